@@ -58,7 +58,7 @@ test-python: setup ## run the tests of the control plane and of the data plane i
 test-live: setup ## test devices of this machine, as root: bridge, Open vSwitch, routers, BMv2; what is missing is skipped, with the reason
 	$(BIN)/python -m pytest -q -m live controlplane/tests/live $(ARGS)
 
-ptf: setup ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, or tofino: docs/TOFINO.md)
+ptf: setup ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, tofino or sources: docs/TOFINO.md)
 	$(BIN)/python -m pytest -q ptf-tests --target $(TARGET) $(ARGS)
 
 test-ptf: setup ## run the PTF tests on the engine, and on simple_switch_grpc where it is installed
@@ -109,7 +109,7 @@ bench: setup ## measure frames/s and the control plane, beside simple_switch_grp
 p4: setup ## compile the P4 programs (needs p4c)
 	$(BIN)/python scripts/compile_p4.py
 
-p4-tofino: setup ## compile the tester for Tofino 1 and 2 (needs p4c-barefoot; P4C_TOFINO= names it)
+p4-tofino: setup ## compile and assemble the tester for Tofino 1 and 2 (needs p4c-barefoot and bfas; P4C_TOFINO=, BFAS_TOFINO=)
 	$(BIN)/python scripts/compile_tofino.py $(ARGS)
 
 docs: setup ## build the documentation as a site and as a manual page into docs/_build

@@ -1,4 +1,5 @@
-"""Starts the benches: the embedded engine in virtual time, simple_switch_grpc on veth interfaces, or a Tofino.
+"""Starts the benches: the embedded engine in virtual time, simple_switch_grpc on veth interfaces, or a Tofino; and the
+sources of the program for Tofino on an interpreter, which takes minutes.
 
 All give the same: a P4Runtime client, ports 1 to 4 in the form of PTF's data plane, and a way to
 let time pass.
@@ -13,17 +14,21 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import ptf.dataplane
 from support.hosted_network import HostedNetwork
+from support.interpreted_tofino import InterpretedTofino
 
 from p4mesh.p4runtime import Client
+from p4mesh.target.chips import TOFINO_1
 from p4mesh.target.tofino import TofinoTarget
 from p4mesh.tester.contract import Contract, load_contract
-from p4mesh.tester.dataplane import DataPlane
+from p4mesh.tester.dataplane import DataPlane, SwitchPorts
 from p4mesh.tester.opening import credentials_of, dataplane_of
 from p4mesh.tester.programs import contract_of
+from p4mesh.tester.tofino_contract import load_tofino_contract
+from p4mesh.tester.tofino_dataplane import InBandTofinoDataPlane
 from p4mesh.topology import Topology
 
 PORTS = (1, 2, 3, 4)
@@ -89,7 +94,7 @@ class Bench(ABC):
 class EnginePorts(ptf.dataplane.DataPlane):
     """PTF's data plane over a simulated network: a host at every tester port, no wall clock."""
 
-    def __init__(self, hosted: HostedNetwork, advance: Callable[[int], None]) -> None:
+    def __init__(self, hosted: HostedNetwork | InterpretedTofino, advance: Callable[[int], None]) -> None:
         self._hosted = hosted
         self._advance = advance
         self._queues: dict[int, list[bytes]] = {port: [] for port in PORTS}
@@ -274,7 +279,45 @@ class TofinoBench(Bench):
         self.ports.kill()
 
 
-BENCHES = ("engine", "bmv2", "tofino")
+class SourcesBench(Bench):
+    """The sources of the program for Tofino 1, interpreted in virtual time; its ports are in pipe 0."""
+
+    name = "tofino"
+    tick_ps = 1000
+    exact = False
+    settle_ns = 20_000
+    _devices: ClassVar = {1: 4, 2: 8, 3: 12, 4: 16}
+    _round_ticks = 740
+
+    def __init__(self) -> None:
+        super().__init__(load_tofino_contract(TOFINO_1, None))
+        self._switch = InterpretedTofino(self._devices).__enter__()
+        self.client = Client(self._switch.address, 1).__enter__()
+        self.tester = InBandTofinoDataPlane(self.client, self.contract, SwitchPorts(self._devices))
+        self.tester.load_program()
+        self.ports = EnginePorts(self._switch, self.wait)
+
+    def port_of_program(self, port: int) -> int:
+        """Return the device port."""
+        return self._devices[port]
+
+    def wait(self, duration_ns: int) -> None:
+        """Let virtual time pass after all packet-outs so far."""
+        self.client.round_trip()
+        self._switch.wait(duration_ns)
+        self.client.round_trip()
+
+    def wait_passes(self, passes: int) -> None:
+        """Let the time of ``passes`` rounds pass."""
+        self.wait(passes * self._round_ticks)
+
+    def close(self) -> None:
+        """Stop client and server."""
+        self.client.__exit__(None, None, None)
+        self._switch.__exit__()
+
+
+BENCHES = ("engine", "bmv2", "tofino", "sources")
 
 
 def _ip(*arguments: str) -> None:

@@ -1,15 +1,15 @@
-"""One runner, any target: ``pytest ptf-tests --target engine|bmv2|tofino``."""
+"""One runner, any target: ``pytest ptf-tests --target engine|bmv2|tofino|sources``."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from base import TesterTest
-from benches import BENCHES, PORTS, Bench, Bmv2Bench, EngineBench, TofinoBench
+from benches import BENCHES, PORTS, Bench, Bmv2Bench, EngineBench, SourcesBench, TofinoBench
 
 from p4mesh.topology import load_topology
 
@@ -46,7 +46,8 @@ def bench(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def _opened(target: str, config: pytest.Config) -> Bench:
     if target != "tofino":
-        return EngineBench() if target == "engine" else Bmv2Bench()
+        benches: dict[str, Callable[[], Bench]] = {"engine": EngineBench, "bmv2": Bmv2Bench, "sources": SourcesBench}
+        return benches[target]()
     file, interfaces = config.getoption("--switch"), config.getoption("--interfaces")
     if not file or not interfaces or len(interfaces.split(",")) != len(PORTS):
         pytest.skip("target tofino needs --switch FILE (docs/TOFINO.md) and --interfaces A,B,C,D, cabled to its ports")

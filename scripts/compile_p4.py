@@ -21,6 +21,7 @@ PROGRAMS = {
     "fast_reroute": "dut/fast_reroute.p4",
     "l2_switch": "dut/l2_switch.p4",
     "l3_router": "dut/l3_router.p4",
+    "multicast_tunnels": "dut/multicast_tunnels.p4",
 }
 
 INSTALL_HINT = (

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the tester for Tofino 1 and 2 and records its use of the chips' resources (make p4-tofino)."""
+"""Compiles and assembles the tester for Tofino 1 and 2 and records its use of the chips (make p4-tofino)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from p4mesh.bfruntime import tables_of_program
 from p4mesh.p4runtime import load_p4info
 from p4mesh.tester.contract import P4SRC, constants_of, hash_of_sources, sources_of
 
@@ -24,6 +25,7 @@ MAIN = "tna/p4mesh.p4"
 RECORD = P4SRC / "compiled" / "tofino.json"
 DOCUMENT = P4SRC.parent / "docs" / "TOFINO_RESOURCES.md"
 COMPILER = os.environ.get("P4C_TOFINO", "p4c-barefoot")
+ASSEMBLER = os.environ.get("BFAS_TOFINO", "bfas")
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,13 @@ EXPLAINED = {
 """Warnings of the compiler that are expected, and why; any other one fails the build."""
 
 _INSTALL_HINT = (
-    f"{COMPILER} is not installed: the committed outputs in p4src/compiled stay as they are.\n"
-    "hint: build the Tofino back end of p4c (docs/TOFINO.md), then P4C_TOFINO=/path/to/p4c-barefoot make p4-tofino"
+    "{} is not installed: the committed outputs in p4src/compiled stay as they are.\n"
+    "hint: build the Tofino back end of p4c and its assembler (docs/TOFINO.md), "
+    "then P4C_TOFINO=/path/to/p4c-barefoot BFAS_TOFINO=/path/to/bfas make p4-tofino"
 )
+_CLOCKS = "cycles_contribute_to_latency"
+_STATE = ("MatchAction_Direct", "Register", "Counter")
+"""Kinds of tables in bfrt.json with state that a controller writes or reads."""
 
 
 def compile_for(chip: Chip, program: str, options: tuple[str, ...], output: Path) -> None:
@@ -92,6 +98,70 @@ def compile_for(chip: Chip, program: str, options: tuple[str, ...], output: Path
     unexplained = [text for text in warnings if not any(re.search(known, text) for known in EXPLAINED)]
     if unexplained:
         raise SystemExit(f"{chip.title}: warnings without an explanation\n" + "\n".join(unexplained))
+
+
+def assemble_for(chip: Chip, output: Path) -> tuple[int, dict[str, Any]]:
+    """Runs the assembler; returns the size of the binary in bytes, and its context.json.
+
+    Raises SystemExit where it says anything.
+    """
+    assembly = output / "pipe" / "p4mesh.bfa"
+    target = chip.arguments[1]
+    command = [ASSEMBLER, "--target", target, "-o", str(assembly.parent), str(assembly)]
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if run.returncode != 0 or run.stdout.strip():
+        raise SystemExit(f"{chip.title}: the assembler failed\n{run.stdout}")
+    binary = (assembly.parent / f"{target}.bin").stat().st_size
+    context: dict[str, Any] = json.loads((assembly.parent / "context.json").read_text())
+    return binary, context
+
+
+def clocks_of(context: dict[str, Any]) -> dict[str, int]:
+    """Return the clocks that a frame takes through the stages of each gress."""
+    found = {"ingress": 0, "egress": 0}
+    for stage in context["mau_stage_characteristics"]:
+        found[stage["gress"]] += stage[_CLOCKS]
+    return found
+
+
+def drivers_view(context: dict[str, Any], bfrt: bytes) -> dict[str, Any]:
+    """Return what the drivers know of the tables of bfrt.json and of hashes, from context.json; names lack the pipe."""
+    wanted = {table["name"].partition(".")[2] for table in tables_of_program(bfrt) if table["table_type"] in _STATE}
+    tables = []
+    for table in context["tables"]:
+        if table["name"] not in wanted or table["table_type"] == "action":
+            continue
+        found = {"name": table["name"], "type": table["table_type"], "size": table["size"]}
+        if table["table_type"] == "match":
+            keys = table["match_key_fields"]
+            found["key"] = [[field["name"], field["bit_width"], field["match_type"]] for field in keys]
+            found["actions"] = {
+                action["name"]: [[parameter["name"], parameter["bit_width"]] for parameter in action["p4_parameters"]]
+                for action in table["actions"]
+            }
+        elif table["table_type"] == "stateful":
+            found |= {"alu_width": table["alu_width"], "dual": table["dual_width_mode"]}
+        else:
+            found |= {name: table[f"{name}_counter_resolution"] for name in ("packet", "byte")}
+        tables.append(found)
+    value_sets = {parser["pvs_name"] for of in context["parser"].values() for parser in of if parser.get("uses_pvs")}
+    hashes = []
+    for known in context["dynamic_hash_calculations"]:
+        usual = next(algorithm for algorithm in known["algorithms"] if algorithm["is_default"])
+        (fields,) = (found["fields"] for found in known["field_lists"])
+        hashes.append(
+            {
+                "name": known["name"].removesuffix(".configure"),
+                "bits": known["hash_bit_width"],
+                "fields": [[field["name"], field["bit_width"]] for field in fields],
+                **{name: usual[name] for name in ("type", "poly", "init", "final_xor", "reverse", "msb")},
+            }
+        )
+    return {
+        "tables": sorted(tables, key=lambda found: str(found["name"])),
+        "hashes": sorted(hashes, key=lambda found: str(found["name"])),
+        "value_sets": sorted(value_sets),
+    }
 
 
 def resources_of(output: Path) -> list[dict[str, Any]]:
@@ -145,6 +215,19 @@ def rendered(record: dict[str, Any]) -> str:
         for number, stage in enumerate(stages):
             if stage["tables"] or stage["registers"]:
                 lines.append(f"| {number} | {_listed(stage['tables'])} | {_listed(stage['registers'])} |")
+    lines += ["", "## Assembled", ""]
+    lines += [
+        "The assembler takes both programs without a message. Clocks are those of the stages alone, as it gives them:"
+    ]
+    lines += ["parsers, traffic manager and MAC come on top.", ""]
+    lines += ["| chip | binary | ingress | egress | both, 1.0 to 1.25 GHz |", "|---|---|---|---|---|"]
+    for chip in CHIPS:
+        of = record["assembled"][chip.title]
+        clocks = of["clocks"]["ingress"] + of["clocks"]["egress"]
+        lines.append(
+            f"| {chip.title} | {of['binary_bytes']:,} bytes | {of['clocks']['ingress']} clocks "
+            f"| {of['clocks']['egress']} clocks | {clocks / 1.25:.0f} to {clocks} ns |"
+        )
     lines += ["", "## Warnings of the compiler", ""]
     lines += ["Any other warning fails the build.", "", "| warning | reason why it is harmless |", "|---|---|"]
     lines += [f"| `{_as_text(pattern)}` | {reason} |" for pattern, reason in EXPLAINED.items()]
@@ -166,6 +249,10 @@ class Compiled:
     stages: list[dict[str, Any]]
     p4info: bytes
     bfrt: bytes
+    binary_bytes: int
+    clocks: dict[str, int]
+    drivers: bytes
+    """The tables of the program as the drivers know them."""
 
 
 def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
@@ -178,12 +265,21 @@ def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
         if len(stages) > chip.stages:
             raise SystemExit(f"{program}: {len(stages)} stages, the chip has {chip.stages}")
         p4info, bfrt = (output / "p4info.txtpb").read_bytes(), (output / "bfrt.json").read_bytes()
-        return Compiled(stages, p4info, table_per_line(bfrt))
+        size, context = assemble_for(chip, output)
+        view = lines_of(drivers_view(context, bfrt))
+        return Compiled(stages, p4info, table_per_line(bfrt), size, clocks_of(context), view)
 
 
 def table_per_line(bfrt: bytes) -> bytes:
-    """Return bfrt.json with a table on each line, which is half as long and has readable differences."""
-    document = json.loads(bfrt)
+    """Return the program's part of a bfrt.json with a table on each line: shorter, and with readable differences.
+
+    What compilers add for debugging is left out, as it differs from one run of the compiler to the next.
+    """
+    return lines_of(json.loads(bfrt) | {"tables": tables_of_program(bfrt)})
+
+
+def lines_of(document: dict[str, Any]) -> bytes:
+    """Return a document as JSON, with an item of its lists on each line."""
     parts = []
     for key, value in document.items():
         items = ",\n".join(json.dumps(item, separators=(",", ":")) for item in value) if isinstance(value, list) else ""
@@ -209,9 +305,10 @@ def main() -> int:
         "--bad-fcs", action="store_true", help="only compile the programs with bad FCS, and print their stages"
     )
     bad_fcs = parser.parse_args().bad_fcs
-    if shutil.which(COMPILER) is None:
-        print(_INSTALL_HINT, file=sys.stderr)
-        return 3
+    for tool in (COMPILER, ASSEMBLER):
+        if shutil.which(tool) is None:
+            print(_INSTALL_HINT.format(tool), file=sys.stderr)
+            return 3
     if bad_fcs:
         for chip, programs in zip(CHIPS, _of_all(BAD_FCS), strict=True):
             for name, found in programs.items():
@@ -228,11 +325,14 @@ def main() -> int:
         "output_sha256": {},
         "constants": {name: constants_of(sources, defines=chip.defines(name)) for chip in CHIPS for name in chip.pipes},
         "stages": {},
+        "assembled": {},
     }
     for chip, programs in zip(CHIPS, _of_all(), strict=True):
         found = next(iter(programs.values()))
         record["stages"][chip.title] = found.stages
-        for ending, content in (("p4info.txtpb", found.p4info), ("bfrt.json", found.bfrt)):
+        record["assembled"][chip.title] = {"binary_bytes": found.binary_bytes, "clocks": found.clocks}
+        outputs = {"p4info.txtpb": found.p4info, "bfrt.json": found.bfrt, "drivers.json": found.drivers}
+        for ending, content in outputs.items():
             output = P4SRC / "compiled" / f"p4mesh.{chip.file}.{ending}"
             output.write_bytes(content)
             record["output_sha256"][output.name] = hashlib.sha256(content).hexdigest()

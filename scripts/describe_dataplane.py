@@ -15,6 +15,10 @@ DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "DATAPLANE.md"
 BEGIN = "<!-- generated from the compiled program: make p4 -->"
 END = "<!-- end of the generated part -->"
 _UNITS = (
+    (r"newest(_message)?|complete(_messages)?|damaged(_messages)?", "messages"),
+    (r"(frames_)?arrived", "frames"),
+    (r"arrival_of_message|departure_of_(first|last)", "ticks"),
+    (r"(fifo|lilo|filo)(_(min_inverted|max|sum))?|(min|max|sum)_cells", "ticks"),
     ("departure_clock", "ticks; departures left"),
     ("window", "run, sequence number"),
     ("taken", "trial, frames"),
@@ -68,6 +72,7 @@ def generated(contract: Contract) -> str:
     )
     reasons = ((number, name) for number, name in sorted(contract.reasons.items()))
     record = ((f"`{name}`", 8 * width, unit_of(name)) for name, width in contract.record_fields)
+    messages = ((f"`{name}`", 8 * width, unit_of(name)) for name, width in contract.message_fields)
     parts = [
         "### Tables", _table(("table", "key, bits, match", "actions, parameters, bits", "size", "purpose"), tables),
         "### Counters", _table(("counter", "cells", "purpose"), counters),
@@ -75,6 +80,7 @@ def generated(contract: Contract) -> str:
         "### Controller headers", _table(("header", "fields, bits"), headers),
         "### Reasons", _table(("number", "reason"), reasons),
         "### Record", _table(("field", "bits", "unit"), record),
+        "### Record of messages", _table(("field", "bits", "unit"), messages),
     ]  # fmt: skip
     return "\n\n".join(parts)
 

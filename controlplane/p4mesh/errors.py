@@ -86,7 +86,7 @@ class RunFileError(UsageError):
 
 
 class XenaFileError(UsageError):
-    """A file is no configuration of Xena's RFC 2889 programs, or what is made of it would overwrite another file."""
+    """A file is not a configuration of Xena's RFC 2889 programs, or what is made of it would overwrite another file."""
 
 
 class CalibrationError(UsageError):

@@ -4,7 +4,7 @@
 
 #include "types.p4"
 
-// A cell is read in three passes (headers.p4): KIND_READ, KIND_READ_HIGH, and KIND_REPORT, of which the
+// A cell is read in three passes (headers.p4): KIND_READ_LOW, KIND_READ_HIGH, and KIND_REPORT, of which the
 // controller gets a copy; a silent reading frame has the third for its last cell only.
 control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
                     inout op_t op, inout op_t flow_op) {
@@ -19,6 +19,7 @@ control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
         hdr.loop.setInvalid();
     }
     @hidden action stamp() { hdr.loop.time = now; }
+    @hidden action begin_reading() { hdr.loop.kind = KIND_READ_LOW; }
     // A cell that has no such registers reads as 0.
     @hidden action add_half() {
         hdr.half.setValid();
@@ -36,7 +37,7 @@ control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
         add_half();
     }
     @hidden action next_cell() {
-        hdr.loop.kind = KIND_READ;
+        hdr.loop.kind = KIND_READ_LOW;
         hdr.loop.flags = hdr.loop.flags | FLAG_HALVES;
         hdr.loop.value = hdr.loop.value + 1;
         hdr.loop.count = hdr.loop.count - 1;
@@ -54,19 +55,20 @@ control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
             hdr.loop.flags : ternary;
             hdr.loop.count : ternary;
         }
-        actions = { to_controller; stamp; read_low; read_high; read_high_silent; next_cell; @defaultonly NoAction; }
+        actions = { to_controller; stamp; begin_reading; read_low; read_high; read_high_silent; next_cell; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = {
             (KIND_SEED, _, _, _) : stamp();
             (KIND_START, _, _, _) : stamp();
-            (KIND_READ, _, _, _) : read_low();
+            (KIND_READ, _, _, _) : begin_reading();
+            (KIND_READ_LOW, _, _, _) : read_low();
             (KIND_READ_HIGH, _, _, 1) : read_high();
             (KIND_READ_HIGH, _, FLAG_SILENT &&& FLAG_SILENT, _) : read_high_silent();
             (KIND_READ_HIGH, _, _, _) : read_high();
             (KIND_REPORT, PORT_CPU, _, _) : to_controller();
             (KIND_REPORT, _, _, _) : next_cell();
         }
-        size = 8;
+        size = 16;
     }
 
     @hidden action on_transmitter(op_t operation) {
@@ -87,8 +89,8 @@ control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
         actions = { on_transmitter; on_flow; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = {
-            (KIND_READ, _, BELOW(TRANSMITTERS)) : on_transmitter(OP_LOW);
-            (KIND_READ, _, BELOW(FLOWS)) : on_flow(OP_LOW);
+            (KIND_READ_LOW, _, BELOW(TRANSMITTERS)) : on_transmitter(OP_LOW);
+            (KIND_READ_LOW, _, BELOW(FLOWS)) : on_flow(OP_LOW);
             (KIND_READ_HIGH, FLAG_CLEAR &&& FLAG_CLEAR, BELOW(TRANSMITTERS)) : on_transmitter(OP_CLEAR);
             (KIND_READ_HIGH, FLAG_CLEAR &&& FLAG_CLEAR, BELOW(FLOWS)) : on_flow(OP_CLEAR);
             (KIND_READ_HIGH, _, BELOW(TRANSMITTERS)) : on_transmitter(OP_HIGH);

@@ -12,11 +12,13 @@ header bridge_t {
 const bit<8> KIND_FOREIGN = 0;
 
 // A stateful ALU holds a pair of words and returns one of them: a reading frame reads the low words of
-// a cell in one pass (KIND_READ), the high ones in the next, and then goes to the controller.
+// a cell in one pass, the high ones in the next, and then goes to the controller. A pass begins in ingress. So egress,
+// which sees the packet-out first, lets KIND_READ become the first pass.
 const bit<8> KIND_READ_HIGH = 5;
 const bit<8> KIND_REPORT    = 6;
+const bit<8> KIND_READ_LOW  = 7;
 
-// Flag of KIND_READ: the halves of the cell before follow the loop header.
+// Flag of KIND_READ_LOW: the halves of the cell before follow the loop header.
 const bit<8> FLAG_HALVES = 0x80;
 
 // Values that ingress reads in one pass of a reading frame.

@@ -188,7 +188,7 @@ parser TesterIngressParser(packet_in packet, out ingress_headers_t hdr, out ingr
         meta.port_cell = hdr.loop.value[15:0];
         meta.window = hdr.loop.carry;
         transition select(hdr.loop.kind, hdr.loop.flags) {
-            (KIND_READ, FLAG_HALVES &&& FLAG_HALVES) : drop_halves;
+            (KIND_READ_LOW, FLAG_HALVES &&& FLAG_HALVES) : drop_halves;
             default : accept;
         }
     }

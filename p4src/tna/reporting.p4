@@ -7,8 +7,8 @@
 
 // Entries of the table `classify` for reading passes (headers.p4).
 #define READING_PASSES \
-            (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_LOW, OP_LOW); \
-            (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_LOW, OP_NONE); \
+            (KIND_READ_LOW, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_LOW, OP_LOW); \
+            (KIND_READ_LOW, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_LOW, OP_NONE); \
             (KIND_READ_HIGH, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, 0 &&& FLAG_CLEAR) : reading(OP_HIGH, OP_HIGH); \
             (KIND_READ_HIGH, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, 0 &&& FLAG_CLEAR) : reading(OP_HIGH, OP_NONE); \
             (KIND_READ_HIGH, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_CLEAR, OP_CLEAR); \
@@ -42,7 +42,7 @@ control Reporting(inout ingress_headers_t hdr, in ingress_t local, in arrival_t 
         actions = { drop; read; report; report_last; hand_over; }
         const default_action = drop();
         const entries = {
-            (KIND_READ, _, _) : read();
+            (KIND_READ_LOW, _, _) : read();
             (KIND_READ_HIGH, _, _) : read();
             (KIND_REPORT, 1, _) : report_last();
             (KIND_REPORT, _, _) : report();

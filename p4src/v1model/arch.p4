@@ -15,7 +15,9 @@
 
 // Ids that only v1model has; all others are in include/ids.p4.
 #define ID_COUNTER_GROUP_FRAMES 0x1200_0006
-#define ID_TABLE_CAPTURE 0x0200_0020
+#define ID_TABLE_MESSAGE          0x0200_0020
+#define ID_ACTION_PART_OF_MESSAGE 0x0100_0040
+#define ID_TABLE_CAPTURE 0x0200_0021
 #define ID_ACTION_CAPTURE_FIRST 0x0100_0020
 #define ID_COUNTER_CAPTURED 0x1200_0020
 

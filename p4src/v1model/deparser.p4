@@ -36,10 +36,12 @@ control TesterDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.packet_in);
         packet.emit(hdr.captured);
         packet.emit(hdr.record);
+        packet.emit(hdr.message_record);
         packet.emit(hdr.loop);
         packet.emit(hdr.ethernet);
         packet.emit(hdr.outer_vlan);
         packet.emit(hdr.inner_vlan);
+        packet.emit(hdr.tunnel);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv6);
         packet.emit(hdr.extension);

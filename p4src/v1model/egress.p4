@@ -53,6 +53,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
         }
         if (again == 1) {
             hdr.record.setInvalid();
+            hdr.message_record.setInvalid();
             recirculate_preserving_field_list(0);
         }
     }

@@ -42,6 +42,27 @@ header record_t {
     bit<64> controller_departure;
 }
 
+// Messages of one source, which a reading pass with READ_MESSAGES puts behind the record of the cell. Of the newest message:
+// its number, and how many of its frames have arrived. Minima are complements, as in record_t.
+header message_record_t {
+    bit<32> newest;
+    bit<32> arrived;
+    bit<64> complete;
+    bit<64> damaged;
+    bit<64> fifo_min_inverted;
+    bit<64> fifo_max;
+    bit<64> fifo_sum;
+    bit<64> lilo_min_inverted;
+    bit<64> lilo_max;
+    bit<64> lilo_sum;
+    bit<64> filo_min_inverted;
+    bit<64> filo_max;
+    bit<64> filo_sum;
+}
+
+// Flag of KIND_READ: the pass reads the messages of the source with the number of the cell, too. Tofino has no such flag.
+const bit<8> READ_MESSAGES = 0x10;
+
 // In front of a captured frame: the cell and the sequence number of its signature, and the number that was expected in
 // that cell. Frames without a signature have zeros.
 header captured_t {
@@ -52,6 +73,24 @@ header captured_t {
 
 // Kind of a packet-in with a captured frame; its flags are the kind that the entry of table `capture` has given.
 const bit<8> CAPTURED_FRAME = 5;
+
+// Outer headers of a frame in a GRE tunnel (RFC 2784): IPv4 without options, and GRE without checksum, key and sequence
+// number. All frames of a stream have the same, which its seed has; a device may have written those of a received frame.
+header tunnel_t {
+    bit<4>  version;
+    bit<4>  header_words;
+    bit<8>  dscp_ecn;
+    bit<16> total_length;
+    bit<16> identification;
+    bit<16> flags_offset;
+    bit<8>  ttl;
+    bit<8>  protocol;
+    bit<16> checksum;
+    bit<32> src;
+    bit<32> dst;
+    bit<16> gre_flags_version;
+    bit<16> ether_type;
+}
 
 // Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has no such flag.
 const bit<8> STAMP_SENT = 0x08;

@@ -5,6 +5,7 @@
 
 #include "types.p4"
 #include "measurement.p4"
+#include "messages.p4"
 #include "stream_registers.p4"
 #include "reporting.p4"
 #include "../shared/reception.p4"
@@ -25,6 +26,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     GroupCounting() group_counting;
     FlowMeasurement() flow_measurement;
     ArrivalSpacing() arrival_spacing;
+    Messages() messages;
     Capture() capture;
 
     apply {
@@ -63,6 +65,10 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 
         if (meta.local.flow_op != OP_NONE) {
             flow_measurement.apply(hdr, meta.local, meta.arrival);
+        }
+        if (meta.local.is_sample == 1 || (hdr.loop.isValid() && hdr.loop.kind == KIND_READ
+                                          && hdr.loop.flags & READ_MESSAGES != 0)) {
+            messages.apply(hdr, meta.local, meta.arrival);
         }
         if (meta.local.port_op != OP_NONE) {
             arrival_spacing.apply(hdr, meta.local, meta.arrival);

@@ -256,6 +256,7 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
             first_arrival.apply(op, cell, arrival.ingress_mac_tstamp, local.seen.first_arrival);
             last_arrival.apply(op, cell, arrival.ingress_mac_tstamp, local.seen.last_arrival);
             if (op == OP_UPDATE) {
+                local.is_sample = 1;
                 local.latency = latency;
                 local.ipdv_size = ipdv_size;
                 local.has_ipdv = ipdv_op[0:0];

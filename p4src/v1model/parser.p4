@@ -4,6 +4,10 @@
 
 #include "types.p4"
 
+// First ten bytes of IPv4 that GRE follows: five words of header, no fragment, protocol 47.
+const bit<80> START_OF_TUNNEL      = 0x45_00_0000_0000_0000_00_2F;
+const bit<80> START_OF_TUNNEL_MASK = 0xFF_00_0000_0000_3FFF_00_FF;
+
 parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
                     inout standard_metadata_t standard) {
     state start {
@@ -29,7 +33,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     state parse_ethernet {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
-            ETHERTYPE_IPV4 : parse_ipv4;
+            ETHERTYPE_IPV4 : look_for_tunnel;
             ETHERTYPE_IPV6 : parse_ipv6;
             ETHERTYPE_VLAN : parse_outer_vlan;
             ETHERTYPE_QINQ : parse_outer_vlan;
@@ -53,6 +57,20 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             ETHERTYPE_IPV4 : parse_ipv4;
             ETHERTYPE_IPV6 : parse_ipv6;
             ETHERTYPE_TEST : parse_test;
+            default : accept;
+        }
+    }
+    state look_for_tunnel {
+        transition select(packet.lookahead<bit<80>>()) {
+            START_OF_TUNNEL &&& START_OF_TUNNEL_MASK : parse_tunnel;
+            default : parse_ipv4;
+        }
+    }
+    state parse_tunnel {
+        packet.extract(hdr.tunnel);
+        transition select(hdr.tunnel.gre_flags_version, hdr.tunnel.ether_type) {
+            (0, ETHERTYPE_IPV4) : parse_ipv4;
+            (0, ETHERTYPE_IPV6) : parse_ipv6;
             default : accept;
         }
     }

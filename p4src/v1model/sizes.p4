@@ -17,6 +17,11 @@
 #define GROUP_PORTS 256
 #define GROUP_CELLS (GROUPS * GROUP_PORTS)
 
+// Sources of messages, one for each (stream, transmit port, receive port), and the blocks of flows that they are: the
+// positions of a message of 2,004 frames are at most 20 of them.
+#define MESSAGE_SOURCES 4096
+#define MESSAGE_RULES 16384
+
 // Kinds of frames that the controller captures: five faults, frames behind a gap, late frames.
 #define CAPTURE_KINDS 8
 

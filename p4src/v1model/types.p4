@@ -21,10 +21,12 @@ struct headers_t {
     packet_in_t        packet_in;
     captured_t         captured;
     record_t           record;
+    message_record_t   message_record;
     loop_t             loop;
     ethernet_t         ethernet;
     vlan_t             outer_vlan;
     vlan_t             inner_vlan;
+    tunnel_t           tunnel;
     ipv4_t             ipv4;
     ipv6_t             ipv6;
     extension_unit_t[EXTENSION_UNITS] extension;
@@ -84,6 +86,8 @@ struct local_t {
     // Bytes of the received frame, FCS included.
     bit<32> frame_bytes;
     flow_cells_t seen;
+    // The frame is expected, and no duplicate.
+    bit<1>  is_sample;
     // For histograms: latency and size of IPDV in ticks; whether the frame has IPDV, and whether it is negative.
     bit<32> latency;
     bit<32> ipdv_size;

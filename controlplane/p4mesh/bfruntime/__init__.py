@@ -13,7 +13,7 @@ from p4mesh.bfruntime.errors import (
     BfRuntimeError,
     BfSchemaError,
 )
-from p4mesh.bfruntime.info import BfrtInfo, digest_of
+from p4mesh.bfruntime.info import BfrtInfo, digest_of, tables_of_program
 from p4mesh.bfruntime.ports import MacCounters, Ports, PortSettings, PortState, PortWatch
 
 __all__ = [
@@ -33,4 +33,5 @@ __all__ = [
     "PortWatch",
     "Ports",
     "digest_of",
+    "tables_of_program",
 ]

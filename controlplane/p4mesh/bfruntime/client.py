@@ -176,7 +176,7 @@ class BfClient:
             )
 
     def clear(self) -> None:
-        """Remove every entry, group and member, and reset registers and counters, whoever has set them."""
+        """Remove every entry, group and member, and reset registers and counters, those of other clients too."""
         own = list(self.bfrt.tables.values())
         for table in own:
             if table.kind == _ENTRIES and table.key:

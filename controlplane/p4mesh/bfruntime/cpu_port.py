@@ -131,7 +131,7 @@ class _Header:
 
 
 class CpuPort:
-    """Frames with the headers of packet I/O; one thread receives, so that none is lost while nobody asks."""
+    """Frames with the headers of packet I/O; one thread receives, so that none is lost between two calls."""
 
     def __init__(self, frames: FrameSocket) -> None:
         self._frames = frames

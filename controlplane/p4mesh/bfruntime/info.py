@@ -20,6 +20,8 @@ LOWEST_PRIORITY = (1 << 24) - 1
 """Of two entries the one with the smaller number wins, unlike in P4Runtime."""
 _INTEGERS = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64, "int32": 32}
 
+_OF_COMPILERS = frozenset({"SnapshotCfg", "SnapshotTrigger", "SnapshotData", "SnapshotLiveness", "TblDbgCnt"})
+"""Kinds of tables that compilers add for debugging: with names of their variables, in another order each time."""
 _CONTAINER = {"type": "container"}
 """Of a field that is made of others, which tables of the tester do not have."""
 
@@ -182,10 +184,15 @@ class BfrtInfo:
         return found
 
 
+def tables_of_program(document: bytes) -> list[dict[str, Any]]:
+    """Return the tables of a bfrt.json as it has them, without those that compilers add for debugging."""
+    return [table for table in json.loads(document)["tables"] if table["table_type"] not in _OF_COMPILERS]
+
+
 def digest_of(document: bytes) -> str:
-    """Return the SHA-256 of a bfrt.json, however it is laid out."""
-    content = json.dumps(json.loads(document), sort_keys=True, separators=(",", ":"))
-    return sha256(content.encode()).hexdigest()
+    """Return the SHA-256 of the tables of the program in a bfrt.json, however it is laid out."""
+    tables = sorted(tables_of_program(document), key=lambda table: str(table["name"]))
+    return sha256(json.dumps(tables, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _shape(table: TableInfo) -> list[str]:

@@ -9,20 +9,12 @@ import grpc
 
 from p4mesh.bfruntime import messages
 from p4mesh.bfruntime.errors import BfConnectError, BfRefusedError, BfRuntimeError
+from p4mesh.p4runtime.channel import channel_options
 from p4mesh.p4runtime.errors import code_name
 from p4mesh.p4runtime.stubs import rpc_status
 
 _DETAILS_KEY = "grpc-status-details-bin"
 _METADATA_BYTES = 16 << 20
-_UNLIMITED = -1
-_OPTIONS = [
-    ("grpc.max_receive_message_length", _UNLIMITED),
-    ("grpc.max_send_message_length", _UNLIMITED),
-    ("grpc.max_metadata_size", _METADATA_BYTES),
-    ("grpc.absolute_max_metadata_size", _METADATA_BYTES),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),
-]
 _GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
@@ -32,7 +24,7 @@ class Service:
     def __init__(self, address: str, timeout_s: float) -> None:
         self._address = address
         self._timeout_s = timeout_s
-        self._channel = grpc.insecure_channel(address, options=_OPTIONS)
+        self._channel = grpc.insecure_channel(address, options=channel_options(_METADATA_BYTES))
         try:
             grpc.channel_ready_future(self._channel).result(timeout=timeout_s)
         except grpc.FutureTimeoutError:

@@ -6,7 +6,7 @@ import argparse
 from typing import NoReturn
 
 from p4mesh.errors import UsageError
-from p4mesh.target.names import SIMULATED, TARGET_NAMES
+from p4mesh.target.names import ACCESSES, SIMULATED, TARGET_NAMES
 from p4mesh.version import __version__
 
 _LONGEST_MESSAGE = 300
@@ -74,6 +74,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="set a test parameter"
     )
     parser.add_argument("--target", choices=TARGET_NAMES, help="what runs the P4 program; default: sim")
+    _interfaces(parser)
     parser.add_argument(
         "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
     )
@@ -104,6 +105,7 @@ def _traffic(parser: argparse.ArgumentParser) -> None:
         help="set a key of a class, such as dm.rate='10 %%', or of the file, such as duration_s=1",
     )
     parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
+    _interfaces(parser)
     _note(parser)
     _capture(parser)
     parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
@@ -122,6 +124,7 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of RFC 2544")
     parser.add_argument("--load-pct", metavar="P", default="1", help="rate of the frames in %% of line rate; default 1")
     parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
+    _interfaces(parser)
     parser.add_argument(
         "--out", metavar="FILE", required=True, help="calibration file; wires are appended to those that are in it"
     )
@@ -165,6 +168,19 @@ def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
+def _interfaces(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--interfaces",
+        metavar="NAME,NAME",
+        help="interfaces of this machine for the tester's ports in their order, with --target live or bmv2",
+    )
+    parser.add_argument(
+        "--access",
+        choices=ACCESSES,
+        help="how --target live reaches interfaces; default: that of the topology",
+    )
+
+
 def _note(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--note",
@@ -203,7 +219,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
         action="store_true",
-        help="let who has the token start and stop runs; it is new each time, or that of P4MESH_SERVE_TOKEN",
+        help="let users with the token start and stop runs; it is new each time, unless P4MESH_SERVE_TOKEN sets it",
     )
     parser.add_argument(
         "--topologies",

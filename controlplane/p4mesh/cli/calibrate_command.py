@@ -8,6 +8,7 @@ import json
 from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
 from p4mesh.errors import EXIT_OK
+from p4mesh.methods.chassis.tables import LATENCY_COLUMNS, RATE_COLUMNS
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.report.text import table_text
 from p4mesh.run.calibration import calibrate
@@ -24,6 +25,7 @@ COLUMNS = (
     Column("max_ns", "Max", "ns", 3),
     Column("samples", "Samples", "frames"),
 )
+RATES = (Column("frame_size_bytes", "Frame size", "B"), *RATE_COLUMNS, *LATENCY_COLUMNS)
 
 _MEASURED = {
     StampKind.FIRST_BIT: "First bit sent to first bit received",
@@ -41,6 +43,8 @@ def measure_wires(arguments: argparse.Namespace, _: object = None, opener: str =
         load_pct=arguments.load_pct,
         target=arguments.target,
         opener=opener,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
     finished = calibrate(options, Progress())
     rows: tuple[dict[str, Cell], ...] = tuple(
@@ -48,9 +52,16 @@ def measure_wires(arguments: argparse.Namespace, _: object = None, opener: str =
     )
     note = f"{_MEASURED[finished.stamps]}, resolution {finished.resolution_ns:g} ns."
     if arguments.json:
-        data = {"calibration": str(finished.path), "new_wires": finished.added, "wires": list(rows)}
+        data = {
+            "calibration": str(finished.path),
+            "new_wires": finished.added,
+            "rates": list(finished.rates),
+            "wires": list(rows),
+        }
         say(json.dumps(data, indent=1, allow_nan=False))
         return EXIT_OK
+    title = f"Rates, latency and jitter of the wires of {finished.topology}, all receivers"
+    say(table_text(Table("rates", title, RATES, finished.rates, f"{note} Nothing is subtracted. Jitter: RFC 4689.")))
     say(table_text(Table("wires", f"Wires of {finished.topology}", COLUMNS, rows, note)))
     known = len(finished.known.wires)
     say(f"calibration: {finished.path}: {known} wires, {finished.added} of them new")

@@ -5,9 +5,12 @@ Only a process of its own imports this module.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+
+gc.set_threshold(100_000, 20, 20)  # modules make many objects that stay: to look for rubbish among them takes time
 
 _BY_SIGNAL = 128
 

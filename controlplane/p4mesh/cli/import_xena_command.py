@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from p4mesh.cli.new_files import write_new
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK, XenaFileError
 from p4mesh.xena.document import LeftOut
@@ -27,20 +28,12 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
             )
     imported = import_file(source, os.path.relpath(topology, run.parent), run.name)
     for path, text in ((topology, imported.topology), (run, imported.run)):
-        _write_new(path, text)
+        write_new(path, text, XenaFileError)
     if arguments.json:
         say(json.dumps({"topology": str(topology), "run": str(run), **_data(imported)}, indent=1))
     else:
         say(_text(imported, topology, run))
     return EXIT_OK
-
-
-def _write_new(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise XenaFileError(f"{path}: {error.strerror}", hint="name a file in a folder that you may write to") from None
 
 
 def _data(imported: Imported) -> dict[str, object]:

@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from p4mesh.cli.new_files import write_new
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK, RunFileError
 from p4mesh.methods.registry import find_test
@@ -37,20 +38,12 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
         if file.exists():
             raise RunFileError(f"{file}: exists, and is left as it is", hint="name another file: p4mesh init FILE")
     for file, text in texts.items():
-        _write_new(file, text)
+        write_new(file, text, RunFileError)
     if arguments.json:
         say(json.dumps({"files": [str(file) for file in texts]}, indent=1))
     else:
         say("\n".join([*(f"wrote {file}" for file in texts), f"run it with: p4mesh run {path}"]))
     return EXIT_OK
-
-
-def _write_new(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise RunFileError(f"{path}: {error.strerror}", hint="name a file in a folder that you may write to") from None
 
 
 def _name(stem: str) -> str:

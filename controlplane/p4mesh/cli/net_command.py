@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
-from p4mesh.network.namespaces import remove_abandoned
+from p4mesh.network.removal import remove_abandoned
 from p4mesh.network.standing import (
     StandingNetwork,
     bring_down,

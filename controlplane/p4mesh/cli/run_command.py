@@ -30,6 +30,12 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
     check_options(options)
     if options.out is not None:
         notice.place(Path(options.out))
+    if options.test not in NAMES:
+        from p4mesh.methods.options.parameters import resolve
+        from p4mesh.methods.registry import find_test
+
+        # The run checks them again, together with those of the topology; what it needs for that takes longer to load.
+        resolve(options.test, find_test(options.test).parameters, options.settings)
     from p4mesh.topology.loader import load_topology
 
     options = replace(options, topology=load_topology(arguments.topology))
@@ -37,11 +43,6 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
         from p4mesh.cli.suite_command import run_tests
 
         return run_tests(options, arguments.json, notice)
-    from p4mesh.methods.options.parameters import resolve
-    from p4mesh.methods.registry import find_test
-
-    # The run checks them again, together with those of the topology; what it needs for that takes longer to load.
-    resolve(options.test, find_test(options.test).parameters, options.settings)
     from p4mesh.cli.single_command import run_test
 
     return run_test(options, arguments.json, notice)
@@ -63,6 +64,8 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
         capture_frames=arguments.capture,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
 
 
@@ -86,6 +89,8 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
         capture_frames=arguments.capture,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
     if options.out is not None:
         notice.place(Path(options.out))

@@ -25,6 +25,8 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
         target=arguments.target,
         notes=tuple(arguments.notes),
         capture_frames=arguments.capture,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
     if options.out is not None:
         notice.place(Path(options.out))

@@ -66,6 +66,11 @@ class Bed:
     """Chains of IPv6 extension headers that the tester cannot measure behind."""
     stamps_controller_frames: bool = True
     """Whether the tester keeps when a frame of the controller leaves, such as the report of a host."""
+    tunnels: bool = field(default=True, metadata={"stored": "if set"})
+    """Whether the tester sends and receives frames in GRE tunnels."""
+    ends_tunnels: bool = field(default=True, metadata={"stored": "if set"})
+    """Whether a device under test may be the end of tunnels: one with a program, or one that the topology does not
+    describe."""
     resets_devices: bool = True
     """Whether devices under test can be reset without a reset command from the user."""
     reset_times_s: tuple[tuple[str, float], ...] = ()
@@ -74,6 +79,8 @@ class Bed:
     """Failures of the devices that a test can cause."""
     wires: tuple[tuple[int, int], ...] = field(default=(), metadata={"stored": "if set"})
     """Ports of the tester that are linked to each other."""
+    announces_routes: bool = field(default=False, metadata={"stored": "if set"})
+    """Whether stations tell their routers by BGP which networks are behind them."""
 
     @property
     def defines_latency(self) -> bool:

@@ -19,7 +19,7 @@ from p4mesh.methods.sweeps import Judge, judge_of, swept
 from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pattern
-from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.traffic.stream import Burst, FieldModifier, Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -59,6 +59,12 @@ class Mesh:
     """Rate of the link between two devices that one leg must cross, in lines; None without one."""
 
     addresses_per_port: int = 1
+
+    modifiers: tuple[FieldModifier, ...] = ()
+    """Fields that change from frame to frame."""
+
+    routed: bool = False
+    """Frames go to the device as to a router."""
 
     limit_lines: Fraction | None = None
     """Capacity of the outputs, where it does not follow from the legs."""
@@ -113,6 +119,8 @@ def trial_spec(
             template=template_of(parameters),
             burst=Burst(burst_frames) if burst_frames > 1 else None,
             addresses_per_port=mesh.addresses_per_port,
+            modifiers=mesh.modifiers,
+            routed=mesh.routed,
         )
         for number, (leg, rate_fps) in enumerate(zip(mesh.legs, rates_fps, strict=True), start=1)
     )

@@ -15,11 +15,14 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rfc2544": ("throughput", "latency", "frame_loss", "back_to_back", "system_recovery", "reset"),
     "rfc5180": ("hop_by_hop",),
     "rfc3918": (
-        *("mixed_class", "scaled_matrix", "aggregated", "n_to_n", "latency", "min_max_latency", "join_delay"),
-        *("leave_delay", "group_capacity", "burdened_latency", "burdened_join_delay"),
+        *("mixed_class", "scaled_matrix", "aggregated", "n_to_n", "encapsulation", "decapsulation", "reencapsulation"),
+        *("latency", "min_max_latency", "join_delay", "leave_delay", "group_capacity", "burdened_latency"),
+        "burdened_join_delay",
     ),
     "messages": ("latency", "background", "n_to_one"),
     "recirculation": ("delta",),
+    "chassis": ("full_mesh",),
+    "convergence": ("announcement", "withdrawal", "flap", "loss_of_link", "silence"),
 }
 """The tests of each suite, in the order of the RFC."""
 _LONGEST_NAME = 80

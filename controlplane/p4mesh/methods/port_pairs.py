@@ -1,16 +1,16 @@
-"""Builds the traffic of RFC 2544: port pairs, one pair alone (section 15), or half to half in phase (section 16)."""
+"""Builds the traffic of RFC 2544: port pairs, one pair alone (section 15), half to half (section 16), full mesh."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from p4mesh.errors import TopologyError
+from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
-from p4mesh.traffic.patterns import InPhase, Pairs, Pattern
+from p4mesh.traffic.patterns import FullMesh, InPhase, Pairs, Pattern
 
-PAIRS, FIRST_PAIR, MULTI_PORT = "pairs", "first_pair", "multi_port"
+PAIRS, FIRST_PAIR, MULTI_PORT, FULL_MESH = "pairs", "first_pair", "multi_port", "full_mesh"
 RFC_DURATION_S = 60
 MIN_PORTS = 2
 
@@ -19,21 +19,28 @@ PARAMETERS: tuple[Parameter, ...] = (
         "ports",
         PAIRS,
         "RFC 2544 15, 16",
-        "neighbouring ports in pairs, ports 1 and 2 alone, or half to half in phase",
-        (PAIRS, FIRST_PAIR, MULTI_PORT),
+        "neighbouring ports in pairs, ports 1 and 2 alone, half to half in phase, or each to all others in turn",
+        (PAIRS, FIRST_PAIR, MULTI_PORT, FULL_MESH),
     ),
     boolean("bidirectional", True, "RFC 2544 14", "every port transmits; else the first of a pair or the first half"),
 )
 
 
 def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
-    """Return the traffic of a test; raises TopologyError for an odd number of ports.
+    """Return the traffic of a test; raises TopologyError for an odd number of ports, but in a full mesh.
 
     Ports may have different rates; 100 % is the rate of the slowest one in use, which every port can send and receive.
     """
     kind = parameters.text("ports")
     bed.require_ports(test, MIN_PORTS)
     ports = _used(bed, parameters)
+    if kind == FULL_MESH:
+        if not parameters.flag("bidirectional"):
+            raise ParameterError(
+                f"{test}: ports={FULL_MESH} with bidirectional=false: in a full mesh every port transmits",
+                hint="leave bidirectional out, or use ports=pairs",
+            )
+        return Mesh((Leg(FullMesh(), ports, ports),), bed.common_rate_bps(test))
     if len(ports) % 2:
         raise TopologyError(
             f"{test} needs an even number of tester ports, topology '{bed.topology}' has {len(ports)}",

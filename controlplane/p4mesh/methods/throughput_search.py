@@ -60,9 +60,7 @@ def search_throughput(
     confirmed = SearchOutcome.of_steps((SearchStep(load, verdict),), goal)
     outcomes = [found, confirmed]
     if not verdict.ends_search and load > goal.minimum + goal.resolution:
-        initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
-        below = replace(search, goal=replace(goal, maximum=load, initial=initial, try_max_first=False))
-        lower = trials.searched(below, length_ns, again)
+        lower = trials.searched(search.below(load), length_ns, again)
         confirmed = SearchOutcome.of_steps((*confirmed.steps, *lower.steps), goal)
         if lower.state.ends_search or search.method is SearchMethod.MLR:
             confirmed = replace(confirmed, state=lower.state, passed=lower.passed)

@@ -8,9 +8,12 @@ from fractions import Fraction
 from p4mesh.errors import TargetError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import decimal
-from p4mesh.methods.results.latency import percentile_error_ns, summarise
+from p4mesh.methods.results.latency import merged, percentile_error_ns, summarise
+from p4mesh.methods.results.latency_cells import us
+from p4mesh.methods.results.metrics import transmission_s
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
+from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, utilisation_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.calibration import Wire
@@ -56,6 +59,33 @@ def wires_of(result: TrialResult, frame_size_bytes: int, bed: Bed) -> tuple[Wire
             f"{where}: {result.lost_frames} of {result.tx_frames} frames were lost", hint="check the cables"
         )
     return tuple(_wire(flow, frame_size_bytes, bed) for flow in result.histograms)
+
+
+def rates_and_latency(
+    trials: Sequence[tuple[TrialSpec, TrialResult]], frame_size_bytes: int, bed: Bed
+) -> dict[str, Cell]:
+    """Return the cells of :mod:`p4mesh.methods.chassis.tables` for all wires: rates of the receivers, latency, jitter.
+
+    Latency is that of the time stamps, which is first in, first out where they are those of the first bit.
+    """
+    frames_per_s = sum((result.rx_frames / transmission_s(spec) for spec, result in trials), Fraction(0))
+    receivers = [port for spec, _ in trials for stream in spec.streams for port in stream.rx_ports]
+    line_rate_bps = sum(bed.rate_bps(port) for port in receivers)
+    found = [summarise(flow.latency) for _, result in trials for flow in result.histograms]
+    whole = merged([summary for summary in found if summary is not None])
+    assert whole is not None
+    jitter = whole.jitter
+    return {
+        "frame_size_bytes": frame_size_bytes,
+        "frames_per_s": float(frames_per_s),
+        "throughput_tbps": float(frames_per_s * 8 * frame_size_bytes / 10**12),
+        "line_rate_pct": float(utilisation_pct(frames_per_s, frame_size_bytes, line_rate_bps)),
+        "min_us": us(whole.latency.min_ns),
+        "avg_us": us(whole.latency.avg_ns),
+        "max_us": us(whole.latency.max_ns),
+        "jitter_avg_us": us(jitter.avg_ns) if jitter else None,
+        "jitter_max_us": us(jitter.max_ns) if jitter else None,
+    }
 
 
 def _wire(flow: HistogramStats, frame_size_bytes: int, bed: Bed) -> Wire:

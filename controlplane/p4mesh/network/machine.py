@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import socket
+import struct
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +20,14 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 FALSIFYING = (
     *("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-generic-segmentation", "tx-udp-segmentation"),
     *("rx-gro", "rx-lro", "rx-vlan-hw-parse", "tx-vlan-hw-insert", "tx-vlan-stag-hw-insert"),
+    *("tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"),
 )
-"""Offloads that join, split or change frames, or keep a VLAN tag beside the frame."""
+"""Offloads that join, split or change frames, keep a VLAN tag beside the frame, or leave checksums of the kernel's own
+segments to hardware that a virtual cable does not have."""
+_SIOCETHTOOL = 0x8946
+_ETHTOOL_GDRVINFO = 3
+_DRIVER_BYTES = 196
+_REQUEST_BYTES = 40
 
 
 def machine_facts() -> tuple[str, ...]:
@@ -38,14 +48,16 @@ def port_facts(namespace: str, interfaces: Mapping[int, str], accesses: Mapping[
     with entered(namespace):
         for port, interface in interfaces.items():
             link = links[interface]
-            on = ", ".join(_falsifying_offloads(interface)) or "none that changes frames"
-            text = f"{accesses.get(port, '')}, driver {link['kind'] or 'hardware'}, MTU {link['mtu']}, offloads {on}"
+            on = ", ".join(falsifying_offloads(interface)) or "none that changes frames"
+            driver = driver_of(interface) or link["kind"]
+            text = f"{accesses.get(port, '')}, driver {driver}, MTU {link['mtu']}, offloads {on}"
             alike.setdefault(text, []).append(port)
     for text, ports in alike.items():
         yield f"ports {', '.join(map(str, ports))}: {text}"
 
 
-def _falsifying_offloads(interface: str) -> tuple[str, ...]:
+def falsifying_offloads(interface: str) -> tuple[str, ...]:
+    """Return what joins, splits or changes frames of an interface at present."""
     with _features(interface) as (_, features):
         return _active(features)
 
@@ -54,11 +66,40 @@ def switch_offloads_off(interface: str) -> tuple[str, ...]:
     """Switch off what joins, splits or changes frames of an interface; return what was on."""
     with _features(interface) as (tool, features):
         found = _active(features)
-        for name in found:
-            features[name] = False
-        if found:
-            tool.set_features(features)
+        _set(tool, features, found, on=False)
         return found
+
+
+def switch_offloads_on(interface: str, names: Iterable[str]) -> None:
+    """Switch on what was on before."""
+    with _features(interface) as (tool, features):
+        _set(tool, features, names, on=True)
+
+
+def driver_of(interface: str) -> str:
+    """Return driver and firmware of an interface of the namespace that the thread is in; empty where none is told."""
+    told = array("B", bytes(_DRIVER_BYTES))
+    told[:4] = array("B", struct.pack("=I", _ETHTOOL_GDRVINFO))
+    request = struct.pack("16sP", interface.encode(), told.buffer_info()[0]).ljust(_REQUEST_BYTES, b"\0")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
+        try:
+            fcntl.ioctl(kernel, _SIOCETHTOOL, request)
+        except OSError:
+            return ""
+    parts = struct.unpack_from("32s32s32s", told, 4)
+    driver, version, firmware = (part.partition(b"\0")[0].decode() for part in parts)
+    known = [f"{name} {text}" for name, text in (("", driver), ("version", version), ("firmware", firmware)) if text]
+    return " ".join(known).strip()
+
+
+def _set(tool: Any, features: Any, names: Iterable[str], on: bool) -> None:
+    from pyroute2.ethtool.ioctl import NotSupportedError
+
+    for name in names:
+        features[name] = on
+    # The answer when something else, such as an XDP program, keeps an offload as it is until it goes.
+    with suppress(NotSupportedError):
+        tool.set_features(features)
 
 
 def _active(features: Any) -> tuple[str, ...]:

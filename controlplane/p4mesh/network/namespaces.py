@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import shutil
 import signal
 import uuid
 from collections.abc import Iterator
@@ -40,6 +39,17 @@ def existing() -> tuple[str, ...]:
     return tuple(sorted(path.name for path in NAMES.iterdir())) if NAMES.is_dir() else ()
 
 
+def is_here(name: str) -> bool:
+    """Return whether a name is that of a namespace that can be entered.
+
+    One that was made in another mount namespace, such as a host of Mininet has, is a plain file here.
+    """
+    try:
+        return (NAMES / name).stat().st_dev != NAMES.stat().st_dev
+    except OSError:
+        return False
+
+
 def create(name: str) -> None:
     """Make a namespace; raises TargetError where that is not allowed."""
     from pyroute2 import netns
@@ -50,6 +60,24 @@ def create(name: str) -> None:
         raise TargetError(f"cannot make network namespace {name}: {error.strerror}", hint=_HINT) from None
 
 
+def attach(name: str, process: int) -> None:
+    """Give the namespace of a process a name, until :func:`detach`."""
+    from pyroute2 import netns
+
+    try:
+        netns.attach(name, process)
+    except OSError as error:
+        raise TargetError(f"cannot name the network namespace {name}: {error.strerror}", hint=_HINT) from None
+
+
+def detach(name: str) -> None:
+    """Take the name of a namespace away; the namespace stays while it has processes."""
+    from pyroute2 import netns
+
+    if is_here(name):
+        netns.remove(name)
+
+
 def remove(name: str) -> None:
     """Remove a namespace with everything in it, the processes too; one that is gone is no error."""
     from pyroute2 import netns
@@ -58,9 +86,10 @@ def remove(name: str) -> None:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     try:
-        netns.remove(name)
-    except FileNotFoundError:
-        pass
+        if is_here(name):
+            netns.remove(name)
+        else:
+            (NAMES / name).unlink(missing_ok=True)
     except OSError as error:
         raise TargetError(f"cannot remove network namespace {name}: {error.strerror}", hint=_HINT) from None
 
@@ -86,18 +115,6 @@ def abandoned() -> tuple[str, ...]:
     return tuple(name for name, parts in found if parts and started(int(parts[1])) != int(parts[2]))
 
 
-def remove_abandoned() -> tuple[str, ...]:
-    """Remove the namespaces of runs whose process is gone, with the processes in them; return their names.
-
-    Raises TargetError where that is not allowed.
-    """
-    names = abandoned()
-    for name in names:
-        remove(name)
-        shutil.rmtree(STATE / name, ignore_errors=True)
-    return names
-
-
 def started(process: int) -> int | None:
     """Return when a process has started; None when it does not run."""
     try:
@@ -109,7 +126,10 @@ def started(process: int) -> int | None:
 
 @contextmanager
 def entered(name: str) -> Iterator[None]:
-    """Let the calling thread be in a namespace, so that sockets made meanwhile belong to it."""
+    """Let the calling thread be in a namespace, so that sockets made meanwhile belong to it.
+
+    ``name`` may be a path such as ``/proc/PID/ns/net``, too.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     with Path("/proc/thread-self/ns/net").open() as home, (NAMES / name).open() as away:
         _set_namespace(libc, away.fileno(), name)

@@ -78,11 +78,12 @@ class Netlink:
         self.route.addr("add", index=self.index(interface), address=address, prefixlen=prefix_bits)
 
     def links(self) -> dict[str, dict[str, Any]]:
-        """Return all interfaces: ready (frames pass, or it is switched off), up (with a carrier), and others."""
+        """Return all interfaces: on, ready (frames pass, or it is off), up (on, with a carrier), and others."""
         found = {}
         for link in self.route.get_links():
             info = link.get("linkinfo")
             found[str(link.get("ifname"))] = {
+                "on": bool(link["flags"] & _UP),
                 "ready": link.get("state") != "up" or link.get("operstate") in ("UP", "UNKNOWN"),
                 "up": bool(link["flags"] & _UP and link["flags"] & _LOWER_UP),
                 "carrier_changes": link.get("carrier_changes") or 0,
@@ -93,8 +94,11 @@ class Netlink:
 
 
 def set_kernel_value(key: str, value: int | str) -> None:
-    """Write a value of /proc/sys, of the namespace that the calling thread is in."""
-    path = Path("/proc/sys").joinpath(*key.split("."))
+    """Write a value of /proc/sys, of the namespace that the calling thread is in.
+
+    As in sysctl, a dot in the name of an interface is a slash in ``key``.
+    """
+    path = Path("/proc/sys").joinpath(*(part.replace("/", ".") for part in key.split(".")))
     try:
         path.write_text(f"{value}\n", encoding="utf-8")
     except OSError as error:

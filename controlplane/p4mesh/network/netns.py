@@ -7,40 +7,51 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 
 from p4mesh.errors import P4MeshError, TargetError, UnsupportedError
 from p4mesh.network import namespaces
-from p4mesh.network.machine import switch_offloads_off
-from p4mesh.network.netlink import opened, set_kernel_value
-from p4mesh.network.nodes.base import MTU_BYTES, LinuxNode
+from p4mesh.network.borrowed import borrow
+from p4mesh.network.netlink import opened
+from p4mesh.network.nodes.base import LinuxNode, prepare_interface
 from p4mesh.network.nodes.table import node_class
-from p4mesh.topology.model import TESTER, PortRef, Topology
+from p4mesh.network.outside import outside_nodes
+from p4mesh.network.removal import remove_abandoned, remove_network_namespace
+from p4mesh.topology.model import TESTER, Link, PortRef, Topology
 
 _READY_S = 10.0
 _POLL_S = 0.05
 
 
 class NetnsNetwork:
-    """A network with one interface per tester port, ``t1``, ``t2``, ... in the tester's namespace; removed on exit."""
+    """A network with one interface per tester port, ``t1``, ``t2``, ... in the tester's namespace; removed on exit.
+
+    Ports that are interfaces of this machine keep their names; what is cabled to them is outside of the network.
+    """
 
     def __init__(self, topology: Topology, name: str = "") -> None:
         self._topology = topology
         self.namespace = name or namespaces.new_name()
+        self._named = {port.number: port.interface for port in topology.tester_ports if port.interface}
+        self._outside = outside_nodes(topology)
+        self._links = tuple(link for link in topology.links if not self._is_outside(link))
         self.nodes = tuple(
             node_class(device)(
                 device, f"{self.namespace}-{device.name}", namespaces.STATE / self.namespace / device.name
             )
             for device in topology.devices
+            if device.name not in self._outside
         )
 
     @staticmethod
     def check(topology: Topology) -> None:
         """Raise what building the network would raise because of the topology or of programs that are missing."""
+        outside = outside_nodes(topology)
         for device in topology.devices:
-            node_class(device).check(device)
+            if device.name not in outside:
+                node_class(device).check(device)
         for link in topology.links:
             if link.outages:
                 raise UnsupportedError(
@@ -51,7 +62,7 @@ class NetnsNetwork:
     def __enter__(self) -> NetnsNetwork:
         """Build the network."""
         self.check(self._topology)
-        namespaces.remove_abandoned()
+        remove_abandoned()
         try:
             self.build()
         except BaseException:
@@ -67,7 +78,7 @@ class NetnsNetwork:
             node.stop()
         for name in self.names():
             try:
-                namespaces.remove(name)
+                remove_network_namespace(name)
             except P4MeshError:
                 if kind is None:
                     raise
@@ -93,11 +104,27 @@ class NetnsNetwork:
 
     def interface(self, port: int) -> str:
         """Return the name of a tester port's interface."""
-        return f"t{port}"
+        return self._named.get(port, f"t{port}")
+
+    @property
+    def outside(self) -> Mapping[str, tuple[str, ...]]:
+        """The nodes that are outside of this machine, each with the interfaces that it is cabled to."""
+        return {
+            name: tuple(
+                self._named[far.port]
+                for link in self._topology.links
+                for near, far in (link.ends, link.ends[::-1])
+                if near.node == name and far.node == TESTER
+            )
+            for name in sorted(self._outside)
+        }
+
+    def _is_outside(self, link: Link) -> bool:
+        return any(end.node in self._outside or (end.node == TESTER and end.port in self._named) for end in link.ends)
 
     def set_link_of(self, device: str, port: int, up: bool) -> None:
         """Switch the cable of a device's port off or on: at its far end, or at this one where that is the tester's."""
-        for link in self._topology.links:
+        for link in self._links:
             for end, far in (link.ends, link.ends[::-1]):
                 if end == PortRef(device, port):
                     wanted = end if far.node == TESTER else far
@@ -118,6 +145,12 @@ class NetnsNetwork:
     def set_links(self, up: bool, target: str) -> None:
         """Switch the far ends of the tester's cables on or off; the tester's own interfaces stay as they are."""
         for link in self._topology.links:
+            if self._is_outside(link):
+                raise UnsupportedError(
+                    f"toggle_link is not supported on {target} for the cable from {link.ends[0]} to {link.ends[1]}",
+                    hint="it leaves this machine; use another reset_between",
+                )
+        for link in self._links:
             nodes = [end.node for end in link.ends]
             if nodes.count(TESTER) == len(nodes):
                 raise UnsupportedError(
@@ -132,19 +165,20 @@ class NetnsNetwork:
             self._wait_until_ready()
 
     def build(self) -> None:
-        """Make the namespaces, the cables and the nodes; whoever calls removes them."""
+        """Make the namespaces, the cables and the nodes; the caller removes them."""
         for name in self.names():
             namespaces.create(name)
             with opened(name) as kernel:
                 kernel.set("lo", state="up")
-        for link in self._topology.links:
+        borrow(tuple(self._named.values()), self.namespace)
+        for link in self._links:
             near, far = link.ends
             with opened(self._namespace_of(near)) as kernel:
                 peer = {"ifname": self._end_name(far), "net_ns_fd": self._namespace_of(far)}
                 kernel.add(self._end_name(near), "veth", peer=peer)
-        for link in self._topology.links:
+        for link in self._links:
             for end in link.ends:
-                self._raise(end)
+                prepare_interface(self._namespace_of(end), self._end_name(end))
         self._add_ports_without_a_cable()
         for node in self.nodes:
             node.directory.mkdir(parents=True, exist_ok=True)
@@ -156,13 +190,13 @@ class NetnsNetwork:
 
         Each is one half of a veth pair: not every kernel has the kind "dummy".
         """
-        cabled = {end for link in self._topology.links for end in link.ends}
+        cabled = {end for link in self._links for end in link.ends}
         for node in self.nodes:
             for end in {PortRef(node.device.name, port.number) for port in node.device.ports} - cabled:
                 with opened(node.namespace) as kernel:
                     kernel.add(self._end_name(end), "veth", peer={"ifname": f"{self._end_name(end)}-end"})
                     kernel.set(f"{self._end_name(end)}-end", state="up")
-                self._raise(end)
+                prepare_interface(self._namespace_of(end), self._end_name(end))
 
     def _wait_until_ready(self) -> None:
         """Wait for the kernel, which lets frames pass up to a second after a link has come up."""
@@ -179,13 +213,6 @@ class NetnsNetwork:
                         hint=f"look at it with: ip -n {name} link",
                     )
                 time.sleep(_POLL_S)
-
-    def _raise(self, end: PortRef) -> None:
-        """Let an interface carry frames of any length, and no frames of the kernel's own."""
-        with opened(self._namespace_of(end)) as kernel:
-            set_kernel_value(f"net.ipv6.conf.{self._end_name(end)}.disable_ipv6", 1)
-            switch_offloads_off(self._end_name(end))
-            kernel.set(self._end_name(end), mtu=MTU_BYTES, state="up")
 
     def _namespace_of(self, end: PortRef) -> str:
         return self.namespace if end.node == TESTER else self.node(end.node).namespace

@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from p4mesh.errors import TopologyError
-from p4mesh.network.namespaces import STANDING, STATE, existing, remove
+from p4mesh.network.namespaces import STANDING, STATE, existing
 from p4mesh.network.netlink import opened
 from p4mesh.network.netns import NetnsNetwork
+from p4mesh.network.removal import remove_network_namespace
 from p4mesh.topology.model import TESTER, Topology
 
 _RECORD = "network.json"
@@ -84,7 +85,7 @@ def remove_unfinished() -> tuple[str, ...]:
     complete = {name for network in list_networks() for name in network.namespaces.values()}
     left = tuple(name for name in existing() if name.startswith(STANDING) and name not in complete)
     for name in left:
-        remove(name)
+        remove_network_namespace(name)
     for directory in STATE.glob(f"{STANDING}*"):
         if not any(network.name == directory.name for network in list_networks()):
             shutil.rmtree(directory, ignore_errors=True)
@@ -109,4 +110,4 @@ def _record_of(name: str) -> Path:
 def _remove_all(name: str) -> None:
     for namespace in existing():
         if namespace == name or namespace.startswith(f"{name}-"):
-            remove(namespace)
+            remove_network_namespace(namespace)

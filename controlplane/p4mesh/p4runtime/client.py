@@ -11,6 +11,7 @@ from typing import Literal
 
 import grpc
 
+from p4mesh.p4runtime.channel import channel_options
 from p4mesh.p4runtime.credentials import TlsCredentials
 from p4mesh.p4runtime.errors import ConnectError, Failure, P4RuntimeError, PipelineError, ReadError, WriteError
 from p4mesh.p4runtime.info import load_p4info
@@ -23,21 +24,11 @@ from p4mesh.p4runtime.stubs import Entity, p4i, p4r
 from p4mesh.p4runtime.values import Value
 from p4mesh.p4runtime.writing import Requests, Update
 
-_UNLIMITED = -1
 _METADATA_BYTES = 64 << 20
 """The outcomes of a large batch come in the metadata of the answer."""
 
 _CALL_METADATA = (("p4mesh-details-bytes", str(_METADATA_BYTES)),)
 """Our server lists as many outcomes as a client with default limits takes, unless the call asks for more."""
-
-_OPTIONS = [
-    ("grpc.max_receive_message_length", _UNLIMITED),
-    ("grpc.max_send_message_length", _UNLIMITED),
-    ("grpc.max_metadata_size", _METADATA_BYTES),
-    ("grpc.absolute_max_metadata_size", _METADATA_BYTES),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.use_local_subchannel_pool", 1),
-]
 
 _NO_ANSWER = "is the switch running, and is the address right?"
 _NO_TLS_ANSWER = (
@@ -96,7 +87,7 @@ class Client:
         self._connect()
 
     def _connect(self) -> None:
-        options: list[tuple[str, object]] = [*_OPTIONS]
+        options = channel_options(_METADATA_BYTES)
         if self.address.startswith("unix:"):
             # Otherwise it is the path with %2F for each slash, which HTTP/2 servers in Rust refuse.
             options.append(("grpc.default_authority", "localhost"))
@@ -314,10 +305,11 @@ class Client:
     def read_counters(self, name: str, indices: Iterable[int] | None = None) -> list[tuple[int, CounterData]]:
         """Return (index, value) of some cells of a counter, or of all."""
         schema = self.schema
-        wanted = [schema.counter(name)] if indices is None else [schema.counter(name, index) for index in indices]
+        wanted = [schema.counter(name)] if indices is None else schema.counter_cells(name, indices)
         return [
             (cell.index.index, CounterData(cell.data.packet_count, cell.data.byte_count))
-            for cell in (entity.counter_entry for entity in self.read(*wanted))
+            for response in self._responses(wanted)
+            for cell in [entity.counter_entry for entity in response.entities]
         ]
 
     def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:

@@ -160,6 +160,17 @@ class Schema:
             entry.data.CopyFrom(_counter_data(data))
         return Entity(counter_entry=entry)
 
+    def counter_cells(self, name: str, indices: Iterable[int]) -> list[Entity]:
+        """Return some cells of a counter, to be read."""
+        counter_id = lookup(self.info.counters, "counter", name).preamble.id
+        cells = []
+        for index in indices:
+            cell = Entity()
+            cell.counter_entry.counter_id = counter_id
+            cell.counter_entry.index.index = index
+            cells.append(cell)
+        return cells
+
     def direct_counter(
         self,
         table: str,

@@ -1,4 +1,4 @@
-"""Past runs with their verdicts: what lies in a directory of runs, whatever state it is in."""
+"""Past runs with their verdicts: every run below a directory, in whatever state it is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from p4mesh.errors import P4MeshError, RunDirectoryError
 from p4mesh.methods.results.outcome import State
 from p4mesh.report.publish import outcome_of
+from p4mesh.store.finding import Kind, find_runs
 from p4mesh.store.lock import holder
 from p4mesh.store.run_directory import RESULTS, RUN, SUMS, TRIALS, read_run
 from p4mesh.store.run_files import read_config
@@ -34,14 +35,18 @@ class PastRun:
 
 
 def past_runs(folder: Path) -> tuple[PastRun, ...]:
-    """Return the runs in a folder, those that began first come first; raises RunDirectoryError where there is none."""
+    """Return the runs below a folder in the order in which they began; raises RunDirectoryError for no folder."""
     try:
-        found = sorted(item for item in folder.iterdir() if item.is_dir())
+        next(folder.iterdir(), None)
     except OSError as error:
         raise RunDirectoryError(
             f"{folder}: {error.strerror}", hint="name a directory with runs in it: p4mesh runs DIR"
         ) from None
-    runs = [_one(path) for path in found]
+    # A suite shows its own runs, and a folder with nothing below it is shown: it may be what is left of a run.
+    places = [
+        place for place in find_runs(folder) if place.suite is None and (place.parts or place.kind is not Kind.NOTHING)
+    ]
+    runs = [_one(folder.joinpath(*place.parts)) for place in places]
     return tuple(sorted(runs, key=lambda run: (run.started_utc, run.directory)))
 
 

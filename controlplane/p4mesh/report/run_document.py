@@ -52,6 +52,7 @@ def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
         ("Trials", str(len(run.trials))),
         ("Measured", dates_of([timing.started_utc for timing in run.timings])),
     ]
+    pairs += [(name.capitalize(), text) for name, text in config.get("chosen", {}).items()]
     if outcome.iterations:
         pairs.append(("Iterations", ", ".join(state.value for state in outcome.iterations)))
     return Facts(tuple((dict(pairs) | dict(notes_of(config))).items()))

@@ -12,13 +12,14 @@ from p4mesh.errors import CalibrationError, ParameterError, TopologyError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import shortened
-from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
+from p4mesh.methods.results.outcome import Cell
+from p4mesh.methods.wire import LOAD_PCT, Pair, rates_and_latency, wire_spec, wires_of
 from p4mesh.run.checks import parse_frame_sizes
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
 from p4mesh.run.job import opener_of
 from p4mesh.run.options import CalibrationOptions
 from p4mesh.run.preparation import bed_of
-from p4mesh.run.single import topology_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology
 from p4mesh.traffic.stamps import StampKind
@@ -40,6 +41,8 @@ class FinishedCalibration:
     """Content of the file: the measured wires and those that were in it."""
     added: int
     """Wires that were not in the file before."""
+    rates: tuple[dict[str, Cell], ...]
+    """Rates, latency and jitter of all wires together, a row per frame size."""
     stamps: StampKind
     """Events that a latency lies between."""
     resolution_ns: float
@@ -51,7 +54,8 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
     Raises a P4MeshError: UsageError for options that cannot be used, TargetError for loss or a trial that cannot be
     trusted, CalibrationError where the file cannot be read or written or contradicts the measurement.
     """
-    topology, path = topology_of(options.topology), Path(options.out)
+    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
+    path = Path(options.out)
     sizes = parse_frame_sizes(options.sizes, RFC_FRAME_SIZES_BYTES)
     load_pct = _load_pct(options.load_pct)
     pairs = _pairs(topology)
@@ -62,19 +66,25 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
         )
     before = read_calibration(path, "--out") if path.exists() else None
     wires: list[Wire] = []
+    rates: list[dict[str, Cell]] = []
     started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     with opener_of(options.target, options.opener)(topology) as measurer:
         for size in sizes:
+            trials = []
             for first in range(0, len(pairs), _AT_ONCE):
-                result = measurer.measure(wire_spec(pairs[first : first + _AT_ONCE], size, bed, load_pct))
-                wires += wires_of(result, size, bed)
+                spec = wire_spec(pairs[first : first + _AT_ONCE], size, bed, load_pct)
+                trials.append((spec, measurer.measure(spec)))
+                wires += wires_of(trials[-1][1], size, bed)
+            rates.append(rates_and_latency(trials, size, bed))
             observer(WiresMeasured(size, len(pairs)))
     run = _run(topology, bed, started)
     found = Calibration((run,), tuple(sorted(wires, key=lambda wire: wire.place)))
     joined = before.joined(found, f"--out {path}") if before else found
     write_calibration(path, joined)
     added = len(joined.wires) - (len(before.wires) if before else 0)
-    return FinishedCalibration(path, topology.name, found, joined, added, bed.stamps.kind, run.resolution_ns)
+    return FinishedCalibration(
+        path, topology.name, found, joined, added, tuple(rates), bed.stamps.kind, run.resolution_ns
+    )
 
 
 def _load_pct(text: str) -> Fraction:

@@ -44,6 +44,11 @@ class RunOptions:
     """Tester ports that take part, in this order, such as ``1-4,7`` or the name of a role; None: all ports."""
     capture_frames: int = 0
     """Faulty frames of each reason that are captured of each trial; 0: none."""
+    access: str | None = None
+    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
+    interfaces: str | None = None
+    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
+    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,11 @@ class RunFileOptions:
     """Whether tests of a suite that cannot run here keep the run from passing."""
     capture_frames: int = 0
     """Faulty frames of each reason that are captured of each trial; 0: none."""
+    access: str | None = None
+    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
+    interfaces: str | None = None
+    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
+    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,11 @@ class TrafficOptions:
     """Function that opens the measurer in place of the target, as ``module:function``."""
     capture_frames: int = 0
     """Faulty frames of each reason that are captured of each trial; 0: none."""
+    access: str | None = None
+    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
+    interfaces: str | None = None
+    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
+    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
 
 
 @dataclass(frozen=True)
@@ -111,3 +126,8 @@ class CalibrationOptions:
     target: str = SIMULATED
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
+    access: str | None = None
+    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
+    interfaces: str | None = None
+    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
+    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""

@@ -28,6 +28,7 @@ from p4mesh.target.table import TARGETS
 from p4mesh.tester.programs import contract_of
 from p4mesh.topology import TESTER, PortRef, Topology
 from p4mesh.topology.device_events import failures_of
+from p4mesh.topology.device_keys import P4_DEVICE
 from p4mesh.topology.memory import memory_of, memory_without_verification
 
 _SOFTWARE_SEARCH = {"search_method": "mlr", "mlr_goals": "software"}
@@ -235,6 +236,8 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         stamps=TimeStamps(Fraction(stamps.tick_ps, 1000), stamps.kind),
         histograms=contract_of(TARGETS[target], topology)["HISTOGRAMS"],
         stamps_controller_frames=capabilities.stamps_controller_frames,
+        tunnels=capabilities.tunnels,
+        ends_tunnels=not topology.devices or any(device.device == P4_DEVICE for device in topology.devices),
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),
         failures=failures_of(topology) if capabilities.causes_failures else 0,
@@ -243,4 +246,5 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
             for near, far in (link.ends for link in topology.links)
             if near.node == far.node == TESTER
         ),
+        announces_routes=topology.bgp is not None,
     )

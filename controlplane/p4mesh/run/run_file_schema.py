@@ -11,7 +11,7 @@ from p4mesh.methods.options.parameters import Kind, Parameter, show
 from p4mesh.methods.registry import TESTS
 from p4mesh.run_file.schema import schema
 
-_TEST_RUN = "TestRun"
+_ENTRY = "RequestedTest"
 
 
 def published() -> dict[str, Any]:
@@ -19,7 +19,7 @@ def published() -> dict[str, Any]:
     made: dict[str, Any] = json.loads(json.dumps(schema()))
     definitions = made["$defs"]
     names = [*(test.name for test in TESTS), *NAMES]
-    entry = definitions[_TEST_RUN]
+    entry = definitions[_ENTRY]
     entry["properties"]["test"] |= {"enum": names}
     definitions["RunFile"]["properties"]["tests"]["items"]["anyOf"][0] |= {"enum": names}
     rules = _Rules()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from p4mesh.config_files.yaml_source import Path as Place
@@ -12,13 +12,14 @@ from p4mesh.errors import P4MeshError, ParameterError, TopologyError, UnknownTes
 from p4mesh.methods.base import Method
 from p4mesh.methods.names import NAMES, require_known
 from p4mesh.methods.registry import find_test, suites
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunFileOptions, RunOptions
 from p4mesh.run.preparation import Prepared, check_settings, prepare
-from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
+from p4mesh.run.single import FinishedRun, directory_path, execute
 from p4mesh.run.suite import FinishedSuite, Planned, for_test, run_planned
-from p4mesh.run_file.model import TestRun
+from p4mesh.run_file.model import RequestedTest
 from p4mesh.run_file.reader import RunText, load_run_file
 from p4mesh.target.table import TARGETS
 from p4mesh.topology import Topology
@@ -42,25 +43,32 @@ def run_file(options: RunFileOptions, observer: Observer = unobserved) -> Finish
 
 def plan_file(text: RunText, options: RunFileOptions) -> tuple[Planned, ...]:
     """Return the tests of a file in their order, checked against their topology; raises what cannot be run."""
-    topology = _topology(text, options)
     target = options.target or text.file.target
-    check_settings(topology)
-    if not options.opener:
-        TARGETS[target].check(topology)
-    plan = _Plan(text, options, topology, target)
+    topologies = {path: _topology(text, options, target, place, path) for place, path in _topology_paths(text)}
+    for topology in topologies.values():
+        check_settings(topology)
+        if not options.opener:
+            TARGETS[target].check(topology)
+    plan = _Plan(text, options, topologies, target)
     plan.check_names()
     planned = [item for place, entry in text.entries() for item in plan.tests_of(place, entry)]
     _require_different_names(text, planned)
     return tuple(item.planned for item in planned)
 
 
-def _topology(text: RunText, options: RunFileOptions) -> Topology:
+def _topology_paths(text: RunText) -> Iterator[tuple[Place, str]]:
+    """Yield the topology of the file and those of single tests, with their places."""
+    yield ("topology",), text.file.topology
+    yield from (((*place, "topology"), entry.topology) for place, entry in text.entries() if entry.topology)
+
+
+def _topology(text: RunText, options: RunFileOptions, target: str, place: Place, name: str) -> Topology:
     if options.topology is not None:
-        return topology_of(options.topology)
-    path = text.folder / text.file.topology
+        return topology_of(options.topology, target, options.access, options.interfaces)
+    path = text.folder / name
     if not path.exists():
-        raise text.error(("topology",), f"{path}: no such topology file", "a path begins in the folder of the run file")
-    return topology_of(path)
+        raise text.error(place, f"{path}: no such topology file", "a path begins in the folder of the run file")
+    return topology_of(path, target, options.access, options.interfaces)
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,8 @@ class _Placed:
 class _Plan:
     text: RunText
     options: RunFileOptions
-    topology: Topology
+    topologies: Mapping[str, Topology]
+    """By their paths in the file."""
     target: str
 
     def check_names(self) -> None:
@@ -85,7 +94,7 @@ class _Plan:
             try:
                 require_known(entry.test)
             except UnknownTestError as error:
-                raise self.text.error(_test_place(self.text, place), error.message, error.hint) from None
+                raise self.text.error(_place_of_test(self.text, place), error.message, error.hint) from None
             tests = _tests_of(entry)
             self._require_parameters(entry.parameters, (*place, "parameters"), tests, entry.test)
             wanted |= {test.name: test for test in tests}
@@ -113,7 +122,7 @@ class _Plan:
                     f"{guess}valid parameters of {whose}: {', '.join(known)}",
                 )
 
-    def tests_of(self, place: Place, entry: TestRun) -> list[_Placed]:
+    def tests_of(self, place: Place, entry: RequestedTest) -> list[_Placed]:
         """Return the test of an entry, or those of its suite; tests of a suite that cannot run here are refused."""
         tests = _tests_of(entry)
         planned = [_Placed(place, self._planned(place, entry, test)) for test in tests]
@@ -122,11 +131,11 @@ class _Plan:
             raise refusals[0]
         return planned
 
-    def _planned(self, place: Place, entry: TestRun, test: Method) -> Planned:
+    def _planned(self, place: Place, entry: RequestedTest, test: Method) -> Planned:
         label = _label(entry, test)
         prepared: Prepared | P4MeshError
         try:
-            prepared = prepare(test, self.topology, self._options(entry, test))
+            prepared = prepare(test, self._topology_of(entry), self._options(entry, test))
         except (TopologyError, UnsupportedError) as refusal:
             prepared = refusal if isinstance(refusal, UnsupportedError) else self._located(refusal, place, entry)
             if entry.test not in NAMES:
@@ -138,7 +147,10 @@ class _Plan:
             prepared = replace(prepared, echo={**prepared.echo, **named})
         return Planned(label, label, test, prepared)
 
-    def _options(self, entry: TestRun, test: Method) -> RunOptions:
+    def _topology_of(self, entry: RequestedTest) -> Topology:
+        return self.topologies[entry.topology or self.text.file.topology]
+
+    def _options(self, entry: RequestedTest, test: Method) -> RunOptions:
         """Return the options of one test: those of the command line, else of the entry, else of the whole file."""
         file, given = self.text.file, self.options
         known = {parameter.name for parameter in test.parameters}
@@ -153,7 +165,7 @@ class _Plan:
         calibration = self.text.folder / file.calibration if file.calibration else None
         options = RunOptions(
             test.name,
-            self.topology,
+            self._topology_of(entry),
             sizes=given.sizes or (",".join(map(str, sizes)) or None),
             ports=given.ports or (str(ports) if ports else None),
             jobs=given.jobs,
@@ -166,7 +178,7 @@ class _Plan:
         )
         return for_test(options, test, (*asked, *own))
 
-    def _located(self, error: UsageError, place: Place, entry: TestRun) -> UsageError:
+    def _located(self, error: UsageError, place: Place, entry: RequestedTest) -> UsageError:
         """Return an error about an option as one about the place in the file that has it."""
         option, _, rest = error.message.partition(": ")
         name = option.partition("=")[0]
@@ -182,27 +194,24 @@ class _Plan:
                     return error
                 where = (*place, option_name) if getattr(entry, option_name) else (option_name,)
                 return self.text.error(where, rest, error.hint)
-        if name.startswith("--") or (isinstance(error, TopologyError) and error.message.startswith(f"{self._source}:")):
+        source = self._topology_of(entry).source
+        if name.startswith("--") or (isinstance(error, TopologyError) and error.message.startswith(f"{source}:")):
             return error
         return self.text.error(place, error.message, error.hint)
 
-    @property
-    def _source(self) -> str:
-        return self.topology.source
 
-
-def _tests_of(entry: TestRun) -> tuple[Method, ...]:
+def _tests_of(entry: RequestedTest) -> tuple[Method, ...]:
     return suites()[entry.test] if entry.test in NAMES else (find_test(entry.test),)
 
 
-def _test_place(text: RunText, place: Place) -> Place:
+def _place_of_test(text: RunText, place: Place) -> Place:
     """Return the place of the name of a test, which is the entry itself where it is nothing else."""
     number = place[-1]
     assert isinstance(number, int)
     return place if isinstance(text.file.tests[number], str) else (*place, "test")
 
 
-def _label(entry: TestRun, test: Method) -> str:
+def _label(entry: RequestedTest, test: Method) -> str:
     if not entry.name:
         return test.name
     return f"{entry.name}-{test.name.partition('.')[2]}" if entry.test in NAMES else entry.name

@@ -16,6 +16,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.report.publish import publish
 from p4mesh.run.captures import capture_finding, capture_tables, write_capture
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Event, Observer, RunFinished, RunStarted, TesterOpened, unobserved
 from p4mesh.run.executor import Executor
@@ -28,7 +29,6 @@ from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.writing import storing
-from p4mesh.topology import Topology, load_topology
 from p4mesh.version import __version__
 
 
@@ -47,13 +47,9 @@ def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
     the cluster fails. Trials that are on disk by then are not measured again when the same options come again.
     """
     method = find_test(options.test)
-    prepared = prepare(method, topology_of(options.topology), options)
+    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
+    prepared = prepare(method, topology, options)
     return execute(prepared, directory_path(options.out, method.name), observer, DeliveryLimits())
-
-
-def topology_of(topology: str | Path | Topology) -> Topology:
-    """Return a topology as it is, or the one in a file; raises TopologyError."""
-    return topology if isinstance(topology, Topology) else load_topology(topology)
 
 
 def directory_path(out: str | Path | None, name: str) -> Path:
@@ -189,5 +185,6 @@ def _config(prepared: Prepared) -> dict[str, Any]:
             }
             for item in method.parameters
         ],
+        **({"chosen": dict(topology.chosen)} if topology.chosen else {}),
         **prepared.echo,
     }

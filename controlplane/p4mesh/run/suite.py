@@ -18,11 +18,12 @@ from p4mesh.methods.registry import suites
 from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.report.publish import REPORT, suite_page
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
-from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
+from p4mesh.run.single import FinishedRun, directory_path, execute
 from p4mesh.store.suite_directory import SuiteDirectory
 from p4mesh.store.writing import write_atomically
 
@@ -109,7 +110,7 @@ def plan_suite(options: RunOptions) -> tuple[Planned, ...]:
     """Return each test, prepared or refused; raises the first refusal when all are refused."""
     if options.test not in suites():
         raise UnknownTestError(f"unknown suite '{options.test}'", hint=f"valid suites: {', '.join(suites())}")
-    topology = topology_of(options.topology)
+    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
     tests = suites()[options.test]
     keys = [setting.partition("=")[0] for setting in options.settings]
     for key in keys:

@@ -10,12 +10,13 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import EVERY_TEST
 from p4mesh.methods.traffic.method import Traffic, laid_over
 from p4mesh.run.checks import cluster_of, jobs_of
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunOptions, TrafficOptions
 from p4mesh.run.preparation import Prepared, bed_of, capture_echo, check_settings, job_of, noted
 from p4mesh.run.sampling_cost import MOST_BYTES, MOST_OF_THE_TIME, sampling_cost
-from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
+from p4mesh.run.single import FinishedRun, directory_path, execute
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.planning import Planner
 from p4mesh.tester.programs import contract_of
@@ -36,7 +37,8 @@ def run_traffic(
     target or the cluster fails.
     """
     text = load_traffic(options.traffic, options.settings)
-    prepared = _prepare(text, topology_of(options.topology), options, wants_end)
+    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
+    prepared = _prepare(text, topology, options, wants_end)
     return execute(prepared, directory_path(options.out, text.traffic.name), observer, DeliveryLimits())
 
 

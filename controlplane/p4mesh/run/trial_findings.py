@@ -8,6 +8,7 @@ from p4mesh.methods.names import NAMES
 from p4mesh.run.job import Job
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.topology.device_keys import ROUTER
+from p4mesh.traffic.patterns import Multicast
 
 
 def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[str]:
@@ -46,8 +47,17 @@ def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
         return ()
     if routed is None and test.partition(".")[0] not in NAMES:
         return ()
+    if Multicast.kind in _patterns(trials[0]):
+        # Frames to groups are the same for switches and routers.
+        return ()
     routers = [device.name for device in job.topology.devices if device.device == ROUTER]
     how = "set routed=true" if routed is False else f"{test} is for switches; use a test that has routed=true"
     if routers:
         return (f"no frame came through: device '{routers[0]}' is a router; {how}",)
     return (f"no frame came through: if the device routes, {how}",)
+
+
+def _patterns(trial: StoredTrial) -> set[str]:
+    """Return the kinds of the patterns of a trial; a pattern without fields is stored as its kind."""
+    patterns = [stream["pattern"] for stream in trial.spec["streams"]]
+    return {pattern if isinstance(pattern, str) else pattern["kind"] for pattern in patterns}

@@ -1,4 +1,8 @@
-"""Workers of this machine: processes that are started for their first trial, and again after they have died."""
+"""Workers of this machine: processes that are started for their first trial, and again after they have died.
+
+They are forks of a server process, which loads the code once for all workers and all runs of this process. The server
+starts with the first worker, does nothing else, and ends with this process.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from types import TracebackType
 from typing import cast
 
@@ -21,6 +25,8 @@ from p4mesh.run.worker_device import WorkerDevice
 from p4mesh.trial.looks import Look
 
 _STOPPED_S = 5.0
+_LOADED_ONCE = ["p4mesh.run.worker_processes", "p4mesh.trial.opening"]
+"""Modules that every worker needs. Loading them starts no thread but that of NumPy, which ends it before a fork."""
 
 
 class WorkerProcesses(Executor):
@@ -29,7 +35,8 @@ class WorkerProcesses(Executor):
     patience_s = 0.0
 
     def __init__(self, job: Job, count: int) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_LOADED_ONCE)
         self._processes = [_WorkerProcess(job, context, f"process {number}") for number in range(1, count + 1)]
 
     def __enter__(self) -> WorkerProcesses:
@@ -59,13 +66,13 @@ class WorkerProcesses(Executor):
 class _WorkerProcess:
     """One worker process."""
 
-    def __init__(self, job: Job, context: SpawnContext, name: str) -> None:
+    def __init__(self, job: Job, context: ForkServerContext, name: str) -> None:
         self.name = name
         self._job = job
         self._context = context
         self._lock = threading.Lock()
         self._stopped = False
-        self._process: SpawnProcess | None = None
+        self._process: ForkServerProcess | None = None
         self._connection: Connection | None = None
 
     def measure(self, task: Task, take_look: TakeLook) -> Measured:
@@ -96,8 +103,10 @@ class _WorkerProcess:
                 raise ClosedError
             if self._connection is None:
                 self._connection, child = self._context.Pipe()
-                self._process = self._context.Process(target=_work, args=(child, self._job), daemon=True)
-                # An interrupt from the keyboard goes to every process; this one must not be the first to hear of it.
+                arguments = (child, self._job, dict(os.environ))
+                self._process = self._context.Process(target=_work, args=arguments, daemon=True)
+                # An interrupt from the keyboard goes to every process; the worker and the server, which starts here
+                # when there is none, must not be the first to hear of it.
                 # To start the resource tracker would end the block, so that one starts before.
                 resource_tracker.ensure_running()
                 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -120,10 +129,15 @@ class _WorkerProcess:
         )
 
 
-def _work(connection: Connection, job: Job) -> None:
-    """Measure the trials that come, in a process of its own, until the parent closes the connection or ends."""
+def _work(connection: Connection, job: Job, environment: Mapping[str, str]) -> None:
+    """Measure the trials that come, in a process of its own, until the parent closes the connection or ends.
+
+    ``environment`` is that of the parent; the server may have an older one.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    os.environ.clear()
+    os.environ.update(environment)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     device = WorkerDevice(job)
     while True:

@@ -25,12 +25,16 @@ _NOTE_KEY = "^[a-z][a-z0-9_-]{0,39}$"
 _Note = Annotated[str, Meta(min_length=1, max_length=500)]
 
 
-class TestRun(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RequestedTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One test, or all tests of a suite."""
 
     test: Annotated[str, Meta(min_length=1, title="name of a test or of a suite, as in p4mesh tests")]
     name: Annotated[
         Name | UnsetType, Meta(title="its name in results and of its directory, where it is not that of the test")
+    ] = UNSET
+    topology: Annotated[
+        Annotated[str, Meta(min_length=1)] | UnsetType,
+        Meta(title="topology of this test, where it is not that of the file", description="a path"),
     ] = UNSET
     ports: Annotated[Ports | UnsetType, Meta(title="tester ports that take part, in this order; else all")] = UNSET
     sizes: Annotated[Sizes | UnsetType, Meta(title="frame sizes of this test")] = UNSET
@@ -52,7 +56,7 @@ class RunFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         default_factory=dict
     )
     tests: Annotated[
-        list[Annotated[str, Meta(min_length=1)] | TestRun],
+        list[Annotated[str, Meta(min_length=1)] | RequestedTest],
         Meta(
             min_length=1,
             title="what to run, in this order",

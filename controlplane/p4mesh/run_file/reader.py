@@ -12,7 +12,7 @@ from p4mesh.config_files.yaml_source import FileKind, YamlSource
 from p4mesh.config_files.yaml_source import Path as Place
 from p4mesh.errors import RunFileError
 from p4mesh.regular_files import read_text
-from p4mesh.run_file.model import RunFile, TestRun
+from p4mesh.run_file.model import RequestedTest, RunFile
 from p4mesh.run_file.schema import schema
 
 MOST_BYTES = 1_000_000
@@ -28,10 +28,10 @@ class RunText:
     folder: Path
     """Paths in the file begin here."""
 
-    def entries(self) -> tuple[tuple[Place, TestRun], ...]:
+    def entries(self) -> tuple[tuple[Place, RequestedTest], ...]:
         """Return the tests in their order, each with its place in the file."""
         return tuple(
-            (("tests", number), TestRun(test=entry) if isinstance(entry, str) else entry)
+            (("tests", number), RequestedTest(test=entry) if isinstance(entry, str) else entry)
             for number, entry in enumerate(self.file.tests)
         )
 

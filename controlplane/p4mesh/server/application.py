@@ -24,11 +24,11 @@ from p4mesh.report.html import page
 from p4mesh.report.publish import REPORT
 from p4mesh.report.vega_script import vega_script
 from p4mesh.run.stored import measured
-from p4mesh.server.confined import Folder
 from p4mesh.server.control import Control, refused
 from p4mesh.server.feed import MOST_READERS, Feed
 from p4mesh.server.guard import POLICY, REPORT_POLICY, Guard, has_token
 from p4mesh.server.run_view import RunView
+from p4mesh.store.confined import Folder
 
 _PAGES = {"/": "index.html", "/run": "run.html"}
 _STYLE = "style.css"
@@ -47,7 +47,7 @@ _MOST_REQUEST_BYTES = 64 << 10
 
 
 def application(feed: Feed, control: Control | None = None) -> Starlette:
-    """Return the application; without ``control`` nothing that it does changes anything."""
+    """Return the application; without ``control`` it is read-only."""
     server = _Server(feed, control)
     routes = [
         *(Route(path, server.page(name)) for path, name in _PAGES.items()),
@@ -197,7 +197,7 @@ class _Server:
 
 
 def _require_own_files(opened: Folder, name: str) -> None:
-    """Refuse a run with links or anything else that is no file of its own among the files that are read."""
+    """Refuse a run in which a file that is read is a link or a device."""
     for file in ("run.json", "results.json", "sums.json", "trials.jsonl", "timing.jsonl"):
         if opened.mark(file) is None:
             raise HTTPException(400, f"{name}: {file} is missing, or no file of this directory")

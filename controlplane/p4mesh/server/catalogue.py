@@ -7,18 +7,12 @@ path.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from p4mesh.server.confined import Folder, folder
 from p4mesh.server.run_view import RunView
-from p4mesh.store.run_directory import RUN
-from p4mesh.store.suite_directory import INDEX
-
-_DEEPEST = 6
-_MOST_FOLDERS = 20_000
-"""Directories that are looked into: the page is for a directory of runs, not for a whole disk."""
+from p4mesh.store.confined import Folder, folder
+from p4mesh.store.finding import Kind, find_runs
 
 
 class Catalogue:
@@ -36,14 +30,16 @@ class Catalogue:
         suites: dict[str, tuple[str, ...]] = {}
         changed = False
         try:
-            for parts, suite, is_run in self._walk():
-                key = key_of(parts)
-                if not is_run:
-                    suites[key] = parts
+            for place in find_runs(self.root):
+                key = key_of(place.parts)
+                if place.kind is Kind.SUITE:
+                    suites[key] = place.parts
+                if place.kind is not Kind.RUN:
                     continue
-                known = self.runs.get(key) or RunView(key, _shown(parts), parts, suite)
+                suite = None if place.suite is None else key_of(place.suite)
+                known = self.runs.get(key) or RunView(key, _shown(place.parts), place.parts, suite)
                 found[key] = known
-                with folder(self.root, parts) as opened:
+                with folder(self.root, place.parts) as opened:
                     changed |= known.refresh(opened)
         except OSError:
             # The root is gone: a page without runs says so.
@@ -69,27 +65,6 @@ class Catalogue:
         parts = self.suites.get(suite)
         return None if parts is None else self.runs.get(key_of((*parts, name)))
 
-    def _walk(self) -> Iterator[tuple[tuple[str, ...], str | None, bool]]:
-        """Yield every directory of a run or of a suite, the suite that it is in, and whether it is a run."""
-        waiting: list[tuple[tuple[str, ...], str | None]] = [((), None)]
-        looked_at = 0
-        while waiting and looked_at < _MOST_FOLDERS:
-            parts, suite = waiting.pop()
-            looked_at += 1
-            try:
-                with folder(self.root, parts) as opened:
-                    files, folders = opened.names()
-            except OSError:
-                continue
-            if RUN in files:
-                yield parts, suite, True
-                continue
-            if INDEX in files:
-                suite = key_of(parts)
-                yield parts, suite, False
-            if len(parts) < _DEEPEST:
-                waiting += [((*parts, name), suite) for name in folders if not name.startswith(".")]
-
 
 def key_of(parts: tuple[str, ...]) -> str:
     """Return the key of a directory below the root."""
@@ -97,6 +72,6 @@ def key_of(parts: tuple[str, ...]) -> str:
 
 
 def _shown(parts: tuple[str, ...]) -> str:
-    """Return a path as text, also where its bytes are none."""
+    """Return a path as text, also where its bytes are not valid text."""
     name = "/".join(parts) or "."
     return name.encode(errors="surrogateescape").decode(errors="replace")

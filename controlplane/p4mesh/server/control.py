@@ -1,7 +1,7 @@
 """Starts and stops runs for the live page: ``p4mesh run`` in a process of its own, an interrupt as from the keyboard.
 
 A run that is started here lives on when the server ends. It takes tests, topologies of one directory and parameters;
-not parameters that are commands of the machine, which stay with people who have a terminal.
+not parameters that are commands of the machine, which the command line alone sets.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Control:
 
         The process is held while the lock is looked at again, so that the number cannot belong to another one.
         """
-        gone = RunDirectoryError(f"{run.name}: nobody measures here", hint="the run may have ended by itself")
+        gone = RunDirectoryError(f"{run.name}: no process measures here", hint="the run may have ended by itself")
         if not run.process:
             raise gone
         try:

@@ -27,7 +27,7 @@ _RETRY_MS = 1000
 
 
 class Feed:
-    """The catalogue as streams of events; directories are looked at while somebody reads."""
+    """The catalogue as streams of events; directories are looked at while there are readers."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue

@@ -1,4 +1,4 @@
-"""Keeps the live page to browsers of this machine that were sent here by nobody else.
+"""Restricts the live page to browsers of this machine and to requests of its own pages.
 
 * A name that another site lets point to this machine (DNS rebinding) is not in the list of hosts.
 * A request of another site (cross-site request forgery) has a foreign ``Origin`` or ``Sec-Fetch-Site``; what changes

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from p4mesh.report.verdict import badge
-from p4mesh.server.confined import Folder, Mark
+from p4mesh.store.confined import Folder, Mark
 from p4mesh.store.live_file import watched_trials
 from p4mesh.store.lock import holder
 from p4mesh.store.run_directory import LIVE, RESULTS, RUN, SAMPLES, TIMING, TRIALS
@@ -22,7 +22,7 @@ RUNNING, STOPPED, FINISHED, DAMAGED = "running", "stopped", "finished", "damaged
 MOST_TRIALS = 2000
 """Trials that are shown: the last ones."""
 _FRESH_S = 10.0
-"""A run whose process nobody can tell, as on a network file system, is running while its files change."""
+"""A run whose process is unknown, as on a network file system, counts as running while its files change."""
 _CONFIG_BYTES = 64 << 20
 _RESULTS_BYTES = 256 << 20
 _STEP_BYTES = 64 << 20
@@ -123,9 +123,9 @@ class RunView:
         """Key of the suite that it belongs to."""
         self.version = 0
         self.process: int | None = None
-        """Process that is at the run; None where nobody is, or where the machine does not tell."""
+        """Process that measures the run; None without one, or where the machine does not tell."""
         self.is_wanted = False
-        """Whether somebody looks at its trials."""
+        """Whether a reader looks at its trials."""
         self.trials: list[dict[str, Any]] = []
         self.files: list[str] = []
         self.generation = 0

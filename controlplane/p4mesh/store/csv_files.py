@@ -50,6 +50,7 @@ PORT_COLUMNS = (
     "stale_frames",
     "damaged_frames",
     "bad_fcs_frames",
+    "runt_frames",
     "pause_frames",
     "link_losses",
     "min_spacing_ns",

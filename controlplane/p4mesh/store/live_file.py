@@ -49,7 +49,7 @@ class _Watched:
 
 
 class LiveFile:
-    """The file, which is there once somebody has looked at a trial."""
+    """The file, which exists after the first look at a trial."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -39,6 +39,31 @@ class LinkState:
     """Number of times that the link has gone down so far."""
 
 
+@dataclass(frozen=True)
+class MacCounts:
+    """Frames that the MAC of a port has counted; None where it keeps no such count."""
+
+    bad_fcs_sent: int
+    bad_fcs_received: int
+    """Discarded: the program does not see them."""
+    pause_received: int | None = None
+    runts_received: int | None = None
+    """Shorter than 64 bytes."""
+
+    def since(self, before: MacCounts) -> MacCounts:
+        """Return what was counted after ``before``."""
+        return MacCounts(
+            self.bad_fcs_sent - before.bad_fcs_sent,
+            self.bad_fcs_received - before.bad_fcs_received,
+            _difference(self.pause_received, before.pause_received),
+            _difference(self.runts_received, before.runts_received),
+        )
+
+
+def _difference(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None else now - before
+
+
 class PacketIO(Protocol):
     """The controller's side of packet I/O, as far as a clock has to know it."""
 
@@ -126,8 +151,8 @@ class Target(ABC):
         if rules:
             raise UnsupportedError(f"not supported on {self.name}: frames with a bad FCS", hint="use --target sim")
 
-    def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
-        """Return (sent, received) frames with a bad FCS by port since the start; empty if not counted."""
+    def mac_counts(self) -> dict[int, MacCounts]:
+        """Return what the MAC of each port has counted since the start; empty where nobody tells."""
         return {}
 
     @property
@@ -142,6 +167,12 @@ class Target(ABC):
     @abstractmethod
     def set_links(self, up: bool) -> None:
         """Switch the links of all tester ports on or off; raises UnsupportedError where that cannot be done."""
+
+    def set_link(self, port: int, up: bool) -> None:
+        """Switch the link of one tester port on or off."""
+        raise UnsupportedError(
+            f"switching the link of one port is not supported on {self.name}", hint="use --target sim"
+        )
 
     def reset_device(self, device: str, off_ns: int) -> None:
         """Reset a device of a simulated network, which is without power for ``off_ns`` first."""

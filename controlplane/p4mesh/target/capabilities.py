@@ -60,6 +60,8 @@ class Capabilities:
     """The program keeps when a frame of the controller leaves."""
     captures_faults: bool = True
     """The program hands faulty frames to the controller."""
+    tunnels: bool = True
+    """The program sends and receives frames in GRE tunnels."""
     resets_devices: bool = False
     """The devices under test are simulated, and those whose model has a reset can be reset."""
     causes_failures: bool = False

@@ -1,7 +1,8 @@
 """Switch chips that can run the tester program: their pipes, their ports, and the loops of them.
 
-The latencies of the chips are assumptions, as public documents do not give them for this program: a run on hardware
-must replace them by the measured round of a single seed.
+The latencies of the chips are the clocks of all stages at 1 GHz (docs/TOFINO_RESOURCES.md), and more for parsers,
+traffic manager and MAC, which is an assumption: a run on hardware must replace them by the measured round of a single
+seed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from p4mesh.target.loop import LoopModel
 
 PORTS_PER_PIPE = 128
 """Port numbers of a pipe."""
+
+
+_INNER, _ABSENT = "recirculates or leads to the CPU", "does not exist"
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ TOFINO_1 = Chip(
     program="tofino1",
     p4info="tofino1",
     pipes=2,
-    inner_ports={range(64, 128): "recirculates or leads to the CPU"},
+    inner_ports={range(64, 72): _INNER, range(72, 128): _ABSENT},
     recirculation_bps=100_000_000_000,
     latency_ps=700_000,
 )
@@ -65,9 +69,9 @@ TOFINO_2 = Chip(
     program="tofino2",
     p4info="tofino2",
     pipes=4,
-    inner_ports={range(1): "leads to the CPU", range(6, 7): "recirculates"},
+    inner_ports={range(8): _INNER, range(72, 128): _ABSENT},
     recirculation_bps=100_000_000_000,
-    latency_ps=700_000,
+    latency_ps=1_000_000,
 )
 """bf_switchd adds the recirculation port of pipe 0 with 100 Gbit/s; a front port in loopback may have 400."""
 CHIPS = (TOFINO_1, TOFINO_1_4_PIPES, TOFINO_2)

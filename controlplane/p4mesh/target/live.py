@@ -79,6 +79,8 @@ class LiveTarget(NamespaceTarget):
                 yield cls(topology, address, network, switch.ports(), switch.cores)
             finally:
                 switch.stop()
+                # Interfaces are given back next: the last reference holds their XDP programs.
+                del switch
 
     def facts(self) -> tuple[str, ...]:
         """Return kernel, cores, ports with their drivers and offloads, devices, and where time stamps come from."""
@@ -86,6 +88,7 @@ class LiveTarget(NamespaceTarget):
         program, transmitter = self._cores
         cores = "no core of its own" if program is None else f"program on core {program}, sending on core {transmitter}"
         parts = [f"{node.device.name} is {node.software}" for node in self.network.nodes]
+        parts += [f"{name} is not made by this run, at {', '.join(at)}" for name, at in self.network.outside.items()]
         return (
             *machine_facts(),
             f"threads: {cores}",

@@ -5,6 +5,8 @@ from __future__ import annotations
 SIMULATED = "sim"
 """The one target whose time and devices are simulated."""
 WALL_CLOCK_TARGETS = ("bmv2", "live", "tofino")
+ACCESSES = ("best", "af_xdp", "af_packet")
+"""How ``live`` reaches interfaces."""
 TARGET_NAMES = ("bmv2", "live", SIMULATED, "tofino")
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from p4mesh.errors import EngineMissingError, TargetError
-from p4mesh.target.base import BadFcsRule, LinkState, PacketIO, ProgramPorts, Target
+from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, PacketIO, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
 from p4mesh.topology import TESTER, Topology
@@ -113,9 +113,9 @@ class SimTarget(Target):
         for port in self.topology.tester_ports:
             self._network.set_bad_fcs(port.number, list(rules.get(port.number, ())))
 
-    def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
+    def mac_counts(self) -> dict[int, MacCounts]:
         """Return the counts of the MACs of the tester's ports."""
-        return {port: (sent, received) for port, sent, received in self._network.bad_fcs_counts()}
+        return {port: MacCounts(sent, received) for port, sent, received in self._network.bad_fcs_counts()}
 
     def links(self) -> dict[int, LinkState]:
         """Return the links of the tester's ports."""
@@ -125,6 +125,10 @@ class SimTarget(Target):
         """Switch the links of all tester ports on or off at this virtual time."""
         for port in self.topology.tester_ports:
             self._network.set_link(TESTER, port.number, up)
+
+    def set_link(self, port: int, up: bool) -> None:
+        """Switch the link of one tester port on or off at this virtual time."""
+        self._network.set_link(TESTER, port, up)
 
     def reset_device(self, device: str, off_ns: int) -> None:
         """Reset a device; the topology says how long that takes."""

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from p4mesh.bfruntime import BfClient, CpuPort, MacCounters, PacketSocket, Ports, PortSettings, PortWatch
 from p4mesh.errors import TopologyError, UnsupportedError
-from p4mesh.target.base import BadFcsRule, LinkState, ProgramPorts, Target
+from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
 from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
 from p4mesh.topology import FrontPort, TofinoSwitch, Topology
@@ -61,11 +61,10 @@ def switch_of(topology: Topology) -> TofinoSwitch:
 
 def chip_of(switch: TofinoSwitch) -> Chip:
     """Return the chip of a switch with the pipes, their rate and the loop latency that the topology gives it."""
-    return replace(
-        chip_with_pipes(switch.chip, switch.pipes),
-        latency_ps=round(switch.loop_latency_ns * 1000),
-        pipe_frames_per_s=switch.pipe_frames_per_s,
-    )
+    chip = replace(chip_with_pipes(switch.chip, switch.pipes), pipe_frames_per_s=switch.pipe_frames_per_s)
+    if switch.loop_latency_ns is None:
+        return chip
+    return replace(chip, latency_ps=round(switch.loop_latency_ns * 1000))
 
 
 def port_settings_of(topology: Topology) -> list[PortSettings]:
@@ -118,6 +117,7 @@ class TofinoTarget(Target):
             bad_fcs=switch.bad_fcs,
             stamps_controller_frames=False,
             captures_faults=False,
+            tunnels=False,
             unmeasured=("IPDV", "RFC 3550 jitter"),
             unsupported_headers=_BEYOND_THE_PARSER,
         )
@@ -201,9 +201,9 @@ class BfTofinoTarget(TofinoTarget):
         found = self.ports.counters([self.devices[number] for number in numbers])
         return {number: found[self.devices[number]] for number in numbers}
 
-    def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
-        """Return (sent, received) frames with a bad FCS by port, as its MAC counts them."""
+    def mac_counts(self) -> dict[int, MacCounts]:
+        """Return what the MACs of the tester ports have counted, as they show in results."""
         return {
-            number: (mac.sent_bad, mac.received_bad_fcs)
+            number: MacCounts(mac.sent_bad, mac.received_bad_fcs, mac.received_pause, mac.received_runts)
             for number, mac in self.mac_counters(list(self.devices)).items()
         }

@@ -44,12 +44,22 @@ class RecordFormat:
     """Rounds of the loop that a reading frame makes for a cell."""
     window_cells: int | None = None
     """Cells that are read at a time; None where the target takes as many records as there are."""
+    flags: int = 0
+    """Flags of requests for these reports."""
 
 
 def v1model_format(contract: Contract) -> RecordFormat:
     """Return the format of ``record_t``."""
     dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
     return RecordFormat(lambda payloads: np.frombuffer(b"".join(payloads), dtype=dtype))
+
+
+def message_format(contract: Contract) -> RecordFormat:
+    """Return the format of ``record_t`` with ``message_record_t`` behind it."""
+    dtype = np.dtype([(name, f">u{width}") for name, width in (*contract.record_fields, *contract.message_fields)])
+    return RecordFormat(
+        lambda payloads: np.frombuffer(b"".join(payloads), dtype=dtype), flags=contract["READ_MESSAGES"]
+    )
 
 
 class CellReader:
@@ -75,14 +85,14 @@ class CellReader:
         self._last_record_ticks = None
         self._window_cells = self._form.window_cells
 
-    def clear(self, cells: int, wait: WaitForPasses, *, window: int = 0, port: int = 0) -> None:
+    def clear(self, cells: int, wait: WaitForPasses, *, window: int = 0, port: int = 0, flags: int = 0) -> None:
         """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record.
 
         ``window`` is the place of the duplicate window that is cleared, ``port`` the loop port that the frame
-        circulates in when it is not 0.
+        circulates in when it is not 0, ``flags`` those of the report whose registers are cleared, too.
         """
         older = self._last_record_ticks
-        flags = self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"]
+        flags |= self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"]
         for _ in range(_READ_ATTEMPTS):
             self._request(cells, flags=flags, window=window, value=0, port=port)
             wait(self._form.passes * cells + _PASSES_BESIDE)
@@ -93,14 +103,19 @@ class CellReader:
             hint="the controller channel or the loop loses frames",
         )
 
-    def read(self, wanted: Sequence[range], wait: WaitForPasses, *, port: int = 0) -> np.ndarray[Any, Any]:
+    def read(
+        self, wanted: Sequence[range], wait: WaitForPasses, *, port: int = 0, form: RecordFormat | None = None
+    ) -> np.ndarray[Any, Any]:
         """Return the records of some cells in their order: fields as in ``record_t``, and when each was read.
+
+        With a ``form``, records are of that form.
 
         Each range has a reading frame of its own, and all of them circulate at the same time. Records that are
         lost, or a reading frame, are noticed by the missing cells, which are read again. Of duplicate records the
         first is kept, and records of an earlier reading, which may come late or twice, are known by their time.
         Raises TargetError when records stay missing.
         """
+        form = form or self._form
         found: dict[int, PacketIn] = {}
         cells = [cell for part in wanted for cell in part]
         missing = list(wanted)
@@ -108,8 +123,8 @@ class CellReader:
         for _ in range(_READ_ATTEMPTS):
             for together in self._windows(missing):
                 for part in together:
-                    self._request(len(part), value=part.start, port=port)
-                wait(self._form.passes * max(map(len, together)) + _PASSES_BESIDE + len(together) // _FRAMES_PER_PASS)
+                    self._request(len(part), value=part.start, port=port, flags=form.flags)
+                wait(form.passes * max(map(len, together)) + _PASSES_BESIDE + len(together) // _FRAMES_PER_PASS)
                 asked = {cell for part in together for cell in part}
                 come = self._records(asked, older, None if self._window_cells is None else _WINDOW_TIMEOUT_S)
                 found |= come
@@ -118,7 +133,7 @@ class CellReader:
             missing = ranges_of([cell for cell in cells if cell not in found])
             if not missing:
                 packets = [found[cell] for cell in cells]
-                records = self._form.decode([packet.payload for packet in packets])
+                records = form.decode([packet.payload for packet in packets])
                 return with_read_ticks(records, [packet.metadata["time"] for packet in packets])
         raise TargetError(
             f"{sum(map(len, missing))} of {len(cells)} records were not received in {_READ_ATTEMPTS} attempts",

@@ -110,10 +110,15 @@ class Contract:
     @cached_property
     def record_fields(self) -> tuple[tuple[str, int], ...]:
         """Names and widths in bytes of the fields of ``record_t``, in wire order."""
-        fields = _record_fields(self.json_path.read_text())
+        fields = _header_fields(self.json_path.read_text(), "record_t")
         if not fields:
             raise ProgramError(f"{self.json_path}: the program has no header record_t", hint=_FIX)
         return fields
+
+    @cached_property
+    def message_fields(self) -> tuple[tuple[str, int], ...]:
+        """Names and widths in bytes of the fields of ``message_record_t``, which follows ``record_t`` on request."""
+        return _header_fields(self.json_path.read_text(), "message_record_t")
 
     def reason(self, name: str) -> int:
         """Return the number of a reason, for example ``EXPECTED``."""
@@ -131,10 +136,10 @@ class Contract:
 
 
 @lru_cache(maxsize=4)
-def _record_fields(program: str) -> tuple[tuple[str, int], ...]:
-    """Return names and widths in bytes of the fields of ``record_t`` in BMv2 JSON; none without such a header."""
+def _header_fields(program: str, name: str) -> tuple[tuple[str, int], ...]:
+    """Return names and widths in bytes of the fields of a header type in BMv2 JSON; none without such a header."""
     for header_type in json.loads(program)["header_types"]:
-        if header_type["name"] == "record_t":
+        if header_type["name"] == name:
             return tuple((name, bits // 8) for name, bits, *_ in header_type["fields"])
     return ()
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.p4runtime import PacketIn
-from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, v1model_format
+from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, message_format, v1model_format
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.entries import EntryKey, PlanEntries
 from p4mesh.tester.fault_capture import FaultCapture
@@ -242,6 +242,14 @@ class DataPlane:
     def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
         """Return the records of some cells, in their order; fields of ports may be missing from them."""
         return self._reader.read(wanted, wait)
+
+    def clear_messages(self, sources: int, wait: WaitForPasses) -> None:
+        """Clear the messages of sources 0 to ``sources`` - 1, and everything else in the cells of these numbers."""
+        self._reader.clear(sources, wait, flags=self._contract["READ_MESSAGES"])
+
+    def read_messages(self, sources: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the messages of sources 0 to ``sources`` - 1: the fields of ``message_record_t`` are among theirs."""
+        return self._reader.read([range(sources)], wait, form=message_format(self._contract))
 
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
         """Return the frames per (port, reason)."""

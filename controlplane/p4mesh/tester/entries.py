@@ -52,6 +52,20 @@ class PlanEntries:
                 params={"first_cell": rule.histogram * self._contract["HISTOGRAM_BINS"]},
                 priority=1,
             )
+        for source in plan.messages:
+            for flow, mask in source.blocks:
+                wanted["message", flow, mask] = self._schema.table_entry(
+                    "message",
+                    match={"flow": (flow, mask)},
+                    action="part_of_message",
+                    params={
+                        "message_source": source.number,
+                        "first_flow": source.first_flow,
+                        "last_flow": source.last_flow,
+                        "message_frames": source.frames,
+                    },
+                    priority=1,
+                )
         for letter, values in zip(_MODIFIERS, plan.value_lists, strict=True):
             for entry, value in enumerate(values):
                 wanted["value", letter, entry] = self._schema.table_entry(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
-from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.l2 import GRE, Dot1Q, Ether
 from scapy.packet import Packet
 from scapy.utils import checksum
 
 from p4mesh.errors import ParameterError
-from p4mesh.traffic.stream import FrameTemplate
+from p4mesh.traffic.stream import TUNNEL_BYTES, FrameTemplate
 
 ETHERTYPE_TEST = 0xFFFF
 ETHERTYPE_VLAN = 0x8100
@@ -17,6 +17,8 @@ SIGNATURE_BYTES = 18
 FCS_BYTES = 4
 _LEARNING_FRAME_BYTES = 60
 _UDP = 17
+_GRE = 47
+_ETHERTYPES = {4: 0x0800, 6: 0x86DD}
 _UDP_BYTES = 8
 _ENCAPSULATION = "esp"
 _NEXT_HEADER = {
@@ -55,6 +57,11 @@ def headers_of(template: FrameTemplate, frame_size_bytes: int) -> bytes:
         layers.lastlayer().type = ETHERTYPE_TEST
         return bytes(layers)
     udp = UDP(sport=template.udp_source, dport=template.udp_destination, chksum=0)
+    if template.tunnel:
+        outer_bytes = frame_size_bytes - len(layers) - FCS_BYTES
+        source, destination = template.tunnel.source, template.tunnel.destination
+        layers /= IP(src=source, dst=destination, ttl=template.ttl, id=0, flags="DF", len=outer_bytes, proto=_GRE)
+        layers /= GRE(proto=_ETHERTYPES[template.ip_version])
     l3_bytes = frame_size_bytes - len(layers) - FCS_BYTES
     extensions = b""
     if template.ip_version == 4:
@@ -125,7 +132,9 @@ def _too_short(template: FrameTemplate, frame_size_bytes: int) -> ParameterError
     minimum = minimum_frame_bytes(template)
     kind = "plain Ethernet" if template.ip_version is None else f"IPv{template.ip_version}/UDP"
     tags = f" with {len(template.vlan_ids)} VLAN tags" if template.vlan_ids else ""
+    tags += " in a GRE tunnel" if template.tunnel else ""
+    without = f" ({minimum - TUNNEL_BYTES} without the tunnel)" if template.tunnel else ""
     return ParameterError(
         f"frame size {frame_size_bytes}: {kind}{tags} and the 18-byte signature need {minimum} bytes",
-        hint=f"use {minimum} bytes or more, or a shorter frame format",
+        hint=f"use {minimum} bytes or more{without}, or a shorter frame format",
     )

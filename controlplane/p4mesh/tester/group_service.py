@@ -71,7 +71,7 @@ class GroupService:
         if memberships is None:
             return
         for port in memberships.ports:
-            self._hosts.leave(port, list(self._hosts.memberships(port)), self._packets.now_ns)
+            self._hosts.leave(port, tuple(self._hosts.memberships(port)), self._packets.now_ns)
         self._finish_changes(memberships)
         self._wait(memberships.leave_wait_ns)
         self._silence()

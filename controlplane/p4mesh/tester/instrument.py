@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from p4mesh.errors import TargetError
-from p4mesh.target.base import Target
+from p4mesh.target.base import MacCounts, Target
 from p4mesh.tester.bad_fcs import bad_fcs_rules
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane
@@ -48,7 +48,7 @@ class Tester:
         self._round_ns = 0
         self._circulating = False
         self._frames_before: dict[tuple[int, str], int] = {}
-        self._bad_fcs_before: dict[int, tuple[int, int]] = {}
+        self._macs_before: dict[int, MacCounts] = {}
 
     def plan(
         self,
@@ -71,8 +71,10 @@ class Tester:
         self._cells_used = max(self._cells_used, plan.cells)
         self.dataplane.configure(plan, self._run)
         self.dataplane.clear(plan.cells, self._wait_for_passes)
+        if plan.messages:
+            self.dataplane.clear_messages(len(plan.messages), self._wait_for_passes)
         self.target.set_bad_fcs(bad_fcs_rules(plan, self._run, self.contract))
-        self._bad_fcs_before = self.target.bad_fcs_counts()
+        self._macs_before = self.target.mac_counts()
         self._frames_before = self.dataplane.reason_counts(plan.ports)
 
     def arm(self) -> None:
@@ -105,14 +107,15 @@ class Tester:
         records = self.records()
         frames = self.reason_counts()
         bins = self.dataplane.histogram_counts(plan.histograms, records)
+        messages = None
+        if plan.messages:
+            messages = self.dataplane.read_messages(len(plan.messages), self._wait_for_passes)
         return Reading(
             records,
             frames,
             bins,
-            bad_fcs={
-                port: (sent - self._bad_fcs_before[port][0], received - self._bad_fcs_before[port][1])
-                for port, (sent, received) in self.target.bad_fcs_counts().items()
-            },
+            messages=messages,
+            macs={port: counts.since(self._macs_before[port]) for port, counts in self.target.mac_counts().items()},
             groups=self.dataplane.group_counts(plan),
         )
 

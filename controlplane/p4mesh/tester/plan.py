@@ -15,7 +15,7 @@ from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
-from p4mesh.tester.histogram import Histogram, HistogramRule
+from p4mesh.tester.histogram import Histogram, HistogramRule, prefixes
 from p4mesh.tester.pacing import LONGEST_SLOT_TICKS, DepartureClock, departure_clock, shared_loops, slot_rate_fps
 from p4mesh.tester.shared_ports import CounterRoom, SharedPorts, shared_macs, shared_ports
 from p4mesh.tester.stations import (
@@ -64,6 +64,31 @@ class CountedGroups:
     """Flow number of the first group; the others follow. It is also the cell that counts the frames sent."""
     destinations: tuple[Destination, ...]
     """The groups, with those that are to receive them."""
+
+
+@dataclass(frozen=True)
+class MessageSource:
+    """Messages of one (stream, transmit port, receive port), whose positions are flows that follow each other."""
+
+    number: int
+    """Cell of its registers."""
+    stream: int
+    """Number of the stream in the trial."""
+    tx_port: int
+    rx_port: int
+    first_flow: int
+    """Of the first position."""
+    frames: int
+
+    @property
+    def last_flow(self) -> int:
+        """Flow of the last position; frames sent in it are messages sent."""
+        return self.first_flow + self.frames - 1
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """(flow, mask) pairs that cover the positions."""
+        return prefixes(self.first_flow, self.frames, FLOW_BITS)
 
 
 @dataclass(frozen=True)
@@ -127,6 +152,8 @@ class Plan:
     """Groups beyond the cells."""
     counted_ports: tuple[int, ...] = ()
     """Ports on which they are counted, in the order of their places."""
+    messages: tuple[MessageSource, ...] = ()
+    """Sources whose messages are counted as a whole."""
 
     @property
     def names(self) -> dict[int, str]:
@@ -163,6 +190,9 @@ class Limits:
     groups: int = 0
     """Groups that are counted on each of :attr:`group_ports` beside the flows; 0 = the program has no such counters."""
     group_ports: int = 0
+    message_sources: int = 0
+    """Sources whose messages are counted as a whole; 0 = the program does not count messages."""
+    message_rules: int = 0
 
     @classmethod
     def of(
@@ -192,6 +222,8 @@ class Limits:
             front_loops=front_loops,
             groups=contract.constants.get("GROUPS", 0),
             group_ports=contract.constants.get("GROUP_PORTS", 0),
+            message_sources=contract.constants.get("MESSAGE_SOURCES", 0),
+            message_rules=contract.constants.get("MESSAGE_RULES", 0),
         )
 
 

@@ -11,6 +11,7 @@ from p4mesh.tester.contract import Contract
 from p4mesh.tester.halves import PASSES_PER_CELL
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.histogram_plan import with_histograms
+from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.pacing import LoopUse, finer_counts, loop_use
 from p4mesh.tester.pipe_load import require_pipe_rates
 from p4mesh.tester.plan import Plan, limits_of, make_plan
@@ -52,7 +53,7 @@ class Planner:
         self._require_pipe_rates(plan)
         if departure_error_ns is not None:
             plan = self._finer(plan, departure_error_ns)
-        return with_histograms(plan, per, chosen, limits)
+        return with_messages(with_histograms(plan, per, chosen, limits), limits)
 
     def _require_pipe_rates(self, plan: Plan) -> None:
         capabilities = self._capabilities

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.target.base import MacCounts
 from p4mesh.tester.histogram import Bins
 
 ReasonCounts = Mapping[tuple[int, str], int]
@@ -25,8 +26,10 @@ class Reading:
     """Frames per bin of each histogram of the plan."""
     groups: np.ndarray[Any, Any] | None = None
     """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
-    bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Frames with a bad FCS that each port has sent and received; empty where the target does not count them."""
+    messages: np.ndarray[Any, Any] | None = None
+    """One per source of messages; None where the plan has none, or the program does not count messages."""
+    macs: Mapping[int, MacCounts] = field(default_factory=dict)
+    """Counts of the MAC of each port; empty where the target does not tell them."""
 
     def counted(self, port: int, reason: str) -> int:
         """Return the frames of one port and reason."""

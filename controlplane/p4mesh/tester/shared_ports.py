@@ -51,6 +51,9 @@ def shared_ports(streams: Sequence[Stream], room: CounterRoom) -> SharedPorts:
     numbers = sum(positions)
     if cells <= room.flows or not many or numbers > room.groups or len(ports) > room.ports:
         return whole
+    if any(stream.received_in_tunnel for stream in many):
+        # Groups in a tunnel come to one address: which of them are counted cannot be told by it.
+        return whole
     if len(positions) > 1 or many[0].modifiers:
         return SharedPorts(ports, 0, counts=True, numbers=numbers)
     most = min(numbers, (room.flows - max(others, 0)) // len(ports))

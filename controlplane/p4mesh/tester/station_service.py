@@ -4,7 +4,7 @@ ask for a station, sends the single frames that a trial asks for, and counts the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from p4mesh.tester.packet_service import PacketService
@@ -43,19 +43,15 @@ class StationService:
         """Return the streams with the routers' addresses, and a sentence on a router that did not answer, or an empty
         text.
 
-        Every station of a routed stream asks, receivers too: their routers then know them.
+        Every station of a routed stream asks, receivers too: their routers then know them. Of frames to many those ask
+        that are the end of a tunnel.
         """
-        routed = [stream for stream in streams if stream.routed]
-        wanted = {
-            (port, stream.template.ip_version or 4)
-            for stream in routed
-            for port in (*stream.tx_ports, *stream.rx_ports)
-        }
+        wanted = {neighbour for stream in streams for neighbour in _asking(stream)}
         before: tuple[Responder, ...] = (self._neighbours, self._answers)
         self._neighbours = Neighbours({port: station(port) for port, _ in wanted})
         self._answers = Answers()
         self._packets.detach(*before)
-        if routed or frames:
+        if wanted or frames:
             self._packets.attach(self._neighbours, self._answers)
         missing = sorted(self._find_routers(wanted))
         if missing:
@@ -64,7 +60,7 @@ class StationService:
             return streams, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
         known = self._neighbours.routers
         addressed = tuple(
-            replace(stream, router_macs=tuple(known[port, stream.template.ip_version or 4] for port in stream.tx_ports))
+            replace(stream, router_macs=tuple(known[port, _ip_version(stream)] for port in stream.tx_ports))
             if stream.routed
             else stream
             for stream in streams
@@ -98,3 +94,16 @@ class StationService:
         if not frame.to_device or not routers:
             return frame.payload
         return routers[0] + frame.payload[len(routers[0]) :]
+
+
+def _ip_version(stream: Stream) -> int:
+    """Return the IP version of the headers by which a router forwards the frames of a stream; tunnels have IPv4."""
+    return 4 if stream.pattern.to_many else stream.template.ip_version or 4
+
+
+def _asking(stream: Stream) -> Iterator[Neighbour]:
+    """Yield the stations that ask for their router."""
+    senders = stream.tx_ports if stream.routed else ()
+    receivers = stream.rx_ports if stream.received_in_tunnel or (stream.routed and not stream.pattern.to_many) else ()
+    for port in (*senders, *receivers):
+        yield port, _ip_version(stream)

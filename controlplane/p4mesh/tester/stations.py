@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
+from p4mesh.errors import ParameterError
 from p4mesh.tester.histogram import blocks
-from p4mesh.traffic.addresses import ipv6_host_behind, station_ipv4, station_ipv6, station_mac
+from p4mesh.traffic.addresses import host_in_network, ipv6_host_behind, station_ipv4, station_ipv6, station_mac
 from p4mesh.traffic.patterns import Destination
 from p4mesh.traffic.stream import ModifiedField, Progression, PseudoRandom, Stream, ValueList
 
@@ -79,20 +80,29 @@ def destinations_of(stream: Stream, source: int = 0) -> list[Station]:
     """
     if stream.router_macs:
         router = stream.router_macs[source]
-        return [replace(_station_of(stream, flow), mac=router) for flow in stream.pattern.flows(stream, source)]
-    stations = [_station_of(stream, entry) for entry in stream.pattern.destinations(stream)]
+        return [replace(_station_of(stream, flow, source), mac=router) for flow in stream.pattern.flows(stream, source)]
+    stations = [_station_of(stream, entry, source) for entry in stream.pattern.destinations(stream)]
     if stream.destination_mac:
         stations = [replace(usual, mac=stream.destination_mac) for usual in stations]
     return stations
 
 
-def _station_of(stream: Stream, destination: Destination) -> Station:
+def _station_of(stream: Stream, destination: Destination, source: int) -> Station:
     if destination.shared is not None:
         return Station(0, destination.shared.mac, destination.shared.ipv4, destination.shared.ipv6)
     (port,) = destination.ports
+    if stream.advertised_networks:
+        distance = (source - _places(stream.rx_ports)[port]) % len(stream.tx_ports)
+        number = (distance + stream.network) % stream.advertised_networks
+        return host_in(station(port), stream.template.ip_version or 4, number)
     if stream.advertised_prefix_bits:
         return host_behind(station(port), stream.template.ip_version, stream.advertised_prefix_bits)
     return station(port)
+
+
+@lru_cache(maxsize=8)
+def _places(ports: tuple[int, ...]) -> dict[int, int]:
+    return {port: place for place, port in enumerate(ports)}
 
 
 def host_behind(owner: Station, ip_version: int | None, prefix_bits: int) -> Station:
@@ -102,14 +112,33 @@ def host_behind(owner: Station, ip_version: int | None, prefix_bits: int) -> Sta
     return replace(owner, ipv6=ipv6_host_behind(owner.port, prefix_bits))
 
 
+def host_in(owner: Station, ip_version: int, number: int) -> Station:
+    """Return the host of one IP version in network ``number`` of many behind a station."""
+    address = host_in_network(owner.port, ip_version, number)
+    return replace(owner, ipv4=address) if isinstance(address, IPv4Address) else replace(owner, ipv6=address)
+
+
 def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range_length: int) -> tuple[Receiver, ...]:
     """Return the destinations of each port; the flow offset of an address of many is the port's range of flows."""
     receivers = {
         _receiver(stream, port) for stream in streams if not stream.pattern.to_many for port in stream.rx_ports
     }
     ordered = sorted(receivers, key=lambda receiver: (receiver.port, receiver.mac, receiver.mask))
-    owned = sorted({block for stream in streams if stream.pattern.to_many for block in _shared_blocks(stream)})
-    return (*ordered, *(receiver for block in owned for receiver in _shared(block, shared_ports, range_length)))
+    many = [stream for stream in streams if stream.pattern.to_many]
+    owned = sorted({block for stream in many if not stream.received_in_tunnel for block in _shared_blocks(stream)})
+    shared = [receiver for block in owned for receiver in _shared(block, shared_ports, range_length)]
+    ends = {port for stream in many if stream.received_in_tunnel for port in stream.rx_ports}
+    if both := sorted(ends & {receiver.port for receiver in receivers}):
+        raise ParameterError(
+            f"port {both[0]} receives frames in tunnels and others, all to its address",
+            hint="send to many in tunnels alone",
+        )
+    tunnels = (
+        Receiver(port, station(port).mac, place * range_length)
+        for place, port in enumerate(shared_ports)
+        if port in ends
+    )
+    return (*ordered, *shared, *tunnels)
 
 
 def counting_receivers_of(
@@ -142,7 +171,7 @@ def _receiver(stream: Stream, port: int) -> Receiver:
 
 def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
     """Return (value, mask) pairs that cover exactly the addresses of many of a stream."""
-    macs = {station.mac for station in destinations_of(stream)}
+    macs = {entry.shared.mac for entry in stream.pattern.destinations(stream) if entry.shared is not None}
     if len(macs) == 1 or any(modifier.field is ModifiedField.ETHERNET_DST for modifier in stream.modifiers):
         return [_owned(stream, mac) for mac in macs]
     numbers = {int.from_bytes(mac, "big") for mac in macs}

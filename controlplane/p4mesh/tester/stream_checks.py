@@ -80,15 +80,33 @@ def check_stream(stream: Stream) -> None:
             f"stream '{stream.name}' gives one address to several ports",
             hint="source_mac needs one transmit port, destination_mac one receive port",
         )
-    if stream.routed and (stream.template.ip_version is None or stream.pattern.to_many):
+    if stream.routed and (
+        stream.template.ip_version is None or (stream.pattern.to_many and stream.template.tunnel is None)
+    ):
         raise ParameterError(
             f"stream '{stream.name}': only unicast IPv4 and IPv6 frames can be routed",
             hint="use an IP frame format and a unicast pattern",
         )
-    if stream.advertised_prefix_bits and not stream.routed:
+    if stream.template.tunnel or stream.received_in_tunnel:
+        _check_tunnels(stream)
+    if (stream.advertised_prefix_bits or stream.advertised_networks) and not stream.routed:
         raise ParameterError(
-            f"stream '{stream.name}': hosts in networks of {stream.advertised_prefix_bits} bits without a router",
+            f"stream '{stream.name}': hosts in networks behind the receivers without a router",
             hint="only routed streams have destinations behind the receivers",
+        )
+
+
+def _check_tunnels(stream: Stream) -> None:
+    template = stream.template
+    if not stream.pattern.to_many or template.ip_version is None or template.vlan_ids:
+        raise ParameterError(
+            f"stream '{stream.name}': only untagged IP frames to many can be in a tunnel",
+            hint="use an IP frame format without a VLAN tag, and multicast",
+        )
+    if template.tunnel and not stream.routed:
+        raise ParameterError(
+            f"stream '{stream.name}': frames in a tunnel go to the device as to a router",
+            hint="send the stream routed",
         )
 
 

@@ -20,7 +20,7 @@ _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
 ON_LINUX = {
     "ethernet_switch": ("bridge", "openvswitch"),
-    "router": ("linux", "frr"),
+    "router": ("linux", "frr", "bird", "smcroute"),
     "p4": ("simple_switch_grpc", "p4mesh_switch"),
 }
 """Parts that can stand for a device model on Linux interfaces; the first one unless the file chooses."""

@@ -41,7 +41,10 @@ _FASTEST_LOOP_BPS = 1_600_000_000_000
 _LOOP_LINES = 4
 """A test may have both directions, or three streams one after the other (RFC 2544 26.2), each at line rate."""
 _IFG_KEYS = ("ifg_bits", "ifg_bytes")
-_TESTER_PORT_KEYS = ("numbers", "device_ports", "name", "rate_bps", *_IFG_KEYS, "clock_offset_ppm", "start_skew_ns")
+_TESTER_PORT_KEYS = (
+    *("numbers", "device_ports", "interface", "name", "rate_bps", *_IFG_KEYS),
+    *("clock_offset_ppm", "start_skew_ns"),
+)
 _LEAST_HOLD_TIME_S = 3
 _KEYS_OF_THE_OTHER_API = {
     "p4runtime": ("cpu_interface", "port_settings", "program"),
@@ -81,6 +84,7 @@ def parse_topology(name: str, text: str) -> Topology:
     data = with_defaults(source.data)
     tester = with_defaults(data["tester"], "tester")
     device_ports = _device_ports(source, tester["ports"])
+    interfaces = _interfaces(source, tester["ports"])
     ports = tuple(
         TesterPort(
             number,
@@ -91,7 +95,8 @@ def parse_topology(name: str, text: str) -> Topology:
             port["start_skew_ns"],
             {key: value for key, value in group.items() if key not in (*_TESTER_PORT_KEYS, *_GROUP_NAMES)},
             device_ports.get(number),
-            *(group.get(key, "") for key in _GROUP_NAMES),
+            **{key: group.get(key, "") for key in _GROUP_NAMES},
+            interface=interfaces.get(number, ""),
         )
         for number, group in _expand(source, ("tester", "ports"), tester["ports"], HIGHEST_TESTER_PORT)
         for port in (_gap_in_bits(group, "tester", "ports"),)
@@ -179,7 +184,7 @@ def _tofino(source: YamlSource, given: dict[str, Any]) -> TofinoSwitch:
         pipes=data.get("pipes"),
         device_id=data.get("device_id", 1 if p4runtime else 0),
         election_id=data["election_id"],
-        loop_latency_ns=float(data["loop_latency_ns"]),
+        loop_latency_ns=float(data["loop_latency_ns"]) if "loop_latency_ns" in data else None,
         front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
         pipe_frames_per_s=data["pipe_frames_per_s"],
         bad_fcs=data["bad_fcs"],
@@ -226,6 +231,29 @@ def _device_ports(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int,
                     f"{source.where(path)}: device port {device} is given twice", hint="name each device port once"
                 )
             found[number] = device
+    return found
+
+
+def _interfaces(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int, str]:
+    """Return the interface of each tester port that has one; no interface twice."""
+    found: dict[int, str] = {}
+    for index, group in enumerate(groups):
+        if "interface" not in group:
+            continue
+        path = ("tester", "ports", index, "interface")
+        numbers = _numbers(source, ("tester", "ports", index, "numbers"), str(group["numbers"]))
+        names = group["interface"].split(",")
+        if len(names) != len(numbers):
+            raise TopologyError(
+                f"{source.where(path)}: {len(names)} interfaces for {len(numbers)} ports",
+                hint="name an interface for each of 'numbers'",
+            )
+        for number, name in zip(numbers, names, strict=True):
+            if name in found.values():
+                raise TopologyError(
+                    f"{source.where(path)}: interface {name} is given twice", hint="name each interface once"
+                )
+            found[number] = name
     return found
 
 

@@ -31,6 +31,8 @@ class TesterPort:
     """Role in the set-up; ports with the same role can be named together."""
     layer: str = ""
     """Layer of the network that the port belongs to."""
+    interface: str = ""
+    """The machine's interface that the port is on Linux; empty: one that P4Mesh makes."""
 
     @property
     def own_rate_bps(self) -> int:
@@ -100,7 +102,8 @@ class TofinoSwitch:
     """None: as many as the usual chip has."""
     device_id: int = 1
     election_id: int = 1
-    loop_latency_ns: float = 700.0
+    loop_latency_ns: float | None = None
+    """None: what the chip is taken to have."""
     front_loops: tuple[FrontLoop, ...] = ()
     pipe_frames_per_s: int = 1_000_000_000
     """Frames that a pipe passes in each gress."""
@@ -204,3 +207,5 @@ class Topology:
     tofino: TofinoSwitch | None = None
     bgp: BgpPeers | None = None
     live: LiveSwitch = LiveSwitch()
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Choices of the user beside the file: ``access``, ``interfaces``."""

@@ -276,8 +276,8 @@ def _tofino(rate_bps: Rule) -> Rule:
             **_integer(1, _MOST),
         },
         "loop_latency_ns": {
-            "title": "from the last bit of a seed on the recirculation port to its next pass",
-            "default": 700,
+            "title": "from the last bit of a seed on the recirculation port to its next pass; 700 without this key, "
+            "1000 on a tofino2",
             "type": "number",
             "minimum": 0,
             "maximum": 1_000_000_000,
@@ -309,6 +309,13 @@ def _tester_port(engine: Rule) -> Rule:
             "title": "their device ports on a Tofino, in this order; needed for --target tofino",
             "anyOf": [_integer(0, 511), {"type": "string", "pattern": _PORT_LIST}],
             "description": "device ports such as 128-131 or 128,136,144",
+        },
+        "interface": {
+            "title": "interfaces of this machine that they are, in this order, for targets live and bmv2; what is"
+            " cabled to them is outside of this machine",
+            "type": "string",
+            "pattern": "^[^/,\\s]{1,15}(,[^/,\\s]{1,15})*$",
+            "description": "names of interfaces such as enp3s0f0 or enp3s0f0,enp3s0f1",
         },
         "name": {"title": "prefix of the ports' names", "default": "p", "type": "string", "minLength": 1},
         "role": {"title": "what the ports are for; traffic files name ports by it", **_WORD},
@@ -362,8 +369,8 @@ def _node(engine: Rule) -> Rule:
         "latency_ns": common["latency_ns"],
         "on_linux": {
             "title": "what stands for the node on Linux interfaces (targets live and bmv2, p4mesh net): bridge or"
-            " openvswitch for an ethernet_switch, linux or frr for a router, simple_switch_grpc or p4mesh_switch"
-            " for p4; without this key the first of each",
+            " openvswitch for an ethernet_switch, linux, frr, bird or smcroute for a router, simple_switch_grpc or"
+            " p4mesh_switch for p4; without this key the first of each",
             "enum": sorted({software for parts in ON_LINUX.values() for software in parts}),
         },
     }

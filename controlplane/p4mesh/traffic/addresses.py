@@ -18,6 +18,11 @@ _ADVERTISED_SUBNETS = {64: 0x8000, 126: 0xC000, 128: 0xE000}
 """First of the networks with hosts behind the ports, in the destination half of 2001:2::/48, by prefix length."""
 ADVERTISED_PREFIX_BITS = (48, *_ADVERTISED_SUBNETS)
 MAX_ADVERTISED_PORT = 0x1FFF
+_NETWORKS_IPV4 = int(IPv4Address("10.0.0.0"))
+MAX_NETWORKS_PORT = 256
+MAX_NETWORKS_PER_PORT = 256
+NETWORK_BITS = {4: 24, 6: 64}
+"""Of networks of which there are many behind a port, by IP version."""
 
 
 def station_mac(port: int, host: int = 0, seed: int = 0) -> bytes:
@@ -76,6 +81,19 @@ def ipv6_host_behind(port: int, prefix_bits: int) -> IPv6Address:
         )
     subnet = _ADVERTISED_SUBNETS[prefix_bits] + port if prefix_bits in _ADVERTISED_SUBNETS else port << 16 | 0x8000
     return IPv6Address(_IPV6_BASE + (subnet << 64) + 2)
+
+
+def host_in_network(port: int, ip_version: int, number: int) -> IPv4Address | IPv6Address:
+    """Return the host in network ``number`` (0..255) of many behind the station of ``port`` (1..256).
+
+    The networks are 10.P.N.0/24 and 2001:2:P:N::/64, P the port less 1 in IPv4, the port in IPv6, where they lie in the
+    network of 48 bits of the port.
+    """
+    if not 1 <= port <= MAX_NETWORKS_PORT or not 0 <= number < MAX_NETWORKS_PER_PORT:
+        raise ValueError(f"no network {number} (0..{MAX_NETWORKS_PER_PORT - 1}) behind port {port}")
+    if ip_version == 4:
+        return IPv4Address(_NETWORKS_IPV4 + ((port - 1) << 16) + (number << 8) + 2)
+    return IPv6Address(_IPV6_BASE + ((port << 16 | number) << 64) + 2)
 
 
 def _check_port(port: int) -> None:

@@ -14,6 +14,20 @@ from p4mesh.traffic.patterns.base import USUAL_GROUP, Pattern
 
 
 @dataclass(frozen=True)
+class Tunnel:
+    """Outer headers of frames in a GRE tunnel over IPv4 (RFC 2784): 20 bytes of IPv4 and 4 of GRE."""
+
+    source: str
+    """IPv4 address of the end that sends."""
+    destination: str
+    """IPv4 address of the end that receives."""
+
+
+TUNNEL_BYTES = 24
+"""Of the outer headers."""
+
+
+@dataclass(frozen=True)
 class FrameTemplate:
     """Headers of a test frame. The payload begins with the 18-byte signature.
 
@@ -31,6 +45,8 @@ class FrameTemplate:
     dscp: int = 0
     vlan_priority: int = field(default=0, metadata={"stored": "if set"})
     """Priority code point of every VLAN tag."""
+    tunnel: Tunnel | None = field(default=None, metadata={"stored": "if set"})
+    """Tunnel that the frames are sent into."""
 
 
 MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
@@ -141,10 +157,18 @@ class Stream:
     without them."""
     routed: bool = False
     """Frames go to the device as to a router: to its MAC address on each transmit port, which a trial asks for
-    before it begins, with the IP address of the receiver."""
+    before it begins, with the IP address of the receiver. Frames to many are routed in a tunnel only."""
+    received_in_tunnel: bool = field(default=False, metadata={"stored": "if set"})
+    """The device sends frames to many to each receiver in a tunnel, which ends at the station of its port."""
     advertised_prefix_bits: int = 0
     """Destinations of a routed stream are hosts behind the receivers, in IPv6 networks of this prefix length (or IPv4
     networks of 24 bits) that the device has a route to; 0 = the receivers themselves."""
+    advertised_networks: int = field(default=0, metadata={"stored": "if set"})
+    """Destinations of a routed stream are hosts in so many networks behind each receiver, of which each of its senders
+    uses one; 0 = the one of ``advertised_prefix_bits``, or the receivers themselves."""
+    network: int = field(default=0, metadata={"stored": "if set"})
+    """Of ``advertised_networks``, that of a receiver with the place of the sender; a sender that is n places behind it
+    uses the n-th one after it."""
     router_macs: tuple[bytes, ...] = ()
     """The answers, one per transmit port; filled in by the trial."""
     traffic_class: str = field(default="", metadata={"stored": "if set"})

@@ -14,6 +14,7 @@ from p4mesh.tester.reading import Reading
 from p4mesh.traffic.line_rate import PS_PER_S
 from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
+from p4mesh.trial.message_stats import message_counts, message_distrust
 from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
     FlowCounts,
@@ -110,6 +111,7 @@ def classify(
         misdirected_frames=reading.received("misdirected"),
         silent_flows=int((flows.unique[expected & (flows.sent > 0)] == 0).sum()) if spec.memberships else 0,
         undelivered=not aborted and bool(missing or mismatch),
+        messages=message_counts(plan, reading, tick_ps),
         queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
     )
 
@@ -187,14 +189,14 @@ def _distrust(spec: TrialSpec, plan: Plan, reading: Reading, flows: _Flows, tx_f
     for name in _SATURATING:
         if (records[name][flows.cells] == _ALL_ONES).any():
             return f"a flow has {_ALL_ONES} or more frames counted in {name}"
-    for port, (damaged, _) in reading.bad_fcs.items():
+    for port, mac in reading.macs.items():
         wanted = sum(t.frames for s in plan.streams if s.stream.bad_fcs for t in s.transmitters if t.port == port)
-        if damaged != wanted:
-            return f"port {port} sent {damaged} frames with a bad FCS instead of {wanted}"
+        if mac.bad_fcs_sent != wanted:
+            return f"port {port} sent {mac.bad_fcs_sent} frames with a bad FCS instead of {wanted}"
     for reason in ("unknown_flow", "no_destination", "unknown_transmitter"):
         if reading.received(reason):
             return f"{reading.received(reason)} frames were dropped by the tester: {reason}"
-    return ""
+    return message_distrust(plan, reading)
 
 
 def _spans(plan: Plan, records: np.ndarray[Any, Any]) -> Iterator[tuple[Transmitter, float, int]]:
@@ -292,6 +294,7 @@ def _port_counts(
     back_at_source = int((flows.unique + flows.duplicates)[unexpected].sum())
     # Flows that are counted alone have no times.
     timed = len(flows.cells)
+    mac = reading.macs.get(port)
     arrived = (here & flows.expected & (flows.unique > 0))[:timed]
     cells, late_frames = flows.cells[arrived], 0
     if len(cells):
@@ -306,8 +309,10 @@ def _port_counts(
         foreign_frames=reading.counted(port, "foreign"),
         stale_frames=reading.counted(port, "stale"),
         damaged_frames=reading.counted(port, "damaged"),
-        pause_frames=reading.counted(port, "pause"),
-        bad_fcs_frames=reading.bad_fcs[port][1] if port in reading.bad_fcs else None,
+        # A MAC that counts them need not hand them to the program.
+        pause_frames=max(reading.counted(port, "pause"), (mac.pause_received or 0) if mac else 0),
+        bad_fcs_frames=mac.bad_fcs_received if mac else None,
+        runt_frames=mac.runts_received if mac else None,
         link_losses=observed.link_losses.get(port, 0),
         min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
         late_frames=late_frames,

@@ -37,7 +37,7 @@ class TrialEngine:
         self.tester = tester
         self._stations = StationService(tester.packets)
         self._groups = GroupService(tester.packets, tester.wait)
-        self._routing = RoutingService(tester.packets, tester.wait, tester.target.topology.bgp)
+        self._routing = RoutingService(tester.packets, tester.wait, tester.target.topology.bgp, tester.target.set_link)
 
     def facts(self) -> tuple[str, ...]:
         """Return what the reader of results must know of the machine that measures."""
@@ -103,7 +103,7 @@ class _Trial:
 
     def announce(self) -> str:
         """Tell the routers which networks are behind the stations; return the reason of a failure, or an empty text."""
-        problem = self._routing.begin(self._spec.streams, self._spec.number)
+        problem = self._routing.begin(self._spec.streams, self._spec.number, self._spec.routing_event)
         self._watch.require_links()
         return problem
 
@@ -155,7 +155,15 @@ class _Trial:
         # Those that verify learning and joins as well: where they fail, theirs are the faults to look at.
         faults = self._onlooker.faults if self._onlooker else None
         self._transmission = Transmission(
-            self._tester, self._stations, self._groups, plan, spec, self._watch, onlooker, faults
+            self._tester,
+            self._stations,
+            self._groups,
+            self._routing,
+            plan,
+            spec,
+            self._watch,
+            onlooker,
+            faults,
         )
         self._transmission.run()
         observed = self._transmission.end()

@@ -85,7 +85,9 @@ class PortCounts:
     pause_frames: int = 0
     """IEEE 802.3x PAUSE frames received from the device."""
     bad_fcs_frames: int | None = None
-    """Received with an FCS that does not fit, which the port discards; None where nobody counts them."""
+    """Received with an FCS that does not fit, which the port discards; None where they are not counted."""
+    runt_frames: int | None = field(default=None, metadata={"stored": "if set"})
+    """Received shorter than 64 bytes; None where they are not counted."""
     link_losses: int = 0
     """Number of times that the link went down during the trial."""
     min_spacing_ns: float | None = None
@@ -126,6 +128,39 @@ class FlowCounts:
     def lost_frames(self) -> int:
         """Frames sent and never received at the right port; negative values are a broken trial."""
         return self.tx_frames - (self.rx_frames - self.duplicate_frames)
+
+
+@dataclass(frozen=True)
+class MessageTime:
+    """A time of complete messages in nanoseconds, between first bits as time stamps are."""
+
+    count: int
+    min_ns: float
+    max_ns: float
+    sum_ns: float
+
+
+@dataclass(frozen=True)
+class MessageCounts:
+    """Messages from one port to another, counted as a whole by the data plane."""
+
+    stream: str
+    tx_port: int
+    rx_port: int
+    frames: int
+    """Of a message."""
+    sent: int
+    """Messages whose last frame was sent."""
+    complete: int
+    """All frames arrived before one of a later message."""
+    damaged: int
+    """Sent and not complete."""
+    fifo: MessageTime | None = None
+    """From the departure of the first frame to the first arrival; None where no message is complete."""
+    lilo: MessageTime | None = None
+    """From the departure of the last frame to the last arrival."""
+    filo: MessageTime | None = None
+    """From the departure of the first frame to the last arrival."""
 
 
 @dataclass(frozen=True)
@@ -253,5 +288,7 @@ class TrialResult:
     """Flows with frames sent of which nothing arrived; counted in trials whose hosts join groups."""
     undelivered: bool = field(default=False, metadata={"stored": "if set"})
     """INVALID because the tester did not send all frames, or not at their rate: it says nothing about the device."""
+    messages: tuple[MessageCounts, ...] = field(default=(), metadata={"stored": "if set"})
+    """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
     """None when queues were not watched, or when too few frames came to judge them."""

@@ -66,7 +66,7 @@ TakeSample = Callable[[Sample], None]
 
 
 class EndedEarlyError(Exception):
-    """Whoever watches a trial wants it to end; the message says when."""
+    """The observer of a trial wants it to end; the message says when."""
 
 
 @dataclass(frozen=True)

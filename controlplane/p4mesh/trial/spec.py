@@ -8,6 +8,7 @@ from enum import Enum
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.memberships import Memberships
+from p4mesh.traffic.routing_event import RoutingEvent
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.sampling import Sampling
 
@@ -115,6 +116,8 @@ class TrialSpec:
     """Groups that hosts on the ports receive; None = no host speaks."""
     failures: int = field(default=0, metadata={"stored": "if set"})
     """Failures of the devices, 1 to this number, that are there before the trial begins."""
+    routing_event: RoutingEvent | None = field(default=None, metadata={"stored": "if set"})
+    """Change that the receivers make to their BGP sessions while the streams run; None = none."""
     departure_error_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """How late a departure may be, where the loop has room for as many seeds; None = what the rates need."""
 
@@ -130,5 +133,6 @@ class TrialSpec:
             controller_frames=(),
             interruption=None,
             memberships=None,
+            routing_event=None,
             departure_error_ns=None,
         )

@@ -12,6 +12,7 @@ from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
+from p4mesh.tester.routing_service import RoutingService
 from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -38,6 +39,7 @@ class Transmission:
         tester: Tester,
         stations: StationService,
         groups: GroupService,
+        routing: RoutingService,
         plan: Plan,
         spec: TrialSpec,
         watch: LinkWatch,
@@ -48,6 +50,7 @@ class Transmission:
         self._tester = tester
         self._stations = stations
         self._groups = groups
+        self._routing = routing
         self._spec = spec
         self._watch = watch
         self._onlooker = onlooker
@@ -82,6 +85,8 @@ class Transmission:
         frames = [(max(0, lead_ns + frame.at_ns), frame) for frame in self._spec.controller_frames]
         if self._spec.memberships is not None:
             self._groups.change_after(lead_ns)
+        if self._spec.routing_event is not None:
+            self._routing.change_after(lead_ns + self._spec.routing_event.after_ns)
         if self._spec.interruption is None:
             self._stations.transmission(end_ns, frames, self._wait)
         else:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from bfruntime.test_bfruntime_client import P4INFO, PROGRAM, STREAM
 from google.protobuf.unknown_fields import UnknownFieldSet
-from support.bfruntime_tables import FIXED_TABLES
+from support.bfruntime_tables import fixed_tables
 
 from p4mesh.bfruntime import BfrtInfo, messages
 from p4mesh.bfruntime.schema import BfSchema, entry_of
@@ -68,7 +68,7 @@ def test_every_field_of_a_request_is_described(recorded: dict[str, str]) -> None
 
 
 def test_the_client_says_the_same_as_rbfrt() -> None:
-    bfrt = BfrtInfo(PROGRAM.read_bytes(), FIXED_TABLES)
+    bfrt = BfrtInfo(PROGRAM.read_bytes(), fixed_tables())
     schema = BfSchema(bfrt, Info(load_p4info(P4INFO)))
     ours = {
         "stream": schema.table_entry("stream", {"stream": 3}, "set_stream", STREAM),

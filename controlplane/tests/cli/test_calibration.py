@@ -52,7 +52,16 @@ def measure(
     target: str = "sim",
 ) -> int:
     return measure_wires(
-        Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1", json=False),
+        Namespace(
+            topology=source,
+            sizes=sizes,
+            target=target,
+            out="wires.json",
+            load_pct="1",
+            json=False,
+            access=None,
+            interfaces=None,
+        ),
         opener=opener,
     )
 
@@ -97,6 +106,24 @@ def test_every_direction_of_every_wire_is_measured_with_every_size(
     shown = capsys.readouterr()
     assert "Wires of cables" in shown.out
     assert "calibration: wires.json: 8 wires, 8 of them new" in shown.out
+
+
+def test_rates_latency_and_jitter_of_all_wires_are_shown_per_size(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = Namespace(
+        topology="faster.yaml", sizes="64,1518", target="sim", out="fast.json", load_pct="100", json=True
+    )
+    assert measure_wires(arguments) == 0
+    rows = json.loads(capsys.readouterr().out)["rates"]
+    for row, size in zip(rows, (64, 1518), strict=True):
+        frames_per_s = 4 * 10**10 / (8 * (size + 20))
+        assert row["frames_per_s"] == pytest.approx(frames_per_s, rel=1e-12)
+        assert row["throughput_tbps"] == pytest.approx(frames_per_s * 8 * size / 10**12, rel=1e-12)
+        assert row["line_rate_pct"] == pytest.approx(100)
+        # Cables of 10 ns; first bit to first bit does not depend on the size.
+        assert [row[key] for key in ("min_us", "avg_us", "max_us")] == [pytest.approx(0.01)] * 3
+        assert (row["jitter_avg_us"], row["jitter_max_us"]) == (0, 0)
 
 
 def test_calibrations_of_other_cables_are_appended(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.tofino_beds import p4runtime_text
 
 from p4mesh.cli.main import main
 from p4mesh.doctor import namespaces, software, table
@@ -14,14 +15,6 @@ from p4mesh.doctor.finding import Asked, Finding, Health
 from p4mesh.errors import TargetError
 from p4mesh.target.names import TARGET_NAMES
 from p4mesh.topology.loader import parse_topology
-
-TOFINO = """\
-name: bench
-tester:
-  ports: [{numbers: 1-2, device_ports: 8-9, rate_bps: 100000000000}]
-  tofino: {chip: tofino1, address: "127.0.0.1:1", device_config: absent.bin}
-links: [{from: tester:1, to: tester:2}]
-"""
 
 
 def broken(_: Asked) -> Iterator[Finding]:
@@ -92,10 +85,10 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_switch_is_looked_at_where_the_topology_says() -> None:
-    asked = Asked(parse_topology("bench.yaml", TOFINO))
+    asked = Asked(parse_topology("wedge.yaml", p4runtime_text("127.0.0.1:1")))
     found = list(table.examine("tofino", asked))
     assert [item.health for item in found] == [Health.MISSING, Health.MISSING, Health.LIMITED]
-    assert any("absent.bin" in item.found for item in found)
+    assert any("p4mesh.bin" in item.found for item in found)
     assert any("127.0.0.1:1" in item.found for item in found)
     assert all(item.mend for item in found)
 

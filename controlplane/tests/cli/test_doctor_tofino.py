@@ -13,23 +13,13 @@ from typing import Any
 
 import pytest
 from support.fake_bfruntime import FakeBfSwitchd
-from target.test_bf_tofino import PROGRAM, of_chip
-from target.test_tofino_target import DEVICE_PORTS, switch
+from support.tofino_beds import BFRT_PROGRAM, DEVICE_PORTS, bfrt_text, p4runtime_text, switch, switch_of_chip
 
 from p4mesh.cli.main import main
 from p4mesh.doctor import tofino
 from p4mesh.target.tofino import port_settings_of
 from p4mesh.topology.loader import parse_topology
 from p4mesh.trial.opening import open_measurer
-
-WEDGE = """
-name: wedge
-tester:
-  tofino: {{chip: tofino1, api: bfrt, address: "{address}", cpu_interface: bf_pci0}}
-  ports: [{{numbers: 1-4, device_ports: "0,4,128,132", rate_bps: 100000000000}}]
-nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 100000000000}}]}}]
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
 
 
 class Chip(FakeBfSwitchd):
@@ -51,10 +41,10 @@ def asked(
     monkeypatch.setattr(tofino, "_IPV6", tmp_path)
 
     def ask(prepare: Callable[[Chip], object] = lambda chip: None, **options: Any) -> tuple[int, str]:
-        with of_chip(monkeypatch, switch(), kind=Chip, **options) as chip:
+        with switch_of_chip(monkeypatch, switch(), kind=Chip, **options) as chip:
             assert isinstance(chip, Chip)
             path = tmp_path / "wedge.yaml"
-            path.write_text(WEDGE.format(address=chip.address))
+            path.write_text(bfrt_text(chip.address))
             for settings in port_settings_of(parse_topology("wedge.yaml", path.read_text())):
                 chip.ports[settings.device_port] = settings.values | {"$PORT_UP": True}
             prepare(chip)
@@ -82,8 +72,18 @@ def test_a_switch_that_is_well_is_ready(asked: Callable[..., tuple[int, str]]) -
     assert shown.endswith("target tofino: ready\n")
 
 
+def test_what_a_compiler_adds_for_debugging_does_not_make_another_program(
+    asked: Callable[..., tuple[int, str]],
+) -> None:
+    document = json.loads(BFRT_PROGRAM)
+    snapshot = {"name": "pipe.snapshot.cfg", "id": 9, "table_type": "SnapshotCfg", "size": 12, "key": [], "data": []}
+    document["tables"] = [snapshot | {"attributes": [], "supported_operations": []}, *document["tables"][::-1]]
+    _, shown = asked(lambda chip: setattr(chip, "program", json.dumps(document).encode()))
+    assert "p4mesh: bfrt.json as compiled here, SHA-256 " in shown
+
+
 def _other_program() -> bytes:
-    document = json.loads(PROGRAM)
+    document = json.loads(BFRT_PROGRAM)
     document["tables"][0]["id"] = 7
     return json.dumps(document).encode()
 
@@ -126,18 +126,15 @@ def test_frames_that_linux_sends_by_itself_are_told(asked: Callable[..., tuple[i
 def test_p4runtime_is_said_to_tell_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "wedge.yaml"
     (tmp_path / "p4mesh.bin").write_bytes(b"program")
-    path.write_text(
-        WEDGE.format(address="127.0.0.1:1").replace("api: bfrt", "device_config: p4mesh.bin")
-        .replace(", cpu_interface: bf_pci0", "")
-    )  # fmt: skip
+    path.write_text(p4runtime_text("127.0.0.1:1"))
     assert main(["doctor", "--target", "tofino", "--topology", str(path)]) == 3
     assert "p4runtime does not tell of them" in capsys.readouterr().out
 
 
 def test_a_controller_that_measures_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with of_chip(monkeypatch, switch()) as chip:
+    with switch_of_chip(monkeypatch, switch()) as chip:
         path = tmp_path / "wedge.yaml"
-        path.write_text(WEDGE.format(address=chip.address))
+        path.write_text(bfrt_text(chip.address))
         with open_measurer(parse_topology("wedge.yaml", path.read_text()), "tofino"):
             assert sorted(chip.ports) == sorted(DEVICE_PORTS.values())
             assert main(["doctor", "--target", "tofino", "--topology", str(path)]) == 3

@@ -14,6 +14,7 @@ from p4mesh.cli.main import main
 from p4mesh.run.options import RunFileOptions, RunOptions
 from p4mesh.run.run_files import run_file
 from p4mesh.run.single import run
+from p4mesh.server.catalogue import Catalogue
 from p4mesh.store.lock import DirectoryLock
 
 SWITCH = "name: lab\ntester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}\nlinks: [{from: tester:1, to: tester:2}]\n"
@@ -151,3 +152,15 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "none").mkdir()
     assert main(["runs", str(tmp_path / "none")]) == 0
     assert capsys.readouterr().out == f"no runs in {tmp_path / 'none'}\n"
+
+
+def test_runs_are_found_where_the_live_page_finds_them(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / "monday" / "morning").mkdir(parents=True)
+    (runs / "loss").rename(runs / "monday" / "morning" / "loss")
+    (runs / "alias").symlink_to(runs / "lossy")
+    assert set(listed(capsys)) == {"loss", "lossy", "all"}
+    catalogue = Catalogue(runs)
+    catalogue.refresh()
+    assert {run.parts[-1] for run in catalogue.runs.values() if run.suite is None} == {"loss", "lossy"}
+    assert list(catalogue.suites.values()) == [("all",)]
+    assert set(listed(capsys, str(runs / "lossy"))) == {"lossy"}

@@ -42,6 +42,7 @@ TEST = ("run", "rfc2889.fully_meshed", "--topology")
         ((*TEST, "x.yaml", "--jobs", "0"), 2, HEAVY | YAML),
         ((*TEST, "x.yaml", "--sizes", "60"), 2, HEAVY | YAML),
         ((*TEST, "x.yaml", "--workers", "here"), 2, HEAVY | YAML),
+        ((*TEST, "absent.yaml", "--set", "frames=1"), 2, HEAVY | YAML),
         ((*TEST, "absent.yaml"), 2, HEAVY),
         ((*TEST, "bad.yaml"), 2, HEAVY),
         ((*TEST, str(GOOD), "--set", "frames=1"), 2, HEAVY),

@@ -10,6 +10,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet
+from support import networks
 from support.hosted_network import HostedNetwork
 from support.networks import parsed
 from support.runs import truth
@@ -282,59 +283,38 @@ links: [{from: "tester:1-2", to: "dut:1-2"}]
         build_network(topology)
 
 
-# Two routers in a row, so that one learns the other by ARP and ND; test networks behind tester ports 1 to 4.
-ROUTED = """
-name: routed
-tester:
-  ports:
-    - {{numbers: 1-2, rate_bps: 1000000000}}
-    - {{numbers: 3-4, rate_bps: 1000000000}}
-nodes:
-  - name: west
-    device: router
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-    latency_ns: 2000
-    interfaces:
-      - {{port: 1, mac: "02:00:5e:00:00:01", addresses: [198.18.1.1/24, "2001:2:0:1::1/64"]}}
-      - {{port: 2, mac: "02:00:5e:00:00:01", addresses: [198.18.2.1/24, "2001:2:0:2::1/64"]}}
-      - {{port: 3, mac: "02:00:5e:00:01:03", addresses: [10.0.0.1/30, "2001:db8::1/126"]}}
-      - {{port: 4, mac: "02:00:5e:00:01:04", addresses: [10.0.1.1/30, "2001:db8:1::1/126"]}}
-    routes:
-      - {{prefix: 198.18.0.0/16, next_hops: {to_east_v4}}}
-      - {{prefix: "2001:2::/48", next_hops: {to_east_v6}}}
-  - name: east
-    device: router
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-    latency_ns: 3000
-    interfaces:
-      - {{port: 1, mac: "02:00:5e:00:00:02", addresses: [198.18.3.1/24, "2001:2:0:3::1/64"]}}
-      - {{port: 2, mac: "02:00:5e:00:00:02", addresses: [198.18.4.1/24, "2001:2:0:4::1/64"]}}
-      - {{port: 3, mac: "02:00:5e:00:02:03", addresses: [10.0.0.2/30, "2001:db8::2/126"]}}
-      - {{port: 4, mac: "02:00:5e:00:02:04", addresses: [10.0.1.2/30, "2001:db8:1::2/126"]}}
-    routes:
-      - {{prefix: 198.18.0.0/16, next_hops: {to_west_v4}}}
-      - {{prefix: "2001:2::/48", next_hops: {to_west_v6}}}
-links:
-  - {{from: "tester:1-2", to: "west:1-2"}}
-  - {{from: "tester:3-4", to: "east:1-2"}}
-  - {{from: "west:3-4", to: "east:3-4"}}
-"""
-ONE_PATH = {
-    "to_east_v4": "[10.0.0.2]",
-    "to_east_v6": '["2001:db8::2"]',
-    "to_west_v4": "[10.0.0.1]",
-    "to_west_v6": '["2001:db8::1"]',
-}
-TWO_PATHS = {
-    "to_east_v4": "[10.0.0.2, 10.0.1.2]",
-    "to_east_v6": '["2001:db8::2", "2001:db8:1::2"]',
-    "to_west_v4": "[10.0.0.1, 10.0.1.1]",
-    "to_west_v6": '["2001:db8::1", "2001:db8:1::1"]',
-}
+def routed(paths: int) -> str:
+    """Return two routers in a row, so that one learns the other by ARP and ND, with equal-cost paths between them.
+
+    Test networks 1 and 2 are behind the first, 3 and 4 behind the second.
+    """
+    west = _router("west", 1, 2000, paths)
+    east = _router("east", 2, 3000, paths)
+    links = (("tester:1-2", "west:1-2"), ("tester:3-4", "east:1-2"), ("west:3-4", "east:3-4"))
+    return networks.network(west, east, links=links)
 
 
-def trial(paths: dict[str, str], *streams: Stream, duration_ns: int = 10_000_000) -> tuple[TrialResult, dict]:
-    with open_measurer(parsed(ROUTED.format(**paths))) as measurer:
+def _router(name: str, place: int, latency_ns: int, paths: int) -> networks.Node:
+    far = 3 - place
+    interfaces = [
+        f'{{port: {port}, mac: "02:00:5e:00:00:0{place}", addresses: [198.18.{test}.1/24, "2001:2:0:{test}::1/64"]}}'
+        for port, test in enumerate((2 * place - 1, 2 * place), 1)
+    ] + [
+        f'{{port: {port}, mac: "02:00:5e:00:0{place}:0{port}", '
+        f'addresses: [10.0.{path}.{place}/30, "2001:db8:{path}::{place}/126"]}}'
+        for path, port in enumerate((3, 4))
+    ]
+    hops = [(f"10.0.{path}.{far}", f'"2001:db8:{path}::{far}"') for path in range(paths)]
+    routes = [
+        f"{{prefix: {prefix}, next_hops: [{', '.join(pair[family] for pair in hops)}]}}"
+        for family, prefix in enumerate(("198.18.0.0/16", '"2001:2::/48"'))
+    ]
+    keys = f"latency_ns: {latency_ns}, interfaces: [{', '.join(interfaces)}], routes: [{', '.join(routes)}]"
+    return networks.node(name, keys, device="router")
+
+
+def trial(paths: int, *streams: Stream, duration_ns: int = 10_000_000) -> tuple[TrialResult, dict]:
+    with open_measurer(parsed(routed(paths))) as measurer:
         result = measurer.measure(TrialSpec("routed", streams, duration_ns, Learning(wait_ns=1_000_000), per_flow=True))
         return result, truth(measurer)["nodes"]
 
@@ -345,7 +325,7 @@ def test_a_trial_through_two_routers_loses_nothing_and_shows_their_latency(versi
     fps = max_rate_fps(size, 10**9) / 4
     template = FrameTemplate(ip_version=version)
     mesh = Stream("mesh", size, fps, int(fps / 100), FullMesh(), ports, ports, template, routed=True)
-    result, nodes = trial(ONE_PATH, mesh)
+    result, nodes = trial(1, mesh)
     assert (result.status, result.reason, result.lost_frames) == (Status.VALID, "", 0)
     latency = {(flow.tx_port, flow.rx_port): flow.latency for flow in result.flows}
     store_ns = 8 * size
@@ -363,9 +343,9 @@ def test_equal_cost_paths_carry_together_what_one_cannot() -> None:
     fps = max_rate_fps(size, 10**9) * Fraction(9, 10)
     spread = (FieldModifier(ModifiedField.UDP_SRC, Progression(64)),)
     stream = Stream("many flows", size, fps, int(fps / 100), Pairs(), (1, 2), (3, 4), modifiers=spread, routed=True)
-    one, nodes = trial(ONE_PATH, stream)
+    one, nodes = trial(1, stream)
     assert one.status is Status.VALID and one.lost_frames > 0, "1.8 Gbit/s into one link"
-    two, nodes = trial(TWO_PATHS, stream)
+    two, nodes = trial(2, stream)
     assert (two.status, two.lost_frames) == (Status.VALID, 0)
     shares = [nodes["west"]["ports"][port]["tx_frames"] for port in ("3", "4")]
     assert min(shares) > sum(shares) * 0.35

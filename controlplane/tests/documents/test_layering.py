@@ -18,6 +18,7 @@ LAYERS = (
         "doctor",
         "server",
         "xena",
+        "mininet",
         "run",
         "report",
         "store",

@@ -127,6 +127,15 @@ def test_extensions_of_a_suite_are_inside_of_those_of_every_test() -> None:
 
 
 def test_every_test_is_called_after_its_suite() -> None:
-    assert list(suites()) == ["rfc2889", "rfc2544", "rfc5180", "rfc3918", "messages", "recirculation"]
+    assert list(suites()) == [
+        "rfc2889",
+        "rfc2544",
+        "rfc5180",
+        "rfc3918",
+        "messages",
+        "recirculation",
+        "chassis",
+        "convergence",
+    ]
     for name, tests in suites().items():
         assert tests and all(test.name.partition(".")[0] == name for test in tests)

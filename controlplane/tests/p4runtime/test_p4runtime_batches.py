@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.p4runtime_support import Switch, ethernet
-from test_p4runtime_pipeline import everything, state
+from support.p4runtime_support import Switch, ethernet, state, write_everything
 
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, WriteError
 from p4mesh.p4runtime.stubs import Entity, p4r
@@ -58,7 +57,7 @@ def changes(client: Client) -> list[tuple[str, Entity]]:
 
 @pytest.mark.parametrize("atomicity", ["ROLLBACK_ON_ERROR", "DATAPLANE_ATOMIC"])
 def test_all_or_none_leaves_the_state_as_it_was(client: Client, atomicity: str) -> None:
-    before = everything(client)
+    before = write_everything(client)
     updates = changes(client)
     bad = client.schema.table_entry("forward", {"destination": 77}, "drop")
     with pytest.raises(WriteError) as caught:

@@ -1,7 +1,7 @@
 """Compares our codes with those of simple_switch_grpc: they differ only where the list says so.
 
 Goal: docs/P4RUNTIME.md claims which refusals differ. Method: send every wrong entity of
-``test_p4runtime_errors`` to simple_switch_grpc too and compare its code with our golden file; the
+``p4runtime_cases`` to simple_switch_grpc too and compare its code with our golden file; the
 differences must be those of ``golden/p4runtime_bmv2.txt``. Needs simple_switch_grpc.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from support.golden import golden_text
+from support.p4runtime_cases import GOLDEN, other_cases, read_cases, table_cases
 from support.p4runtime_support import CPU_PORT, DEVICE_ID, JSON, P4INFO, Switch, ethernet
-from test_p4runtime_errors import GOLDEN, other_cases, read_cases, table_cases
 
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, P4RuntimeError, ReadError, WriteError
 

@@ -1,149 +1,64 @@
 """Shared vectors of the measurement controls, on the program for Tofino.
 
-Method: an interpreter executes the ingress control of the sources, as the parser would hand frames to it, and reads
-cells as reading frames do. It does not model the chip: the limits of a stage, and the comparison in a stateful ALU, are
-not in it.
+Method: frames arrive at an interpreted pipe (tna_pipe.py), and reading frames bring the records to the controller,
+which puts them together as it does on a chip.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scapy.utils import checksum
-from support.measurement_oracle import TEST
 from support.measurement_vectors import FILE, PORTS
-from support.p4_interpreter import Control, Entries, Program, Struct, number_of
-from support.p4_preprocessor import Preprocessor
-from support.p4_syntax import parse, parse_expression
+from support.p4_interpreter import Entry, Program
+from support.tna_pipe import CHIPS, TnaPipe, program_of
 
+from p4mesh.errors import ProgramError
 from p4mesh.tester.contract import P4SRC, load_contract
 from p4mesh.tester.halves import records_of_halves
 
 VECTORS: dict[str, Any] = json.loads(FILE.read_text())
-CHIPS = {"tofino1": 1, "tofino2": 2}
 EXACT_MAC = (1 << 48) - 1
 EXACT_PORT = (1 << 9) - 1
-SIGNATURE = slice(14, 32)
-ARCHITECTURE = """
-header ingress_intrinsic_metadata_t { bit<9> ingress_port; bit<48> ingress_mac_tstamp; }
-struct ingress_intrinsic_metadata_from_parser_t { bit<48> global_tstamp; }
-struct ingress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; }
-struct ingress_intrinsic_metadata_for_tm_t { bit<9> ucast_egress_port; bit<16> mcast_grp_a; bit<5> qid; }
-header egress_intrinsic_metadata_t { bit<9> egress_port; bit<16> egress_rid; }
-struct egress_intrinsic_metadata_from_parser_t { bit<48> global_tstamp; }
-struct egress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; }
-struct egress_intrinsic_metadata_for_output_port_t { bit<1> unused; }
-typedef bit<5> QueueId_t;
-"""
-"""Functions of tna.p4 that the program uses."""
 
 
-@cache
-def program_of(chip: str, p4src: Path = P4SRC) -> Program:
-    defines = {"__TARGET_TOFINO__": CHIPS[chip], "PIPES": 2}
-    preprocessor = Preprocessor(defines, lambda text: number_of(parse_expression(text)).value)
-    return Program(parse(ARCHITECTURE + preprocessor.text_of(p4src / "tna" / "p4mesh.p4")))
-
-
-class Ingress:
-    """The ingress control of one pipe."""
-
-    def __init__(self, program: Program, run: int) -> None:
-        self.program = program
-        use = VECTORS["histogram"]
-        entries: Entries = {
-            "receive_run": [([], ("set_receive_run", [run]))],
-            "receiver": [
-                (
-                    [(receiver["port"], EXACT_PORT), (receiver["destination_mac"], EXACT_MAC)],
-                    ("expected", [receiver["flow_offset"], receiver["receiver_tag"]]),
-                )
-                for receiver in VECTORS["receivers"]
-            ],
-            "histogram": [([(use["port"], EXACT_PORT), (0, 0)], ("use_histogram", [use["first_cell"]]))],
-            "punt": [],
-            "stream": [],
-        }
-        self.control = Control(program, program.tree.controls["TesterIngress"], entries)
-
-    def arrive(self, port: int, at_ticks: int, frame: bytes) -> None:
-        """Parse a frame of a test port, and execute ingress."""
-        headers, local, arrival = self._pass(port, at_ticks)
-        ethernet = headers.members["ethernet"]
-        ethernet.is_valid = True
-        ethernet.set("dst", int.from_bytes(frame[:6], "big"))
-        ethernet.set("ether_type", int.from_bytes(frame[12:14], "big"))
-        found = frame[SIGNATURE]
-        if int.from_bytes(frame[12:14], "big") == TEST and found[:2] == b"PM":
-            signature, place = headers.members["signature"], 0
-            signature.is_valid = True
-            for name, number in signature.members.items():
-                signature.set(name, int.from_bytes(found[place : place + number.width // 8], "big"))
-                place += number.width // 8
-            local.set("damaged", int(checksum(found) != 0))
-            local.set("cell", signature.members["flow"].value)
-            local.set("window", signature.members["sequence"].value)
-            local.set("pass", self.program.constants["PASS_TEST"])
-        self._execute(headers, local, arrival)
-
-    def report(self, cell: int) -> bytes:
-        """Return the words of a cell that a reading frame brings; those of egress are 0."""
-        nothing = bytes(sum(number.width for number in self._half("transmit_half_t").members.values()) // 8)
-        return cell.to_bytes(4, "big") + b"".join(
-            nothing + self._read(cell, kind) for kind in ("KIND_READ_HIGH", "KIND_READ")
-        )
-
-    def _read(self, cell: int, kind: str) -> bytes:
-        number = self.program.constants[kind]
-        headers, local, arrival = self._pass(self.program.constants["PORT_LOOP"], 0)
-        loop = headers.members["loop"]
-        loop.is_valid = True
-        for name, value in (("kind", number), ("value", cell), ("count", 1)):
-            loop.set(name, value)
-        for name, value in (("pass", number), ("cell", cell), ("port_cell", cell)):
-            local.set(name, value)
-        self._execute(headers, local, arrival)
-        return b"".join(word.value.to_bytes(4, "big") for word in headers.members["half"].members.values())
-
-    def counter(self, *path: str) -> dict[int, int]:
-        """Return the frames of each cell of a counter."""
-        control = self.control
-        for name in path[:-1]:
-            control = control.instances[name]
-        found = control.instances[path[-1]]
-        assert isinstance(found, dict)
-        return found
-
-    def _half(self, name: str) -> Struct:
-        return self.program.struct(name)
-
-    def _pass(self, port: int, at_ticks: int) -> tuple[Struct, Struct, Struct]:
-        arrival = self.program.struct("ingress_intrinsic_metadata_t")
-        arrival.set("ingress_port", port)
-        arrival.set("ingress_mac_tstamp", at_ticks)
-        return self.program.struct("ingress_headers_t"), self.program.struct("ingress_t"), arrival
-
-    def _execute(self, *handed: Struct) -> None:
-        rest = (
-            self.program.struct(f"ingress_intrinsic_metadata_{name}_t")
-            for name in ("from_parser", "for_deparser", "for_tm")
-        )
-        self.control.apply([lambda struct=struct: struct for struct in (*handed, *rest)])
+def receiving(program: Program, run: int) -> TnaPipe:
+    """Return a pipe with the entries of all vectors."""
+    use = VECTORS["histogram"]
+    entries: dict[str, list[Entry]] = {
+        "TesterIngress.reception.receive_run": [([], ("set_receive_run", [run]))],
+        "TesterIngress.reception.receiver": [
+            (
+                [(receiver["port"], EXACT_PORT), (receiver["destination_mac"], EXACT_MAC)],
+                ("expected", [receiver["flow_offset"], receiver["receiver_tag"]]),
+            )
+            for receiver in VECTORS["receivers"]
+        ],
+        "TesterIngress.flow_measurement.histograms.histogram": [
+            ([(use["port"], EXACT_PORT), (0, 0)], ("use_histogram", [use["first_cell"]]))
+        ],
+    }
+    return TnaPipe(program, entries)
 
 
 def differences(program: Program, vector: dict[str, Any]) -> list[str]:
     """Return the differences between the state that a program leaves and a vector."""
-    ingress = Ingress(program, vector["run"])
+    pipe = receiving(program, vector["run"])
     for frame in vector["frames"]:
-        ingress.arrive(frame["port"], frame["arrival_ticks"], bytes.fromhex(frame["hex"]))
+        pipe.arrive(frame["port"], frame["arrival_ticks"], bytes.fromhex(frame["hex"]))
+    pipe.run(vector["frames"][-1]["arrival_ticks"])
     found = []
     cells = [int(cell) for cell in vector["records"]]
-    records = records_of_halves([ingress.report(cell) for cell in (*cells, *PORTS)], load_contract())
+    reports = [report for cell in (*cells, *PORTS) for report in pipe.read(cell)]
+    if len(reports) != len(cells) + len(PORTS):
+        return [f"{len(reports)} reports of {len(cells) + len(PORTS)} cells"]
+    try:
+        records = records_of_halves(reports, load_contract())
+    except ProgramError as error:
+        return [str(error)]
     for cell, record in zip(cells, records, strict=False):
         wanted = vector["records"][str(cell)]
         found += [
@@ -158,10 +73,11 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
     codes = {
         value: name.removeprefix("REASON_").lower() for name, value in program.constants.items() if "REASON_" in name
     }
-    counted = {(cell >> 5, codes[cell & 31]): count for cell, count in ingress.counter("receive_reason").items()}
+    counts = pipe.counter("TesterIngress.receive_reason")
+    counted = {(cell >> 5, codes[cell & 31]): count for cell, count in counts.items()}
     reasons = {(entry["port"], entry["reason"]): entry["frames"] for entry in vector["reasons"]}
     found += _unequal("reasons", {key: count for key, count in counted.items() if key[0] in PORTS}, reasons)
-    bins = ingress.counter("flow_measurement", "histograms", "latency_histogram")
+    bins = pipe.counter("TesterIngress.flow_measurement.histograms.latency_histogram")
     return found + _unequal("bins", {str(cell): count for cell, count in bins.items()}, vector["latency_histogram"])
 
 
@@ -182,6 +98,36 @@ def test_tofino_holds_what_the_vector_says(chip: str, vector: dict[str, Any]) ->
     assert differences(program_of(chip), vector) == []
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_reading_frame_brings_many_cells_and_clears_them(chip: str) -> None:
+    """Goal: cells 99 to 103 of one reading frame are those of single ones; a second reading finds them cleared."""
+    program = program_of(chip)
+    vector = next(vector for vector in VECTORS["vectors"] if vector["name"] == "flows_apart")
+    pipe = receiving(program, vector["run"])
+    for frame in vector["frames"]:
+        pipe.arrive(frame["port"], frame["arrival_ticks"], bytes.fromhex(frame["hex"]))
+    pipe.run(vector["frames"][-1]["arrival_ticks"])
+    single = [report for cell in range(99, 104) for report in pipe.read(cell)]
+    assert pipe.read(99, 5) == single
+    assert [int(count) for count in records_of_halves(single, load_contract())["frames"]] == [0, 4, 4, 4, 0]
+    assert pipe.read(99, 5, clear=True) == single
+    cleared = records_of_halves(pipe.read(99, 5), load_contract())
+    assert [int(cell) for cell in cleared["cell"]] == list(range(99, 104))
+    assert not any(cleared[name].any() for name in cleared.dtype.names or () if name != "cell")
+
+
+def test_a_silent_reading_frame_clears_cells_and_reports_the_last() -> None:
+    program = program_of("tofino1")
+    vector = next(vector for vector in VECTORS["vectors"] if vector["name"] == "flows_apart")
+    pipe = receiving(program, vector["run"])
+    for frame in vector["frames"]:
+        pipe.arrive(frame["port"], frame["arrival_ticks"], bytes.fromhex(frame["hex"]))
+    pipe.run(vector["frames"][-1]["arrival_ticks"])
+    (last,) = records_of_halves(pipe.read(100, 3, clear=True, silent=True), load_contract())
+    assert (int(last["cell"]), int(last["frames"])) == (102, 4)
+    assert not records_of_halves(pipe.read(100, 3), load_contract())["frames"].any()
+
+
 NEAR_WRAP = "0xC0000000 &&& 0xC0000000) : sequence_near_"
 OCTAVE = "0x00000080 &&& 0xFFFFFF80 : octave_"
 MINUS_ONE = "distance_inverted = distance_inverted"
@@ -191,6 +137,8 @@ MISTAKES: Sequence[tuple[str, str, str, str]] = (
     ("measurement.p4", f"{MINUS_ONE} - 1", MINUS_ONE, "the_shortest_distance_of_starts"),
     ("registers.p4", "if (cell.low > ROOM)", "if (cell.low >= ADDEND)", "sums_beyond_32_bits"),
     ("measurement.p4", f"{OCTAVE}7", f"{OCTAVE}6", "bins_of_all_octaves"),
+    ("circulation.p4", "(KIND_READ, _, _, _) : begin_reading", "(KIND_READ, _, _, _) : read_low", "frames_in_order"),
+    ("parser.p4", "ETHERTYPE_QINQ : parse_outer_vlan;", "", "frames_of_all_formats"),
 )
 
 

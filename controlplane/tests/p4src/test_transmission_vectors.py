@@ -12,18 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from p4src.test_measurement_vectors import SimulatedTester
-from support.transmission_vectors import FILE, PORTS, made, text
+from support.simulated_tester import SimulatedTester
+from support.transmission_vectors import FIELDS, FILE, PORTS, made, text, unstamped
 
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.frames import seed_payload
-from p4mesh.traffic.stream import FrameTemplate
 
 VECTORS: dict[str, Any] = json.loads(FILE.read_text()) if FILE.exists() else {"vectors": []}
 GROUP = 7
 INTERVAL_TICKS = 2_000
 LEAD_TICKS = 10_000
-SIGNATURE = slice(14, 32)
 TICKS_OF_A_ROUND = 120
 CELLS = 512
 
@@ -36,30 +33,30 @@ def test_the_vectors_are_those_of_the_definitions() -> None:
 
 def test_controls_that_a_departure_goes_through_have_vectors() -> None:
     of_controls = {vector["control"] for vector in VECTORS["vectors"]}
-    assert of_controls == {"Transmission", "DepartureCount", "ListPosition", "FlowSequence"}
+    assert of_controls == {
+        *("Transmission", "DepartureCount", "ListPosition", "FlowSequence"),
+        *("Modifier", "FieldAdders", "Parser"),
+    }
+    contract = load_contract()
+    assert {name: contract[f"FIELD_{name.upper()}"] for name in FIELDS} == FIELDS
 
 
 @pytest.fixture(scope="module")
 def tester() -> Iterator[SimulatedTester]:
     running = SimulatedTester(load_contract())
-    entry = running.client.schema.table_entry
-    running.client.insert(
-        [
-            entry(
-                "destination",
-                {"entry": one["entry"]},
-                "station_ethernet",
-                {"mac": one["mac"], "receiver_tag": one["receiver_tag"]},
-            )
-            for one in VECTORS["destinations"]
-        ]
-    )
+    running.client.insert(entities_of(VECTORS["stations"], running))
     yield running
     running.close()
 
 
-def entries_of(vector: dict[str, Any], tester: SimulatedTester) -> list[Any]:
-    schema = tester.client.schema
+def entities_of(entries: list[dict[str, Any]], tester: SimulatedTester) -> list[Any]:
+    return [
+        tester.client.schema.table_entry(entry["table"], entry["match"], entry["action"], entry["params"])
+        for entry in entries
+    ]
+
+
+def stream_of(vector: dict[str, Any], tester: SimulatedTester) -> list[Any]:
     stream = {
         "interval_ticks": INTERVAL_TICKS,
         "interval_fraction_q32": 0,
@@ -71,54 +68,34 @@ def entries_of(vector: dict[str, Any], tester: SimulatedTester) -> list[Any]:
         "queue": 0,
     }
     replicas = [(tester.contract["PORT_LOOP"], 0), *((one["port"], one["id"]) for one in vector["transmitters"])]
+    schema = tester.client.schema
     return [
         schema.multicast_group(GROUP, replicas),
         schema.table_entry("stream", {"stream": 0}, "set_stream", stream),
-        *(
-            schema.table_entry(
-                "transmitter",
-                {"transmitter": one["id"]},
-                "source_ethernet",
-                {name: value for name, value in one.items() if name not in ("port", "id")},
-            )
-            for one in vector["transmitters"]
-        ),
+        *entities_of(vector["entries"], tester),
     ]
-
-
-def sent_by(vector: dict[str, Any], tester: SimulatedTester) -> dict[str, list[dict[str, int]]]:
-    """Return what left each port that the vector has."""
-    found: dict[str, list[dict[str, int]]] = {str(one["port"]): [] for one in vector["transmitters"]}
-    for port, frame in tester.hosted.received():
-        signature = frame[SIGNATURE]
-        assert signature[:2] == b"PM" and int.from_bytes(frame[6:12], "big") == VECTORS["source_mac"]
-        assert signature[2] == vector["run"]
-        found[str(port)].append(
-            {
-                "destination_mac": int.from_bytes(frame[:6], "big"),
-                "receiver_tag": signature[3],
-                "flow": int.from_bytes(signature[4:6], "big"),
-                "sequence": int.from_bytes(signature[6:10], "big"),
-            }
-        )
-    return found
 
 
 @pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda vector: vector["name"])
 def test_v1model_sends_what_the_vector_says(vector: dict[str, Any], tester: SimulatedTester) -> None:
     client, dataplane = tester.client, tester.dataplane
     client.modify([client.schema.default_entry("transmit_run", "set_transmit_run", {"run_id": vector["run"]})])
-    entries = entries_of(vector, tester)
+    entries = stream_of(vector, tester)
     client.insert(entries)
     dataplane.clear(CELLS, tester.wait)
     reasons = dataplane.reason_counts(PORTS)
     counted = dict(client.read_counters("flow_transmit", range(CELLS)))
     dataplane.hold(1, tester.wait)
-    dataplane.inject_seed(0, seed_payload(FrameTemplate(ip_version=None), 64), 0, 1)
+    dataplane.inject_seed(0, bytes.fromhex(vector["seed"]), 0, 1)
     dataplane.start(1, LEAD_TICKS)
     tester.wait(10 + (LEAD_TICKS + vector["departures"] * INTERVAL_TICKS) // 1_000)
 
-    assert sent_by(vector, tester) == vector["frames"]
+    sent: dict[str, list[str]] = {str(one["port"]): [] for one in vector["transmitters"]}
+    for port, frame in tester.hosted.received():
+        plain = unstamped(frame, vector["headers_bytes"])
+        assert plain is not None, f"the check of {frame.hex()} is wrong"
+        sent[str(port)].append(plain.hex())
+    assert sent == vector["frames"]
     records = dataplane.read(CELLS, tester.wait)
     for one in vector["transmitters"]:
         record, first_last = records[one["id"]], vector["departures_of_times"][str(one["id"])]

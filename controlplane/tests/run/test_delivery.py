@@ -11,10 +11,11 @@ from support.networks import TOPOLOGIES
 from p4mesh import RunOptions, run
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import State
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import unobserved
 from p4mesh.run.preparation import prepare
-from p4mesh.run.single import execute, topology_of
+from p4mesh.run.single import execute
 
 BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 
@@ -74,7 +75,8 @@ def test_the_limit_is_found_once_for_all_tests_of_a_suite(tmp_path: Path) -> Non
             given = options(tmp_path / name / test, "live", "64")
             settings = ("search_method=bisect", "parts=throughput" if "mesh" in test else "confirm_factor=1")
             method = find_test(test)
-            prepared = prepare(method, topology_of(given.topology), replace(given, test=test, settings=settings))
+            topology = topology_of(given.topology, "live")
+            prepared = prepare(method, topology, replace(given, test=test, settings=settings))
             execute(prepared, Path(str(given.out)), unobserved, limits)
             if name == "resumed":
                 # The next test begins in another process, which finds this one finished.

@@ -47,6 +47,12 @@ def test_a_device_that_forwards_gets_no_hint(tmp_path: Path) -> None:
     assert not [text for text in run(asked).outcome.findings if "routed" in text]
 
 
+def test_groups_that_nobody_forwards_are_no_matter_of_routing(tmp_path: Path) -> None:
+    found = run(RunOptions("rfc3918.aggregated", TOPOLOGIES / "router-4x1g.yaml", "64", QUICK, tmp_path / "run", 1))
+    assert found.outcome.state is State.INVALID
+    assert not [text for text in found.outcome.findings if "routed" in text]
+
+
 class Odd(FakeMeasurer):
     """Damages three frames of every trial, and cannot be trusted when ``invalid``."""
 

@@ -77,6 +77,7 @@ REFUSED = {
     "too_few_ports": LAB.replace("ports: 2-4", "ports: 2-3"),
     "unknown_target": LAB.replace("name: lab", "name: lab\ntarget: hardware"),
     "two_runs_of_a_test": LAB.replace("  - test:", "  - rfc2889.fully_meshed\n  - test:"),
+    "topology_of_a_test_absent": LAB.replace("    name: west", "    name: west\n    topology: absent.yaml"),
     "topology_absent": LAB.replace("switch.yaml", "absent.yaml"),
     "note_not_a_key": LAB.replace("operator: Ada", "Operator Name: Ada"),
 }
@@ -116,7 +117,7 @@ def test_the_published_schema_and_the_table_of_keys_are_those_of_the_reader() ->
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
 def test_an_editor_accepts_every_default_and_refuses_what_the_reader_refuses(test: Any, lab: Path) -> None:
-    rule = {**published(), "$ref": "#/$defs/TestRun"}
+    rule = {**published(), "$ref": "#/$defs/RequestedTest"}
     validator = Draft202012Validator(rule)
     written = {name: yaml.safe_load(value or '""') for name, value in _defaults(test).items()}
     assert not list(validator.iter_errors({"test": test.name, "parameters": written}))
@@ -173,6 +174,19 @@ def test_parameters_of_a_test_come_before_those_of_the_file(lab: Path) -> None:
     assert west.job.parameters.text("direction") == "to_one"
     assert (mesh.sizes, west.sizes) == ((64,), (128, 512))
     assert west.echo == {"label": "west", "notes": {"operator": "Ada"}}
+
+
+def test_a_test_can_have_a_topology_of_its_own(lab: Path) -> None:
+    (lab / "two.yaml").write_text(SWITCH.replace("switched", "two").replace("1-4", "1-2"))
+    text = LAB.replace("  - rfc2889.fully_meshed\n", "  - {test: rfc2889.fully_meshed, topology: two.yaml}\n")
+    prepared = planned(text)
+    assert {label: one.job.bed.topology for label, one in prepared.items()} == {
+        "rfc2889.fully_meshed": "two",
+        "west": "switched",
+    }
+    (lab / "four.yaml").write_text(SWITCH.replace("switched", "four"))
+    given = planned(topology="four.yaml")
+    assert {one.job.bed.topology for one in given.values()} == {"four"}
 
 
 def test_the_command_line_comes_before_the_file(lab: Path) -> None:

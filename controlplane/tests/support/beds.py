@@ -43,5 +43,6 @@ def make_bed(
 
 
 def two_switch_bed(**more: Any) -> Bed:
-    """Return a bed on which every test can run: four ports on two switches, a short gap, frames of any size."""
+    """Return a bed on which every test can run: four ports on two switches, a short gap, frames of any size, BGP."""
+    more = {"announces_routes": True, **more}
     return make_bed(behind="aabb", ifg_bits=88, padding=(), uplink_rate_bps=GIGABIT, **more)

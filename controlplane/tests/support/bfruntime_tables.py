@@ -1,14 +1,16 @@
-"""The fixed tables of a Tofino 1 that the fake bf_switchd has, with their public numbers, as bfrt.json lists them."""
+"""The fixed tables that the fake bf_switchd has, with their public numbers, as bfrt.json lists them."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-SPEEDS = tuple(f"BF_SPEED_{rate}G" for rate in (1, 10, 25, 40, 50, 100, 200, 400))
+SPEEDS = tuple(f"BF_SPEED_{rate}" for rate in ("NONE", *(f"{gbps}G" for gbps in (1, 10, 25, 40, 50, 100, 200, 400))))
 FECS = ("BF_FEC_TYP_NONE", "BF_FEC_TYP_FIRECODE", "BF_FEC_TYP_REED_SOLOMON", "BF_FEC_TYP_FC", "BF_FEC_TYP_RS")
 _AUTONEGOTIATION = ("PM_AN_DEFAULT", "PM_AN_FORCE_ENABLE", "PM_AN_FORCE_DISABLE")
-_LOOPBACK = ("BF_LPBK_NONE", "BF_LPBK_MAC_NEAR", "BF_LPBK_MAC_FAR", "BF_LPBK_PCS_NEAR", "BF_LPBK_SERDES_NEAR")
+_LOOPBACK = tuple(
+    f"BF_LPBK_{mode}" for mode in ("NONE", "MAC_NEAR", "MAC_FAR", "PCS_NEAR", "SERDES_NEAR", "SERDES_FAR")
+)
 _STATISTICS = {
     "$FramesReceivedOK": 1,
     "$FramesReceivedwithFCSError": 3,
@@ -51,59 +53,61 @@ def _table(number: int, name: str, kind: str, size: int, key: tuple[str, str], d
     }
 
 
-FIXED_TABLES = json.dumps(
-    {
-        "schema_version": "1.0.0",
-        "tables": [
-            _table(
-                4278255617,
-                "$PORT",
-                "PortConfigure",
-                256,
-                ("$DEV_PORT", "uint32"),
-                [
-                    _field(1, "$SPEED", "string", choices=SPEEDS),
-                    _field(2, "$FEC", "string", choices=FECS),
-                    _field(3, "$N_LANES", "uint32"),
-                    _field(4, "$PORT_ENABLE", "bool"),
-                    _field(5, "$AUTO_NEGOTIATION", "string", choices=_AUTONEGOTIATION),
-                    _field(6, "$LOOPBACK_MODE", "string", choices=_LOOPBACK),
-                    _field(25, "$PORT_UP", "bool", read_only=True),
-                    _field(26, "$PORT_NAME", "string", read_only=True),
-                ],
-            ),
-            _table(
-                4278255618,
-                "$PORT_STAT",
-                "PortStat",
-                256,
-                ("$DEV_PORT", "uint32"),
-                [_field(number, name, "uint64") for name, number in _STATISTICS.items()],
-            ),
-            _table(
-                4278321153,
-                "$pre.mgid",
-                "PreMgid",
-                65536,
-                ("$MGID", "uint16"),
-                [
-                    _field(1, "$MULTICAST_NODE_ID", "uint32", repeated=True),
-                    _field(2, "$MULTICAST_NODE_L1_XID_VALID", "bool", repeated=True),
-                    _field(3, "$MULTICAST_NODE_L1_XID", "uint16", repeated=True),
-                ],
-            ),
-            _table(
-                4278321154,
-                "$pre.node",
-                "PreNode",
-                16777216,
-                ("$MULTICAST_NODE_ID", "uint32"),
-                [
-                    _field(1, "$MULTICAST_RID", "uint16", mandatory=True),
-                    _field(2, "$MULTICAST_LAG_ID", "uint8", mandatory=True, repeated=True),
-                    _field(3, "$DEV_PORT", "uint32", mandatory=True, repeated=True),
-                ],
-            ),
-        ],
-    }
-).encode()
+def fixed_tables(more_loopback: tuple[str, ...] = ()) -> bytes:
+    """Return the fixed tables of a Tofino 1; another chip has ``more_loopback`` as ``$LOOPBACK_MODE``."""
+    return json.dumps(
+        {
+            "schema_version": "1.0.0",
+            "tables": [
+                _table(
+                    4278255617,
+                    "$PORT",
+                    "PortConfigure",
+                    256,
+                    ("$DEV_PORT", "uint32"),
+                    [
+                        _field(1, "$SPEED", "string", choices=SPEEDS),
+                        _field(2, "$FEC", "string", choices=FECS),
+                        _field(3, "$N_LANES", "uint32"),
+                        _field(4, "$PORT_ENABLE", "bool"),
+                        _field(5, "$AUTO_NEGOTIATION", "string", choices=_AUTONEGOTIATION),
+                        _field(6, "$LOOPBACK_MODE", "string", choices=(*_LOOPBACK, *more_loopback)),
+                        _field(25, "$PORT_UP", "bool", read_only=True),
+                        _field(26, "$PORT_NAME", "string", read_only=True),
+                    ],
+                ),
+                _table(
+                    4278255618,
+                    "$PORT_STAT",
+                    "PortStat",
+                    256,
+                    ("$DEV_PORT", "uint32"),
+                    [_field(number, name, "uint64") for name, number in _STATISTICS.items()],
+                ),
+                _table(
+                    4278321153,
+                    "$pre.mgid",
+                    "PreMgid",
+                    65536,
+                    ("$MGID", "uint16"),
+                    [
+                        _field(1, "$MULTICAST_NODE_ID", "uint32", repeated=True),
+                        _field(2, "$MULTICAST_NODE_L1_XID_VALID", "bool", repeated=True),
+                        _field(3, "$MULTICAST_NODE_L1_XID", "uint16", repeated=True),
+                    ],
+                ),
+                _table(
+                    4278321154,
+                    "$pre.node",
+                    "PreNode",
+                    16777216,
+                    ("$MULTICAST_NODE_ID", "uint32"),
+                    [
+                        _field(1, "$MULTICAST_RID", "uint16", mandatory=True),
+                        _field(2, "$MULTICAST_LAG_ID", "uint8", mandatory=True, repeated=True),
+                        _field(3, "$DEV_PORT", "uint32", mandatory=True, repeated=True),
+                    ],
+                ),
+            ],
+        }
+    ).encode()

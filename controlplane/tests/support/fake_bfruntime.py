@@ -13,19 +13,29 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent import futures
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
 import grpc
-from support.bfruntime_tables import FIXED_TABLES
-from support.tofino_chip import CPU, PAIRS, PORTS_PER_PIPE, Device, TofinoChip
+from support.bfruntime_tables import fixed_tables
+from support.bfruntime_values import (
+    EXISTS,
+    INVALID,
+    NOT_FOUND,
+    UNKNOWN,
+    UNSUPPORTED,
+    Refused,
+    data_of,
+    key_of,
+    put,
+)
+from support.tofino_chip import CPU, LOOP, PAIRS, PORTS_PER_PIPE, Device, TofinoChip
 
 from p4mesh.bfruntime import messages
 from p4mesh.p4runtime.stubs import rpc_status
 
-PIPES = 2
-OK, UNKNOWN, INVALID, NOT_FOUND, EXISTS, UNSUPPORTED = 0, 2, 3, 5, 6, 12
-_SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
+OK = 0
 _SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
 _PORT, _STATISTICS, _GROUPS, _NODES = "$PORT", "$PORT_STAT", "$pre.mgid", "$pre.node"
 _PACKET_OUT = {"kind": 1, "flags": 1, "stream": 1, "window": 1, "port": 2, "value": 4, "count": 4, "padding": 4}
@@ -43,22 +53,39 @@ _CELLS = {
 """Registers whose name is not that of their cell in docs/DATAPLANE.md with ``_cells`` behind."""
 
 
-class Refused(Exception):
-    """An element of a request that the server refuses."""
+@dataclass(frozen=True)
+class Kind:
+    """A chip as its server shows it."""
 
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
+    pipes: int
+    front_ports: range
+    """Numbers within a pipe."""
+    cpu: int
+    loop: int
+    loopback: tuple[str, ...]
+    """Choices of ``$LOOPBACK_MODE`` that the other chip does not have."""
+
+
+TOFINO_1 = Kind(2, range(64), CPU, LOOP, ())
+TOFINO_2 = Kind(4, range(8, 72), 0, 6, ("BF_LPBK_PIPE",))
 
 
 class FakeBfSwitchd(TofinoChip):
     """The switch; ``program`` is the bfrt.json that it was started with."""
 
     def __init__(
-        self, device: Device, program: bytes, *, name: str = "p4mesh", cpu: int = CPU, reports_taken: int | None = None
+        self,
+        device: Device,
+        program: bytes,
+        *,
+        name: str = "p4mesh",
+        chip: Kind = TOFINO_1,
+        reports_taken: int | None = None,
     ) -> None:
-        super().__init__(device, cpu=cpu, reports_taken=reports_taken)
+        super().__init__(device, cpu=chip.cpu, loop=chip.loop, reports_taken=reports_taken)
         self.name = name
+        self._chip = chip
+        self._fixed = fixed_tables(chip.loopback)
         self.program = program
         self.ports: dict[int, dict[str, Any]] = {}
         """Fields of ``$PORT`` by device port."""
@@ -71,7 +98,7 @@ class FakeBfSwitchd(TofinoChip):
         self.writes: list[tuple[str, str]] = []
         """(kind of update, table) of all that was written."""
         self._tables = {
-            table["id"]: table for document in (program, FIXED_TABLES) for table in json.loads(document)["tables"]
+            table["id"]: table for document in (program, self._fixed) for table in json.loads(document)["tables"]
         }
         self._entries: dict[str, dict[bytes, Any]] = defaultdict(dict)
         self._clients: dict[int, SimpleQueue[Any]] = {}
@@ -168,14 +195,14 @@ class FakeBfSwitchd(TofinoChip):
                 raise Refused(INVALID, "Non-empty key for default entry")
             if kind == messages.INSERT:
                 raise Refused(UNSUPPORTED, "INSERT of default entry is not supported. Please use MODIFY instead")
-            self._entries[name][b"default"] = self._data(table, entry)
+            self._entries[name][b"default"] = data_of(table, entry)
             return
         if not entry.HasField("key"):
             if kind != messages.DELETE:
                 raise Refused(INVALID, f"Table key cannot be empty table:{name}")
             self._clear(table)
             return
-        key, place = self._key(table, entry), entry.key.SerializeToString()
+        key, place = key_of(table, entry), entry.key.SerializeToString()
         if name == _PORT:
             self._update_port(kind, table, key, entry)
             return
@@ -193,7 +220,7 @@ class FakeBfSwitchd(TofinoChip):
             raise Refused(INVALID, f"Table data cannot be empty table:{name}")
         if kind == messages.INSERT and len(known) >= table["size"]:
             raise Refused(INVALID, f"Table Add failed table:{name}: no space")
-        known[place] = values = self._data(table, entry)
+        known[place] = values = data_of(table, entry)
         self._take(table, key, values, place)
 
     def _take(self, table: dict[str, Any], key: dict[str, Any], values: dict[str, Any], place: bytes) -> None:
@@ -217,9 +244,10 @@ class FakeBfSwitchd(TofinoChip):
     def _clear(self, table: dict[str, Any]) -> None:
         name, kind = table["name"], table["table_type"]
         if kind == "Register":
-            of_cell = _cell_of(name)
-            for place in [place for place in self.cells if place[1] == of_cell]:
-                self.cells[place] = 0
+            of_cell, first = _cell_of(name), _first_of(table)
+            for place in self.cells:
+                if place[1] == of_cell and first <= place[2] < first + table["size"]:
+                    self.cells[place] = 0
         elif kind == "Counter":
             for cell in [cell for cell in self.counters if cell[0] == name.rpartition(".")[2]]:
                 self.counters[cell] = 0
@@ -265,13 +293,13 @@ class FakeBfSwitchd(TofinoChip):
 
     def _update_port(self, kind: int, table: dict[str, Any], key: dict[str, Any], entry: Any) -> None:
         port = key["$DEV_PORT"]
-        if port % PORTS_PER_PIPE >= 64 or port >= PIPES * PORTS_PER_PIPE:
+        if port % PORTS_PER_PIPE not in self._chip.front_ports or port >= self._chip.pipes * PORTS_PER_PIPE:
             raise Refused(INVALID, f"Table Add failed table:{_PORT}")
         if kind == messages.DELETE:
             if self.ports.pop(port, None) is None:
                 raise Refused(NOT_FOUND, f"Table Entry delete failed table:{_PORT}")
             return
-        values = self._data(table, entry)
+        values = data_of(table, entry)
         if kind == messages.INSERT:
             if port in self.ports:
                 raise Refused(EXISTS, f"Table Add failed table:{_PORT}")
@@ -288,77 +316,7 @@ class FakeBfSwitchd(TofinoChip):
     def _key_values(self, name: str, place: bytes) -> dict[str, Any]:
         message = messages.TableEntry(table_id=self._number(name))
         message.key.ParseFromString(place)
-        return self._key(self._table(message.table_id), message)
-
-    def _key(self, table: dict[str, Any], entry: Any) -> dict[str, Any]:
-        known = {field["id"]: field for field in table["key"]}
-        found: dict[str, Any] = {}
-        for given in entry.key.fields:
-            if given.field_id not in known:
-                raise Refused(INVALID, f"Failed to create key for field:{given.field_id} table:{table['name']}")
-            field = known[given.field_id]
-            match = given.WhichOneof("match")
-            if match is None or match.capitalize() != field["match_type"]:
-                raise Refused(INVALID, f"Invalid match type table:{table['name']}")
-            if match == "exact":
-                found[field["name"]] = self._value(field, given.exact.value, table)
-            else:
-                value, mask = (self._value(field, part, table) for part in (given.ternary.value, given.ternary.mask))
-                found[field["name"]] = lambda number, v=value, m=mask: number & m == v & m
-        missing = [f["name"] for f in known.values() if f["match_type"] == "Exact" and f["name"] not in found]
-        if missing:
-            raise Refused(INVALID, f"Failed to create key for field {missing[0]} table:{table['name']}")
-        return found
-
-    def _data(self, table: dict[str, Any], entry: Any) -> dict[str, Any]:
-        """Return the values of an entry's data by names."""
-        if actions := table.get("action_specs"):
-            action = next((action for action in actions if action["id"] == entry.data.action_id), None)
-            if action is None:
-                raise Refused(INVALID, f"Table data allocation failed for table : {table['name']}")
-            wrong = "TableOnly" if entry.is_default_entry else "DefaultOnly"
-            if action.get("action_scope") == wrong:
-                raise Refused(INVALID, f"action {action['name']} is not for this entry of {table['name']}")
-            fields = list(action["data"])
-        else:
-            if entry.data.action_id:
-                raise Refused(INVALID, f"Table data allocation failed for table : {table['name']}")
-            outer = [item for item in table.get("data", []) if "singleton" in item]
-            fields = [
-                item["singleton"] | {"mandatory": item["mandatory"], "read_only": item["read_only"]} for item in outer
-            ]
-        known, found = {field["id"]: field for field in fields}, {}
-        for given in entry.data.fields:
-            field = known.get(given.field_id)
-            if field is None or field.get("read_only"):
-                raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
-            found[field["name"]] = self._field_value(field, given, table)
-        missing = [field["name"] for field in fields if field.get("mandatory") and field["name"] not in found]
-        if missing:
-            raise Refused(INVALID, f"mandatory field {missing[0]} is missing table:{table['name']}")
-        return found
-
-    def _field_value(self, field: dict[str, Any], given: Any, table: dict[str, Any]) -> Any:
-        kind, form = given.WhichOneof("value"), field["type"]["type"]
-        if field.get("repeated"):
-            wanted = "bool_arr_val" if form == "bool" else "int_arr_val"
-        else:
-            wanted = {"bool": "bool_val", "string": "str_val", "float": "float_val"}.get(form, "stream")
-        if kind != wanted:
-            raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
-        value = getattr(given, wanted)
-        if kind == "stream":
-            return self._value(field, value, table)
-        if kind == "str_val" and value not in field["type"].get("choices", [value]):
-            raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
-        return list(value.val) if field.get("repeated") else value
-
-    def _value(self, field: dict[str, Any], value: bytes, table: dict[str, Any]) -> int:
-        width = field["type"].get("width") or 8 * _SIZES[field["type"]["type"]]
-        number = int.from_bytes(value, "big")
-        if len(value) != (width + 7) // 8 or number >> width:
-            raise Refused(INVALID, f"Size of {field['name']} is {len(value)} bytes table:{table['name']}")
-        return number
+        return key_of(self._table(message.table_id), message)
 
     # Reading
 
@@ -381,13 +339,13 @@ class FakeBfSwitchd(TofinoChip):
                 found = answer.entities.add().table_entry
                 found.table_id = asked.table_id
                 found.key.fields.add(field_id=1).exact.value = port.to_bytes(4, "big")
-                self._put(found, table, self.ports[port])
+                put(found, table, self.ports[port])
             for place in self._entries[name]:
                 found = answer.entities.add().table_entry
                 found.table_id = asked.table_id
                 found.key.ParseFromString(place)
             return
-        key = self._key(table, asked)
+        key = key_of(table, asked)
         if name in (_PORT, _STATISTICS):
             port = key["$DEV_PORT"]
             if port not in self.ports:
@@ -395,7 +353,7 @@ class FakeBfSwitchd(TofinoChip):
             values = self.ports[port] if name == _PORT else self.statistics[port]
             found = answer.entities.add().table_entry
             found.CopyFrom(asked)
-            self._put(found, table, values)
+            put(found, table, values)
             return
         index = key.get("$REGISTER_INDEX", key.get("$COUNTER_INDEX"))
         if index is None:
@@ -409,28 +367,16 @@ class FakeBfSwitchd(TofinoChip):
         else:
             known = self._synchronised[name]
             packets = known.get((0, name.rpartition(".")[2], index), 0)
-            self._put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": 0})
-
-    def _put(self, entry: Any, table: dict[str, Any], values: dict[str, Any]) -> None:
-        for item in table["data"]:
-            field = item["singleton"]
-            added = entry.data.fields.add(field_id=field["id"])
-            value = values.get(field["name"], 0)
-            if field["type"]["type"] == "bool":
-                added.bool_val = bool(value)
-            elif field["type"]["type"] == "string":
-                added.str_val = str(value)
-            else:
-                added.stream = value.to_bytes(_SIZES[field["type"]["type"]], "big")
+            put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": 0})
 
     def _put_register(self, entry: Any, table: dict[str, Any], index: int) -> None:
         """Add each field once for every pipe."""
-        cell = _cell_of(table["name"])
+        cell, first = _cell_of(table["name"]), _first_of(table)
         for item in table["data"]:
             field = item["singleton"]
             word = field["name"].rpartition(".")[2]
-            for pipe in range(PIPES):
-                value = self._synchronised[table["name"]].get((pipe, cell, index), 0)
+            for pipe in range(self._chip.pipes):
+                value = self._synchronised[table["name"]].get((pipe, cell, first + index), 0)
                 upper = word == "high" or table["name"].endswith(".high_cells")
                 shift = 32 if upper and cell in PAIRS else 0
                 added = entry.data.fields.add(field_id=field["id"])
@@ -483,7 +429,7 @@ class FakeBfSwitchd(TofinoChip):
     def _get_pipeline(self, request: Any, context: Any) -> Any:
         answer = messages.GetForwardingPipelineConfigResponse()
         answer.config.add(p4_name=self.name, bfruntime_info=self.program)
-        answer.non_p4_config.bfruntime_info = FIXED_TABLES
+        answer.non_p4_config.bfruntime_info = self._fixed
         return answer
 
     def _stream(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
@@ -572,6 +518,11 @@ def _place(key: dict[str, Any], place: bytes) -> Any:
     """Return what the chip knows an entry by: its only number, or its whole key."""
     (first, *others) = key.values()
     return place if others else first
+
+
+def _first_of(register: dict[str, Any]) -> int:
+    """Return the number of the first cell in a register: the flows of a Tofino 2 are in two banks."""
+    return int(register["size"]) if ".upper_cells." in register["name"] else 0
 
 
 def _cell_of(register: str) -> str:

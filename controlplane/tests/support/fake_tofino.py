@@ -80,11 +80,11 @@ class FakeTofino(TofinoChip):
                 yield answer
             elif request.HasField("packet"):
                 self._packet_out(request.packet)
-                while not self._to_controller.empty():
-                    message = self._to_controller.get()
-                    if message is None:
-                        return
-                    yield message
+            while not self._to_controller.empty():
+                message = self._to_controller.get()
+                if message is None:
+                    return
+                yield message
 
     def _set_pipeline(self, request: Any, _: object) -> Any:
         self.info: p4i.P4Info = request.config.p4info

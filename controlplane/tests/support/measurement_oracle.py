@@ -53,7 +53,12 @@ class Arrival:
     """None: the tag of the port that owns the destination."""
     is_damaged: bool = False
     ether_type: int = TEST
+    """Of plain frames; only those with TEST have a signature."""
     size_bytes: int = 64
+    headers: bytes = b""
+    """Headers in front of the signature of another format, whose first six bytes are the destination's."""
+    is_recognized: bool = True
+    """Whether a signature stands where the tester looks for one (docs/DATAPLANE.md)."""
 
     @property
     def address(self) -> int:
@@ -65,7 +70,8 @@ class Arrival:
 
     def bytes(self, run: int) -> bytes:
         """Return the frame without its FCS."""
-        head = self.address.to_bytes(6, "big") + station(9).to_bytes(6, "big") + self.ether_type.to_bytes(2, "big")
+        plain = station(9).to_bytes(6, "big") + self.ether_type.to_bytes(2, "big")
+        head = self.address.to_bytes(6, "big") + (self.headers[6:] or plain)
         if self.ether_type == TEST:
             tag = self.tag if self.tag is not None else 0 if self.address in MANY else self.address & 0xFF
             signature = b"PM" + bytes([run if self.run is None else self.run, tag])
@@ -150,7 +156,7 @@ def outcome_of(arrivals: list[Arrival], run: int, window_places: int) -> Outcome
 
 
 def _reason(frame: Arrival, run: int) -> str:
-    if frame.ether_type != TEST:
+    if frame.ether_type != TEST or not frame.is_recognized:
         return "pause" if frame.ether_type == PAUSE else "foreign"
     if frame.is_damaged:
         return "damaged"

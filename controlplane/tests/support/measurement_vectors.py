@@ -25,6 +25,8 @@ from support.measurement_oracle import (
 )
 
 from p4mesh.tester.contract import P4SRC
+from p4mesh.tester.frames import headers_of
+from p4mesh.traffic.stream import FrameTemplate
 
 FILE = P4SRC / "vectors" / "measurement.json"
 PORTS = (1, 2, 3, 4)
@@ -51,6 +53,46 @@ def _of_sequences(*sequences: int) -> list[Arrival]:
     return _flow(*((sequence, 1000 + 7 * place) for place, sequence in enumerate(sequences)))
 
 
+_FORMAT_BYTES = 160
+_CHAINS = (
+    *((), ("hop_by_hop",), ("destination",), ("routing",), ("fragment",), ("ah",), ("esp",), ("mobility",)),
+    *(("hop_by_hop", "destination", "fragment", "mobility"), ("hop_by_hop", "routing"), ("fragment", "ah")),
+    *(("destination", "hop_by_hop", "esp"), ("ah", "esp"), ("routing", "esp"), ("mobility", "fragment", "esp")),
+)
+_TAGS: tuple[tuple[int, ...], ...] = ((), (7,), (7, 0xABC))
+
+
+def _of_format(place: int, headers: bytes, **fields: Any) -> Arrival:
+    return Arrival(1, place * _STEP, sequence=place, headers=headers, size_bytes=_FORMAT_BYTES, **fields)
+
+
+def _formats() -> list[Arrival]:
+    """Return a frame of each format that the tester sends, one after the other."""
+    templates = [
+        *(FrameTemplate(version, tags) for version in (None, 4, 6) for tags in _TAGS),
+        *(FrameTemplate(6, tags, chain) for chain in _CHAINS[1:] for tags in _TAGS[:2]),
+    ]
+    heads = [headers_of(template, _FORMAT_BYTES) for template in templates]
+    provider = bytearray(heads[1])
+    provider[12:14] = _PROVIDER_TAG
+    return [_of_format(place, head) for place, head in enumerate([*heads, bytes(provider)])]
+
+
+def _other_formats() -> list[Arrival]:
+    """Return frames in which nothing is looked for behind a header that is not understood."""
+    ipv4, ipv6 = (bytearray(headers_of(FrameTemplate(version), _FORMAT_BYTES)) for version in (4, 6))
+    changes = [(ipv4, 14, 0x46), (ipv4, 21, 1), (ipv4, 23, 6), (ipv6, 20, 6), (ipv4, 12, 0x09)]
+    heads = []
+    for head, place, value in changes:
+        changed = bytearray(head)
+        changed[place] = value
+        heads.append(bytes(changed))
+    heads.append(headers_of(FrameTemplate(4, (1, 2)), _FORMAT_BYTES))
+    heads[-1] = heads[-1][:12] + b"\x81\0\0\3" + heads[-1][12:]
+    return [_of_format(place, head, is_recognized=False) for place, head in enumerate(heads)]
+
+
+_PROVIDER_TAG = b"\x88\xa8"
 _QUARTER = 1 << 30
 
 
@@ -146,6 +188,8 @@ SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
         [Arrival(3, 0), Arrival(3, 7_000, ether_type=PAUSE), Arrival(3, 12_500, run=0), Arrival(3, 30_000, sequence=1)],
     ),
     "one_frame_has_no_distance": ("ArrivalSpacing", [Arrival(3, 0)]),
+    "frames_of_all_formats": ("Parser", _formats()),
+    "frames_of_other_formats": ("Parser", _other_formats()),
 }
 
 

@@ -1,12 +1,13 @@
 """Executes controls of a program for Tofino, one frame at a time, on registers that stay.
 
-It knows P4_16 and the additions of TNA: registers with register actions, counters and identity hashes. It does not
+It knows P4_16 and the additions of TNA: registers with register actions, counters and hashes. It does not
 model the chip: the capacity and order of stages, and the comparison in a stateful ALU. A table that the controller
-fills has the entries that it is given; all others have their own.
+fills has the entries that it is given; all others have their own. Parsers and deparsers are in p4_frames.py.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,8 +15,10 @@ from support.p4_syntax import ControlTree, Node, ProgramTree
 
 MatchKey = tuple[int, int]
 """Value and mask."""
-Entries = Mapping[str, Sequence[tuple[Sequence[MatchKey], tuple[str, Sequence[int]]]]]
-"""By table: keys, and the action with its arguments."""
+Entry = tuple[Sequence[MatchKey], tuple[str, Sequence[int]]]
+"""Keys, and the action with its arguments."""
+Entries = Mapping[str, Sequence[Entry]]
+"""By name of the table as P4Info has it, such as ``TesterIngress.reception.receiver``; the first that matches wins."""
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
@@ -79,6 +82,9 @@ class Program:
             name: number_of(value).value for name, (_, value) in tree.constants.items() if value[0] == "number"
         }
 
+        self.named = {"true": Number(1, 1), "false": Number(0, 1)}
+        """Constants that have been used."""
+
     def resolved(self, of_type: Node) -> Node:
         """Return a type without the names of typedefs."""
         while of_type[0] in self.tree.types:
@@ -108,6 +114,23 @@ class Program:
         return Number(value.value, arguments[0] if arguments else 1, name == "int")
 
 
+class _Hash:
+    def __init__(self, width: int, algorithm: str) -> None:
+        self.width, self.algorithm = width, algorithm
+
+    def get(self, fields: tuple[Number, ...]) -> Number:
+        width = sum(field.width or 0 for field in fields)
+        joined = joined_bits(fields)
+        if self.algorithm == "CRC32":
+            return Number(zlib.crc32(joined.to_bytes(width // 8, "big")), self.width)
+        assert self.algorithm == "IDENTITY", self.algorithm
+        return Number(joined, self.width)
+
+
+class Extern:
+    """An object with methods that take references: called, they return a value; called with one, they store it."""
+
+
 class _Register:
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
@@ -117,17 +140,26 @@ class _Register:
 class Control:
     """A control with its registers and counters."""
 
-    def __init__(self, program: Program, tree: ControlTree, entries: Entries, constructor: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        tree: ControlTree,
+        entries: Entries,
+        constructor: Sequence[int] = (),
+        path: str = "",
+        externs: Mapping[str, Callable[[], Extern]] | None = None,
+    ) -> None:
         self.program, self.tree, self.entries = program, tree, entries
+        self._path = path or tree.name
+        self._externs = externs or {}
         names = {name: Number(value, 32) for (_, _, name), value in zip(tree.constructor, constructor, strict=True)}
         self.constants: list[dict[str, Any]] = [names]
-        self.instances = {name: self._instance(*instance) for *instance, name in self._instances()}
+        self.instances = {instance[2]: self._instance(*instance) for instance in self.tree.instances}
 
-    def _instances(self) -> list[tuple[Any, ...]]:
-        return [(kind, arguments, body, name) for kind, arguments, name, body in self.tree.instances]
-
-    def _instance(self, kind: Node, arguments: list[Node], body: Node) -> Any:
+    def _instance(self, kind: Node, arguments: list[Node], own_name: str, body: Node) -> Any:
         name, types = kind
+        if name in self._externs:
+            return self._externs[name]()
         if name == "Register":
             return _Register(lambda: self.program.new(types[0]))
         if name == "RegisterAction":
@@ -135,17 +167,22 @@ class Control:
         if name == "Counter":
             return {}
         if name == "Hash":
-            return types[0][1][0]
-        execution = _Execution(self, self.constants)
+            return _Hash(types[0][1][0], arguments[0][2])
+        execution = Execution(self, self.constants)
         sizes = [execution.value(argument).value for argument in arguments]
-        return Control(self.program, self.program.tree.controls[name], self.entries, sizes)
+        path = f"{self._path}.{own_name}"
+        return Control(self.program, self.program.tree.controls[name], self.entries, sizes, path)
+
+    def entries_of(self, table: str) -> Sequence[Entry] | None:
+        """Return the entries that the controller has given a table; None: it has its own."""
+        return self.entries.get(f"{self._path}.{table}")
 
     def apply(self, arguments: Sequence[Callable[..., Any]]) -> None:
         """Execute for one frame. An argument returns its value when called, and takes one when called with it."""
         names: dict[str, Any] = {}
         for (direction, kind, name), argument in zip(self.tree.parameters, arguments, strict=True):
             names[name] = self.program.new(kind) if direction == "out" else argument()
-        execution = _Execution(self, [*self.constants, names])
+        execution = Execution(self, [*self.constants, names])
         for kind, name, value in self.tree.variables:
             names[name] = self.program.new(kind) if value is None else self._initial(execution, value, kind)
         execution.run(self.tree.apply)
@@ -153,7 +190,7 @@ class Control:
             if direction in ("out", "inout") and not isinstance(names[name], Struct):
                 argument(names[name])
 
-    def _initial(self, execution: _Execution, value: Node, kind: Node) -> Any:
+    def _initial(self, execution: Execution, value: Node, kind: Node) -> Any:
         given = execution.value(value)
         if isinstance(given, tuple):
             struct = self.program.new(kind)
@@ -163,10 +200,10 @@ class Control:
         return self.program.converted(given, kind)
 
 
-class _Execution:
-    """Statements in the scopes of names, the innermost last."""
+class Execution:
+    """Statements in the scopes of names, the innermost last; ``control`` may be a parser."""
 
-    def __init__(self, control: Control, scopes: list[dict[str, Any]]) -> None:
+    def __init__(self, control: Any, scopes: list[dict[str, Any]]) -> None:
         self._control = control
         self._program = control.program
         self._scopes = scopes
@@ -205,7 +242,10 @@ class _Execution:
             self.value(target[1]).set(target[2], value.value)
 
     def _scope_of(self, name: str) -> dict[str, Any] | None:
-        return next((scope for scope in reversed(self._scopes) if name in scope), None)
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope
+        return None
 
     # Values
 
@@ -219,10 +259,11 @@ class _Execution:
         scope = self._scope_of(name)
         if scope is not None:
             return scope[name]
-        if name in ("true", "false"):
-            return Number(name == "true", 1)
-        kind, value = self._program.tree.constants[name]
-        return self._program.converted(self.value(value), kind)
+        known = self._program.named
+        if name not in known:
+            kind, value = self._program.tree.constants[name]
+            known[name] = self._program.converted(self.value(value), kind)
+        return known[name]
 
     def _value_of_member(self, of: Node, name: str) -> Any:
         return self.value(of).members[name]
@@ -236,6 +277,9 @@ class _Execution:
 
     def _value_of_cast(self, kind: Node, of: Node) -> Any:
         return self._program.converted(self.value(of), kind)
+
+    def _value_of_lookahead(self, of: Node, kind: Node) -> Any:
+        return self.value(of).lookahead(self._program.new(kind))
 
     def _value_of_list(self, elements: list[Node]) -> tuple[Any, ...]:
         return tuple(self.value(element) for element in elements)
@@ -271,6 +315,10 @@ class _Execution:
         if method == "isValid":
             return Number(self.value(of).is_valid, 1)
         name = of[1]
+        scope = self._scope_of(name) if of[0] == "name" else None
+        extern = scope[name] if scope is not None else self._control.instances.get(name)
+        if isinstance(extern, Extern):
+            return getattr(extern, method)(*(self._reference(argument) for argument in arguments))
         if method == "predicate":
             holds = [bool(self.value(argument).value) for argument in arguments]
             return Number(1 << (holds[0] + 2 * holds[1]), 8)
@@ -284,10 +332,7 @@ class _Execution:
             instance[cell] = instance.get(cell, 0) + 1
             return None
         if method == "get":
-            joined = 0
-            for number in self.value(arguments[0]):
-                joined = joined << number.width | number.bits
-            return Number(joined, instance)
+            return instance.get(self.value(arguments[0]))
         assert method == "execute", f"'{method}' is not understood"
         return self._execute(instance, self.value(arguments[0]).value)
 
@@ -306,7 +351,7 @@ class _Execution:
         names = {parameters[0][2]: register.cells.get(cell, None) or register.make()}
         for _, kind, name in parameters[1:]:
             names[name] = self._program.new(kind)
-        _Execution(self._control, [*self._scopes, names]).run(body)
+        Execution(self._control, [*self._scopes, names]).run(body)
         register.cells[cell] = names[parameters[0][2]]
         return names[parameters[1][2]] if len(parameters) > 1 else None
 
@@ -318,31 +363,41 @@ class _Execution:
             parameter: self._program.converted(argument, kind)
             for (_, kind, parameter), argument in zip(parameters, arguments, strict=True)
         }
-        _Execution(self._control, [*self._scopes, names]).run(body)
+        Execution(self._control, [*self._scopes, names]).run(body)
 
     def _match(self, name: str) -> None:
         table = self._control.tree.tables[name]
         keys = [self.value(key).bits for key in table.keys]
-        if name in self._control.entries:
-            for matches, (action, arguments) in self._control.entries[name]:
+        given = self._control.entries_of(name)
+        if given is not None:
+            for matches, (action, arguments) in given:
                 if all(key & mask == value & mask for key, (value, mask) in zip(keys, matches, strict=True)):
                     return self._act(action, [Number(argument) for argument in arguments])
         else:
             for own, call in table.entries:
-                if all(self._fits(key, match) for key, match in zip(keys, own, strict=True)):
+                if all(self.fits(key, match) for key, match in zip(keys, own, strict=True)):
                     self.value(call)
                     return None
         if table.default is not None:
             self.value(table.default)
         return None
 
-    def _fits(self, key: int, match: Node) -> bool:
-        if match == ("name", "_"):
+    def fits(self, key: int, match: Node) -> bool:
+        """Return whether a key matches what an entry or a select has."""
+        if match in (("name", "_"), ("name", "default")):
             return True
         if match[0] == "masked":
             mask = self.value(match[2]).value
             return bool(key & mask == self.value(match[1]).value & mask)
         return bool(self.value(match).value == key)
+
+
+def joined_bits(fields: Sequence[Number]) -> int:
+    """Return numbers one after the other."""
+    joined = 0
+    for number in fields:
+        joined = joined << (number.width or 0) | number.bits
+    return joined
 
 
 def number_of(expression: Node) -> Number:

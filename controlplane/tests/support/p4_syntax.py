@@ -1,8 +1,8 @@
 """The syntax of P4_16 as far as the program for Tofino uses it: text to trees of tuples.
 
 Expressions: ``(number, value, width)``, ``(name, n)``, ``(member, e, n)``, ``(index, e, i)``, ``(slice, e, h, l)``,
-``(call, e, arguments)``, ``(cast, type, e)``, ``(unary, op, e)``, ``(binary, op, a, b)``, ``(list, elements)``,
-``(masked, e, mask)``. Types: ``(name, arguments)``, ``(stack, type, size)``. Parsers are skipped.
+``(call, e, arguments)``, ``(lookahead, e, type)``, ``(cast, type, e)``, ``(unary, op, e)``, ``(binary, op, a, b)``,
+``(list, elements)``, ``(masked, e, mask)``. Types: ``(name, arguments)``, ``(stack, type, size)``.
 """
 
 from __future__ import annotations
@@ -51,6 +51,27 @@ class ControlTree:
 
 
 @dataclass
+class ParserState:
+    """A state of a parser."""
+
+    statements: list[Node]
+    keys: list[Node]
+    """Of its select; none for a transition to one state."""
+    transitions: list[tuple[list[Node], str]]
+    """(matches, next state), of which the first that fits is taken."""
+
+
+@dataclass
+class ParserTree:
+    """A parser."""
+
+    name: str
+    parameters: list[Parameter]
+    instances: list[tuple[Node, list[Node], str, Node]] = field(default_factory=list)
+    states: dict[str, ParserState] = field(default_factory=dict)
+
+
+@dataclass
 class ProgramTree:
     """The declarations of a text."""
 
@@ -58,6 +79,7 @@ class ProgramTree:
     structs: dict[str, list[tuple[str, Node]]] = field(default_factory=dict)
     constants: dict[str, tuple[Node, Node]] = field(default_factory=dict)
     controls: dict[str, ControlTree] = field(default_factory=dict)
+    parsers: dict[str, ParserTree] = field(default_factory=dict)
 
 
 def parse(text: str) -> ProgramTree:
@@ -140,16 +162,13 @@ class _Reader:
         elif kind == "control":
             control = self.control()
             self.program.controls[control.name] = control
+        elif kind == "parser":
+            parser = self.parser()
+            self.program.parsers[parser.name] = parser
         else:
-            assert kind in ("parser", "Pipeline", "Switch"), f"'{kind}' is not understood"
-            self._skip_to("{" if kind == "parser" else ";")
-
-    def _skip_to(self, end: str) -> None:
-        while self.take() != end:
-            pass
-        depth = int(end == "{")
-        while depth:
-            depth += {"{": 1, "}": -1}.get(self.take(), 0)
+            assert kind in ("Pipeline", "Switch"), f"'{kind}' is not understood"
+            while self.take() != ";":
+                pass
 
     def struct(self) -> None:
         name, members = self.take(), []
@@ -177,6 +196,36 @@ class _Reader:
             else:
                 control.instances.append(self.instance())
         return control
+
+    def parser(self) -> ParserTree:
+        parser = ParserTree(self.take(), self.parameters())
+        self.expect("{")
+        while not self.accept("}"):
+            if self.accept("state"):
+                name = self.take()
+                parser.states[name] = self.state()
+            else:
+                parser.instances.append(self.instance())
+        return parser
+
+    def state(self) -> ParserState:
+        state = ParserState([], [], [])
+        self.expect("{")
+        while not self.accept("transition"):
+            state.statements.append(self.statement())
+        if not self.accept("select"):
+            state.transitions.append(([], self.take()))
+            self.expect(";")
+        else:
+            state.keys = self.arguments()
+            self.expect("{")
+            while not self.accept("}"):
+                match = self.expression()
+                self.expect(":")
+                state.transitions.append((match[1] if match[0] == "list" else [match], self.take()))
+                self.expect(";")
+        self.expect("}")
+        return state
 
     def instance(self) -> tuple[Node, list[Node], str, Node]:
         of_type, arguments, name, body = self.type(), self.arguments(), self.take(), None
@@ -324,7 +373,15 @@ class _Reader:
         found = self._primary()
         while True:
             if self.accept("."):
-                found = ("member", found, self.take())
+                name = self.take()
+                if name == "lookahead":
+                    self.expect("<")
+                    of_type = self.type()
+                    for word in (">", "(", ")"):
+                        self.expect(word)
+                    found = ("lookahead", found, of_type)
+                else:
+                    found = ("member", found, name)
             elif self.peek() == "(":
                 found = ("call", found, self.arguments())
             elif self.accept("["):

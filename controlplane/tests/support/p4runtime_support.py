@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from support.hosted_network import HostedNetwork
 
-from p4mesh.p4runtime import Client, PacketIn
+from p4mesh.p4runtime import Client, CounterData, MeterConfig, PacketIn
+from p4mesh.p4runtime.stubs import Entity, p4r
 
 PROGRAMS = Path(__file__).parents[3] / "engine/p4runtime/tests/programs"
 P4INFO = PROGRAMS / "everything.p4info.txtpb"
@@ -72,3 +73,60 @@ def one_packet_in(switch: Switch, client: Client) -> PacketIn:
     assert len(packets) == 1
     assert client.take_packet_ins(1, timeout_s=0) == []
     return packets[0]
+
+
+def write_everything(client: Client) -> list[Entity]:
+    """Write state of every kind, and return the result of reading all of it."""
+    s = client.schema
+    client.insert(
+        [
+            s.member("ports", 1, "forward_to", {"port": 1}),
+            s.table_entry("by_port", {"port": 3}, member=1),
+            s.table_entry("ecmp", {"destination": "10.0.0.0/8"}, action_set=[("forward_to", {"port": 3}, 2)]),
+            s.table_entry("forward", {"destination": 1}, "drop", metadata=b"m", idle_timeout_ns=5),
+            s.table_entry(
+                "acl",
+                {"port": 1, "ipv4_valid": 0},
+                "deny",
+                priority=3,
+                counter=CounterData(1, 2),
+                meter=MeterConfig(1, 2, 3, 4),
+            ),
+            s.multicast_group(3, [(1, 1), (2, 2)]),
+            s.clone_session(4, [(1, 0)], class_of_service=2),
+            s.digest("learn_t", max_list_size=3),
+        ]
+    )
+    client.modify(
+        [
+            s.default_entry("forward", "forward_to", {"port": 2}),
+            s.counter("port_counter", 3, CounterData(7, 8)),
+            s.meter("rate", 3, MeterConfig(1, 2, 3, 4)),
+            s.register("last_seen", 5, 6),
+            s.register("balance", 1, -5),
+            s.value_set("special_types", [{"": 0x9999}]),
+        ]
+    )
+    return state(client)
+
+
+def state(client: Client) -> list[Entity]:
+    """Return all state that can be read."""
+    s = client.schema
+    tables = s.table("acl", counters=True, meters=True)
+    tables.table_entry.table_id = 0
+    return list(
+        client.read(
+            tables,
+            s.table("forward", default=True),
+            Entity(action_profile_member=p4r.ActionProfileMember()),
+            Entity(action_profile_group=p4r.ActionProfileGroup()),
+            Entity(counter_entry=p4r.CounterEntry()),
+            Entity(meter_entry=p4r.MeterEntry()),
+            Entity(register_entry=p4r.RegisterEntry()),
+            Entity(value_set_entry=p4r.ValueSetEntry()),
+            Entity(digest_entry=p4r.DigestEntry()),
+            s.multicast_group(0),
+            s.clone_session(0),
+        )
+    )

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from support import networks
+
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import PREAMBLE_BYTES, frame_time_ns, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Broadcast, FullMesh, MeshStreams, Pairs, Pattern, Rotate
 from p4mesh.traffic.stream import Burst, Stream
@@ -46,27 +47,15 @@ class Device:
     def topology(self) -> Topology:
         """The device as a topology."""
         clocks = [self.tester_ppm[min(port, len(self.tester_ppm)) - 1] for port in range(1, self.ports + 1)]
-        tester = ", ".join(
-            f"{{numbers: {port}, rate_bps: {self.rate_bps}, clock_offset_ppm: {ppm}}}"
-            for port, ppm in enumerate(clocks, start=1)
+        text = networks.switch(
+            *([self.model] if self.model.strip() else []),
+            ports=self.ports,
+            rates_bps=self.rate_bps,
+            port=f"ifg_bits: {self.ifg_bits}, clock_offset_ppm: {self.clock_ppm}, queue_frames: {self.queue_frames}",
+            tester_port={port: f"clock_offset_ppm: {ppm}" for port, ppm in enumerate(clocks, 1)},
+            seed=self.seed,
         )
-        text = f"""
-name: seeded
-seed: {self.seed}
-tester: {{ports: [{tester}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports:
-      - numbers: 1-{self.ports}
-        rate_bps: {self.rate_bps}
-        ifg_bits: {self.ifg_bits}
-        clock_offset_ppm: {self.clock_ppm}
-        queue_frames: {self.queue_frames}
-{self.model}
-links: [{{from: "tester:1-{self.ports}", to: "dut:1-{self.ports}"}}]
-"""
-        return parse_topology("seeded.yaml", text)
+        return networks.parsed(text)
 
     @property
     def senders(self) -> tuple[int, ...]:

@@ -48,10 +48,12 @@ Entry = dict[str, Any]
 class TofinoChip(ABC):
     """The chip; ``device`` is cabled to its ports."""
 
-    def __init__(self, device: Device, *, cpu: int = CPU, reports_taken: int | None = None) -> None:
+    def __init__(self, device: Device, *, cpu: int = CPU, loop: int = LOOP, reports_taken: int | None = None) -> None:
         self.device = device
         self.cpu = cpu
-        """Device port of the CPU: 192 on chips with two pipes, 320 on those with more."""
+        """Device port of the CPU: 192 on a Tofino 1 with two pipes, 320 with more; 0 on a Tofino 2."""
+        self.loop = loop
+        """Number of the recirculation port within each pipe."""
         self.reports_taken = reports_taken
         """Reports of one reading frame that the CPU port takes; None: all."""
         self.reports_lost = 0
@@ -90,11 +92,11 @@ class TofinoChip(ABC):
     def packet_out(self, request: dict[str, int], payload: bytes, header_bytes: int) -> None:
         """Take a frame of the controller: the fields of its header, of so many bytes, and what follows."""
         payload = payload.ljust(SHORTEST_PACKET_OUT_BYTES - header_bytes, b"\0")
-        port = request["port"] or LOOP
+        port = request["port"] or self.loop
         if request["kind"] == SEND:
             self.sent_frames.append(request["port"])
         elif request["kind"] == SEED:
-            if port % PORTS_PER_PIPE == LOOP or port in self.loop_ports:
+            if port % PORTS_PER_PIPE == self.loop or port in self.loop_ports:
                 self.seeds[request["stream"], port] += 1
                 self.frame_sizes[request["stream"]].add(LOOP_HEADER_BYTES + len(payload) + FCS_BYTES)
             else:
@@ -187,7 +189,7 @@ class TofinoChip(ABC):
         return _winner(r for r in receivers if r["port"] == owner and r["destination_mac"](address))
 
     def _read_cells(self, request: dict[str, int], padding: bytes) -> None:
-        loop = request["port"] or LOOP
+        loop = request["port"] or self.loop
         pipe = loop // PORTS_PER_PIPE
         # The last report goes to the CPU port by itself.
         if request["count"] > 1 and sorted(self.groups.get(1, [])) != sorted([(self.cpu, 1), (loop, 0)]):

@@ -11,19 +11,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import pytest
-from support.fake_bfruntime import CpuInterface, FakeBfSwitchd
-from support.tofino_chip import LOOP, Device
-from target.test_tofino_target import DEVICE_PORTS, LATENCY_NS, MS, mesh, switch
+from support.fake_bfruntime import TOFINO_2, FakeBfSwitchd
+from support.tofino_beds import (
+    BFRT_PROGRAM,
+    DEVICE_PORTS,
+    LATENCY_NS,
+    MS,
+    PORTS_OF_TOFINO_2,
+    bfrt_topology,
+    mesh,
+    switch,
+    switch_of_chip,
+    tofino_2_topology,
+)
+from support.tofino_chip import LOOP
 
 from p4mesh.bfruntime import BfProgramError, BfRefusedError, BfRuntimeError
-from p4mesh.errors import TargetError, TopologyError, UnsupportedError
+from p4mesh.errors import ParameterError, TargetError, TopologyError, UnsupportedError
 from p4mesh.target import tofino
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -31,37 +40,15 @@ from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
-PROGRAM = (P4SRC / "compiled" / "p4mesh.tofino1.bfrt.json").read_bytes()
-
-
-def of_chip(monkeypatch: pytest.MonkeyPatch, device: Device, **options: Any) -> FakeBfSwitchd:
-    """Return a switch whose CPU interface the target opens."""
-    kind: type[FakeBfSwitchd] = options.pop("kind", FakeBfSwitchd)
-    chip = kind(device, options.pop("program", PROGRAM), **options)
-    monkeypatch.setattr(tofino, "PacketSocket", lambda interface: CpuInterface(chip))
-    return chip
-
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBfSwitchd]:
-    with of_chip(monkeypatch, switch()) as chip:
+    with switch_of_chip(monkeypatch, switch()) as chip:
         yield chip
 
 
-def wedge(address: str, more: str = "") -> Topology:
-    text = f"""
-name: wedge
-tester:
-  tofino: {{chip: tofino1, api: bfrt, address: "{address}", cpu_interface: bf_pci0{more}}}
-  ports: [{{numbers: 1-4, device_ports: "0,4,128,132", rate_bps: 100000000000}}]
-nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 100000000000}}]}}]
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
-    return parse_topology("wedge.yaml", text)
-
-
 def measured(chip: FakeBfSwitchd, *specs: TrialSpec, more: str = "") -> list[TrialResult]:
-    with open_measurer(wedge(chip.address, more), "tofino") as measurer:
+    with open_measurer(bfrt_topology(chip.address, more), "tofino") as measurer:
         results = [measurer.measure(spec) for spec in specs]
     assert chip.faults == []
     return results
@@ -69,7 +56,7 @@ def measured(chip: FakeBfSwitchd, *specs: TrialSpec, more: str = "") -> list[Tri
 
 def test_a_mesh_over_two_pipes_has_the_counts_and_latencies_of_every_flow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Goal: registers of two pipes become one result; every fifth frame of a port is lost."""
-    with of_chip(monkeypatch, switch(lost=lambda n: n % 5 == 4, step_ns=8)) as chip:
+    with switch_of_chip(monkeypatch, switch(lost=lambda n: n % 5 == 4, step_ns=8)) as chip:
         first, second = measured(chip, mesh(), replace(mesh(), histograms=HistogramPer.STREAM))
 
     for result in (first, second):
@@ -85,6 +72,32 @@ def test_a_mesh_over_two_pipes_has_the_counts_and_latencies_of_every_flow(monkey
     assert second.latency is not None and dict(second.latency.percentiles_ns)[50.0] == pytest.approx(1012, rel=1 / 128)
 
 
+def test_a_mesh_on_a_tofino_2_of_four_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: its ports, its CPU port, its 65,536 flows in two banks of registers; loops of 100 and of 400 Gbit/s."""
+    program = (P4SRC / "compiled" / "p4mesh.tofino2.bfrt.json").read_bytes()
+    device = switch(lost=lambda n: n % 5 == 4, devices=PORTS_OF_TOFINO_2)
+    with switch_of_chip(monkeypatch, device, program=program, chip=TOFINO_2) as chip:
+        with open_measurer(tofino_2_topology(chip.address), "tofino") as measurer:
+            result = measurer.measure(mesh())
+            declared = measurer.tester.target.capabilities
+            loops = (declared.loop, *declared.front_loops)
+            assert [loop.rate_bps for loop in loops] == [100 * 10**9, 400 * 10**9]
+        assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Status.VALID, 240, 192, 48)
+        assert {values["$SPEED"] for values in chip.ports.values()} == {"BF_SPEED_400G"}
+        assert {values["$N_LANES"] for values in chip.ports.values()} == {8}
+        assert {values["$FEC"] for port, values in chip.ports.items() if port != 24} == {"BF_FEC_TYP_REED_SOLOMON"}
+        assert [port for port, values in chip.ports.items() if values["$LOOPBACK_MODE"] != "BF_LPBK_NONE"] == [24]
+        assert chip.faults == []
+
+
+@pytest.mark.parametrize("port", [0, 5, 7, 72, 130, 512])
+def test_ports_of_a_tofino_2_that_no_connector_has_are_refused(port: int) -> None:
+    found = tofino_2_topology("127.0.0.1:1")
+    inner = replace(found, tester_ports=(*found.tester_ports[:3], replace(found.tester_ports[3], device_port=port)))
+    with pytest.raises(ParameterError, match=rf"port {port} is "):
+        tofino.switch_of(inner)
+
+
 def test_ports_are_set_up_before_a_trial_and_left_alone_when_they_are_right(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -92,7 +105,7 @@ def test_ports_are_set_up_before_a_trial_and_left_alone_when_they_are_right(
     more = """, front_loops: [{device_port: 8, rate_bps: 100000000000}],
       port_settings: [{device_ports: "4,128", fec: reed_solomon, autonegotiation: "off"},
                       {device_ports: 132, lanes: 2}]"""
-    with of_chip(monkeypatch, switch()) as chip:
+    with switch_of_chip(monkeypatch, switch()) as chip:
         chip.ports[0] = {"$SPEED": "BF_SPEED_25G", "$FEC": "BF_FEC_TYP_NONE", "$N_LANES": 1, "$PORT_UP": True}
         measured(chip, mesh(), more=more)
         seen = {port: (v["$SPEED"], v["$FEC"], v["$AUTO_NEGOTIATION"], v["$N_LANES"]) for port, v in chip.ports.items()}
@@ -113,11 +126,11 @@ def test_ports_are_set_up_before_a_trial_and_left_alone_when_they_are_right(
 
 def test_settings_of_a_port_that_is_none_of_the_tester_are_refused() -> None:
     with pytest.raises(TopologyError, match="port_settings of device port 12, which is no port of the tester"):
-        tofino.port_settings_of(wedge("127.0.0.1:1", ", port_settings: [{device_ports: 12, lanes: 1}]"))
+        tofino.port_settings_of(bfrt_topology("127.0.0.1:1", ", port_settings: [{device_ports: 12, lanes: 1}]"))
 
 
 def test_a_rate_that_the_switch_has_not_is_one_clear_message(fake: FakeBfSwitchd) -> None:
-    topology = wedge(fake.address)
+    topology = bfrt_topology(fake.address)
     slow = replace(topology, tester_ports=tuple(replace(p, rate_bps=5_000_000_000) for p in topology.tester_ports))
     with (
         pytest.raises(TargetError, match=r"data field '\$SPEED': no choice 'BF_SPEED_5G'") as caught,
@@ -128,7 +141,7 @@ def test_a_rate_that_the_switch_has_not_is_one_clear_message(fake: FakeBfSwitchd
 
 
 def test_a_port_that_the_switch_refuses_is_named(fake: FakeBfSwitchd) -> None:
-    topology = wedge(fake.address, ", pipes: 3")
+    topology = bfrt_topology(fake.address, ", pipes: 3")
     beyond = replace(topology.tester_ports[3], device_port=260)
     with (
         pytest.raises(BfRuntimeError, match=r"^device port 260: cannot write \(insert\) \$PORT: Table Add failed"),
@@ -148,7 +161,7 @@ def test_a_link_that_is_lost_for_a_moment_aborts_the_trial(monkeypatch: pytest.M
             chips[0].set_link(4, True)
         return forward(port, mac, number)
 
-    with of_chip(monkeypatch, flaps) as chip:
+    with switch_of_chip(monkeypatch, flaps) as chip:
         chips.append(chip)
         lost, fine = measured(chip, mesh(), replace(mesh(), stop_on_los=False))
     assert (lost.status, lost.reason) == (Status.ABORT, "loss of link on port 2")
@@ -157,14 +170,14 @@ def test_a_link_that_is_lost_for_a_moment_aborts_the_trial(monkeypatch: pytest.M
 
 def test_a_port_without_link_aborts_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tofino, "_LINK_UP_S", 0.2)
-    with of_chip(monkeypatch, switch()) as chip:
+    with switch_of_chip(monkeypatch, switch()) as chip:
         chip.dark.add(128)
         (result,) = measured(chip, mesh())
     assert (result.status, result.reason) == (Status.ABORT, "no link on port 3")
 
 
 def test_links_can_be_switched_off_and_on(fake: FakeBfSwitchd) -> None:
-    with open_measurer(wedge(fake.address), "tofino") as measurer:
+    with open_measurer(bfrt_topology(fake.address), "tofino") as measurer:
         target = measurer.tester.target
         target.set_links(up=False)
         assert {link.up for link in target.links().values()} == {False}
@@ -172,8 +185,8 @@ def test_links_can_be_switched_off_and_on(fake: FakeBfSwitchd) -> None:
         assert {(link.up, link.losses) for link in target.links().values()} == {(True, 1)}
 
 
-def test_frames_with_a_bad_fcs_are_counted_by_the_mac(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Goal: what P4Runtime cannot see; counts from before the trial are not its own."""
+def test_what_the_mac_discards_is_in_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: bad FCS, PAUSE and runts, which P4Runtime cannot see; counts from before the trial are not its own."""
     chips: list[FakeBfSwitchd] = []
 
     def damages(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
@@ -183,17 +196,14 @@ def test_frames_with_a_bad_fcs_are_counted_by_the_mac(monkeypatch: pytest.Monkey
         chips[0].statistics[128]["$FragmentsReceived"] += 4
         return []
 
-    with of_chip(monkeypatch, damages) as chip:
+    with switch_of_chip(monkeypatch, damages) as chip:
         chips.append(chip)
         chip.statistics[128]["$FramesReceivedwithFCSError"] = 1_000
         stream = Stream("one", 128, Fraction(1_000_000), 10, Pairs(), (1,), (3,))
-        with open_measurer(wedge(chip.address), "tofino") as measurer:
+        with open_measurer(bfrt_topology(chip.address), "tofino") as measurer:
             result = measurer.measure(replace(mesh(), streams=(stream,)))
-            target = measurer.tester.target
-            assert isinstance(target, tofino.BfTofinoTarget)
-            counted = target.mac_counters([3])[3]
-    assert {port.port: port.bad_fcs_frames for port in result.ports} == {1: 0, 2: 0, 3: 10, 4: 0}
-    assert (counted.received_bad_fcs, counted.received_pause, counted.received_runts) == (1_010, 20, 70)
+    counted = {port.port: (port.bad_fcs_frames, port.pause_frames, port.runt_frames) for port in result.ports}
+    assert counted == {1: (0, 0, 0), 2: (0, 0, 0), 3: (10, 20, 70), 4: (0, 0, 0)}
 
 
 def test_streams_circulate_in_front_ports_that_the_parser_is_told(fake: FakeBfSwitchd) -> None:
@@ -219,12 +229,12 @@ def test_frames_of_the_controller_leave_by_device_ports(fake: FakeBfSwitchd) -> 
 
 def test_what_another_controller_has_left_is_removed(fake: FakeBfSwitchd) -> None:
     """Goal: a trial that was broken off leaves entries, groups and counts; the next controller begins without them."""
-    with open_measurer(wedge(fake.address), "tofino") as measurer:
+    with open_measurer(bfrt_topology(fake.address), "tofino") as measurer:
         measurer.tester.load([mesh().streams[0]])
         assert fake.tables["stream"] and len(fake.groups) > 1
     fake.cells[1, "frames", 5] = 77
     fake.groups[9] = [(1, 1)]
-    with open_measurer(wedge(fake.address), "tofino") as measurer:
+    with open_measurer(bfrt_topology(fake.address), "tofino") as measurer:
         assert not fake.tables["stream"] and sorted(fake.groups) == [1]
         assert fake.cells[1, "frames", 5] == 0
         assert measurer.measure(mesh()).rx_frames == 240
@@ -232,11 +242,11 @@ def test_what_another_controller_has_left_is_removed(fake: FakeBfSwitchd) -> Non
 
 def test_another_program_on_the_switch_is_refused_before_anything_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Goal: a program that lacks a table and a parameter; its name alone says nothing."""
-    other = json.loads(PROGRAM)
+    other = json.loads(BFRT_PROGRAM)
     other["tables"] = [table for table in other["tables"] if not table["name"].endswith(".punt")]
     receiver = next(table for table in other["tables"] if table["name"].endswith(".receiver"))
     receiver["action_specs"][0]["data"].pop()
-    with of_chip(monkeypatch, switch(), program=json.dumps(other).encode()) as chip:
+    with switch_of_chip(monkeypatch, switch(), program=json.dumps(other).encode()) as chip:
         with pytest.raises(BfProgramError) as caught:
             measured(chip, mesh())
         assert str(caught.value) == (
@@ -246,12 +256,12 @@ def test_another_program_on_the_switch_is_refused_before_anything_is_written(mon
 
 
 def test_numbers_that_another_compiler_chose_are_taken_from_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = json.loads(PROGRAM)
+    other = json.loads(BFRT_PROGRAM)
     for place, table in enumerate(other["tables"]):
         table["id"] = 1000 + place
         for number, action in enumerate(table.get("action_specs", ())):
             action["id"] = 5000 + number
-    with of_chip(monkeypatch, switch(), program=json.dumps(other).encode()) as chip:
+    with switch_of_chip(monkeypatch, switch(), program=json.dumps(other).encode()) as chip:
         (result,) = measured(chip, mesh())
     assert (result.status, result.rx_frames) == (Status.VALID, 240)
 
@@ -264,9 +274,9 @@ def test_a_program_of_another_name_is_refused_with_the_names_that_there_are(fake
 
 def test_a_second_controller_is_told_of_the_first(fake: FakeBfSwitchd) -> None:
     with (
-        open_measurer(wedge(fake.address), "tofino"),
+        open_measurer(bfrt_topology(fake.address), "tofino"),
         pytest.raises(BfRefusedError, match=r"cannot subscribe as client 1000: .*same client id") as caught,
-        open_measurer(wedge(fake.address), "tofino"),
+        open_measurer(bfrt_topology(fake.address), "tofino"),
     ):
         pass
     assert caught.value.hint.startswith("end the controller that has this client id")
@@ -274,7 +284,7 @@ def test_a_second_controller_is_told_of_the_first(fake: FakeBfSwitchd) -> None:
 
 def test_no_server_is_one_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("p4mesh.target.tofino._CONNECT_S", 0.2)
-    with of_chip(monkeypatch, switch()) as chip:
+    with switch_of_chip(monkeypatch, switch()) as chip:
         address = chip.address
     with pytest.raises(TargetError, match=re.escape(f"no BF Runtime server answers at {address} within 0.2 s")):
         measured(chip, mesh())

@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 from support.fake_tofino import FakeTofino
-from target.test_tofino_target import DEVICE_PORTS, PROGRAM, program, switch, wedge
+from support.tofino_beds import DEVICE_PORTS, PROGRAM, p4runtime_topology, switch
 
 PTF_TESTS = Path(__file__).parents[3] / "ptf-tests"
 
-__all__ = ["program"]
 
-
-def test_a_bench_on_tofino_has_what_every_bench_has(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bench_on_tofino_has_what_every_bench_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "p4mesh.bin"
+    program.write_bytes(PROGRAM)
     pytest.importorskip("ptf", reason="PTF is not installed")
     monkeypatch.syspath_prepend(str(PTF_TESTS))
     monkeypatch.delitem(sys.modules, "benches", raising=False)
     from benches import PORTS, TofinoBench
 
     with FakeTofino(switch()) as chip:
-        bench = TofinoBench(wedge(program, chip.address), ())
+        bench = TofinoBench(p4runtime_topology(program, chip.address), ())
         try:
             assert chip.device_config == PROGRAM
             assert (bench.name, bench.exact, bench.tick_ps) == ("tofino", False, 1000)

@@ -8,53 +8,38 @@ run this.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.certificates import make_certificates
 from support.fake_tofino import FakeTofino
-from support.tofino_chip import CPU, LOOP, Device
+from support.tofino_beds import (
+    DEVICE_PORTS,
+    LATENCY_NS,
+    MS,
+    PROGRAM,
+    mesh,
+    p4runtime_text,
+    p4runtime_topology,
+    switch,
+)
+from support.tofino_chip import CPU, LOOP
 
 from p4mesh.cli.main import main
 from p4mesh.errors import ParameterError, TargetError, UnsupportedError
+from p4mesh.p4runtime import Client
 from p4mesh.target.tofino import switch_of
+from p4mesh.tester import opening
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
-
-MS = 10**6
-DEVICE_PORTS = {1: 0, 2: 4, 3: 128, 4: 132}
-"""Tester ports 1 and 2 are in pipe 0, 3 and 4 in pipe 1."""
-FAR_LOOP = LOOP + 128
-TESTER_PORTS = {device: number for number, device in DEVICE_PORTS.items()}
-PROGRAM = b"what the compiler of the user's SDE has made"
-LATENCY_NS = 1000
-
-
-def switch(*, lost: Callable[[int], bool] = lambda _: False, step_ns: int = 0) -> Device:
-    """Return a device that knows every station; frame n of a port takes LATENCY_NS + step_ns * (n mod 4)."""
-
-    def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
-        # Station n has the address 00:01:AA:00:0n:00 (RFC 2544 bound to methodology 0.4).
-        out = DEVICE_PORTS[station_number(mac)]
-        return [] if lost(number) or out == port else [(out, LATENCY_NS + step_ns * (number % 4))]
-
-    return forward
-
-
-def station_number(mac: bytes) -> int:
-    from p4mesh.traffic.addresses import station_mac
-
-    return next(number for number in DEVICE_PORTS if station_mac(number) == mac)
 
 
 @pytest.fixture
@@ -70,30 +55,8 @@ def fake() -> Iterator[FakeTofino]:
         yield chip
 
 
-def text(address: str, *, tofino: str = "", ports: str = '"0,4,128,132"') -> str:
-    return f"""
-name: wedge
-tester:
-  tofino: {{chip: tofino1, address: "{address}", device_config: p4mesh.bin{tofino}}}
-  ports: [{{numbers: 1-4, device_ports: {ports}, rate_bps: 100000000000}}]
-nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 100000000000}}]}}]
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
-
-
-def wedge(program: Path, address: str, **options: str) -> Topology:
-    return parse_topology(str(program.with_name("wedge.yaml")), text(address, **options))
-
-
-def mesh(frames: int = 60, **options: Any) -> TrialSpec:
-    ports = tuple(DEVICE_PORTS)
-    stream = Stream("mesh", 128, Fraction(1_000_000), frames, FullMesh(), ports, ports)
-    spec = TrialSpec("mesh", (stream,), frames * 1000, Learning(enabled=False), settle_ns=MS, restabilise_ns=0)
-    return replace(spec, per_flow=True, **options)
-
-
 def measured(program: Path, chip: FakeTofino, *specs: TrialSpec, **options: str) -> list[TrialResult]:
-    with open_measurer(wedge(program, chip.address, **options), "tofino") as measurer:
+    with open_measurer(p4runtime_topology(program, chip.address, **options), "tofino") as measurer:
         results = [measurer.measure(spec) for spec in specs]
     assert chip.faults == []
     return results
@@ -122,23 +85,24 @@ def test_a_mesh_over_two_pipes_has_the_counts_and_latencies_of_every_flow(progra
 
 
 def test_the_switch_gets_the_users_program_and_our_p4info(program: Path, fake: FakeTofino) -> None:
-    measured(program, fake, tofino=", device_id: 7, election_id: 9")
+    measured(program, fake, more=", device_id: 7, election_id: 9")
     assert fake.device_config == PROGRAM
     assert fake.elections[0] == (7, 9)
     assert {counter.preamble.alias for counter in fake.info.counters} >= {"latency_histogram", "flow_transmit"}
     assert fake.groups[1] == [(CPU, 1), (LOOP, 0)]
 
 
-def test_the_connection_uses_the_credentials_of_the_topology(program: Path) -> None:
+def test_the_connection_uses_the_credentials_of_the_topology(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Goal: a trial over TLS, with files named as the device config is; the server wants to know its clients."""
     made = make_certificates(program.parent)
     with FakeTofino(switch(), tls=made) as chip:
         credentials = ", tls: {ca: ca.pem, certificate: client.pem, key: client_key.pem}"
-        (result,) = measured(program, chip, mesh(), tofino=credentials)
+        (result,) = measured(program, chip, mesh(), more=credentials)
         assert (result.status, result.tx_frames) == (Status.VALID, 240)
         strange = ", tls: {ca: client.pem, server_name: other.example}"
+        monkeypatch.setattr(opening, "Client", partial(Client, timeout_s=1.0))
         with pytest.raises(TargetError, match="no P4Runtime server answers"):
-            measured(program, chip, tofino=strange)
+            measured(program, chip, more=strange)
 
 
 def test_what_the_chip_does_not_measure_is_absent_not_zero(program: Path) -> None:
@@ -210,7 +174,7 @@ def test_streams_circulate_in_front_ports_where_one_loop_is_too_narrow(program: 
         measured(program, fake, spec)
 
     loops = ", front_loops: [{device_port: 8, rate_bps: 100000000000}]"
-    (result,) = measured(program, fake, spec, tofino=loops)
+    (result,) = measured(program, fake, spec, more=loops)
     assert fake.loop_ports == [8]
     assert (result.status, result.tx_frames, result.lost_frames) == (Status.VALID, 80, 0)
     assert sorted(port for group in (2, 3) for port, replica in fake.groups[group] if replica == 0) == [8, LOOP]
@@ -221,7 +185,7 @@ def test_a_server_without_value_sets_is_one_clear_message(program: Path) -> None
         FakeTofino(switch(), value_sets=False) as chip,
         pytest.raises(TargetError, match=r"the switch refuses the front ports in loopback: .*value set") as caught,
     ):
-        measured(program, chip, tofino=", front_loops: [{device_port: 8, rate_bps: 100000000000}]")
+        measured(program, chip, more=", front_loops: [{device_port: 8, rate_bps: 100000000000}]")
     assert caught.value.hint.startswith("leave tester.tofino.front_loops out")
 
 
@@ -236,7 +200,7 @@ def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: P
     seen: list[int] = []
     with (
         FakeTofino(lambda *_: []) as chip,
-        open_measurer(wedge(program, chip.address, tofino=", bad_fcs: true"), "tofino") as it,
+        open_measurer(p4runtime_topology(program, chip.address, more=", bad_fcs: true"), "tofino") as it,
     ):
         result = it.measure(spec)
         seen = [entry["modified"] for entry in chip.tables["transmitter"].values()]
@@ -251,23 +215,23 @@ def test_a_trial_that_needs_more_than_the_chip_has_is_refused(program: Path, fak
     ):
         measured(program, fake, replace(mesh(), streams=streams))
     with (
-        open_measurer(wedge(program, fake.address), "tofino") as measurer,
+        open_measurer(p4runtime_topology(program, fake.address), "tofino") as measurer,
         pytest.raises(UnsupportedError, match="toggle_link is not supported on tofino"),
     ):
         measurer.tester.target.set_links(up=False)
 
 
 def test_a_chip_may_have_other_pipes(program: Path) -> None:
-    four = '"0,4,128,384"'
-    assert switch_of(wedge(program, "127.0.0.1:1", ports=four, tofino=", pipes: 4")).pipes == 4
+    four = (0, 4, 128, 384)
+    assert switch_of(p4runtime_topology(program, "127.0.0.1:1", ports=four, more=", pipes: 4")).pipes == 4
     with pytest.raises(ParameterError, match=re.escape("port 384 is in pipe 3: tofino has 3 pipes")):
-        switch_of(wedge(program, "127.0.0.1:1", ports=four, tofino=", pipes: 3"))
+        switch_of(p4runtime_topology(program, "127.0.0.1:1", ports=four, more=", pipes: 3"))
 
 
 def test_a_tofino_1_with_four_pipes_has_its_cpu_port_in_pipe_2(program: Path) -> None:
     """Goal: records come by port 320, which the program for four pipes knows; 192 recirculates there."""
     with FakeTofino(switch(), cpu=320) as chip:
-        (result,) = measured(program, chip, mesh(), tofino=", pipes: 4")
+        (result,) = measured(program, chip, mesh(), more=", pipes: 4")
         assert chip.groups[1][0] == (320, 1)
     assert (result.status, result.rx_frames) == (Status.VALID, 240)
 
@@ -276,7 +240,7 @@ def test_a_tofino_1_with_four_pipes_has_its_cpu_port_in_pipe_2(program: Path) ->
 def test_device_ports_that_are_no_front_ports_are_refused(program: Path, pipes: int, inner: int) -> None:
     message = f"port {inner} is not a front port of tofino: it recirculates or leads to the CPU"
     with pytest.raises(ParameterError, match=re.escape(message)):
-        switch_of(wedge(program, "127.0.0.1:1", ports=f'"0,4,128,{inner}"', tofino=f", pipes: {pipes}"))
+        switch_of(p4runtime_topology(program, "127.0.0.1:1", ports=(0, 4, 128, inner), more=f", pipes: {pipes}"))
 
 
 def test_more_frames_than_a_pipe_passes_are_refused_before_traffic(program: Path, fake: FakeTofino) -> None:
@@ -287,12 +251,12 @@ def test_more_frames_than_a_pipe_passes_are_refused_before_traffic(program: Path
     spec = mesh(10)
     fast = replace(spec, streams=tuple(replace(stream, rate_fps=Fraction(10_000_000)) for stream in spec.streams))
     with pytest.raises(UnsupportedError) as caught:
-        measured(program, fake, fast, tofino=", pipe_frames_per_s: 25000000")
+        measured(program, fake, fast, more=", pipe_frames_per_s: 25000000")
     assert str(caught.value) == (
         "not supported on tofino: ingress of pipe 0 would have to pass 3.26604e+07 frames/s, it passes 2.5e+07"
     )
     assert not fake.seeds
-    (result,) = measured(program, fake, fast, tofino=", pipe_frames_per_s: 40000000")
+    (result,) = measured(program, fake, fast, more=", pipe_frames_per_s: 40000000")
     assert (result.status, result.tx_frames) == (Status.VALID, 40)
 
 
@@ -301,7 +265,7 @@ def test_a_whole_test_says_what_is_not_supported(
 ) -> None:
     """Goal: the command line runs RFC 2544 latency on the switch; its tables have no IPDV and say so."""
     with FakeTofino(switch(step_ns=8)) as chip:
-        (tmp_path / "wedge.yaml").write_text(text(chip.address))
+        (tmp_path / "wedge.yaml").write_text(p4runtime_text(chip.address))
         words = ["run", "rfc2544.latency", "--topology", str(tmp_path / "wedge.yaml"), "--target", "tofino"]
         words += ["--sizes", "128", "--out", str(tmp_path / "run")]
         settings = (

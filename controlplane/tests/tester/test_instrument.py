@@ -82,7 +82,7 @@ def test_readings_while_traffic_runs_change_nothing() -> None:
     assert 0 < moving[5] < moving[15] < moving[25] < 4 * FRAMES, "they were taken while frames were on their way"
     names = [name for name in silent.records.dtype.names or () if name != READ_TICKS]
     assert {name for name in names if (silent.records[name] != watched.records[name]).any()} == set()
-    assert (silent.frames, silent.bins, silent.bad_fcs) == (watched.frames, watched.bins, watched.bad_fcs)
+    assert (silent.frames, silent.bins, silent.macs) == (watched.frames, watched.bins, watched.macs)
     assert silent.received("expected") == silent.received("transmitted") == 4 * FRAMES
 
 

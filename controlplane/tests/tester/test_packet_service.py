@@ -21,6 +21,7 @@ from p4mesh.tester.stations import station
 
 CABLE_NS = 137
 FRAME_BYTES = 100
+QUESTIONS = 120
 ONE_WAY_NS = 8 * (8 + FRAME_BYTES + 4) + CABLE_NS
 """Preamble, frame and FCS at 1 Gbit/s, and the cable: ingress sees a frame when its last bit is there."""
 MS = 1_000_000
@@ -109,20 +110,20 @@ def test_a_reply_takes_the_time_of_the_wires_whenever_the_question_comes() -> No
 def test_many_frames_at_a_time_are_all_served() -> None:
     with service() as packets:
         ping, echo = Ping(1, packets.now_ns, 0, 0), Echo(2)
-        ping._due = [packets.now_ns + number for number in range(500)]
+        ping._due = [packets.now_ns + number for number in range(QUESTIONS)]
         packets.attach(ping, echo)
         packets.wait(5 * MS)
-        assert (echo.seen, len(ping.round_trips_ns)) == (500, 500)
+        assert (echo.seen, len(ping.round_trips_ns)) == (QUESTIONS, QUESTIONS)
         # Frames leave the port one after the other; each answer meets the questions on no wire.
         assert ping.round_trips_ns[0] == 2 * ONE_WAY_NS
-        assert ping.round_trips_ns[-1] - ping.round_trips_ns[0] == 499 * (8 * (FRAME_BYTES + 4 + 20) - 1)
+        assert ping.round_trips_ns[-1] - ping.round_trips_ns[0] == (QUESTIONS - 1) * (8 * (FRAME_BYTES + 4 + 20) - 1)
 
 
 def test_waiting_in_parts_is_waiting_at_once() -> None:
     def run(parts: int) -> tuple[list[int], int]:
         with service() as packets:
             begin_ns = packets.now_ns
-            ping = Ping(1, begin_ns + 100, 900, 300)
+            ping = Ping(1, begin_ns + 100, 900, QUESTIONS)
             packets.attach(ping, Echo(2))
             for _ in range(parts):
                 packets.wait(MS // parts)

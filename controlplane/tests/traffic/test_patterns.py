@@ -121,6 +121,14 @@ def test_mesh_streams_start_at_whole_departures_and_reproducibly() -> None:
     assert replace(unphased, start_offset_ns=()) == replace(asked, pattern=FullMesh())
 
 
+def test_ports_of_a_module_have_a_phase_in_common() -> None:
+    ports = tuple(range(1, 33))
+    offsets = stream(MeshStreams(ports_in_step=4), ports, ports).as_sent().start_offset_ns
+    modules = [set(offsets[first : first + 4]) for first in range(0, 32, 4)]
+    assert all(len(module) == 1 for module in modules)
+    assert len(set.union(*modules)) > 4
+
+
 # Multicast
 
 GROUPS = (GroupRange("225.1.1.1", 2, (2, 3)), GroupRange("225.9.0.1", 1, (3, 4)))
@@ -225,6 +233,7 @@ def test_a_pattern_with_its_usual_parameters_is_stored_as_its_name(pattern: Patt
     ("pattern", "stored"),
     [
         (MeshStreams(seed=7), '{"kind":"mesh_streams","seed":7}'),
+        (MeshStreams(ports_in_step=4), '{"kind":"mesh_streams","ports_in_step":4}'),
         (
             Multicast((GroupRange("225.1.1.9"), GroupRange("226.0.0.0", 4, (2,)))),
             '{"kind":"multicast","groups":[{"first":"225.1.1.9","count":1,"receivers":[]},'

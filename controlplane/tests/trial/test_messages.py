@@ -10,9 +10,12 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.methods.messages.results import damaged
+from p4mesh.store.codec import decode, encode
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, PositionClass, Rotate
 from p4mesh.traffic.stream import Burst, Stream
@@ -33,8 +36,10 @@ def slow_port_2() -> str:
     return store_and_forward(rates_bps=(10**9, 10**8, 10**9, 10**9))
 
 
-def store_and_forward(**options: Any) -> str:
-    return switch(f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}", tester="clock_tick_ps: 1000", **options)
+def store_and_forward(*model: str, **options: Any) -> str:
+    return switch(
+        f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}", *model, tester="clock_tick_ps: 1000", **options
+    )
 
 
 def messages(pattern: Message, rx: tuple[int, ...], count: int, tx: tuple[int, ...] = (1,)) -> Stream:
@@ -194,3 +199,49 @@ def test_groups_that_do_not_fit_are_refused_with_what_there_is() -> None:
     ports = tuple(range(1, 18))
     with pytest.raises(UnsupportedError, match="needs 85000 flows, the program has 65536"):
         make_plan((groups(pattern, ports, 5000),), limits(), dict.fromkeys(ports, 10**9))
+
+
+# Messages as a whole
+
+
+def test_registers_count_the_messages_that_lost_frames() -> None:
+    """A switch loses 2 % of the frames at random: a message of 20 is damaged with a probability of 1 - 0.98^20."""
+    result = measure(store_and_forward("loss_ppb: 20000000"), messages(Message(Pairs(), 20), (3,), 300))
+    (found,) = result.messages
+    lost, fewest, most = damaged(result.flows, 20, found.sent)
+    assert (found.sent, found.complete + found.damaged) == (300, 300)
+    assert fewest < found.damaged < min(lost, most)
+    assert found.damaged == pytest.approx(300 * (1 - 0.98**20), abs=3 * (300 * 0.33 * 0.67) ** 0.5)
+
+
+def test_times_of_messages_are_between_their_first_and_last_frames() -> None:
+    result = measure(slow_port_2(), messages(Message(Pairs(), 5), (2,), 40))
+    (found,) = result.messages
+    parts = by_part(result, 2)
+    assert found.fifo and found.lilo and found.filo
+    first, last = parts["1"].latency, parts["5"].latency
+    assert first and last
+    for time, latency in ((found.fifo, first), (found.lilo, last)):
+        assert (time.count, time.min_ns, time.max_ns, time.sum_ns) == (
+            40,
+            latency.min_ns,
+            latency.max_ns,
+            latency.sum_ns,
+        )
+    assert found.filo.min_ns == found.filo.max_ns == last.max_ns + 4 * SLOT_NS
+
+
+def test_receivers_in_turn_are_sources_of_their_own() -> None:
+    result = measure(store_and_forward(), messages(Message(Rotate(), 3), (3, 4), 10, tx=(1, 2)))
+    counts = {(found.tx_port, found.rx_port): (found.sent, found.complete) for found in result.messages}
+    assert counts == {(tx, rx): (5, 5) for tx in (1, 2) for rx in (3, 4)}
+    assert decode(TrialResult, encode(result)) == result
+
+
+def test_more_sources_than_the_program_has_are_refused() -> None:
+    bounds = replace(limits(), message_sources=3)
+    stream = messages(Message(Rotate(), 4), (11, 12), 2, tx=(1, 2))
+    plan = make_plan((stream,), bounds, dict.fromkeys((1, 2, 11, 12), 10**9))
+    with pytest.raises(UnsupportedError, match="needs 4 sources of messages, the program has 3"):
+        with_messages(plan, bounds)
+    assert with_messages(plan, replace(bounds, message_sources=0)).messages == ()

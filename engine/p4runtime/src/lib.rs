@@ -19,6 +19,7 @@ mod names;
 mod outbox;
 mod packet;
 mod ports;
+mod profile_checks;
 mod profiles;
 pub mod proto;
 mod reader;
@@ -35,6 +36,7 @@ mod symbols;
 mod tables;
 mod target;
 mod value;
+mod watch_ports;
 
 pub use device::{verify, Device, Dispatch, Verified};
 pub use server::{Address, Server, ServerError, Tls};

@@ -1,10 +1,10 @@
 //! Ports that an entity refers to, checked against the target's.
 
-use crate::profiles::watch_port;
 use crate::proto::entity::{EntityKind, PortKind, PreType, Replica, TableAction, TableActionType};
 use crate::refusal::{Outcome, Refusal};
 use crate::target::Target;
 use crate::value;
+use crate::watch_ports::watch_port;
 
 /// Refuses replicas to ports and watch ports that the target does not have.
 pub fn check(entity: &EntityKind, target: &dyn Target) -> Outcome<()> {

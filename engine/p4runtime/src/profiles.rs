@@ -1,37 +1,16 @@
 //! Action profiles: members, groups and one-shot programming (section 9.2).
 
-use std::collections::BTreeSet;
-
 use p4mesh_pipeline::{ProfileGroup, ProfileMember, Switch};
 
 use crate::actions;
-use crate::proto::entity::{
-    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, ActionSelectionMode,
-    SizeSemantics, WatchKind,
+use crate::profile_checks::{
+    check_id, check_overrides, check_weights, checked_max_size, owner, places, unsigned,
 };
-use crate::proto::info::SelectorSizeSemantics;
+use crate::proto::entity::{Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember};
 use crate::proto::service::UpdateType;
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::{ProfileSchema, Schema, TableSchema};
 use crate::state::{GroupExtra, OneShot, State, Writer, FIRST_HIDDEN_ID};
-
-fn owner(profile: &ProfileSchema) -> String {
-    format!("action profile '{}'", profile.name)
-}
-
-fn check_id(profile: &ProfileSchema, kind: &str, id: u32) -> Outcome<()> {
-    if id == 0 {
-        return Err(Refusal::invalid(format!("{}: {kind} id 0 is not valid", owner(profile))));
-    }
-    if id >= FIRST_HIDDEN_ID {
-        return Err(Refusal::invalid(format!(
-            "{}: {kind} id {id} is above {}",
-            owner(profile),
-            FIRST_HIDDEN_ID - 1
-        )));
-    }
-    Ok(())
-}
 
 /// The call of a member: the action must be one of the tables that the profile implements.
 fn member_call(
@@ -239,7 +218,7 @@ impl Writer<'_> {
         check_overrides(table, profile, set)?;
         self.refuse_mixed_style(index, profile, true)?;
         let first = self.state.next_hidden_id;
-        let count = set.actions_count();
+        let count = set.action_profile_actions.len();
         let weights: Vec<(u32, i32)> = set
             .action_profile_actions
             .iter()
@@ -300,183 +279,6 @@ impl Writer<'_> {
             let _ = self.switch.member_delete(profile, *member);
         }
     }
-}
-
-impl State {
-    /// The members of a group whose watch port is down (section 9.2.2). They keep their places, so
-    /// that flows of the others stay where they are when the port comes back.
-    fn absent<'a>(
-        &self,
-        members: &[(u32, i32)],
-        watches: impl Iterator<Item = &'a Option<WatchKind>>,
-    ) -> Vec<u32> {
-        let down = |watch: &Option<WatchKind>| match watch_port(watch).map(u16::try_from) {
-            Some(Ok(port)) => self.ports_down.contains(&port),
-            _ => false,
-        };
-        let watched = members.iter().zip(watches);
-        let absent = watched.filter(|(_, watch)| down(watch));
-        absent.map(|((member, _), _)| *member).collect()
-    }
-
-    /// Notes that a port is up or down and sets every group with a member that watches it anew.
-    pub fn set_port_status(&mut self, switch: &mut Switch, port: u16, up: bool) -> Outcome<()> {
-        let changed = match up {
-            true => self.ports_down.remove(&port),
-            false => self.ports_down.insert(port),
-        };
-        if !changed {
-            return Ok(());
-        }
-        let watched = Some(u64::from(port));
-        let mut groups = Vec::new();
-        for ((profile, id), extra) in &self.groups {
-            let watches = || extra.members.iter().map(|member| &member.watch_kind);
-            if watches().any(|watch| watch_port(watch) == watched) {
-                let members = extra.members.iter();
-                let members: Vec<(u32, i32)> = members.map(|one| (one.member_id, one.weight)).collect();
-                let absent = self.absent(&members, watches());
-                groups.push((*profile, *id, extra.max_size, members, absent));
-            }
-        }
-        for ((profile, id), one_shot) in &self.one_shots {
-            let actions = &one_shot.actions.action_profile_actions;
-            let watches = || actions.iter().map(|action| &action.watch_kind);
-            if watches().any(|watch| watch_port(watch) == watched) {
-                let weights = actions.iter().map(|action| action.weight);
-                let members: Vec<(u32, i32)> = one_shot.members.iter().copied().zip(weights).collect();
-                let absent = self.absent(&members, watches());
-                groups.push((*profile, *id, 0, members, absent));
-            }
-        }
-        for (profile, group, max_size, members, absent) in groups {
-            let group = ProfileGroup {
-                group,
-                max_size: max_size.max(0) as usize,
-                members: unsigned(&members),
-                absent,
-            };
-            switch.group_modify(&self.schema.profiles[profile].name, &group)?;
-        }
-        Ok(())
-    }
-}
-
-/// Places that a member has in its group: one where weights are disallowed.
-fn places(weight: i32) -> u32 {
-    weight.max(1) as u32
-}
-
-/// Members with their places; the weights were checked.
-fn unsigned(members: &[(u32, i32)]) -> Vec<(u32, u32)> {
-    let weights = members.iter();
-    weights.map(|(id, weight)| (*id, places(*weight))).collect()
-}
-
-/// An action set may say what its selector does anyway, and nothing else (section 9.2.3).
-fn check_overrides(
-    table: &TableSchema,
-    profile: &ProfileSchema,
-    set: &ActionProfileActionSet,
-) -> Outcome<()> {
-    let own = match profile.semantics {
-        Some(SelectorSizeSemantics::SumOfMembers(_)) => SizeSemantics::SumOfMembers,
-        _ => SizeSemantics::SumOfWeights,
-    };
-    let mode = [ActionSelectionMode::DeterminedByActionSelector, ActionSelectionMode::Hash];
-    let size = [SizeSemantics::DeterminedByActionSelector, own];
-    if mode.iter().all(|mode| *mode as i32 != set.action_selection_mode)
-        || size.iter().all(|size| *size as i32 != set.size_semantics)
-    {
-        return Err(Refusal::unimplemented(format!(
-            "table '{}': an action_selection_mode or size_semantics of an action set other than that of its \
-             selector is not supported",
-            table.name
-        )));
-    }
-    Ok(())
-}
-
-/// The watch port of a member; `None` when it watches none.
-pub fn watch_port(watch: &Option<WatchKind>) -> Option<u64> {
-    match watch {
-        None => None,
-        Some(WatchKind::WatchPort(bytes)) if bytes.is_empty() => None,
-        Some(WatchKind::WatchPort(bytes)) => Some(crate::value::to_u64(bytes).unwrap_or(u64::MAX)),
-        Some(WatchKind::Watch(port)) => (*port > 0).then_some(*port as u64),
-    }
-}
-
-impl ActionProfileActionSet {
-    fn actions_count(&self) -> usize {
-        self.action_profile_actions.len()
-    }
-}
-
-/// Sum of weights that one group may have where P4Info sets no limit: the engine repeats a member as
-/// often as its weight says.
-const MAX_WEIGHTS: i64 = 65_536;
-
-/// `max_size` of a new group (section 9.2.2).
-fn checked_max_size(profile: &ProfileSchema, max_size: i32) -> Outcome<i32> {
-    let limit = profile.max_group_size;
-    if max_size < 0 || (limit > 0 && max_size > limit) {
-        return Err(Refusal::invalid(format!(
-            "{}: max_size {max_size} is not in 0 to {limit}",
-            owner(profile)
-        )));
-    }
-    Ok(max_size)
-}
-
-/// Weights, duplicates and sizes of a group or an action set.
-fn check_weights(profile: &ProfileSchema, members: &[(u32, i32)], max_size: i32, group: bool) -> Outcome<()> {
-    let owner = owner(profile);
-    let mut seen = BTreeSet::new();
-    for (member, weight) in members {
-        if profile.weights_disallowed {
-            if *weight != 0 {
-                return Err(Refusal::invalid(format!(
-                    "{owner}: weight {weight} is given, but P4Info disallows weights"
-                )));
-            }
-        } else if *weight <= 0 {
-            return Err(Refusal::invalid(format!("{owner}: weight {weight} is not valid; the least is 1")));
-        }
-        if group && !seen.insert(*member) {
-            return Err(Refusal::invalid(format!(
-                "{owner}: member {member} is in the group twice; use its weight"
-            )));
-        }
-    }
-    let limit = match (max_size, profile.max_group_size) {
-        (0, limit) => limit,
-        (max_size, _) => max_size,
-    };
-    let weights: i64 = members.iter().map(|(_, weight)| i64::from(places(*weight))).sum();
-    if weights > MAX_WEIGHTS {
-        return Err(Refusal::exhausted(format!(
-            "{owner}: a group with weights of {weights} in sum is above the limit of {MAX_WEIGHTS}"
-        )));
-    }
-    let size = match &profile.semantics {
-        Some(SelectorSizeSemantics::SumOfMembers(sum)) => {
-            let greatest = sum.max_member_weight;
-            if greatest > 0 && members.iter().any(|(_, weight)| *weight > greatest) {
-                return Err(Refusal::invalid(format!("{owner}: a weight is above the limit of {greatest}")));
-            }
-            members.len() as i64
-        }
-        _ => weights,
-    };
-    if limit > 0 && size > i64::from(limit) {
-        let message = format!("{owner}: a group of size {size} is above the limit of {limit}");
-        return Err(match group {
-            true => Refusal::exhausted(message),
-            false => Refusal::invalid(message),
-        });
-    }
-    Ok(())
 }
 
 /// Members that controllers made, of one profile or (0) of all. An id that is not there is a filter

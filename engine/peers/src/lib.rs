@@ -7,6 +7,7 @@
 pub mod bfd;
 pub mod bgp;
 mod host;
+mod screening;
 mod speaker;
 
 pub use host::{HostAddresses, Ipv4Interface, Ipv6Interface};

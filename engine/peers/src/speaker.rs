@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::bgp::{self, Announcement, Families, RouteChange, SessionSettings};
 use crate::host::{Connection, Host, HostAddresses, TcpHandle, UdpHandle};
+use crate::screening::{screen, Screened};
 use crate::{bfd, Nanoseconds, NS_PER_S};
 
 /// Time after which a host listens again when a connection broke.
@@ -136,8 +137,20 @@ impl Speaker {
 
     /// Takes a frame from the wire, from the destination address on, without FCS.
     pub fn on_frame(&mut self, frame: &[u8], now: Nanoseconds) {
-        self.host.take_frame(frame);
+        match screen(frame) {
+            Screened::Taken => self.host.take_frame(frame),
+            Screened::Distant => {}
+            Screened::Signed(from) => self.tell_signed(from, now),
+        }
         self.work(now);
+    }
+
+    /// Says why there can be no session with a neighbour that signs its segments.
+    fn tell_signed(&mut self, from: IpAddr, now: Nanoseconds) {
+        if let Some(neighbour) = self.neighbours.iter().position(|it| it.settings.address == from) {
+            let reason = "the neighbour signs its segments with MD5 (RFC 2385), which is not supported";
+            self.events.push(Event { neighbour, at: now, kind: EventKind::Down(reason.to_string()) });
+        }
     }
 
     /// Handles all timers that are due.

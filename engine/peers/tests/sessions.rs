@@ -7,6 +7,7 @@ use p4mesh_peers::bgp::{Announcement, Families};
 use p4mesh_peers::{
     BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, NeighbourSettings, Speaker,
 };
+use smoltcp::wire::{Ipv4Packet, TcpPacket};
 
 const S: u64 = 1_000_000_000;
 const DELAY_NS: u64 = 10_000;
@@ -42,6 +43,10 @@ struct Wire {
     now: u64,
     flying: Vec<(u64, usize, Vec<u8>)>,
     cut: bool,
+    /// There is a router on the wire: it takes one hop of each IPv4 packet.
+    routed: bool,
+    /// TCP segments get the option of an MD5 signature.
+    signed: bool,
     /// One frame in so many is lost; 0: no loss.
     lose_every: usize,
     sent: usize,
@@ -50,7 +55,17 @@ struct Wire {
 
 impl Wire {
     fn new(hosts: Vec<Speaker>) -> Wire {
-        Wire { hosts, now: 0, flying: Vec::new(), cut: false, lose_every: 0, sent: 0, events: Vec::new() }
+        Wire {
+            hosts,
+            now: 0,
+            flying: Vec::new(),
+            cut: false,
+            routed: false,
+            signed: false,
+            lose_every: 0,
+            sent: 0,
+            events: Vec::new(),
+        }
     }
 
     fn pair(one: NeighbourSettings, two: NeighbourSettings) -> Wire {
@@ -89,7 +104,15 @@ impl Wire {
 
     fn collect(&mut self) {
         for (index, one) in self.hosts.iter_mut().enumerate() {
-            for frame in one.frames() {
+            for mut frame in one.frames() {
+                if self.routed && frame[12..14] == [8, 0] {
+                    let mut packet = Ipv4Packet::new_unchecked(&mut frame[14..]);
+                    packet.set_hop_limit(packet.hop_limit() - 1);
+                    packet.fill_checksum();
+                }
+                if self.signed && frame[12..14] == [8, 0] && frame[23] == 6 {
+                    sign(&mut frame);
+                }
                 self.sent += 1;
                 let lost = self.cut || self.lose_every > 0 && self.sent % self.lose_every == 0;
                 if !lost {
@@ -107,6 +130,19 @@ impl Wire {
         });
         downs.collect()
     }
+}
+
+/// Gives a TCP segment over IPv4 the option of an MD5 signature, of zeros.
+fn sign(frame: &mut Vec<u8>) {
+    const OPTION: [u8; 20] = [19, 18, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1];
+    let header = 34 + usize::from(frame[46] >> 4) * 4;
+    frame.splice(header..header, OPTION);
+    frame[46] += (OPTION.len() as u8 / 4) << 4;
+    let mut packet = Ipv4Packet::new_unchecked(&mut frame[14..]);
+    packet.set_total_len(packet.total_len() + OPTION.len() as u16);
+    packet.fill_checksum();
+    let (from, to) = (packet.src_addr().into(), packet.dst_addr().into());
+    TcpPacket::new_unchecked(packet.payload_mut()).fill_checksum(&from, &to);
 }
 
 fn networks(count: u32) -> Vec<IpNet> {
@@ -246,6 +282,31 @@ fn bfd_finds_a_cut_wire_long_before_bgp() {
     for (_, reason, at) in downs {
         assert!(reason.contains("BFD"), "{reason}");
         assert!(at <= 10 * S + 450_000_000 && at > 10 * S + 200_000_000, "{at}");
+    }
+}
+
+#[test]
+fn bfd_packets_from_beyond_a_router_do_not_count() {
+    let bfd = Some(BfdSettings { interval_us: 150_000, multiplier: 3 });
+    let mut wire =
+        Wire::pair(NeighbourSettings { bfd, ..towards(1, 2) }, NeighbourSettings { bfd, ..towards(2, 1) });
+    wire.run_until(10 * S);
+    assert_eq!(wire.events.iter().filter(|it| it.1 == EventKind::BfdUp).count(), 2);
+    wire.routed = true;
+    wire.run_until(11 * S);
+    assert!(wire.downs().iter().all(|(_, reason, _)| reason.contains("BFD")) && wire.downs().len() == 2);
+}
+
+#[test]
+fn a_neighbour_that_signs_its_segments_is_refused_with_the_reason() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.signed = true;
+    wire.run_until(3 * S);
+    assert!(!wire.hosts[0].is_up(0));
+    let downs = wire.downs();
+    assert!(!downs.is_empty());
+    for (_, reason, _) in downs {
+        assert_eq!(reason, "the neighbour signs its segments with MD5 (RFC 2385), which is not supported");
     }
 }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -153,3 +155,38 @@ def test_frames_of_interfaces_go_through_the_program(cables: list[tuple[str, str
         assert sent_stamp(back) == sent_stamp(arrived)
         assert int.from_bytes(back[26:32], "big") > sent_stamp(arrived)
     switch.stop()
+
+
+def test_frames_of_all_queues_arrive() -> None:
+    """Frames with different UDP ports reach different queues of an interface; AF_XDP has a socket for each."""
+    near, far = (f"p4m{os.getpid()}q{end}" for end in "ab")
+    queues = ["numrxqueues", "4", "numtxqueues", "4"]
+    made = ["ip", "link", "add", near, *queues, "type", "veth", "peer", "name", far, *queues]
+    if subprocess.run(made, capture_output=True, check=False).returncode:
+        pytest.skip("veth interfaces cannot be made here")
+    try:
+        for end in (near, far):
+            subprocess.run(["ip", "link", "set", end, "up"], check=True)
+        switch = LiveSwitch([(1, near)], cpu_port=None, access="af_xdp")
+        assert switch.ports()[1].endswith("4 queues")
+        switch.start()
+        for number in range(200):
+            # The kernel keeps to one queue for each socket.
+            with listen(far) as ours:
+                ours.send(udp(number))
+        patience_s = time.monotonic() + 5
+        while switch.counters()["drop_no_program"] < 200 and time.monotonic() < patience_s:
+            time.sleep(0.01)
+        switch.stop()
+        assert switch.counters()["drop_no_program"] >= 200
+        statistics = subprocess.run(["ethtool", "-S", near], capture_output=True, check=True, text=True).stdout
+        used = re.findall(r"rx_queue_\d+_xdp_packets: [1-9]", statistics)
+        assert len(used) > 1, statistics
+    finally:
+        subprocess.run(["ip", "link", "del", near], capture_output=True, check=False)
+
+
+def udp(number: int) -> bytes:
+    """A frame of a flow of its own; its checksums do not matter."""
+    packet = bytes.fromhex("4500002e00000000401100000a0000010a000002") + struct.pack("!HHHH", 1000 + number, 7, 26, 0)
+    return (bytes.fromhex("0200000000010200000000020800") + packet).ljust(60, b"\0")

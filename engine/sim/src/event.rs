@@ -100,6 +100,13 @@ impl EventQueue {
         self.heap.first().map(|key| (key >> 64) as u64)
     }
 
+    /// Time of the second event.
+    #[inline]
+    pub fn second_time_ps(&mut self) -> Option<u64> {
+        self.fill_root();
+        self.heap.iter().take(5).skip(1).min().map(|key| (key >> 64) as u64)
+    }
+
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, Ticket, Source)> {
@@ -202,9 +209,10 @@ mod tests {
             expected.push((time, index));
         }
         expected.sort();
-        for (time, index) in expected {
+        for (place, &(time, index)) in expected.iter().enumerate() {
             let (at, _, source) = queue.pop().unwrap();
             assert_eq!((at, source), (time, Source::PortFree(index)));
+            assert_eq!(queue.second_time_ps(), expected.get(place + 2).map(|it| it.0));
         }
         assert!(queue.is_empty());
     }

@@ -1,7 +1,7 @@
 //! Jumps over idle passes of the recirculation loop.
 //!
-//! When nothing but the loop has an event for a while, each packet in it is asked for a proof that its passes are idle,
-//! and until when ([`Switch::probe_idle`]). With the proofs the passes need not be executed: their times follow from
+//! When nothing but the loop has an event for a while, each packet in it needs a proof that its passes are idle, and
+//! until when ([`Switch::probe_idle`]). Proofs are kept with the packets ([`crate::known`]). With the proofs the passes need not be executed: their times follow from
 //! the line of the loop port alone. This module computes them, pass by pass until a whole round is the one before
 //! shifted by a fixed time, then many rounds in one step, and stops where the first proof ends or another event comes.
 //! The effects of the passes (counters, time stamps in the frames, times of the line) are then written to the state.
@@ -18,6 +18,9 @@ use crate::time::Span;
 const CALM_EVENTS: u32 = 4;
 /// Passes of each packet that make up for an attempt, most of which is the proof.
 const WORTH_PASSES: u64 = 16;
+/// Passes that cost as much as an attempt whose proofs are known, and rounds on top of that.
+const LEAST_PASSES: u64 = 16;
+const LEAST_ROUNDS: u64 = 2;
 /// Loop events to the next attempt after one that was not worth it: at first, and at most.
 const PAUSE_EVENTS: u32 = 8;
 const MAX_PAUSE_EVENTS: u32 = 4_096;
@@ -92,7 +95,12 @@ pub(crate) struct Circling {
     pub passes: u64,
     pub length: u32,
     /// Index of its proof.
-    proof: usize,
+    pub proof: usize,
+}
+
+/// How long nothing else must happen, so that an attempt is worth it for packets with a round of this time.
+pub(crate) fn least_calm_ps(packets: usize, round_ps: u64) -> u64 {
+    (LEAST_ROUNDS + LEAST_PASSES / packets.max(1) as u64).saturating_mul(round_ps)
 }
 
 /// Times that bound a jump.
@@ -138,15 +146,15 @@ pub(crate) struct IdleLoop {
     pub ring: VecDeque<Circling>,
     /// State of the packets at the last safe moment.
     undo: Vec<Circling>,
-    /// Proofs, by the order in which the packets stood at first.
-    proofs: Vec<Option<IdlePass>>,
+    /// Proofs, by the order in which the packets stood at first; those that are not known are found.
+    pub proofs: Vec<Option<Box<IdlePass>>>,
     /// Times of the packets one round ago: event and time stamp.
     before: Vec<(u64, u64)>,
 }
 
 impl IdleLoop {
-    /// Skips idle passes of the packets in the ring, of which `packets` gives the originals in the
-    /// same order, through `line`. Leaves ring and line as the passes would have.
+    /// Skips idle passes of the packets in the ring, of which `packets` gives the originals and `proofs` what is known
+    /// about them in the same order, through `line`. Leaves ring and line as the passes would have.
     pub fn skip<'p>(
         &mut self,
         switch: &Switch,
@@ -161,8 +169,6 @@ impl IdleLoop {
         // The moment one round ago.
         let mut mark: Option<Moment> = None;
         self.undo.clear();
-        self.proofs.clear();
-        self.proofs.resize(count, None);
         for (index, packet) in self.ring.iter_mut().enumerate() {
             packet.proof = index;
         }
@@ -235,7 +241,7 @@ impl IdleLoop {
             let probe = self.probe.get_or_insert_default();
             let packet = packets(first.proof);
             let pass = LoopPass { packet, last_stamp_ps: first.stamp_ps, stamp_ps };
-            self.proofs[first.proof] = switch.probe_idle(probe, &pass).ok();
+            self.proofs[first.proof] = switch.probe_idle(probe, &pass).ok().map(Box::new);
         }
         let Some(proof) = &self.proofs[first.proof] else {
             return false;
@@ -243,7 +249,7 @@ impl IdleLoop {
         // Packets of different queues could overtake each other.
         let last = self.ring.back().and_then(|last| self.proofs[last.proof].as_ref());
         let same_queue = last.is_none_or(|last| last.priority == proof.priority);
-        if first.stamp_ps >= proof.before_ps[0] || stamp_ps >= proof.before_ps[1] || !same_queue {
+        if !proof.is_in_time(first.stamp_ps, stamp_ps) || !same_queue {
             return false;
         }
         let mut next = first;
@@ -308,13 +314,6 @@ impl IdleLoop {
             last_ps: now.last_ps + shift_ps,
             line: now.line.later(shift_ps),
         }
-    }
-}
-
-impl IdleLoop {
-    /// The proof for a packet of the ring.
-    pub fn proof(&self, packet: &Circling) -> Option<&IdlePass> {
-        self.proofs.get(packet.proof)?.as_ref()
     }
 }
 

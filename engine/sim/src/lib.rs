@@ -44,6 +44,7 @@ mod drops;
 mod event;
 mod fabric;
 mod idle;
+mod known;
 mod line;
 mod network;
 mod recirculation;

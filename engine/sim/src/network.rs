@@ -149,7 +149,7 @@ impl Network {
 
     /// Idle passes of the loop that were computed instead of executed.
     pub fn skipped_passes(&self) -> u64 {
-        self.skipped_passes
+        self.skipped_passes + self.tester.as_ref().map_or(0, Tester::known_passes)
     }
 
     /// Handles everything up to and including `until_ps`, and sets the clock to it.
@@ -243,7 +243,9 @@ impl Network {
         if !tester.loop_port_is_idle() {
             return false;
         }
-        let (packets, passes, events) = tester.skip_idle(until_ps, &mut self.fabric);
+        let Some((packets, passes, events)) = tester.skip_idle(until_ps, &mut self.fabric) else {
+            return false;
+        };
         self.patience.tried(passes, packets);
         self.events_done += events;
         self.skipped_passes += passes;

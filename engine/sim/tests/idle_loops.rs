@@ -12,7 +12,9 @@ use std::time::Instant;
 use common::SECOND_PS;
 use p4mesh_pipeline::Executable;
 use p4mesh_sim::{Network, Rng};
-use tester_program::{executable, install, learning_frame, seed, send, start, StreamPlan};
+use tester_program::{
+    executable, install, learning_frame, seed, send, start, stream_entry, StreamPlan, STREAM_TABLE,
+};
 
 /// Description of one run.
 #[derive(Clone, Debug)]
@@ -231,6 +233,63 @@ fn short_calms_are_jumped_over_after_a_long_time_without_idle_passes() {
     // 10 ms are 500 departures and 19,000 passes, 38 between two departures; some of them meet frames.
     let skipped = network.skipped_passes();
     assert!(skipped > 8_000, "{skipped} passes were skipped");
+}
+
+#[test]
+fn passes_between_frames_of_a_mesh_are_known_and_not_executed() {
+    let executable = executable();
+    let mut plan = stream(0, &[1, 2, 3, 4, 5, 6, 7], 1_518, 12_304, 5);
+    plan.mesh = true;
+    let mut scenario = on_four_ports(plan, vec![1_000_000_000, 1_000_000_001, 2_000_000_000]);
+    scenario.ports = 7;
+    let with = scenario.run(&executable, true);
+    let without = scenario.run(&executable, false);
+    assert_same(&scenario, &with, &without);
+    // 5 seeds make 8 passes in a microsecond, and a frame of each of 7 ports takes 12.3 us.
+    let (skipped, events) = (with.skipped_passes, with.events);
+    assert!(2 * skipped > events, "{skipped} passes of {events} events were skipped");
+}
+
+#[test]
+fn what_the_controller_changes_ends_what_is_known() {
+    let executable = executable();
+    let plan = stream(0, &[1, 2, 3, 4], 1_518, 12_304, 3);
+    let mut scenario = on_four_ports(plan, Vec::new());
+    let mut seen = Vec::new();
+    for skip in [true, false] {
+        scenario.streams[0].interval_ticks = 12_304;
+        let mut network = Network::from_json(&scenario.document(skip)).unwrap();
+        install(&mut network, &executable, &[1, 2, 3, 4], &scenario.streams);
+        for place in 0..3 {
+            network.packet_out(seed(&scenario.streams[0], place));
+            network.run_until(network.now_ps() + 137_000).unwrap();
+        }
+        network.packet_out(start(1, scenario.lead_ticks));
+        let mut observed = Vec::new();
+        // In the midst of calms of many rounds: other rates, then no entry at all, which ends the seeds.
+        for (stop_us, interval_ticks) in
+            [(300, Some(40_000)), (701, Some(9_000)), (1_013, None), (1_400, None)]
+        {
+            network.run_until(stop_us * 1_000_000).unwrap();
+            observed.push(observe(&mut network));
+            change_stream(&mut network, &mut scenario.streams[0], interval_ticks);
+        }
+        assert_eq!(skip, network.skipped_passes() > 1_000, "{}", network.skipped_passes());
+        seen.push(observed);
+    }
+    assert_eq!(seen[0], seen[1]);
+}
+
+/// Gives a stream another rate, or takes its entry out where it is there.
+fn change_stream(network: &mut Network, plan: &mut StreamPlan, interval_ticks: Option<u32>) {
+    let switch = network.switch().unwrap();
+    match interval_ticks {
+        Some(interval_ticks) => {
+            plan.interval_ticks = interval_ticks;
+            switch.table_modify(STREAM_TABLE, &stream_entry(plan), 0).unwrap();
+        }
+        None => drop(switch.table_delete(STREAM_TABLE, &stream_entry(plan).key, 0)),
+    }
 }
 
 /// Debug builds are slower; the limits are those of release builds.

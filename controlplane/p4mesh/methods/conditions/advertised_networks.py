@@ -6,10 +6,16 @@ from ipaddress import ip_interface
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.tester.stations import host_behind, station
-from p4mesh.traffic.addresses import ADVERTISED_PREFIX_BITS, MAX_ADVERTISED_PORT
+from p4mesh.tester.stations import host_behind, host_in, station
+from p4mesh.traffic.addresses import (
+    ADVERTISED_PREFIX_BITS,
+    MAX_ADVERTISED_PORT,
+    MAX_NETWORKS_PER_PORT,
+    MAX_NETWORKS_PORT,
+    NETWORK_BITS,
+)
 
 NAME, CONNECTED = "advertised_prefix", "none"
 CONNECTED_PREFIX_BITS = 64
@@ -25,6 +31,14 @@ PARAMETER: Parameter = choice(
     "frames go to hosts one hop behind the device, in networks of this length; none = to its neighbours, 64 bits",
     (CONNECTED, *map(str, ADVERTISED_PREFIX_BITS)),
 )
+COUNT: Parameter = integer(
+    "advertised_networks",
+    0,
+    "networks",
+    "RFC 5180 5.2",
+    "networks behind each port (10.P.N.0/24 or 2001:2:P:N::/64) that frames go to, all of them; 0 = advertised_prefix",
+    (0, MAX_NETWORKS_PER_PORT),
+)
 _COLUMNS = (
     Column("port", "Behind port"),
     Column("network", "Network"),
@@ -39,39 +53,64 @@ def prefix_bits(parameters: ParameterSet) -> int:
     return 0 if text == CONNECTED else int(text)
 
 
+def count(parameters: ParameterSet) -> int:
+    """Return how many networks behind each port frames go to; 0 where they are not asked for by number."""
+    return parameters.integer(COUNT.name)
+
+
 def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
     """Refuse networks without a router, and networks that another parameter chooses as well."""
-    value = parameters.text(NAME)
-    if value == CONNECTED:
+    value, networks = parameters.text(NAME), count(parameters)
+    if value == CONNECTED and not networks:
         return
-    asked = f"{test}: {NAME}={value}"
+    asked = f"{test}: {COUNT.name}={networks}" if networks else f"{test}: {NAME}={value}"
+    if networks and value != CONNECTED:
+        raise ParameterError(f"{asked} with {NAME}={value}, which chooses networks", hint="leave one of them out")
     if not parameters.flag("routed"):
         raise ParameterError(f"{asked} without routed=true: a bridge has no routes", hint="add --set routed=true")
     for name, chosen in (("modifier", "networks"), ("tagged_network", "new"), ("tagged_network", "both")):
         if parameters.values.get(name) == chosen:
             raise ParameterError(f"{asked} with {name}={chosen}, which chooses networks", hint="leave one of them out")
     limit = MAX_ADVERTISED_PORT if parameters.text("ip_mix") == "none" else _MAX_IPV4_PORT
+    limit = MAX_NETWORKS_PORT if networks else limit
     if max(bed.port_numbers) > limit:
         raise ParameterError(f"{asked}: there are addresses for ports 1..{limit}", hint="use fewer ports")
 
 
-def deviations(parameters: ParameterSet) -> tuple[str, ...]:
+def deviations(bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
     """Return the deviations from the text, for the report."""
-    bits = prefix_bits(parameters)
-    if not bits:
+    bits, networks = prefix_bits(parameters), count(parameters)
+    if not bits and not networks:
         return ()
-    text = f"Routes of {bits} bits are the user's to configure, no routing protocol advertises them."
-    outside = "Networks of 48 bits are 2001:2:N::/48 behind port N: the range of RFC 5180, 2001:2::/48, is only one."
-    return (f"{text} {outside}" if bits == _RANGE_PREFIX_BITS else text,)
+    texts = []
+    if not bed.announces_routes:
+        of = f"{networks} networks per port" if networks else f"{bits} bits"
+        texts.append(f"Routes of {of} are the user's to configure, no routing protocol advertises them.")
+    if bits == _RANGE_PREFIX_BITS:
+        texts.append(
+            "Networks of 48 bits are 2001:2:N::/48 behind port N: the range of RFC 5180, 2001:2::/48, is only one."
+        )
+    if networks:
+        texts.append(
+            f"{networks} networks behind each port: its senders use them in turn. With fewer senders to a port than "
+            "networks, the others carry no traffic."
+        )
+    return (" ".join(texts),) if texts else ()
 
 
 def route_tables(bed: Bed, parameters: ParameterSet) -> tuple[Table, ...]:
     """Return the routes that the device must have."""
-    bits = prefix_bits(parameters)
-    if not bits:
+    bits, networks = prefix_bits(parameters), count(parameters)
+    if not bits and not networks:
         return ()
-    mixed = parameters.text("ip_mix") != "none"
-    rows = [_row(port, version, bits) for port in bed.port_numbers for version in ((4, 6) if mixed else (6,))]
+    own = 4 if parameters.text("frame_format") == "ipv4" else 6
+    versions = (own,) if parameters.text("ip_mix") == "none" else (4, 6)
+    rows = [
+        row
+        for port in bed.port_numbers
+        for version in versions
+        for row in (_rows_of_many(port, version, networks) if networks else [_row(port, version, bits)])
+    ]
     note = "Stations of the tester are the next hops; they answer ARP and neighbour discovery."
     return (Table("routes", "Routes of the device", _COLUMNS, tuple(rows), note, True, ("port", "network")),)
 
@@ -83,3 +122,14 @@ def _row(port: int, ip_version: int, prefix_bits: int) -> dict[str, Cell]:
     bits = _IPV4_PREFIX_BITS if ip_version == 4 else prefix_bits
     network = ip_interface(f"{host}/{bits}").network
     return {"port": port, "network": str(network), "next_hop": str(next_hop), "host": str(host)}
+
+
+def _rows_of_many(port: int, ip_version: int, networks: int) -> list[dict[str, Cell]]:
+    owner = station(port)
+    rows: list[dict[str, Cell]] = []
+    for number in range(networks):
+        behind = host_in(owner, ip_version, number)
+        next_hop, host = (owner.ipv4, behind.ipv4) if ip_version == 4 else (owner.ipv6, behind.ipv6)
+        network = ip_interface(f"{host}/{NETWORK_BITS[ip_version]}").network
+        rows.append({"port": port, "network": str(network), "next_hop": str(next_hop), "host": str(host)})
+    return rows

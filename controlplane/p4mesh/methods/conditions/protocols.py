@@ -37,6 +37,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         (NO_MIX, *IPV6_SHARES),
     ),
     advertised_networks.PARAMETER,
+    advertised_networks.COUNT,
 )
 COLUMNS = (
     Column("extension_headers", "Extension headers"),

@@ -113,7 +113,7 @@ class UnderConditions(Extension):
             *advertised_networks.route_tables(case.bed, parameters),
         )
         headers = protocols.deviations(template_of(parameters))
-        noted = (*_deviations(parameters), *headers, *advertised_networks.deviations(parameters))
+        noted = (*_deviations(parameters), *headers, *advertised_networks.deviations(case.bed, parameters))
         return replace(
             outcome,
             tables=tables,
@@ -183,7 +183,8 @@ class Conditions:
     def _parts_of(self, stream: Stream) -> tuple[Stream, ...]:
         if self._parameters.flag("routed"):
             behind = advertised_networks.prefix_bits(self._parameters)
-            stream = replace(stream, routed=True, advertised_prefix_bits=behind)
+            networks = advertised_networks.count(self._parameters)
+            stream = replace(stream, routed=True, advertised_prefix_bits=behind, advertised_networks=networks)
         parts = protocols.mixed(stream, self._parameters.text("ip_mix"))
         if self._kind != NETWORKS:
             return parts
@@ -232,7 +233,7 @@ class Conditions:
         )
         if self._kind == BROADCAST:
             to_all = replace(other, pattern=Broadcast(), rx_ports=self._ports)
-            return rest, replace(to_all, routed=False, advertised_prefix_bits=0)
+            return rest, replace(to_all, routed=False, advertised_prefix_bits=0, advertised_networks=0)
         field = {
             None: ModifiedField.ETHERNET_SRC,
             4: ModifiedField.IPV4_SRC,
@@ -309,9 +310,11 @@ def _check(test: str, parameters: ParameterSet) -> None:
             f"{test}: modifier=broadcast with frame_format=ipv6, which has no broadcasts (RFC 5180 6)",
             hint="use frame_format=ipv4 or another modifier",
         )
-    if kind == NETWORKS and not routed and parameters.values.get("ports") == "multi_port":
+    ports = parameters.values.get("ports")
+    if kind == NETWORKS and not routed and (ports in ("multi_port", "full_mesh") or "pattern" in parameters.values):
+        asked = f"ports={ports}" if ports else f"pattern={parameters.values['pattern']}"
         raise ParameterError(
-            f"{test}: modifier=networks with ports=multi_port needs a router", hint="use ports=pairs or routed=true"
+            f"{test}: modifier=networks with {asked} needs a router", hint="use ports=pairs or routed=true"
         )
 
 

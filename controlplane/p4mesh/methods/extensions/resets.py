@@ -142,7 +142,7 @@ class _ResettingSession:
         if not spec.continues:
             spec = replace(spec, reset=self._reset)
         if spec.interruption is None:
-            spec = replace(spec, stop_on_los=self._stop_on_los)
+            spec = replace(spec, stop_on_los=spec.stop_on_los and self._stop_on_los)
         partner = self._swapped_in(number)
         return relabelled(spec, partner) if partner else spec
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from p4mesh.methods.messages.results import damaged
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.result import FlowCounts, MessageCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 
@@ -22,6 +22,8 @@ class InputRow(Record):
     lost_frames: int
     frame_loss_ratio: float
     messages: int
+    complete_messages: int | None = None
+    """None where the data plane does not count messages."""
     damaged_messages_min: int
     damaged_messages_max: int
 
@@ -78,7 +80,8 @@ def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction
     by_input: dict[int, list[FlowCounts]] = {port: [] for port in stream.tx_ports}
     for flow in result.flows:
         by_input[flow.tx_port].append(flow)
-    inputs = tuple(_input_row(port, flows, frames) for port, flows in by_input.items())
+    counted = {item.tx_port: item for item in result.messages}
+    inputs = tuple(_input_row(port, flows, frames, counted.get(port)) for port, flows in by_input.items())
     sent = sum(item.sent_frames for item in inputs)
     lost = sum(item.lost_frames for item in inputs)
     messages = sum(item.messages for item in inputs)
@@ -111,16 +114,17 @@ def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction
     )
 
 
-def _input_row(port: int, flows: Sequence[FlowCounts], frames: int) -> InputRow:
+def _input_row(port: int, flows: Sequence[FlowCounts], frames: int, counted: MessageCounts | None) -> InputRow:
     sent = sum(flow.tx_frames for flow in flows)
-    messages = sent // frames
-    lost, low, high = damaged(flows, frames, messages)
+    messages = counted.sent if counted else sent // frames
+    lost, low, high = damaged(flows, frames, messages, counted)
     return InputRow(
         port=port,
         sent_frames=sent,
         lost_frames=lost,
         frame_loss_ratio=lost / sent if sent else 0.0,
         messages=messages,
+        complete_messages=counted.complete if counted else None,
         damaged_messages_min=low,
         damaged_messages_max=high,
     )

@@ -48,6 +48,7 @@ _INPUTS = (
     Column("lost_frames", "Lost", "frames"),
     Column("frame_loss_ratio", "Frame loss", "ratio", 6),
     Column("messages", "Messages"),
+    Column("complete_messages", "Complete", "messages"),
     Column("damaged_messages_min", "Damaged", "messages, at least"),
     Column("damaged_messages_max", "Damaged", "at most"),
 )
@@ -116,9 +117,10 @@ class NToOne(MethodOf[LoadRows]):
         rows = [row for unit in results.values() for row in unit.rows]
         state = State.worst((row.status.value for row in rows), State.DONE)
         note = (
-            f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame; the losses of each "
-            "position bound how many are. Fairness of message loss is that of the least numbers. Conservation: the "
-            "mean loss is 1 - 1/load or more, but for what the queue of the output holds at the end."
+            f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame. Where the data plane "
+            "does not count messages, the losses of each position bound how many are, and fairness of message loss is "
+            "that of the least numbers. Conservation: the mean loss is 1 - 1/load or more, but for what the queue of "
+            "the output holds at the end."
         )
         loads = tuple(row.cells(_LOADS) for row in rows)
         inputs = tuple(item.cells(_INPUTS) | _where(row) for row in rows for item in row.inputs)

@@ -1,13 +1,14 @@
-"""Latency of messages and of their positions, from the flows of their positions.
+"""Latency of messages and of their positions.
 
-Every position of a message is a flow, and frames of a message leave back to back: the last frame leaves (n - 1) slots
-of the sender's line behind the first. So the times of a message follow from its first and its last frame, exactly:
+The data plane measures every complete message between the first bits of its frames, from the departure of its first and
+last frame to its first and last arrival. With the serialization of the last frame on both lines:
 
-    FIFO = FIFO of the first frame                         LILO = LILO of the last frame
-    FILO = FIFO of the last frame + (n - 1) slots + Sout   FIT = (n - 1) slots + Sin, NFOT = FIT x Rin / Rout
-    MIMO = min(LILO, FILO - NFOT)
+    FIFO = as measured   LILO = as measured - Sin + Sout   FILO = as measured + Sout
+    FIT = (n - 1) slots + Sin, NFOT = FIT x Rin / Rout     MIMO = LILO where Rin <= Rout, else FILO - NFOT
 
-A message counts where the frame counts that its time comes from: messages with a lost first or last frame are left out.
+A target whose program does not count messages has the flows of their positions alone. Frames of a message leave back to
+back, so that its times follow from those of its first and its last frame: a message with a lost first or last frame is
+left out of the times that need it, and the losses of the positions bound the number of damaged messages.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import serialization_ns
-from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.result import FlowCounts, MessageCounts, MessageTime, Status, TrialResult
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Measured:
     rate_out_bps: int
     slot_ns: Fraction
     flows: tuple[FlowCounts, ...]
+    counted: MessageCounts | None = None
+    """None where the data plane does not count messages."""
 
     @classmethod
     def of(cls, result: TrialResult, stream: str, bed: Bed, frame_size_bytes: int, frames: int) -> Measured:
@@ -52,24 +55,25 @@ class Measured:
             bed.rate_bps(rx_port),
             slot_ns(bed, tx_port, frame_size_bytes),
             flows,
+            next((item for item in result.messages if item.stream == stream), None),
         )
 
     def times(self) -> MessageTimes | None:
         """Return the times of the messages; None where no message has come with its first and its last frame."""
-        first, last = _fifo([self.part(1)]), _fifo([self.part(self.frames)])
-        if first is None or last is None:
-            return None
         s_in = serialization_ns(self.frame_size_bytes, self.rate_in_bps)
         s_out = serialization_ns(self.frame_size_bytes, self.rate_out_bps)
         behind = (self.frames - 1) * self.slot_ns
+        if self.counted is None:
+            first, last = _fifo([self.part(1)]), _fifo([self.part(self.frames)])
+            whole = None if last is None else _shifted(last, behind)
+        else:
+            first, last, whole = map(_spread, (self.counted.fifo, self.counted.lilo, self.counted.filo))
+        if first is None or last is None or whole is None:
+            return None
+        lilo, filo = _shifted(last, s_out - s_in), _shifted(whole, s_out)
         nfot = (behind + s_in) * self.rate_in_bps / self.rate_out_bps
-        lilo, filo = s_out - s_in, behind + s_out
-        return MessageTimes(
-            first,
-            _shifted(last, lilo),
-            _shifted(last, filo),
-            _shifted(last, min(lilo, filo - nfot)),
-        )
+        mimo = lilo if self.rate_in_bps <= self.rate_out_bps else _shifted(filo, -nfot)
+        return MessageTimes(first, lilo, filo, mimo)
 
     def part(self, position: int) -> FlowCounts:
         """Return the flow of one position."""
@@ -80,6 +84,13 @@ def _fifo(flows: Sequence[FlowCounts]) -> Spread | None:
     summaries = [summary for flow in flows if (summary := summarise(flow.latency)) is not None]
     whole = merged(summaries)
     return whole.latency if whole else None
+
+
+def _spread(time: MessageTime | None) -> Spread | None:
+    if time is None:
+        return None
+    low, total, high = (round(1000 * value) for value in (time.min_ns, time.sum_ns, time.max_ns))
+    return Spread(time.count, Fraction(low, 1000), Fraction(total, 1000 * time.count), Fraction(high, 1000))
 
 
 def _shifted(spread: Spread, shift: Fraction) -> Spread:
@@ -145,6 +156,8 @@ class MessageRow(Record):
     reason: str
     messages: int
     lost_frames: int
+    complete_messages: int | None = None
+    """None where the data plane does not count messages."""
     damaged_messages_min: int
     damaged_messages_max: int
     departure_error_ns: float | None
@@ -169,7 +182,7 @@ def message_row(
     if wire_ns is not None:
         rows.append(_times_row(times.less(wire_ns) if times else None, CALIBRATED))
     sent = measured.part(1).tx_frames
-    lost, low, high = damaged(measured.flows, measured.frames, sent)
+    lost, low, high = damaged(measured.flows, measured.frames, sent, measured.counted)
     return MessageRow(
         frame_size_bytes=measured.frame_size_bytes,
         part=part,
@@ -178,6 +191,7 @@ def message_row(
         reason=result.reason,
         messages=sent,
         lost_frames=lost,
+        complete_messages=measured.counted.complete if measured.counted else None,
         damaged_messages_min=low,
         damaged_messages_max=high,
         departure_error_ns=Circumstances.of([result]).departure_error_ns,
@@ -186,13 +200,18 @@ def message_row(
     )
 
 
-def damaged(flows: Sequence[FlowCounts], frames: int, sent: int) -> tuple[int, int, int]:
+def damaged(
+    flows: Sequence[FlowCounts], frames: int, sent: int, counted: MessageCounts | None = None
+) -> tuple[int, int, int]:
     """Return the lost frames, and the least and the largest number of messages that they can belong to.
 
-    Least: the losses of the position that lost most, or as many messages as the lost frames fill. Largest: each lost
-    frame belongs to another message.
+    Both are the number of damaged messages where the data plane has ``counted`` them. Otherwise, least: the losses of
+    the position that lost most, or as many messages as the lost frames fill; largest: each lost frame belongs to
+    another message.
     """
     lost = [flow.lost_frames for flow in flows]
+    if counted is not None:
+        return sum(lost), counted.damaged, counted.damaged
     widths = [width_of(flow.part) for flow in flows]
     fewest = max((-(-count // width) for count, width in zip(lost, widths, strict=True)), default=0)
     return sum(lost), max(fewest, -(-sum(lost) // frames)), min(sum(lost), sent)

@@ -15,6 +15,7 @@ _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("part", "Trial")
 _KEYS = ("frame_size_bytes", "part", "load_pct")
 _DAMAGED = (
     Column("lost_frames", "Lost", "frames"),
+    Column("complete_messages", "Complete", "messages"),
     Column("damaged_messages_min", "Damaged", "messages, at least"),
     Column("damaged_messages_max", "Damaged", "at most"),
 )
@@ -25,12 +26,13 @@ _TIMES = tuple(
 )
 _TIMES_NOTE = (
     "Of whole messages: FIFO first bit in to first bit out, LILO last to last, FILO first to last, MIMO the smaller of "
-    "LILO and FILO less the nominal time of the message on the output. Messages whose first or last frame was lost are "
-    "left out of the times that need it."
+    "LILO and FILO less the nominal time of the message on the output. Times are of complete messages; where the data "
+    "plane does not count these, of messages whose first or last frame was not lost."
 )
 _DAMAGED_NOTE = (
-    "A message is damaged when it lost a frame. How many are is bounded by the losses of each position: it is at least "
-    "the largest of them, and at most their sum."
+    "A message is damaged when it lost a frame, or when one came after a frame of a later message. Where the data "
+    "plane does not count messages, the losses of each position bound how many are damaged: at least the largest of "
+    "them, and at most their sum."
 )
 
 

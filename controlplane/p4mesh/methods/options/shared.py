@@ -328,16 +328,11 @@ def duration_deviation(
     rfc_duration_s: int = RFC_2889_DURATION_S,
     clause: str = "RFC 2889 5.1.2",
 ) -> str:
-    """Return the sentence about the trial duration for the report; empty when it is that of the RFC or longer."""
-    shortest, longest = (
-        pick(duration_ns_of(parameters, size, line_rate_bps) for size in frame_sizes_bytes) for pick in (min, max)
-    )
-    if shortest >= rfc_duration_s * NS_PER_S:
+    """Return the sentences about the trial duration for the report; empty when it is that of the RFC or longer."""
+    durations_ns = [duration_ns_of(parameters, size, line_rate_bps) for size in frame_sizes_bytes]
+    text = duration_text(durations_ns, rfc_duration_s, clause)
+    if not text:
         return ""
-    span = f"{longest / NS_PER_MS:.4g} ms"
-    if shortest != longest:
-        span = f"{shortest / NS_PER_MS:.4g} to {span}"
-    text = f"Trial duration {span} instead of the {rfc_duration_s} s of {clause}."
     if parameters.flag(SUSTAINED):
         return (
             f"{text} Queues are watched meanwhile: a load at which one of them fills by more than 50 ppm does not "
@@ -348,6 +343,17 @@ def duration_deviation(
         "frames and N frames per port and trial, throughput may read up to Q/N of line rate too high. A finding names "
         "results that only a buffer carries."
     )
+
+
+def duration_text(durations_ns: Sequence[int], rfc_duration_s: int, clause: str) -> str:
+    """Return the sentence about trials shorter than those of the RFC; empty where there are none."""
+    shortest, longest = min(durations_ns, default=0), max(durations_ns, default=0)
+    if not durations_ns or shortest >= rfc_duration_s * NS_PER_S:
+        return ""
+    span = f"{longest / NS_PER_MS:.4g} ms"
+    if shortest != longest:
+        span = f"{shortest / NS_PER_MS:.4g} to {span}"
+    return f"Trial duration {span} instead of the {rfc_duration_s} s of {clause}."
 
 
 def nanoseconds(parameters: ParameterSet, name: str) -> int:

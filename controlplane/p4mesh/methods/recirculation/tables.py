@@ -189,9 +189,13 @@ def _values(repetitions: Iterable[Repetition], value: Callable[[Repetition], flo
 def _kinds(repetitions: Sequence[Repetition]) -> dict[str, list[float]]:
     return {
         "min": _values(repetitions, lambda item: item.min_us),
-        "avg": _values(repetitions, lambda item: item.avg_us),
+        "avg": _values(repetitions, _average),
         "max": _values(repetitions, lambda item: item.max_us),
     }
+
+
+def _average(repetition: Repetition) -> float | None:
+    return repetition.avg_us
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -214,7 +218,7 @@ def _row(unit: CaseUnit) -> dict[str, Cell]:
         **_where(unit),
         "packets": trials[0].tx_frames if trials else None,
         "lost_frames": sum(item.lost_frames for item in trials),
-        "avg_us_stddev": _stddev(kinds["avg"]),
+        "avg_us_stddev": _stddev(_values(trials, _average)),
     }
     return row | {f"{kind}_us": _mean(values) for kind, values in kinds.items()}
 
@@ -238,7 +242,7 @@ def _deltas(unit: CaseUnit, without: CaseUnit | None, wire: Sequence[Repetition]
             f"delta_{kind}_us_high": delta.high,
         }
         if kind == "avg":
-            row["significant"] = _significant(delta, wire)
+            row |= {"significant": _significant(delta, wire)}
     return row
 
 
@@ -260,8 +264,7 @@ def _tester(wire: Sequence[Repetition]) -> dict[str, Cell]:
 
 def _switchover(units: Sequence[CaseUnit]) -> dict[str, Cell]:
     trials = [item for unit in units for item in unit.each if item.status is Status.VALID]
-    row = _where(units[0])
-    row["resolution_ms"] = 1000 / units[0].offered_fps
+    row = _where(units[0]) | {"resolution_ms": 1000 / units[0].offered_fps}
     if not trials:
         return row
     lost = [item.lost_frames for item in trials]

@@ -22,6 +22,7 @@ _CLASS_VERDICT = "_verdict"
 _VERDICTS = "verdicts"
 _UNTRUSTED = (State.ABORT.value, State.INVALID.value)
 _MIN_DIGITS = 2
+_STATISTICS = ("min", "avg", "max", "std dev", "RSD %")
 """Decimals of a repeated table: averages of integers need them, and so do small deviations."""
 
 Row = Mapping[str, Cell]
@@ -146,12 +147,13 @@ def _statistics(group: Sequence[_Entry], columns: Sequence[Column]) -> list[dict
         alike = [entry.row for entry in entries]
         named = (_named(column, first.verdicts[column.key]) for column in differing if column.key in first.verdicts)
         label = "".join(f", {text}" for text in named)
-        statistics: dict[str, dict[str, Cell]] = {name: {} for name in ("min", "avg", "max", "std dev", "RSD %")}
+        statistics: dict[str, dict[str, Cell]] = {name: {} for name in _STATISTICS}
         for column in columns:
             cells = [row.get(column.key) for row in alike]
             numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
             if numbers:
-                _describe(column.key, numbers, statistics)
+                for row, value in zip(statistics.values(), _described(numbers), strict=True):
+                    row[column.key] = value
             elif len(set(cells)) == 1:
                 for row in statistics.values():
                     row[column.key] = cells[0]
@@ -159,14 +161,12 @@ def _statistics(group: Sequence[_Entry], columns: Sequence[Column]) -> list[dict
     return rows
 
 
-def _describe(key: str, numbers: Sequence[int | float], statistics: Mapping[str, dict[str, Cell]]) -> None:
+def _described(numbers: Sequence[int | float]) -> tuple[Cell, ...]:
+    """Return the statistics of numbers in the order of ``_STATISTICS``."""
     spread = spread_of([Fraction(number) for number in numbers])
     several = spread.count > 1
-    statistics["min"][key] = min(numbers)
-    statistics["avg"][key] = float(spread.mean)
-    statistics["max"][key] = max(numbers)
-    statistics["std dev"][key] = spread.stddev if several else None
-    statistics["RSD %"][key] = spread.rsd_pct if several else None
+    deviation, relative_pct = (spread.stddev, spread.rsd_pct) if several else (None, None)
+    return min(numbers), float(spread.mean), max(numbers), deviation, relative_pct
 
 
 def _figures(outcomes: Sequence[Outcome]) -> tuple[Figure, ...]:

@@ -130,7 +130,7 @@ class Searched(Record, Generic[Shown]):
     undelivered_pct: float | None = field(default=None, metadata=OMITTED)
     """Lowest load that the tester could not send; None when it could send all."""
     rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
-    """Losses that are no lack of capacity; None when all of them may be."""
+    """Losses that do not come from a lack of capacity; None when all of them may come from it."""
 
     @property
     def result_load_pct(self) -> Fraction | None:

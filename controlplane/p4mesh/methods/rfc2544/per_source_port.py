@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from p4mesh.methods.base import Session, TrialNote
@@ -70,7 +70,7 @@ class PortThroughput(Record):
     excluded_loss_ppm: float | None = field(default=None, metadata=OMITTED)
     """Loss ratio that the trial of the result excludes with 95 % confidence; None without a result."""
     rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
-    """Losses that are no lack of capacity; None when all of them may be."""
+    """Losses that do not come from a lack of capacity; None when all of them may come from it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +143,7 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
             failed_at[port] = load if verdicts[port] is Verdict.FAIL else failed_at[port]
             found[port] = SearchOutcome.of_steps((SearchStep(load, verdicts[port]),), goal)
             if not verdicts[port].ends_search and load > goal.minimum + goal.resolution:
-                initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
-                again[port] = replace(goal, maximum=load, initial=initial, try_max_first=False)
+                again[port] = goal.below(load)
         found |= bisect_each(again, lambda loads: trial({**held, **loads}, long_ns))
     accepted = criterion.acceptable_pct / 100
     ports = tuple(

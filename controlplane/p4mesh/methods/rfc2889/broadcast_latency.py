@@ -46,9 +46,7 @@ _NAMES = {column.key: column for column in LATENCY_COLUMNS}
 SUMMARY_COLUMNS = (
     *_WHERE,
     *_RATE,
-    _NAMES["definition"],
-    _NAMES["calibrated"],
-    _NAMES["queues"],
+    *(_NAMES[key] for key in ("definition", "calibrated", "queues")),
     Column("device", "Behind"),
     Column("ports", "Ports"),
     *(
@@ -168,5 +166,4 @@ def _low_high(device: str, ports: Sequence[PortLatency]) -> dict[str, Cell]:
                 shown[f"{key}_{end}"] = value
     weighed = [(port.latency.avg_us, port.latency.samples) for port in ports]
     total_us = sum(average_us * samples for average_us, samples in weighed if average_us is not None and samples)
-    shown["avg_us_mean"] = total_us / sum(samples or 0 for _, samples in weighed)
-    return shown
+    return shown | {"avg_us_mean": total_us / sum(samples or 0 for _, samples in weighed)}

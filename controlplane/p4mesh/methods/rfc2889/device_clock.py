@@ -66,7 +66,7 @@ def measured_clock(paces: Sequence[Pace], tolerance_ppm: Fraction) -> DeviceCloc
     offset_ppm = PPM * (1 / slope - 1)
     if abs(offset_ppm) > LONGEST_OFFSET_PPM:
         return DeviceClock(
-            None, why=f"{float(offset_ppm):.0f} ppm between the smallest and the largest size are no clock"
+            None, why=f"{float(offset_ppm):.0f} ppm between the smallest and the largest size do not come from a clock"
         )
     for pace in used[1:-1]:
         expected = first.slot_bytes + slope * (pace.frame_size_bytes - first.frame_size_bytes)

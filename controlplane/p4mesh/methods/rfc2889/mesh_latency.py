@@ -151,14 +151,15 @@ def mesh_latency_tables(
     ):
         if not trials:
             continue
-        rows = [_place(size, row) | cells.data() for size, row in trials for cells in row.latency or ()]
+        measured = [(_place(size, row), cells) for size, row in trials for cells in row.latency or ()]
+        rows = [place | cells.data() for place, cells in measured]
         detail = name == "latency_sweep"
         counted = parameters.flag(PERCENTILES.name)
         kept = (item for item in tables.LATENCY_COLUMNS if counted or item.key not in _OF_HISTOGRAMS)
         columns = (*_WHERE, _RATE, *kept)
         shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
         found.append(Table(name, title, columns, shown, tables.latency_note(bed), detail, keys=(*keys, "calibrated")))
-        raw = [row for row in rows if row["calibrated"] == RAW]
+        raw = [place | cells.data() for place, cells in measured if cells.latency.calibrated == RAW]
         varied = tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, of_flows=of_flows, counted=counted)
         found.append(replace(varied, detail=detail or not of_flows))
         if bed.defines_latency:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import (
@@ -16,7 +17,7 @@ from p4mesh.methods.mesh import (
     measure_throughput,
 )
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition
@@ -45,6 +46,9 @@ def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
             "MAC addresses behind each port, of which every frame has a pseudo-random source and destination",
             _ADDRESSES,
         ),
+        boolean(
+            "routed", False, f"RFC 2889 {clause}.2", "the device is a router: its addresses are found by ARP or ND"
+        ),
         LATENCY_DEFINITION,
         shared.DEPARTURE_ERROR,
         PERCENTILES,
@@ -65,6 +69,7 @@ class Meshed(MethodOf[MeshUnit]):
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds that the pattern cannot use, and contradicting parameters."""
         self.mesh(bed, parameters)
+        _check_routed(self.name, parameters)
         shared.sweep_of(parameters)
         shared.search_of(parameters)
         check_definition(self.name, bed, parameters)
@@ -88,7 +93,11 @@ class Meshed(MethodOf[MeshUnit]):
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MeshUnit:
         """Measure one sub-test at one frame size."""
         size = unit.frame_size_bytes
-        mesh = replace(self.mesh(bed, parameters), addresses_per_port=int(parameters.text("addresses_per_port")))
+        mesh = replace(
+            self.mesh(bed, parameters),
+            addresses_per_port=int(parameters.text("addresses_per_port")),
+            routed=parameters.flag("routed"),
+        )
         describe = MeshLatency(bed, size, parameters, mesh)
         if unit.part == FORWARDING:
             return measure_forwarding(mesh, size, parameters, session, describe)
@@ -119,6 +128,20 @@ class Meshed(MethodOf[MeshUnit]):
                 *mesh_overflows(throughput, forwarding),
             ),
             _deviations(parameters, [unit.frame_size_bytes for unit in results], mesh),
+        )
+
+
+def _check_routed(test: str, parameters: ParameterSet) -> None:
+    """Raise ParameterError for frames that no router forwards."""
+    if not parameters.flag("routed"):
+        return
+    if shared.template_of(parameters).ip_version is None:
+        raise ParameterError(f"{test}: routed=true with frame_format=ethernet", hint="use frame_format=ipv4 or ipv6")
+    if parameters.text("addresses_per_port") != "1":
+        raise ParameterError(
+            f"{test}: routed=true with addresses_per_port={parameters.text('addresses_per_port')}: a station has one "
+            "address towards its router",
+            hint="leave addresses_per_port out",
         )
 
 

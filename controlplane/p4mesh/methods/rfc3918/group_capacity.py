@@ -77,7 +77,7 @@ class GroupCapacity(MethodOf[CapacityUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than two ports, unknown ports and groups, a first number beyond the last."""
-        Setup(bed, parameters).check(self.name)
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups_max"))
         first, last = parameters.integer("groups_first"), parameters.integer("groups_max")
         if first > last:
             raise ParameterError(f"groups_first={first} is above groups_max={last}", hint="groups_first <= groups_max")
@@ -93,22 +93,8 @@ class GroupCapacity(MethodOf[CapacityUnit]):
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> CapacityUnit:
         """Add groups until a port does not receive one of them."""
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
-        load, counts = parameters.number("load_pct"), _counts(parameters)
-        rows: list[CapacityTrial] = []
-        for place, count in enumerate(counts, start=1):
-            spec = _spec(setup, size, count, load)
-            result = session.measure(spec, TrialNote(load, len(counts) - place, _judge))
-            verdict = _judge(result)
-            row = trial_row(spec, result, setup.line_rate_bps, load, verdict)
-            rows.append(
-                CapacityTrial(
-                    **{name: getattr(row, name) for name in MulticastTrial.__dataclass_fields__},
-                    groups=count,
-                    silent_memberships=result.silent_flows,
-                )
-            )
-            if verdict is not Verdict.PASS:
-                break
+        frames = parameters.integer("frames_per_group")
+        rows = capacity_trials(setup, size, session, _counts(parameters), parameters.number("load_pct"), frames)
         passed = [row.groups for row in rows if row.verdict is Verdict.PASS]
         last = rows[-1]
         state = Verdict.PASS if passed and last.verdict in (Verdict.PASS, Verdict.FAIL) else last.verdict
@@ -118,7 +104,7 @@ class GroupCapacity(MethodOf[CapacityUnit]):
             capacity_groups=max(passed, default=None),
             failed_groups=last.groups if last.verdict is Verdict.FAIL else None,
             state=state or Verdict.INVALID,
-            rows=tuple(rows),
+            rows=rows,
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, CapacityUnit]) -> Outcome:
@@ -149,6 +135,34 @@ class GroupCapacity(MethodOf[CapacityUnit]):
         )
 
 
+def capacity_trials(
+    setup: Setup,
+    size: int,
+    session: Session,
+    counts: Sequence[int],
+    load: Fraction,
+    frames_per_group: int = 1,
+    extra: int = 0,
+) -> tuple[CapacityTrial, ...]:
+    """Measure numbers of groups up to the first that does not pass; at most ``extra`` trials follow."""
+    rows: list[CapacityTrial] = []
+    for place, count in enumerate(counts, start=1):
+        spec = _spec(setup, size, count, load, count * frames_per_group)
+        result = session.measure(spec, TrialNote(load, len(counts) - place + extra, _judge))
+        verdict = _judge(result)
+        row = trial_row(spec, result, setup.line_rate_bps, load, verdict)
+        rows.append(
+            CapacityTrial(
+                **{name: getattr(row, name) for name in MulticastTrial.__dataclass_fields__},
+                groups=count,
+                silent_memberships=result.silent_flows,
+            )
+        )
+        if verdict is not Verdict.PASS:
+            break
+    return tuple(rows)
+
+
 def _counts(parameters: ParameterSet) -> tuple[int, ...]:
     first, step, last = (parameters.integer(f"groups_{name}") for name in ("first", "step", "max"))
     return (*range(first, last, step), last)
@@ -161,9 +175,8 @@ def _judge(result: TrialResult) -> Verdict:
     return Verdict.FAIL if result.silent_flows else Verdict.PASS
 
 
-def _spec(setup: Setup, size: int, count: int, load: Fraction) -> TrialSpec:
+def _spec(setup: Setup, size: int, count: int, load: Fraction, frames: int) -> TrialSpec:
     rate = rate_at_pct(load, size, setup.line_rate_bps)
-    frames = count * setup.parameters.integer("frames_per_group")
     groups = setup.groups(count)
     stream = setup.stream(size, rate, frames, groups)
     memberships = setup.memberships(groups, verify=False)

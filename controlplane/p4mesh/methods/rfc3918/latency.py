@@ -17,8 +17,10 @@ from p4mesh.methods.results.latency import (
     Definition,
     check_definition,
     definition_text,
+    groups_of,
     shift_ns,
     summarise,
+    summary_of,
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
@@ -28,8 +30,9 @@ from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
-from p4mesh.methods.rfc3918.rows import MulticastTrial, untrusted
+from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, untrusted
 from p4mesh.methods.rfc3918.setup import (
+    BURDEN,
     LATENCY_DURATION_S,
     MULTICAST,
     Setup,
@@ -53,6 +56,11 @@ _WHERE = (
 )
 _WITHOUT_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated")
 _COLUMNS = (*_WHERE, *(column for column in LATENCY_COLUMNS if column.key not in _WITHOUT_HISTOGRAMS))
+_RATES = (
+    *_WHERE[:3],
+    *RATE_COLUMNS,
+    *(column for column in LATENCY_COLUMNS if column.key not in _WITHOUT_HISTOGRAMS),
+)
 _SPREAD = (
     *_WHERE[:3],
     Column("set_size", "Latencies"),
@@ -81,6 +89,10 @@ class LatencyTrial(Record):
     status: Status
     reason: str
     lost_frames: int
+    aggregate_fps: float
+    """Copies of all groups on all egress ports per second of transmission."""
+    latency: LatencyCells = field(metadata=INLINE)
+    """Of all groups and egress ports together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +141,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with too few ports, unknown ports and groups, contradicting bounds."""
-        Setup(bed, parameters, BURDENED in self.parts).check(self.name)
+        Setup(bed, parameters, BURDENED in self.parts).check(self.name, groups=parameters.integer("groups"))
         shared.search_of(parameters)
         check_definition(self.name, bed, parameters)
 
@@ -168,7 +180,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         for part, one in zip(
             self.parts, measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED)), strict=False
         ):
-            trials.append(_judged(part, one.result))
+            trials.append(_judged(part, one.spec, one.result, setup, size))
             rows += _rows(part, one.result, setup, size)
         return LatencyUnit(
             frame_size_bytes=size,
@@ -201,7 +213,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
 
     def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
         """Return the latencies by group and egress port."""
-        return (_latencies(bed, units), _spreads(units))
+        return (_rates(bed, parameters, units), _latencies(bed, units), _spreads(units))
 
 
 class MinMaxLatency(MulticastLatency):
@@ -213,7 +225,7 @@ class MinMaxLatency(MulticastLatency):
 
     def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
         """Return the spread, and the latencies that it covers."""
-        return (_spreads(units), _latencies(bed, units))
+        return (_spreads(units), _rates(bed, parameters, units), _latencies(bed, units))
 
 
 class BurdenedLatency(MulticastLatency):
@@ -238,14 +250,26 @@ def _latency_trial(setup: Setup, size: int, load: Fraction, duration_ns: int) ->
     return group_trial(setup, size, load, duration_ns, watch_queues=True, prints_latency=True)
 
 
-def _judged(part: str, result: TrialResult) -> LatencyTrial:
+def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size: int) -> LatencyTrial:
     """Return the finding on a trial: without its tagged frame on every egress port it is INVALID."""
     others = sum(flow.lost_frames for flow in result.flows if flow.stream != MULTICAST)
     lost = result.lost_frames - others
     status, reason = result.status, result.reason
     if status is Status.VALID and lost:
         status, reason = Status.INVALID, f"{lost} tagged frames are missing on an egress port"
-    return LatencyTrial(part=part, status=status, reason=reason, lost_frames=lost)
+    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
+    summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
+    (stream,) = (stream for stream in spec.streams if stream.name == MULTICAST)
+    burden = sum(flow.rx_frames - flow.duplicate_frames for flow in result.flows if flow.stream == BURDEN)
+    received = result.rx_frames - result.duplicate_frames - burden
+    return LatencyTrial(
+        part=part,
+        status=status,
+        reason=reason,
+        lost_frames=lost,
+        aggregate_fps=float(received * stream.rate_fps / stream.frame_count),
+        latency=latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result])),
+    )
 
 
 def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[GroupLatency]:
@@ -259,6 +283,25 @@ def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[G
             summary = summarise(flow.latency, shift_ns(setup.bed, kind, size, flow.tx_port, flow.rx_port))
             cells = latency_cells(summary, name, circumstances)
             yield GroupLatency(part=part, group=flow.part or only, port=flow.rx_port, latency=cells)
+
+
+def _rates(bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> Table:
+    """Return the rate, and the latency and jitter of all groups and egress ports together."""
+    source = parameters.integer("source_port")
+    rows = []
+    for unit in units:
+        for trial in unit.trials:
+            ports = len({row.port for row in unit.rows if row.part == trial.part})
+            if not ports:
+                continue
+            size, rate_bps = unit.frame_size_bytes, bed.slowest_rate_bps
+            rows.append(
+                trial.latency.cells(_RATES)
+                | {"frame_size_bytes": size, "load_pct": unit.load_pct, "part": trial.part}
+                | rate_cells(trial.aggregate_fps, size, ports, rate_bps)
+            )
+    note = f"From port {source} to all egress ports. {latency_note(bed)}"
+    return Table("multicast_rates", "Rate and latency of all ports", _RATES, tuple(rows), note, keys=_KEYS[:2])
 
 
 def _latencies(bed: Bed, units: Sequence[LatencyUnit]) -> Table:

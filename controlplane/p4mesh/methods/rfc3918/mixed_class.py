@@ -80,7 +80,7 @@ class MixedClass(MethodOf[MixedUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than two ports, unknown ports and groups, contradicting bounds."""
-        Setup(bed, parameters).check(self.name)
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
         shared.search_of(parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:

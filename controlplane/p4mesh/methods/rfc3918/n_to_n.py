@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
@@ -27,7 +28,8 @@ from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.results.searched import NS_PER_MS
+from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import (
     DURATION_S,
     MULTICAST,
@@ -38,7 +40,7 @@ from p4mesh.methods.rfc3918.setup import (
 )
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.derived import staggered
-from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -46,8 +48,9 @@ from p4mesh.trial.spec import TrialSpec
 
 _SEARCH = "search"
 _NS_PER_US = 1000
-_BITS_PER_TERABIT = 10**12
 _CLAUSE = "RFC 3918 4.3"
+_MOST_COPIES = 100_000_000
+"""Of a trial that is lengthened for its stagger: a simulation of some minutes."""
 _OWN = ("source_port", "groups", "start_stagger_us")
 _OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated", "queues")
 _TRIALS = (
@@ -64,9 +67,7 @@ _TRIALS = (
 _SUMMARY = (
     Column("frame_size_bytes", "Frame size", "B"),
     Column("stagger_us", "Stagger", "us", 3),
-    Column("aggregate_fps", "Rx, all ports", "frames/s", 2),
-    Column("l2_tbps", "Rx, all ports", "Tbit/s L2", 3),
-    Column("line_pct", "Rx", "% of line", 4),
+    *RATE_COLUMNS,
     Column("state", "Result"),
     *(column for column in LATENCY_COLUMNS if column.key not in _OF_HISTOGRAMS),
 )
@@ -128,9 +129,9 @@ class NToN(MethodOf[NToNUnit]):
     )
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Refuse beds with fewer than three ports, ports of different rates, unknown groups."""
+        """Refuse beds with fewer than three ports, unknown ports and groups."""
         bed.require_ports(self.name, 3)
-        Setup(bed, parameters).check_hosts()
+        Setup(bed, parameters).check_hosts(len(bed.ports))
         check_definition(self.name, bed, parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
@@ -165,8 +166,8 @@ class NToN(MethodOf[NToNUnit]):
             for unit in units
             for row in unit.rows
         )
-        sizes = [unit.frame_size_bytes for unit in units]
-        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, _CLAUSE)
+        durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
+        duration = shared.duration_text(durations_ns, DURATION_S, _CLAUSE)
         searched = parameters.is_word("stagger_us")
         note = (
             f"The smallest multiple of {float(parameters.number('stagger_step_us')):g} us with which nothing is lost; "
@@ -202,8 +203,8 @@ def _staggers_us(parameters: ParameterSet) -> tuple[Fraction, ...]:
 def _spec(setup: Setup, size: int, load: Fraction, stagger_us: Fraction) -> TrialSpec:
     """Return a trial in which each port sends to the group of its place, so that all outputs get the load."""
     ports = setup.bed.port_numbers
-    duration_ns = shared.duration_ns_of(setup.parameters, size, setup.line_rate_bps)
     rate = rate_at_pct(load, size, setup.line_rate_bps) / (len(ports) - 1)
+    duration_ns = _duration_ns(setup, size, rate, stagger_us)
     first = GroupRange(setup.first_group, len(ports)).groups
     ranges = tuple(
         GroupRange(str(group), 1, tuple(other for other in ports if other != port))
@@ -216,6 +217,29 @@ def _spec(setup: Setup, size: int, load: Fraction, stagger_us: Fraction) -> Tria
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     label = f"{len(ports)} to {len(ports)} {size} B stagger {float(stagger_us):g} us"
     return setup.trial(label, (stream,), duration_ns, memberships, per_flow=True)
+
+
+def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fraction) -> int:
+    """Return the time of a trial in which all ports send together for half of it at least.
+
+    A scaled trial is lengthened for it; raises ParameterError where it would have too many copies, or has a time of
+    its own that is too short.
+    """
+    parameters, others = setup.parameters, len(setup.bed.ports) - 1
+    given_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
+    last_start_ns = others * round(stagger_us * _NS_PER_US)
+    needed_ns = 2 * last_start_ns
+    if needed_ns <= given_ns:
+        return given_ns
+    copies = (others + 1) * others * tx_frames(needed_ns, rate_fps)
+    if parameters.is_word("duration_ms") and copies <= _MOST_COPIES:
+        return needed_ns
+    raise ParameterError(
+        f"stagger of {float(stagger_us):g} us: the last of {others + 1} ports starts {last_start_ns / NS_PER_MS:g} ms "
+        f"after the first, and a trial takes {given_ns / NS_PER_MS:g} ms",
+        hint=f"set duration_ms={-(-needed_ns // NS_PER_MS)}, so that all ports send together for half of it, or a "
+        "smaller stagger_us",
+    )
 
 
 def _judge(result: TrialResult) -> Verdict:
@@ -234,8 +258,6 @@ def _row(unit: NToNUnit, bed: Bed) -> dict[str, Cell]:
     return last.latency.cells(_SUMMARY) | {
         "frame_size_bytes": size,
         "stagger_us": last.stagger_us,
-        "aggregate_fps": last.trial.aggregate_fps,
-        "l2_tbps": last.trial.aggregate_fps * 8 * size / _BITS_PER_TERABIT,
-        "line_pct": 100 * last.trial.aggregate_fps / float(unit.sources * max_rate_fps(size, bed.slowest_rate_bps)),
+        **rate_cells(last.trial.aggregate_fps, size, unit.sources, bed.slowest_rate_bps),
         "state": unit.state.value,
     }

@@ -7,12 +7,31 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from p4mesh.methods.results.metrics import loss_pct, rate_metrics
+from p4mesh.methods.results.outcome import Cell, Column
 from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.search.goal import Verdict
+from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
+
+RATE_COLUMNS = (
+    Column("aggregate_fps", "Rx, all ports", "frames/s", 2),
+    Column("l2_tbps", "Rx, all ports", "Tbit/s L2", 3),
+    Column("line_pct", "Rx", "% of line", 4),
+)
+"""Rate of the copies of all egress ports together."""
+_BITS_PER_TERABIT = 10**12
+
+
+def rate_cells(aggregate_fps: float, frame_size_bytes: int, ports: int, rate_bps: int) -> dict[str, Cell]:
+    """Return the cells of RATE_COLUMNS for a number of egress ports with one line rate."""
+    return {
+        "aggregate_fps": aggregate_fps,
+        "l2_tbps": aggregate_fps * 8 * frame_size_bytes / _BITS_PER_TERABIT,
+        "line_pct": 100 * aggregate_fps / float(ports * max_rate_fps(frame_size_bytes, rate_bps)),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

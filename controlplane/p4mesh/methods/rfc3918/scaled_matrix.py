@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
@@ -12,11 +13,15 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, percent
 from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.aggregated import group_trial
+from p4mesh.methods.rfc3918.group_capacity import CapacityTrial, capacity_trials
 from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, MAX_GROUPS, Setup, setup_parameters, trial_parameters
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.sweeps import executed
 
+_CAPACITY_LOAD_PCT = Fraction(1)
 _COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
     Column("groups", "Groups"),
@@ -44,6 +49,13 @@ class MatrixUnit(Record):
 
     frame_size_bytes: int
     rows: tuple[MatrixRow, ...]
+    capacity: tuple[CapacityTrial, ...]
+    """Trials of the capacity, up to the first that does not pass; none where it was not asked for."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict where the device did not hold even the first number of groups."""
+        return None if self.rows or not self.capacity else self.capacity[-1].verdict
 
 
 class ScaledMatrix(MethodOf[MatrixUnit]):
@@ -55,6 +67,7 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
     parameters = (
         *setup_parameters("RFC 3918 4.2", groups=100),
         integer("groups_step", 10, "groups", "RFC 3918 4.2", "first number of groups, and the step", (1, MAX_GROUPS)),
+        boolean("until_capacity", True, "RFC 3918 4.2", "end at the group capacity (7.1), which is measured first"),
         percent("load_pct", "100", "RFC 3918 4.2", "load of the source"),
         boolean("joins_verify", False, "RFC 3918 3", "before each trial every member must receive every group"),
         *trial_parameters("RFC 3918 4.2"),
@@ -62,7 +75,7 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than two ports, unknown ports and groups, a step beyond the groups."""
-        Setup(bed, parameters).check(self.name)
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
         if parameters.integer("groups_step") > parameters.integer("groups"):
             raise ParameterError(
                 f"groups_step={parameters.integer('groups_step')} is above groups={parameters.integer('groups')}",
@@ -74,15 +87,19 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         return tuple(Unit(size, "groups") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of group counts."""
-        return len(_counts(parameters))
+        """Return the largest number of trials."""
+        return len(_counts(parameters)) * (1 + parameters.flag("until_capacity"))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MatrixUnit:
-        """Measure every number of groups at the same load."""
+        """Measure every number of groups, up to the capacity where that is asked for, at the same load."""
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
         load = parameters.number("load_pct")
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
         counts = _counts(parameters)
+        capacity: tuple[CapacityTrial, ...] = ()
+        if parameters.flag("until_capacity"):
+            capacity = capacity_trials(setup, size, session, counts, _CAPACITY_LOAD_PCT, extra=len(counts))
+            counts = tuple(trial.groups for trial in capacity if trial.verdict is Verdict.PASS)
         specs = [group_trial(setup, size, load, duration_ns, count) for count in counts]
         session.announce(specs)
         rows = []
@@ -90,12 +107,13 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
             result = session.measure(spec, TrialNote(load, len(counts) - place, executed))
             trial = trial_row(spec, result, setup.line_rate_bps, load, executed(result))
             rows.append(MatrixRow(groups=count, trial=trial))
-        return MatrixUnit(frame_size_bytes=size, rows=tuple(rows))
+        return MatrixUnit(frame_size_bytes=size, rows=tuple(rows), capacity=capacity)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MatrixUnit]) -> Outcome:
         """Return the matrix; DONE, as it has no criterion."""
         units = list(results.values())
-        state = State.worst((row.trial.verdict or "" for unit in units for row in unit.rows), State.DONE)
+        verdicts = [row.trial.verdict for unit in units for row in unit.rows] + [unit.verdict for unit in units]
+        state = State.worst((verdict or "" for verdict in verdicts), State.DONE)
         rows = tuple(
             row.trial.cells(_COLUMNS) | {"frame_size_bytes": unit.frame_size_bytes, "groups": row.groups}
             for unit in units
@@ -109,11 +127,9 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
             for unit in units
         )
         figure = Figure("scaled_matrix", "Aggregated forwarding rate against groups", "groups", "frames/s", series)
-        sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 4.2")
-        findings = [
-            text for unit in units for text in untrusted(unit.frame_size_bytes, [row.trial for row in unit.rows])
-        ]
+        durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
+        duration = shared.duration_text(durations_ns, DURATION_S, "RFC 3918 4.2")
+        findings = [text for unit in units for text in _findings(unit)]
         table = Table("scaled_matrix", self.title, _COLUMNS, rows, keys=("frame_size_bytes", "groups"))
         return Outcome(
             state,
@@ -123,6 +139,14 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
             tuple(findings),
             (duration,) if duration else (),
         )
+
+
+def _findings(unit: MatrixUnit) -> Iterator[str]:
+    size = unit.frame_size_bytes
+    yield from untrusted(size, [*unit.capacity, *(row.trial for row in unit.rows)])
+    if unit.capacity and (last := unit.capacity[-1]).verdict is Verdict.FAIL:
+        held = f"{unit.capacity[-2].groups} groups pass" if unit.rows else "no number of groups passes"
+        yield f"{size} B: the matrix ends at the group capacity (RFC 3918 7.1): {held}, {last.groups} fail"
 
 
 def _counts(parameters: ParameterSet) -> tuple[int, ...]:

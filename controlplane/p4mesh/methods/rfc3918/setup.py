@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
@@ -25,6 +25,10 @@ DURATION_S = 30
 LATENCY_DURATION_S = 120
 """Of RFC 3918 5.1."""
 _FIRST_GROUPS = {4: USUAL_GROUP, 6: "ff1e::1:1"}
+_LAST_GROUPS = {4: IPv4Address("239.255.255.255"), 6: IPv6Address((1 << 128) - 1)}
+_LOCAL_GROUPS = IPv4Network("224.0.0.0/24")
+_SCOPE_BIT, _LINK_SCOPE = 112, 2
+"""Of an IPv6 group (RFC 4291 2.7)."""
 _OWN = ("frame_format", "vlan_id", "burst_frames")
 """Parameters of every trial that the protocol of the hosts decides."""
 _NS_PER_S = 1_000_000_000
@@ -102,20 +106,21 @@ class Setup:
         """100 % of a load: the slowest port's line rate."""
         return self.bed.slowest_rate_bps
 
-    def check(self, test: str, receivers: int = 1) -> None:
+    def check(self, test: str, receivers: int = 1, groups: int = 1) -> None:
         """Raise TopologyError or ParameterError where ports, groups or hosts do not fit together."""
         burden = self.parameters.integer("burden_ports") if self.burdened else 0
         self.bed.require_ports(test, 1 + receivers + burden)
         self._check_port("source_port", self.source)
-        self.check_hosts()
+        self.check_hosts(groups)
 
-    def check_hosts(self) -> None:
-        """Raise ParameterError where the querier's port or the addresses of hosts do not fit."""
+    def check_hosts(self, groups: int) -> None:
+        """Raise ParameterError where the querier's port, the addresses of hosts or the number of groups do not fit."""
         querier = self.parameters.integer("querier_port")
         if querier:
             self._check_port("querier_port", querier)
         for name in ("first_group", "only_sender"):
             self._check_address(name)
+        self._check_groups(groups)
 
     def _check_port(self, name: str, port: int) -> None:
         if port not in self.bed.port_numbers:
@@ -140,6 +145,22 @@ class Setup:
             raise ParameterError(
                 f"only_sender={given}: {self.version.value} cannot ask for single senders of a group",
                 hint="use protocol=igmpv3 or protocol=mldv2",
+            )
+
+    def _check_groups(self, groups: int) -> None:
+        """Refuse groups that hosts do not join, and more than there are behind the first one."""
+        first = ip_address(self.first_group)
+        local = first in _LOCAL_GROUPS if first.version == 4 else int(first) >> _SCOPE_BIT & 0xF <= _LINK_SCOPE
+        if local:
+            raise ParameterError(
+                f"first_group={first}: a group that stays in its network, which switches forward without a join",
+                hint=f"use groups such as {_FIRST_GROUPS[first.version]}",
+            )
+        behind = int(_LAST_GROUPS[first.version]) - int(first) + 1
+        if groups > behind:
+            raise ParameterError(
+                f"first_group={first}: there are {behind} groups from there, the test needs {groups}",
+                hint=f"use a lower group, such as {_FIRST_GROUPS[first.version]}",
             )
 
     def groups(self, count: int | None = None, receivers: Sequence[int] | None = None) -> tuple[GroupRange, ...]:

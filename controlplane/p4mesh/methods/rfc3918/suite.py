@@ -10,6 +10,7 @@ from p4mesh.methods.rfc3918.latency import BurdenedLatency, MinMaxLatency, Multi
 from p4mesh.methods.rfc3918.mixed_class import MixedClass
 from p4mesh.methods.rfc3918.n_to_n import NToN
 from p4mesh.methods.rfc3918.scaled_matrix import ScaledMatrix
+from p4mesh.methods.rfc3918.tunnels import Decapsulation, Encapsulation, Reencapsulation
 
 SUITE = Suite(
     "rfc3918",
@@ -18,6 +19,9 @@ SUITE = Suite(
         ScaledMatrix(),
         Aggregated(),
         NToN(),
+        Encapsulation(),
+        Decapsulation(),
+        Reencapsulation(),
         MulticastLatency(),
         MinMaxLatency(),
         GroupJoinDelay(),

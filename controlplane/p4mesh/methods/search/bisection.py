@@ -71,7 +71,7 @@ def bisection(goal: SearchGoal) -> Generator[Fraction, Verdict, SearchOutcome]:
             if following >= goal.maximum or run.right - load <= goal.resolution:
                 return run.outcome
         else:
-            following = goal.grid.midpoint(run.left, load)
+            following = run.lower(load)
             exact = goal.resolution if run.passed and verdict is Verdict.UNDELIVERED else goal.grid.granularity
             if load <= goal.minimum + goal.resolution or run.right - run.left < exact:
                 return run.outcome
@@ -86,6 +86,7 @@ class _Bracket:
         self.left = goal.minimum
         self.right = goal.maximum
         self.passed = False
+        self.descent = goal.descent
         self.steps: list[SearchStep] = []
 
     def note(self, load: Fraction, verdict: Verdict) -> Verdict:
@@ -96,6 +97,14 @@ class _Bracket:
         elif not verdict.ends_search:
             self.right = load
         return verdict
+
+    def lower(self, load: Fraction) -> Fraction:
+        """Return the load that follows one that failed."""
+        middle = self.goal.grid.midpoint(self.left, load)
+        if self.passed or self.descent is None:
+            return middle
+        step, self.descent = self.descent, 2 * self.descent
+        return max(middle, self.goal.grid.floored(load - step))
 
     @property
     def outcome(self) -> SearchOutcome:

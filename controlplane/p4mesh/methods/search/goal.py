@@ -6,7 +6,7 @@ A search without a passing load has no value, only the last load that it tried. 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from math import ceil, floor, log2
@@ -77,6 +77,8 @@ class SearchGoal:
     resolution: Fraction
     try_max_first: bool = False
     grid: Grid = Grid.EXACT
+    descent: Fraction | None = None
+    """Until a load passes, each is at most this far below the one that failed, then twice as far, and so on."""
 
     def __post_init__(self) -> None:
         """Refuse bounds that no search can honour."""
@@ -85,6 +87,11 @@ class SearchGoal:
                 f"a search needs minimum <= initial <= maximum and a positive resolution, not {self.minimum}, "
                 f"{self.initial}, {self.maximum}, {self.resolution}"
             )
+
+    def below(self, load: Fraction) -> SearchGoal:
+        """Return the goal of a bisection below a load that passed at first: the limit is probably not far from it."""
+        initial = max(self.minimum, self.grid.floored(load - self.resolution))
+        return replace(self, initial=initial, maximum=load, try_max_first=False, descent=2 * self.resolution)
 
     @property
     def trials_expected(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from math import ceil, log2
@@ -128,6 +128,13 @@ class LimitSearch:
             goals = self.mlr.goals(Fraction(1), self.loss_ratio)
             return sum(3 + 2 * int(goal.duration_sum_s) + ceil(-log2(goal.relative_width)) for goal in goals)
         return self.goal.trials_expected
+
+    def below(self, load: Fraction) -> LimitSearch:
+        """Return the search that goes on below a load that passed at first and failed when it was tried again."""
+        if self.method in (SearchMethod.BISECT, SearchMethod.VERIFIED):
+            return replace(self, goal=self.goal.below(load))
+        initial = min(self.goal.initial, self.goal.grid.midpoint(self.goal.minimum, load))
+        return replace(self, goal=replace(self.goal, maximum=load, initial=initial, try_max_first=False))
 
     def run(self, trial: Trial, trial_duration_s: Fraction) -> Found:
         """Search with trials of ``trial_duration_s``; MLRsearch may use shorter ones on its way."""

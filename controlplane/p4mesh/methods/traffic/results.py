@@ -65,7 +65,7 @@ class ClassResult(Record):
     departure_error_ns: float | None
     """How late its frames may have left; None where that is not known."""
     queues: str | None
-    """Whether a queue on its way filled meanwhile; None where nobody watched."""
+    """Whether a queue on its way filled meanwhile; None where queues were not watched."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from p4mesh.errors import EnvironmentFault, TargetError
+from p4mesh.network.machine import switch_offloads_off
 from p4mesh.network.namespaces import entered
-from p4mesh.network.netlink import set_kernel_value
+from p4mesh.network.netlink import opened, set_kernel_value
 from p4mesh.topology.model import Device
 
 MTU_BYTES = 9500
@@ -66,6 +67,14 @@ class LinuxNode(ABC):
         with entered(self.namespace):
             for key, value in values.items():
                 set_kernel_value(key, value)
+
+
+def prepare_interface(namespace: str, interface: str) -> None:
+    """Let an interface carry frames of any length, and no frames of the kernel's own."""
+    with opened(namespace) as kernel:
+        set_kernel_value(f"net.ipv6.conf.{interface}.disable_ipv6", 1)
+        switch_offloads_off(interface)
+        kernel.set(interface, mtu=MTU_BYTES, state="up")
 
 
 def find_program(name: str) -> str | None:

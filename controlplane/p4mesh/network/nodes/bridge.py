@@ -12,8 +12,14 @@ from p4mesh.network.nodes.base import MTU_BYTES, LinuxNode
 from p4mesh.topology.model import Device, DevicePort
 
 _BRIDGE = "br0"
+_SNOOPING = {"forward_by": "group", "flood_unknown": False, "max_groups": None}
+"""The only values that the kernel has; other keys have any value, or are left out like all times of the processor."""
+_LAST_MEMBER_COUNT = 2
+"""Questions about a group that a host leaves, of the kernel."""
+_ALWAYS_A_ROUTER = 2
 _PER_SECOND = 100
 """Ticks of the bridge's times."""
+_NS_PER_S = 1_000_000_000
 _PERMANENT = 0x80
 _SELF = 0x02
 """NUD_PERMANENT and NTF_SELF: addresses of interfaces, which the bridge has not learned."""
@@ -26,8 +32,15 @@ class BridgeNode(LinuxNode):
 
     @classmethod
     def check(cls, device: Device) -> None:
-        """Refuse VLANs where the kernel's bridge has none."""
+        """Refuse VLANs where the kernel's bridge has none, and snooping that it does otherwise."""
         super().check(device)
+        snooping = device.model.get("snooping", {})
+        if further := sorted(key for key in snooping if snooping[key] != _SNOOPING.get(key, snooping[key])):
+            raise UnsupportedError(
+                f"not supported on Linux bridges: the value of snooping.{further[0]} of node '{device.name}'",
+                hint="leave it out: a bridge forwards by group, drops groups without members, and floods when it is "
+                "full; or use --target sim",
+            )
         if "vlans" in device.model and not Path("/proc/net/vlan").exists():
             raise UnsupportedError(
                 f"not supported by this kernel's bridge: VLANs of node '{device.name}'",
@@ -51,6 +64,8 @@ class BridgeNode(LinuxNode):
                 kernel.set(interface, master=bridge)
                 if not model.get("learning", True):
                     kernel.route.brport("set", index=kernel.index(interface), learning=0)
+            for port in model.get("snooping", {}).get("router_ports", []):
+                kernel.route.brport("set", index=kernel.index(f"p{port}"), multicast_router=_ALWAYS_A_ROUTER)
             kernel.set(_BRIDGE, mtu=MTU_BYTES, state="up")
         table = model.get("mac_table", {})
         if "entries" in table:
@@ -63,6 +78,10 @@ class BridgeNode(LinuxNode):
         if "snooping" in model:
             snooping = model["snooping"]
             settings["br_mcast_membership_intvl"] = round(snooping.get("membership_s", 260) * _PER_SECOND)
+            questions = snooping.get("last_member_queries") or _LAST_MEMBER_COUNT
+            delay_s = snooping.get("leave_delay_ns", 2 * _NS_PER_S) / _NS_PER_S
+            settings["br_mcast_last_member_cnt"] = questions
+            settings["br_mcast_last_member_intvl"] = round(delay_s * _PER_SECOND / questions)
         if settings:
             kernel.set(_BRIDGE, kind="bridge", **settings)
 

@@ -1,4 +1,4 @@
-"""FRR as a router: zebra installs the routes of the model, bgpd those of its neighbours."""
+"""FRR as a router: zebra installs the routes of the model, bgpd those of its neighbours, bfdd watches them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class FrrNode(RouterNode):
     """The kernel forwards; routes come from FRR's static and BGP daemons."""
 
     software = "frr"
-    programs = ("zebra", "staticd", "bgpd", "vtysh")
+    programs = ("zebra", "staticd", "bgpd", "bfdd", "vtysh")
     package = "frr"
 
     @property
@@ -26,13 +26,16 @@ class FrrNode(RouterNode):
         shutil.chown(self.directory, "frr", "frr")
         configuration = self.directory / "frr.conf"
         configuration.write_text(self._configuration(), encoding="utf-8")
-        daemons = ["zebra", "staticd", *(["bgpd"] if "bgp" in self.device.model else [])]
+        daemons = ["zebra", "staticd"]
+        if "bgp" in self.device.model:
+            watched = any("bfd" in neighbour for neighbour in self.device.model["bgp"]["neighbours"])
+            daemons += [*(["bfdd"] if watched else []), "bgpd"]
         for daemon in daemons:
             program = find_program(daemon)
             assert program is not None, "checked before"
             own = ["--vty_socket", str(self.directory), "-z", str(self.directory / "zserv.api")]
             own += ["-i", str(self.directory / f"{daemon}.pid"), "-f", "/dev/null"]
-            listening = ["-p", "179"] if daemon == "bgpd" else []
+            listening = {"bgpd": ["-p", "179"], "bfdd": ["--bfdctl", str(self.directory / "bfdd.sock")]}.get(daemon, [])
             self._processes.start(daemon, self.command(program, *own, *listening, "-A", "127.0.0.1", "-P", "0"))
             self._processes.wait_for(daemon, (self.directory / f"{daemon}.vty").exists)
         run_command([*self._shell(), "-f", str(configuration)], hint="the answer is that of FRR's vtysh")
@@ -63,6 +66,10 @@ class FrrNode(RouterNode):
                 address = neighbour["address"]
                 lines.append(f"neighbor {address} remote-as {neighbour.get('as', 'external')}")
                 lines += [f"neighbor {address} timers {hold // 3} {hold}", f"neighbor {address} passive"]
+                if "bfd" in neighbour:
+                    bfd = neighbour["bfd"]
+                    interval_ms = bfd.get("interval_ms", 150)
+                    lines.append(f"neighbor {address} bfd {bfd.get('multiplier', 3)} {interval_ms} {interval_ms}")
             for family, version in (("ipv4", 4), ("ipv6", 6)):
                 members = [item["address"] for item in bgp["neighbours"] if (":" in item["address"]) == (version == 6)]
                 lines += [f"address-family {family} unicast", *(f"neighbor {item} activate" for item in members)]

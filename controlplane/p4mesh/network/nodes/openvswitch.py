@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from p4mesh.errors import UnsupportedError
 from p4mesh.network.nodes.base import LinuxNode, find_program, run_command
 from p4mesh.network.nodes.processes import Processes
+from p4mesh.topology.model import Device
 
 _BRIDGE = "ovs0"
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
@@ -15,6 +17,16 @@ class OpenVSwitchNode(LinuxNode):
     software = "openvswitch"
     programs = ("ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovsdb-tool")
     package = "openvswitch-switch"
+
+    @classmethod
+    def check(cls, device: Device) -> None:
+        """Refuse snooping, which this part is not told of."""
+        super().check(device)
+        if "snooping" in device.model:
+            raise UnsupportedError(
+                f"not supported on Open vSwitch: snooping of node '{device.name}'",
+                hint="use on_linux: bridge, or --target sim",
+            )
 
     @property
     def _processes(self) -> Processes:

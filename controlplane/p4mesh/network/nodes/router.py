@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_interface
-from typing import Any
+from typing import Any, ClassVar
 
+from p4mesh.errors import UnsupportedError
 from p4mesh.network.netlink import Netlink, opened
 from p4mesh.network.nodes.base import LinuxNode
+from p4mesh.topology.model import Device
 
 
 class RouterNode(LinuxNode):
     """Forwards between the addresses of its interfaces, with the routes and static neighbours of the model."""
 
     software = "linux"
+    routes_groups: ClassVar[bool] = False
+    """Whether it forwards packets to groups."""
+
+    @classmethod
+    def check(cls, device: Device) -> None:
+        """Refuse multicast where no program routes it."""
+        super().check(device)
+        if "multicast" in device.model and not cls.routes_groups:
+            raise UnsupportedError(
+                f"not supported by on_linux: {cls.software}: multicast of node '{device.name}'",
+                hint="use on_linux: smcroute for fixed routes of groups, or --target sim",
+            )
 
     def start(self) -> None:
         """Turn forwarding on, give the interfaces their addresses, then the routes."""

@@ -6,17 +6,23 @@ from collections.abc import Mapping
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.network.nodes.base import LinuxNode
+from p4mesh.network.nodes.bird import BirdNode
 from p4mesh.network.nodes.bridge import BridgeNode
 from p4mesh.network.nodes.frr import FrrNode
 from p4mesh.network.nodes.openvswitch import OpenVSwitchNode
 from p4mesh.network.nodes.p4 import EngineSwitchNode, SimpleSwitchNode
 from p4mesh.network.nodes.router import RouterNode
+from p4mesh.network.nodes.smcroute import SmcrouteNode
 from p4mesh.topology.device_keys import ON_LINUX
 from p4mesh.topology.model import Device
 
 PARTS: Mapping[str, type[LinuxNode]] = {
     part.software: part
-    for part in (BridgeNode, OpenVSwitchNode, RouterNode, FrrNode, SimpleSwitchNode, EngineSwitchNode)
+    for part in (
+        *(BridgeNode, OpenVSwitchNode),
+        *(RouterNode, FrrNode, BirdNode, SmcrouteNode),
+        *(SimpleSwitchNode, EngineSwitchNode),
+    )
 }
 
 

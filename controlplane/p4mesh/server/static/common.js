@@ -82,7 +82,7 @@ export function listen(address, handlers) {
   window.addEventListener("pagehide", () => source.close());
 }
 
-// The token comes behind the # of the address, which browsers send to nobody, and stays in this tab.
+// The token comes behind the # of the address, which browsers do not send, and stays in this tab.
 export function token() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given) {

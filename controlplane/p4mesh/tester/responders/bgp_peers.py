@@ -6,8 +6,9 @@ and to ports.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from p4mesh._engine import RoutingPeer
@@ -57,14 +58,38 @@ class BgpPeers:
             session: _peer(session, station, settings, seed, now_ns) for session, station in stations.items()
         }
         self._now_ns = now_ns
+        self._at_port: dict[int, list[Session]] = {}
+        for session in self._peers:
+            self._at_port.setdefault(session[0], []).append(session)
+        self._next_ns: dict[Session, int | None] = {}
+        """When each session wants to act next."""
         self._announced: set[Session] = set()
         self.ended: dict[Session, str] = {}
         """Sessions that were up and ended, with the first reason."""
         self._reasons: dict[Session, str] = {}
+        self._up: set[Session] = set()
+        self._wanted: set[Session] = set()
+        """Sessions with something to announce."""
+        self._muted: set[Session] = set()
+        self._scheduled: list[tuple[int, int, Callable[[int], None]]] = []
 
-    def announce(self, networks: dict[Session, Sequence[IPv4Network | IPv6Network]], now_ns: int) -> None:
+    def schedule(self, at_ns: int, change: Callable[[int], None]) -> None:
+        """Let something happen to the sessions at a time; ``change`` gets the time at which it happens."""
+        heappush(self._scheduled, (at_ns, len(self._scheduled), change))
+
+    def mute(self, sessions: Iterable[Session]) -> None:
+        """Let sessions neither speak nor hear from now on; their end is no surprise."""
+        self._muted.update(sessions)
+
+    def withdraw(self, networks: Mapping[Session, Sequence[IPv4Network | IPv6Network]], now_ns: int) -> None:
+        """Withdraw networks that were announced."""
+        for session, given in networks.items():
+            self._peers[session].withdraw(0, [str(network) for network in given], now_ns)
+
+    def announce(self, networks: Mapping[Session, Sequence[IPv4Network | IPv6Network]], now_ns: int) -> None:
         """Announce networks, each as soon as its session is up."""
         for session, given in networks.items():
+            self._wanted.add(session)
             self._peers[session].announce(0, [str(network) for network in given], now_ns)
 
     def waiting(self) -> dict[Session, str]:
@@ -72,7 +97,7 @@ class BgpPeers:
         return {
             session: self._reasons.get(session, "the router does not answer")
             for session in self._peers
-            if session not in self._announced
+            if session not in (self._announced if session in self._wanted else self._up)
         }
 
     def stop(self, now_ns: int) -> list[Outgoing]:
@@ -81,7 +106,7 @@ class BgpPeers:
         for (port, _), peer in self._peers.items():
             peer.stop(0, now_ns)
             leaving.extend(Outgoing(port, frame) for frame in peer.take_frames())
-        self._peers = {}
+        self._peers, self._next_ns = {}, {}
         return leaving
 
     def wants(self) -> Collection[PuntRule]:
@@ -91,43 +116,57 @@ class BgpPeers:
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
         """Hand the frame to the sessions of the port; questions for MAC addresses are answered by others."""
         self._now_ns = now_ns
-        if not _is_question(frame):
-            for (own, _), peer in self._peers.items():
-                if own == port:
-                    peer.on_frame(frame, now_ns)
-        return self._leaving()
+        if _is_question(frame):
+            return []
+        heard = [session for session in self._at_port.get(port, ()) if session not in self._muted]
+        for session in heard:
+            self._peers[session].on_frame(frame, now_ns)
+        return self._leaving(heard)
 
     def next_event(self) -> int | None:
         """Return the time of the next timer of any session, in ns."""
-        times = [peer.next_event(self._now_ns) for peer in self._peers.values()]
-        return min((time_ns for time_ns in times if time_ns is not None), default=None)
+        times = [time_ns for time_ns in self._next_ns.values() if time_ns is not None]
+        times += [at_ns for at_ns, _, _ in self._scheduled[:1]]
+        return min(times, default=None)
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
         """Return the frames to send because timers are due, or because the sessions have just begun."""
         self._now_ns = now_ns
-        for peer in self._peers.values():
-            due_ns = peer.next_event(now_ns)
-            if due_ns is not None and due_ns <= now_ns:
-                peer.on_time(now_ns)
-        return self._leaving()
+        changed: set[Session] = set()
+        while self._scheduled and self._scheduled[0][0] <= now_ns:
+            heappop(self._scheduled)[2](now_ns)
+            changed.update(self._peers)
+        due = [session for session, at_ns in self._next_ns.items() if at_ns is not None and at_ns <= now_ns]
+        for session in due:
+            self._peers[session].on_time(now_ns)
+        return self._leaving(sorted({*due, *changed}))
 
     def begin(self) -> list[Outgoing]:
         """Return the first frames of the sessions."""
         return self._leaving()
 
-    def _leaving(self) -> list[Outgoing]:
-        self._note_events()
-        return [Outgoing(port, frame) for (port, _), peer in self._peers.items() for frame in peer.take_frames()]
+    def _leaving(self, sessions: Iterable[Session] | None = None) -> list[Outgoing]:
+        """Return the frames of some sessions, by default of all: what happened to them is noted first."""
+        leaving = []
+        for session in self._peers if sessions is None else sessions:
+            peer = self._peers[session]
+            self._note_events(session, peer)
+            frames = peer.take_frames()
+            if session not in self._muted:
+                leaving += [Outgoing(session[0], frame) for frame in frames]
+            self._next_ns[session] = peer.next_event(self._now_ns)
+        return leaving
 
-    def _note_events(self) -> None:
-        for session, peer in self._peers.items():
-            for _, _, what, why in peer.take_events():
-                if what == "announced":
-                    self._announced.add(session)
-                elif what == "down":
-                    self._reasons[session] = why or ""
-                    if session in self._announced:
-                        self.ended.setdefault(session, why or "")
+    def _note_events(self, session: Session, peer: RoutingPeer) -> None:
+        for _, _, what, why in peer.take_events():
+            if what == "up":
+                self._up.add(session)
+            elif what == "announced":
+                self._announced.add(session)
+            elif what == "down":
+                self._reasons[session] = why or ""
+                if session in self._announced and session not in self._muted:
+                    self.ended.setdefault(session, why or "")
 
 
 def _peer(session: Session, station: Station, settings: Settings, seed: int, now_ns: int) -> RoutingPeer:

@@ -7,9 +7,10 @@ the RFCs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 from math import ceil
@@ -23,13 +24,13 @@ from p4mesh.tester.responders.group_messages import (
     Query,
     Record,
     RecordKind,
+    RecordReport,
     ether_type,
     leave,
     packed,
     punted,
     read,
     report,
-    reports,
 )
 from p4mesh.tester.stations import Station
 from p4mesh.traffic.memberships import Version
@@ -74,17 +75,63 @@ ANY_SENDER = Filter()
 _NO_SENDER = Filter(exclude=False)
 
 
+@dataclass(frozen=True, eq=False)
+class _Memberships:
+    """The groups that a host receives. Hosts that have made the same changes share it."""
+
+    filters: Mapping[Group, Filter] = field(default_factory=dict)
+
+    @cached_property
+    def answer(self) -> tuple[RecordReport, ...]:
+        """The reports that answer a query for all groups."""
+        records = (one.state_record(group) for group, one in self.filters.items())
+        return packed([record for record in records if record is not None])
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """From some memberships to others: the host gets ``senders`` of each group."""
+
+    before: _Memberships
+    groups: tuple[Group, ...]
+    senders: Filter
+    after: _Memberships
+    records: tuple[Record, ...]
+
+    @cached_property
+    def packed(self) -> tuple[RecordReport, ...]:
+        """The reports that tell it."""
+        return packed(self.records)
+
+    @staticmethod
+    def of(before: _Memberships, groups: tuple[Group, ...], senders: Filter) -> _Change:
+        filters = dict(before.filters)
+        records: list[Record] = []
+        for group in groups:
+            records += senders.change_records(group, filters.get(group))
+            if senders == _NO_SENDER:
+                filters.pop(group, None)
+            else:
+                filters[group] = senders
+        return _Change(before, groups, senders, _Memberships(filters), tuple(records))
+
+
 @dataclass
 class _Port:
     """A host: its memberships, and the answers that it owes."""
 
     host: Host
-    filters: dict[Group, Filter] = field(default_factory=dict)
+    memberships: _Memberships
     owed_all_ns: int | None = None
     owed_ns: dict[Group, int] = field(default_factory=dict)
     asked: dict[Group, frozenset[Group]] = field(default_factory=dict)
     """Sources of the queries that are owed an answer; empty = the whole group."""
     older_until_ns: int = -1
+
+    @property
+    def filters(self) -> Mapping[Group, Filter]:
+        """The groups that it receives."""
+        return self.memberships.filters
 
 
 @dataclass(frozen=True)
@@ -92,7 +139,7 @@ class _Message:
     """Changes to report, and how often again."""
 
     port: int
-    records: tuple[Record, ...]
+    report: RecordReport
     repetitions: int
     again: bool = False
 
@@ -116,7 +163,9 @@ class GroupHosts:
         if not 1 <= joins_per_s <= MAX_JOINS_PER_S:
             raise ParameterError(f"{joins_per_s} joins per second", hint=f"use 1 to {MAX_JOINS_PER_S}")
         self.version = version
-        self._ports = {port: _Port(Host(one.mac, one.ipv4)) for port, one in stations.items()}
+        nothing = _Memberships()
+        self._ports = {port: _Port(Host(one.mac, one.ipv4), nothing) for port, one in stations.items()}
+        self._last_change = _Change.of(nothing, (), _NO_SENDER)
         self._pace_ns = Fraction(_NS_PER_S, joins_per_s)
         self._robustness = robustness
         self._random_up_to = random_up_to
@@ -125,12 +174,11 @@ class GroupHosts:
         self._timers: list[tuple[int, int, int, Group | _Message | None]] = []
         """(time, order, port, reason: None = the answer for all groups, a group, or a message again)."""
         self._order = count()
-        self._records: dict[tuple[Group, Filter | None, Filter], tuple[Record, ...]] = {}
 
     @property
     def pending_changes(self) -> int:
         """Joins and leaves that have not been reported once."""
-        return sum(len(message.records) for message in self._waiting)
+        return sum(len(message.report.records) for message in self._waiting)
 
     @property
     def repeats(self) -> bool:
@@ -184,7 +232,7 @@ class GroupHosts:
         if self._waiting and self._free_ns <= now_ns:
             message = self._waiting.popleft()
             # Late frames are not made up for, so that the pace is never exceeded.
-            self._free_ns = max(self._free_ns, now_ns - Fraction(1)) + self._pace_ns * len(message.records)
+            self._free_ns = max(self._free_ns, now_ns - Fraction(1)) + self._pace_ns * len(message.report.records)
             yield from self._sent(message, now_ns)
         while self._timers and self._timers[0][0] <= now_ns:
             timer = heappop(self._timers)
@@ -195,65 +243,57 @@ class GroupHosts:
         host = self._ports[port]
         if not self._waiting:
             self._free_ns = max(self._free_ns, Fraction(now_ns))
-        if not self._waiting:
-            self._records.clear()
-        records: list[Record] = []
-        for group in groups:
-            records += self._change_records(group, host.filters.get(group), senders)
-            if senders == _NO_SENDER:
-                host.filters.pop(group, None)
-            else:
-                host.filters[group] = senders
-        for part in self._parts(host, records, now_ns):
-            once = not self.version.has_records and part[0].kind is RecordKind.TO_INCLUDE
+        change = self._shared_change(host.memberships, tuple(groups), senders)
+        host.memberships = change.after
+        packs = self._speaks_records(host, now_ns)
+        for part in change.packed if packs else [RecordReport((record,)) for record in change.records]:
+            once = not self.version.has_records and part.records[0].kind is RecordKind.TO_INCLUDE
             self._waiting.append(_Message(port, part, 0 if once else self._robustness - 1))
 
-    def _change_records(self, group: Group, before: Filter | None, senders: Filter) -> tuple[Record, ...]:
-        """Return the records of a change; hosts that make the same one share them."""
-        key = (group, before, senders)
-        if key not in self._records:
-            self._records[key] = senders.change_records(group, before)
-        return self._records[key]
-
-    def _parts(self, host: _Port, records: Sequence[Record], now_ns: int) -> Iterable[tuple[Record, ...]]:
-        if self._speaks_records(host, now_ns):
-            return packed(tuple(records))
-        return [(record,) for record in records]
+    def _shared_change(self, before: _Memberships, groups: tuple[Group, ...], senders: Filter) -> _Change:
+        """Return a change; hosts that make the same one after the other share it."""
+        last = self._last_change
+        if not (last.before is before and last.senders == senders and last.groups == groups):
+            last = self._last_change = _Change.of(before, groups, senders)
+        return last
 
     def _sent(self, message: _Message, now_ns: int) -> Iterable[Outgoing]:
         """Send a change, and repeat it after a while unless something else has changed by then."""
         if message.repetitions:
             limit_ns = _UNSOLICITED_NS[self._speaks_records(self._ports[message.port], now_ns)]
-            again = _Message(message.port, message.records, message.repetitions - 1, again=True)
+            again = _Message(message.port, message.report, message.repetitions - 1, again=True)
             self._set_timer(now_ns + self._random_up_to(limit_ns), message.port, again)
-        yield from self._frames(message.port, message.records, now_ns, stamped=not message.again)
+        yield from self._frames(message.port, (message.report,), now_ns, stamped=not message.again)
 
     def _answered(self, port: int, due: Group | _Message | None, now_ns: int) -> Iterable[Outgoing]:
         host = self._ports[port]
         if isinstance(due, _Message):
-            current = tuple(record for record in due.records if _still_true(record, host.filters.get(record.group)))
+            known = due.report.records
+            current = tuple(record for record in known if _still_true(record, host.filters.get(record.group)))
             if current:
-                yield from self._sent(_Message(port, current, due.repetitions, due.again), now_ns)
+                same = due.report if len(current) == len(known) else RecordReport(current)
+                yield from self._sent(_Message(port, same, due.repetitions, due.again), now_ns)
             return
         if due is None:
             host.owed_all_ns = None
-            answers = [one.state_record(group) for group, one in host.filters.items()]
-        else:
-            del host.owed_ns[due]
-            asked = host.asked.pop(due, frozenset())
-            answers = [host.filters[due].state_record(due, asked)] if due in host.filters else []
-        yield from self._frames(port, [record for record in answers if record is not None], now_ns)
+            yield from self._frames(port, host.memberships.answer, now_ns)
+            return
+        del host.owed_ns[due]
+        asked = host.asked.pop(due, frozenset())
+        answer = host.filters[due].state_record(due, asked) if due in host.filters else None
+        if answer is not None:
+            yield from self._frames(port, (RecordReport((answer,)),), now_ns)
 
     def _frames(
-        self, port: int, records: Sequence[Record], now_ns: int, *, stamped: bool = False
+        self, port: int, told: Iterable[RecordReport], now_ns: int, *, stamped: bool = False
     ) -> Iterable[Outgoing]:
         """Yield the messages; those that tell of a change for the first time are stamped."""
         host = self._ports[port]
         if self._speaks_records(host, now_ns):
-            for frame in reports(host.host, records):
-                yield Outgoing(port, frame, stamped)
+            for one in told:
+                yield Outgoing(port, one.frame(host.host), stamped)
             return
-        for record in records:
+        for record in (record for one in told for record in one.records):
             if record.kind not in (RecordKind.TO_INCLUDE, RecordKind.BLOCK_OLD):
                 yield Outgoing(port, report(host.host, record.group), stamped)
             elif record.group not in host.filters:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from ipaddress import IPv4Address, IPv6Address
-from typing import Any
 
 from scapy.config import conf
 from scapy.layers.igmp import IGMP, IGMP_MQ, IGMPv2_LG, IGMPv2_MR, IGMPv3_MQ, IGMPv3_MR, IGMPv3_MR_Group
@@ -25,10 +24,10 @@ from scapy.layers.inet6 import (
     IPv6,
     IPv6ExtHdrHopByHop,
     RouterAlert,
-    in6_chksum,
 )
 from scapy.layers.l2 import Ether
-from scapy.packet import Packet
+from scapy.packet import Packet, Raw
+from scapy.utils import checksum
 
 from p4mesh.tester.responders.base import PuntRule
 from p4mesh.traffic.addresses import group_mac
@@ -87,6 +86,25 @@ class Record:
     sources: tuple[Group, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class RecordReport:
+    """Records of one IGMPv3 or MLDv2 report. Hosts that tell the same share it, so that it is built once."""
+
+    records: tuple[Record, ...]
+
+    def frame(self, host: Host) -> bytes:
+        """Return the report of a host."""
+        if isinstance(self.records[0].group, IPv4Address):
+            return _igmp_frame(host, _REPORTS_V4, self._message)
+        return _mld_frame(host, _REPORTS_V6, self._message)
+
+    @cached_property
+    def _message(self) -> bytes:
+        if isinstance(self.records[0].group, IPv4Address):
+            return _igmpv3_message(self.records)
+        return _mldv2_message(self.records)
+
+
 @dataclass(frozen=True)
 class Host:
     """Sender of a message."""
@@ -131,23 +149,20 @@ def report(host: Host, group: Group) -> bytes:
     """Return an IGMPv2 or MLDv1 report of one group, which goes to the group itself."""
     if isinstance(group, IPv4Address):
         return _igmp_frame(host, group, bytes(IGMPv2_MR(gaddr=str(group), mrcode=0)))
-    return _mld_frame(host, group, ICMPv6MLReport(mladdr=str(group)))
+    return _mld_frame(host, group, bytes(ICMPv6MLReport(mladdr=str(group), cksum=0)))
 
 
 def leave(host: Host, group: Group) -> bytes:
     """Return an IGMPv2 leave or an MLDv1 done of one group."""
     if isinstance(group, IPv4Address):
         return _igmp_frame(host, _ALL_ROUTERS_V4, bytes(IGMPv2_LG(gaddr=str(group), mrcode=0)))
-    return _mld_frame(host, _ALL_ROUTERS_V6, ICMPv6MLDone(mladdr=str(group)))
+    return _mld_frame(host, _ALL_ROUTERS_V6, bytes(ICMPv6MLDone(mladdr=str(group), cksum=0)))
 
 
 def reports(host: Host, records: Sequence[Record]) -> Iterator[bytes]:
     """Yield IGMPv3 or MLDv2 reports of some records."""
-    for part in packed(tuple(records)):
-        if isinstance(part[0].group, IPv4Address):
-            yield _igmp_frame(host, _REPORTS_V4, _igmpv3_body(part))
-        else:
-            yield _mld_frame(host, _REPORTS_V6, _mldv2_body(part))
+    for part in packed(records):
+        yield part.frame(host)
 
 
 def query_frame(host: Host, query: Query, robustness: int, interval_ns: int) -> bytes:
@@ -168,11 +183,17 @@ def query_frame(host: Host, query: Query, robustness: int, interval_ns: int) -> 
     address, delay_ms = str(query.group or "::"), query.max_response_ns // _NS_PER_MS
     if query.version.has_records:
         message: Packet = ICMPv6MLQuery2(
-            mladdr=address, mrd=delay_ms, QRV=robustness, QQIC=interval_s, sources=sources, sources_number=len(sources)
+            mladdr=address,
+            mrd=delay_ms,
+            QRV=robustness,
+            QQIC=interval_s,
+            sources=sources,
+            sources_number=len(sources),
+            cksum=0,
         )
     else:
-        message = ICMPv6MLQuery(mladdr=address, mrd=delay_ms)
-    return _mld_frame(host, IPv6Address(query.group or _ALL_NODES), message)
+        message = ICMPv6MLQuery(mladdr=address, mrd=delay_ms, cksum=0)
+    return _mld_frame(host, IPv6Address(query.group or _ALL_NODES), bytes(message))
 
 
 def departures(frame: bytes) -> tuple[Departure, ...]:
@@ -252,26 +273,26 @@ def _floating(code: int, bits: int) -> int:
     return (mantissa | 1 << mantissa_bits) << exponent + 3
 
 
-@lru_cache(maxsize=256)
-def packed(records: tuple[Record, ...]) -> tuple[tuple[Record, ...], ...]:
+def packed(records: Sequence[Record]) -> tuple[RecordReport, ...]:
     """Return the records by report: as many as fit into 1500 bytes."""
-    found: list[tuple[Record, ...]] = []
-    begin, left_bytes = 0, 0
-    for place, record in enumerate(records):
+    found: list[RecordReport] = []
+    part: list[Record] = []
+    left_bytes = 0
+    for record in records:
         address_bytes = record.group.max_prefixlen // 8
-        header_bytes = _IPV4_HEADER_BYTES if address_bytes == 4 else _IPV6_HEADER_BYTES
         size_bytes = 4 + address_bytes * (1 + len(record.sources))
-        if place == 0 or size_bytes > left_bytes:
-            if place:
-                found.append(records[begin:place])
-            begin, left_bytes = place, _MTU_BYTES - header_bytes - _REPORT_HEADER_BYTES
+        if not part or size_bytes > left_bytes:
+            if part:
+                found.append(RecordReport(tuple(part)))
+            part = []
+            header_bytes = _IPV4_HEADER_BYTES if address_bytes == 4 else _IPV6_HEADER_BYTES
+            left_bytes = _MTU_BYTES - header_bytes - _REPORT_HEADER_BYTES
+        part.append(record)
         left_bytes -= size_bytes
-    return (*found, records[begin:]) if records else ()
+    return (*found, RecordReport(tuple(part))) if part else ()
 
 
-@lru_cache(maxsize=256)
-def _igmpv3_body(records: tuple[Record, ...]) -> bytes:
-    """Return a report; ports that receive the same groups share it."""
+def _igmpv3_message(records: Sequence[Record]) -> bytes:
     return bytes(
         IGMPv3_MR(
             records=[
@@ -284,8 +305,7 @@ def _igmpv3_body(records: tuple[Record, ...]) -> bytes:
     )
 
 
-@lru_cache(maxsize=256)
-def _mldv2_body(records: tuple[Record, ...]) -> bytes:
+def _mldv2_message(records: Sequence[Record]) -> bytes:
     """Return a report without its checksum."""
     return bytes(
         ICMPv6MLReport2(
@@ -300,26 +320,36 @@ def _mldv2_body(records: tuple[Record, ...]) -> bytes:
     )
 
 
-def _igmp_frame(host: Host, to: IPv4Address, body: bytes) -> bytes:
+def _igmp_frame(host: Host, to: IPv4Address, message: bytes) -> bytes:
+    return (_igmp_head(host, to, len(message)) + message).ljust(_MIN_FRAME_BYTES, b"\0")
+
+
+@lru_cache(maxsize=1024)
+def _igmp_head(host: Host, to: IPv4Address, message_bytes: int) -> bytes:
+    """Return what is in front of messages of one length."""
     # As Linux has it: never fragmented, and without an identification (RFC 6864 4.1).
     header = IP(
         src=str(host.ipv4), dst=str(to), ttl=1, tos=0xC0, proto=2, id=0, flags="DF", options=[IPOption_Router_Alert()]
     )
-    return _frame(host, to, header / body)
+    return _head(host, to, header, message_bytes)
 
 
-def _mld_frame(host: Host, to: IPv6Address, message: Any) -> bytes:
-    """Return a frame with a Scapy message, or with the bytes of a message whose checksum is missing."""
+def _mld_frame(host: Host, to: IPv6Address, message: bytes) -> bytes:
+    """Return a frame with a message whose checksum is missing."""
+    lengths = len(message).to_bytes(4, "big") + _ICMPV6.to_bytes(4, "big")
+    total: int = checksum(host.link_local.packed + to.packed + lengths + message)
+    message = message[:2] + total.to_bytes(2, "big") + message[4:]
+    return (_mld_head(host, to, len(message)) + message).ljust(_MIN_FRAME_BYTES, b"\0")
+
+
+@lru_cache(maxsize=1024)
+def _mld_head(host: Host, to: IPv6Address, message_bytes: int) -> bytes:
+    """Return what is in front of messages of one length."""
     header = IPv6(src=str(host.link_local), dst=str(to), hlim=1)
-    alert = IPv6ExtHdrHopByHop(options=[RouterAlert()])
-    if isinstance(message, bytes):
-        checksum: int = in6_chksum(_ICMPV6, header, message)  # type: ignore[no-untyped-call]
-        alert.nh = _ICMPV6
-        message = message[:2] + checksum.to_bytes(2, "big") + message[4:]
-    packet: Packet = header / alert
-    return _frame(host, to, packet / message)
+    return _head(host, to, header / IPv6ExtHdrHopByHop(nh=_ICMPV6, options=[RouterAlert()]), message_bytes)
 
 
-def _frame(host: Host, to: Group, packet: Packet) -> bytes:
-    header = Ether(dst=group_mac(to).hex(":"), src=host.mac.hex(":"))
-    return bytes(header / packet).ljust(_MIN_FRAME_BYTES, b"\0")
+def _head(host: Host, to: Group, header: Packet, message_bytes: int) -> bytes:
+    packet = Ether(dst=group_mac(to).hex(":"), src=host.mac.hex(":")) / header
+    whole = bytes(packet / Raw(bytes(message_bytes)))
+    return whole[: len(whole) - message_bytes]

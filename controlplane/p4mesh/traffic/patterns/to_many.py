@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import ClassVar
 
@@ -48,10 +49,11 @@ class GroupRange:
         """The first group; raises ValueError when the text is not an address."""
         return ip_address(self.first)
 
-    @property
+    @cached_property
     def groups(self) -> tuple[IPv4Address | IPv6Address, ...]:
         """All groups, in order."""
-        return tuple(self.first_address + number for number in range(self.count))
+        first = self.first_address
+        return tuple(first + number for number in range(self.count))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ class MeshStreams(FullMesh):
     kind: ClassVar[str] = "mesh_streams"
     in_step: ClassVar[bool] = False
     seed: int = 0
+    ports_in_step: int = 1
+    """Neighbouring ports that have a phase in common, as those of one module of a tester."""
 
     @property
     def sent_as(self) -> Pattern:
@@ -64,7 +66,9 @@ class MeshStreams(FullMesh):
         random = Random(self.seed)
         interval_ns = Fraction(NS_PER_S) / stream.rate_fps
         asked = stream.start_offset_ns or (0,) * len(stream.tx_ports)
-        return tuple(offset + round(random.randrange(len(stream.rx_ports) - 1) * interval_ns) for offset in asked)
+        together = self.ports_in_step
+        skipped = [random.randrange(len(stream.rx_ports) - 1) for _ in range(0, len(asked), together)]
+        return tuple(offset + round(skipped[place // together] * interval_ns) for place, offset in enumerate(asked))
 
 
 @dataclass(frozen=True)

@@ -260,4 +260,5 @@ def test_parameters_name_their_clause() -> None:
         "extension_headers": "RFC 5180 5.3",
         "ip_mix": "RFC 5180 7",
         "advertised_prefix": "RFC 5180 5.2",
+        "advertised_networks": "RFC 5180 5.2",
     }

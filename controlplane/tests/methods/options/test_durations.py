@@ -63,12 +63,13 @@ def test_trials_take_as_long_as_the_rfc_says_where_time_is_real(test: Method) ->
 
 
 def test_only_tests_of_tables_and_delays_have_no_duration_of_a_trial() -> None:
-    """Theirs follows from the number of addresses, groups or messages and the rate, or from the longest delay."""
+    """Theirs follows from the number of addresses, groups or messages and the rate, or from the longest time."""
     without = {test.name for test in TESTS} - {test.name for test in TIMED}
     delays = {f"rfc3918.{name}" for name in ("join_delay", "leave_delay", "burdened_join_delay")}
     messages = {f"messages.{name}" for name in ("latency", "background", "n_to_one")}
     tables = {"rfc2889.address_caching", "rfc2889.address_learning", "rfc3918.group_capacity"}
-    assert without == tables | delays | messages
+    events = {test.name for test in TESTS if test.name.startswith("convergence.")}
+    assert without == tables | delays | messages | events
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Latency in RFC 2544 26.2 and RFC 2889: definitions, tagged frames, variation, on times with closed forms."""
+"""Latency in RFC 2544 26.2: definitions, tagged frames, variation, on times with closed forms."""
 
 from __future__ import annotations
 
@@ -8,74 +8,32 @@ from fractions import Fraction
 from ipaddress import IPv6Network
 
 import pytest
-from support.beds import GIGABIT, make_bed
+from support.beds import GIGABIT
 from support.delays import DelayMeasurer, Delays, constant
-from support.runs import run_units
+from support.latency_bench import QUICK, bed, rows, run, wires
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import Method, TrialNote
-from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
 from p4mesh.methods.results.latency_tables import architecture
-from p4mesh.methods.results.outcome import Cell, Outcome, State
+from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
-from p4mesh.tester.contract import load_contract
-from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.stations import station
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.traffic.stream import ModifiedField, Stream, ValueList
-from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
-
-QUICK = ("scaled_frames=100", "search_resolution_pct=10")
-
-
-TARGETS = {StampKind.FIRST_BIT: ("sim", 1), StampKind.SOFTWARE: ("bmv2", 1000), StampKind.PARSER: ("tofino", 1)}
-
-
-def bed(*rates_bps: int, stamps: StampKind = StampKind.FIRST_BIT, calibration: Calibration | None = None) -> Bed:
-    target, resolution_ns = TARGETS[stamps]
-    return make_bed(
-        rates_bps=rates_bps or (GIGABIT, GIGABIT),
-        target=target,
-        stamps=TimeStamps(Fraction(resolution_ns), stamps),
-        calibration=calibration,
-    )
-
-
-def run(test: Method, where: Bed, delays: Delays, size: int, *settings: str) -> tuple[DelayMeasurer, Outcome]:
-    measurer = DelayMeasurer(delays)
-    return measurer, run_units(test, where, measurer, (size,), *QUICK, *settings)[1]
-
-
-def rows(outcome: Outcome, name: str) -> tuple[dict[str, Cell], ...]:
-    (table,) = (table for table in outcome.tables if table.name == name)
-    return table.rows
 
 
 def alternating(low: float, high: float) -> Delays:
     return lambda stream, tx, rx, count: [low if number % 2 == 0 else high for number in range(count)]
-
-
-def wires(*medians_ns: float, size: int = 128, rate_bps: int = GIGABIT) -> Calibration:
-    """Return a calibration of ports 1 -> 2, 2 -> 1."""
-    run_of = CalibrationRun("cable", "00", "sim", 1.0, "2026-01-01T00:00:00+00:00", "0")
-    pairs = ((1, 2), (2, 1))
-    return Calibration(
-        (run_of,),
-        tuple(
-            Wire(tx, rx, rate_bps, rate_bps, size, median, 0.0, median, median, 101, 0)
-            for (tx, rx), median in zip(pairs, medians_ns, strict=True)
-        ),
-    )
 
 
 # Definitions
@@ -402,121 +360,12 @@ def test_pdv_is_that_of_each_flow() -> None:
     assert (row["pdv_max_us"], row["ipdv_max_us"]) == (0.0, 0.0)
 
 
-# Calibration
-
-
-def test_calibrated_latency_stands_beside_raw_latency() -> None:
-    """2000 ns one way, 3000 ns back, over wires of 300 and 100 ns."""
-    where = bed(calibration=wires(300.0, 100.0))
-    _, outcome = run(Latency(), where, lambda stream, tx, rx, count: [1000.0 + 1000 * tx] * count, 128)
-    raw, calibrated = rows(outcome, "latency")
-    assert [(row["calibrated"], row["min_us"], row["avg_us"], row["max_us"]) for row in (raw, calibrated)] == [
-        ("no", 2.0, 2.5, 3.0),
-        ("yes", 1.7, 2.3, 2.9),
-    ]
-    assert (raw["p50_us"], calibrated["p50_us"]) == (3.0, 2.9)
-    table = rows(outcome, "latency_calibration")
-    shown = [(r["tx_port"], r["rx_port"], r["wire_us"], r["latency_raw_us"], r["latency_calibrated_us"]) for r in table]
-    assert shown == [(1, 2, 0.3, 2.0, 1.7), (2, 1, 0.1, 3.0, 2.9)]
-
-
-@pytest.mark.parametrize(
-    ("test", "table"), [(FullyMeshed(), "latency_throughput"), (Broadcast(), "broadcast_latency_ports")]
-)
-def test_every_test_with_latency_shows_it_calibrated(test: Method, table: str) -> None:
-    _, outcome = run(test, bed(calibration=wires(300.0, 100.0)), constant(2000.0), 128)
-    shown = {(row["calibrated"], row["min_us"]) for row in rows(outcome, table)}
-    assert shown >= {("no", 2.0), ("yes", 1.7)}
-
-
 def test_low_and_high_over_the_ports_stand_beside_the_average_of_all_frames() -> None:
     _, outcome = run(Latency(), bed(), lambda stream, tx, rx, count: [1000.0 + 1000 * tx] * count, 128)
     (row,) = rows(outcome, "latency")
     assert (row["avg_low_us"], row["avg_us"], row["avg_high_us"]) == (2.0, 2.5, 3.0)
     pairs = [(r["tx_port"], r["rx_port"], r["avg_us"], r["p99_us"]) for r in rows(outcome, "latency_pairs")]
     assert pairs == [(1, 2, 2.0, 2.0), (2, 1, 3.0, 3.0)]
-
-
-def test_without_a_calibration_nothing_is_subtracted_and_the_table_says_so() -> None:
-    _, outcome = run(Latency(), bed(), constant(2000.0), 128)
-    assert {row["calibrated"] for row in rows(outcome, "latency")} == {"no"}
-    assert "nothing is subtracted" in outcome.tables[0].note
-
-
-# RFC 2889
-
-
-def test_mesh_tests_show_latency_at_the_throughput_and_at_every_load() -> None:
-    _, outcome = run(FullyMeshed(), bed(), constant(2000.0), 64, "latency_definition=FILO", "sweep_step_pct=50")
-    (row,) = rows(outcome, "latency_throughput")
-    assert (row["definition"], row["avg_us"]) == ("FILO", 2.512)
-    assert [row["load_pct"] for row in rows(outcome, "latency_sweep")] == [10.0, 60.0, 100.0]
-    (row,) = rows(outcome, "latency_throughput_definitions")
-    assert (row["fifo_us"], row["lifo_us"], row["filo_us"]) == (2.0, 1.488, 2.512)
-
-
-def test_mesh_tests_have_percentiles_where_they_are_asked_for() -> None:
-    measurer, plain = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput")
-    assert {spec.histograms for spec in measurer.specs} == {None}
-    (table,) = (table for table in plain.tables if table.name == "latency_throughput")
-    assert "p99_us" not in {column.key for column in table.columns}
-    measurer, counted = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput", "latency_percentiles=true")
-    assert [spec.histograms for spec in measurer.specs] == [None, HistogramPer.FLOW], "of the trial for latency"
-    (row,) = rows(counted, "latency_throughput")
-    assert (row["p50_us"], row["p99_9_us"], row["percentile_error_us"]) == (2.0, 2.0, 0.0)
-    (table,) = (table for table in counted.tables if table.name == "latency_throughput_variation")
-    assert {"ipdv_p99_us", "pdv_p99_us", "pdv_max_us"} <= {column.key for column in table.columns}
-
-
-def test_pdv_of_a_mesh_is_that_of_its_flows_and_percentiles_of_latency_are_those_of_all_frames() -> None:
-    """Frames from port 1 take 101 or 102 us in turn, those from port 2 take 1 or 3 us: PDV is 2 us, p50 is 3 us."""
-
-    def delays(_: Stream, tx: int, rx: int, count: int) -> list[float]:
-        return [(101_000.0, 1_000.0)[tx - 1] + 1_000.0 * tx * (number % 2) for number in range(count)]
-
-    _, outcome = run(FullyMeshed(), bed(), delays, 64, "parts=throughput", "latency_percentiles=true")
-    (row,) = rows(outcome, "latency_throughput")
-    assert (row["min_us"], row["p50_us"], row["max_us"]) == (1, 3, 102)
-    (row,) = rows(outcome, "latency_throughput_variation")
-    assert (row["pdv_p99_us"], row["pdv_max_us"]) == (2, 2)
-
-
-def test_a_bed_has_the_histograms_of_the_program() -> None:
-    assert bed().histograms == load_contract()["HISTOGRAMS"]
-
-
-@pytest.mark.parametrize(("histograms", "per"), [(2, HistogramPer.FLOW), (1, HistogramPer.STREAM)])
-def test_a_mesh_with_more_flows_than_histograms_has_one_per_stream_and_no_pdv(
-    histograms: int, per: HistogramPer
-) -> None:
-    where = replace(bed(), histograms=histograms)
-    settings = ("parts=throughput", "latency_percentiles=true")
-    measurer, outcome = run(FullyMeshed(), where, constant(2000.0), 64, *settings)
-    assert measurer.specs[-1].histograms == per
-    (table,) = (table for table in outcome.tables if table.name == "latency_throughput_variation")
-    assert ("pdv_p99_us" in {column.key for column in table.columns}) == (per is HistogramPer.FLOW)
-
-
-@pytest.mark.parametrize("method", [Latency(), Broadcast()])
-def test_flows_have_no_histograms_where_the_program_has_fewer(method: Method) -> None:
-    """Two flows: those of a pair of ports in both directions, or those of a broadcast to two ports."""
-    for histograms, per in ((2, HistogramPer.FLOW), (1, None)):
-        where = replace(bed(*[GIGABIT] * (3 if method.name == Broadcast.name else 2)), histograms=histograms)
-        measurer, _ = run(method, where, constant(2000.0), 64)
-        assert measurer.specs[-1].histograms is per
-
-
-def test_broadcast_latency_of_every_port_in_the_definition_asked_for() -> None:
-    where = bed(GIGABIT, GIGABIT, 10**8)
-    _, outcome = run(Broadcast(), where, constant(9000.0), 64, "latency_definition=LILO")
-    found = {(row["mode"], row["port"]): row["avg_us"] for row in rows(outcome, "broadcast_latency_ports")}
-    slower = 9.0 - 0.512 + 5.12
-    for mode in ("single frame", "stream"):
-        assert (found[mode, 2], found[mode, 3]) == (9.0, pytest.approx(slower))
-    low_high = rows(outcome, "broadcast_latency")[1]
-    assert (low_high["avg_us_low"], low_high["avg_us_high"]) == (9.0, pytest.approx(slower))
-    assert low_high["avg_us_mean"] == pytest.approx((9.0 + slower) / 2)
-    assert any("slowest port's line rate, 0.1 Gbit/s" in text for text in outcome.deviations)
 
 
 # Type of the device

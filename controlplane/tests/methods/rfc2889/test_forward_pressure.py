@@ -164,7 +164,7 @@ def test_a_device_that_is_slow_at_one_size_has_no_clock() -> None:
     [
         ({64: 84, 512: 532}, "fewer than three sizes"),
         ({512: 532, 1024: 1044, 1518: 1538}, "fewer than three sizes"),
-        ({64: 112, 512: 532, 1518: 1538}, "are no clock"),  # a fabric slot: small frames take longer
+        ({64: 112, 512: 532, 1518: 1538}, "do not come from a clock"),  # a fabric slot: small frames take longer
         ({64: 84, 512: 533, 1518: 1538}, "64, 512 and 1518 B are not in line"),
         ({64: 1600, 512: 1600, 1518: 1600}, "large frames do not take longer"),
     ],

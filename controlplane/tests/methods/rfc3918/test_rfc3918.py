@@ -141,21 +141,49 @@ def test_mixed_classes_keep_their_ratio_and_are_told_apart(share: int) -> None:
     assert row["multicast_fps"] == pytest.approx(3 * share / (100 - share) * float(str(row["unicast_fps"])), rel=1e-2)
 
 
-def test_the_matrix_has_a_row_for_each_number_of_groups() -> None:
-    """A device that forwards the first 25 groups only: the aggregate falls as 25 / groups."""
+def first_groups(count: int) -> Callable[[TrialSpec, Flows], None]:
+    """A device that forwards the first groups only."""
 
     def small(_: TrialSpec, flows: Flows) -> None:
-        known = list(dict.fromkeys(key[2] for key in flows))[:25]
+        known = list(dict.fromkeys(key[2] for key in flows))[:count]
         for key, flow in flows.items():
             if key[2] not in known:
                 flows[key] = less(flow, flow.rx_frames)
 
-    outcome, _ = run("rfc3918.scaled_matrix", GroupMeasurer(small), "groups=45", "groups_step=20", "scaled_frames=3600")
+    return small
+
+
+MATRIX = ("groups=45", "groups_step=20", "scaled_frames=3600")
+
+
+def test_the_matrix_has_a_row_for_each_number_of_groups() -> None:
+    """A device that forwards the first 25 groups only: the aggregate falls as 25 / groups."""
+    outcome, _ = run("rfc3918.scaled_matrix", GroupMeasurer(first_groups(25)), *MATRIX, "until_capacity=false")
     found = rows(outcome, "scaled_matrix")
     assert outcome.state is State.DONE
     assert [row["groups"] for row in found] == [20, 40, 45]
     fps = 3 * float(max_rate_fps(128, GIGABIT))
     assert [row["aggregate_fps"] for row in found] == pytest.approx([fps, fps * 25 / 40, fps * 25 / 45])
+
+
+@pytest.mark.parametrize(
+    ("held", "groups", "found"),
+    [(25, [20], "20 groups pass, 40 fail"), (40, [20, 40], "40 groups pass, 45 fail"), (45, [20, 40, 45], "")],
+)
+def test_the_matrix_ends_at_the_capacity(held: int, groups: list[int], found: str) -> None:
+    outcome, specs = run("rfc3918.scaled_matrix", GroupMeasurer(first_groups(held)), *MATRIX)
+    assert outcome.state is State.DONE
+    assert [row["groups"] for row in rows(outcome, "scaled_matrix")] == groups
+    capacity = len(groups) + bool(found)
+    assert [spec.streams[0].frame_count for spec in specs[:capacity]] == [20, 40, 45][:capacity]
+    said = f"128 B: the matrix ends at the group capacity (RFC 3918 7.1): {found}"
+    assert list(outcome.findings) == ([said] if found else [])
+
+
+def test_a_device_without_room_for_the_first_groups_has_no_matrix() -> None:
+    outcome, _ = run("rfc3918.scaled_matrix", GroupMeasurer(first_groups(19)), *MATRIX)
+    assert (outcome.state, rows(outcome, "scaled_matrix")) == (State.FAIL, ())
+    assert outcome.findings[-1].endswith("(RFC 3918 7.1): no number of groups passes, 20 fail")
 
 
 # Latency
@@ -350,6 +378,9 @@ def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
         (("first_group=nowhere",), "--set first_group=nowhere: not valid"),
         (("first_group=10.0.0.1",), "--set first_group=10.0.0.1: no group"),
         (("first_group=ff1e::1",), "--set first_group=ff1e::1: no group"),
+        (("first_group=224.0.0.77",), "first_group=224.0.0.77: a group that stays in its network"),
+        (("protocol=mldv1", "first_group=ff02::1"), "first_group=ff02::1: a group that stays in its network"),
+        (("first_group=239.255.255.250",), "there are 6 groups from there, the test needs 10"),
         (("only_sender=225.1.1.1",), "--set only_sender=225.1.1.1: no sender"),
         (("protocol=igmpv2", "only_sender=10.0.0.1"), "only_sender=10.0.0.1: igmpv2 cannot ask for single senders"),
     ],
@@ -357,6 +388,19 @@ def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
 def test_ports_and_addresses_that_do_not_fit_are_refused(settings: tuple[str, ...], message: str) -> None:
     with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
         run("rfc3918.aggregated", GroupMeasurer(), *settings)
+
+
+def test_ports_of_n_to_n_send_together_for_half_of_a_trial_at_least() -> None:
+    """Four ports of 1 Gbit/s, 128 B: the last starts 3 x 448 us after the first; 1000 frames are 1.184 ms."""
+    outcome, (spec,) = run("rfc3918.n_to_n", GroupMeasurer())
+    assert (spec.duration_ns, outcome.state) == (2 * 3 * 448_000, State.PASS)
+    assert outcome.deviations == ("Trial duration 2.688 ms instead of the 30 s of RFC 3918 4.3.",)
+    assert run("rfc3918.n_to_n", GroupMeasurer(), "stagger_us=64")[1][0].duration_ns == 1_184_000
+    told = r"stagger of 448 us: the last of 4 ports starts 1.344 ms after the first, and a trial takes 2 ms"
+    with pytest.raises(ParameterError, match=told):
+        run("rfc3918.n_to_n", GroupMeasurer(), "duration_ms=2")
+    with pytest.raises(ParameterError, match=r"stagger of 448 us: the last of 256 ports starts 114.24 ms after"):
+        run("rfc3918.n_to_n", GroupMeasurer(), on=make_bed(256, 10**11))
 
 
 def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:

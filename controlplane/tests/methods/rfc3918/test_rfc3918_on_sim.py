@@ -9,18 +9,17 @@ from itertools import pairwise
 
 import pytest
 from support.beds import make_bed
-from support.networks import parsed, switch
+from support.networks import Node, network, node, parsed, switch
 from support.runs import OneDevice
 
 from p4mesh.methods.base import Unit
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Cell, Outcome, State
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps
 from p4mesh.trial.opening import open_measurer
 
 GIGABIT = 10**9
-BED = make_bed(4)
 INTERFACES = ", ".join(
     f'{{port: {n}, mac: "02:00:00:00:01:0{n}", addresses: [198.18.{n}.1/24, "2001:2:0:{n}::1/64"]}}'
     for n in range(1, 5)
@@ -46,13 +45,22 @@ def session(topology: str) -> Iterator[OneDevice]:
 def run(
     name: str, keys: str, *settings: str, queue: int = 1024, device: Callable[[str, int], str] = snooping
 ) -> Outcome:
-    test = find_test(name)
+    return run_on(device(keys, queue), name, *settings)
+
+
+def run_on(topology: str, name: str, *settings: str, size: int = 128, ports: int = 4) -> Outcome:
+    test, bed = find_test(name), make_bed(ports)
     parameters = resolve(name, test.parameters, ("joins_per_s=100000", *settings))
-    test.check(BED, parameters)
+    test.check(bed, parameters)
     unit: Unit
-    (unit,) = test.units(parameters, (128,))
-    with session(device(keys, queue)) as opened:
-        return test.assemble(BED, parameters, {unit: test.run_unit(unit, BED, parameters, opened)})
+    (unit,) = test.units(parameters, (size,))
+    with session(topology) as opened:
+        return test.assemble(bed, parameters, {unit: test.run_unit(unit, bed, parameters, opened)})
+
+
+def table(outcome: Outcome, name: str) -> tuple[dict[str, Cell], ...]:
+    (found,) = (one for one in outcome.tables if one.name == name)
+    return found.rows
 
 
 @pytest.mark.parametrize("protocol", ["igmpv2", "igmpv3", "mldv1", "mldv2"])
@@ -106,31 +114,118 @@ def test_unicast_does_not_need_the_replication_of_mixed_classes() -> None:
     assert outcome.findings == ()
 
 
-def overlaps(stagger_ns: int, load_pct: int, size: int) -> Fraction:
+def test_the_latency_is_that_of_the_cable_of_each_port() -> None:
+    """Cables of 100, 200, 300 and 400 ns; the frame is stored, and leaves 1000 ns after its last bit."""
+    frame_ns = 8 * 128
+    topology = switch(
+        "latency_ns: 1000", "snooping: {}", link={port: f"latency_ns: {100 * port}" for port in range(1, 5)}
+    )
+    outcome = run_on(topology, "rfc3918.min_max_latency", "load_pct=50", "groups=5", "scaled_frames=1000")
+    assert outcome.state is State.DONE
+    found = {(row["group"], row["port"]): (row["min_us"], row["max_us"]) for row in table(outcome, "multicast_latency")}
+    for number in range(1, 6):
+        for port in (2, 3, 4):
+            expected_us = (100 + 100 * port + frame_ns + 1000) / 1000
+            assert found.pop((f"225.1.1.{number}", port)) == pytest.approx((expected_us, expected_us), abs=0.002)
+    assert not found
+    (spread,) = table(outcome, "latency_spread")
+    assert (spread["set_size"], spread["spread_us"]) == (15, pytest.approx(0.2, abs=0.002))
+    (rates,) = table(outcome, "multicast_rates")
+    fps = 3 * float(max_rate_fps(128, GIGABIT)) / 2
+    assert rates["aggregate_fps"] == pytest.approx(fps, rel=1e-3)
+    assert rates["l2_tbps"] == pytest.approx(fps * frame_ns / 1e12, rel=1e-3)
+    assert rates["line_pct"] == pytest.approx(50, rel=1e-3)
+    assert (rates["min_us"], rates["max_us"]) == pytest.approx((2.324, 2.524), abs=0.002)
+    assert rates["avg_us"] == pytest.approx(2.424, abs=0.002)
+
+
+@pytest.mark.parametrize("limit", [7, 25])
+def test_the_matrix_falls_where_the_table_of_the_device_is_full(limit: int) -> None:
+    """Groups in turn at line rate, of which the device forwards the first ones."""
+    outcome = run(
+        "rfc3918.scaled_matrix", f"snooping: {{max_groups: {limit}}}", "groups=40", "groups_step=5",
+        "scaled_frames=4200", "until_capacity=false",
+    )  # fmt: skip
+    fps = 3 * float(max_rate_fps(128, GIGABIT))
+    assert outcome.state is State.DONE
+    found = {row["groups"]: row["aggregate_fps"] for row in table(outcome, "scaled_matrix")}
+    assert found == {
+        groups: pytest.approx(fps * min(1, limit / groups), rel=1e-6) for groups in range(5, 45, 5)
+    }  # fmt: skip
+
+
+def two_switches() -> str:
+    """The source and burdening port 4 on one switch; ports 2 and 3, which join, and burdening port 5 on another one.
+
+    One line of 1 Gbit/s is between them.
+    """
+    west = node("west", "latency_ns: 1000", "snooping: {router_ports: [3]}", ports=3)
+    east = node("east", "latency_ns: 1000", "snooping: {join_time_ns: 3000000}", ports=4)
+    links = [("tester:1", "west:1"), ("tester:4", "west:2"), ("west:3", "east:4")]
+    links += [("tester:2", "east:1"), ("tester:3", "east:2"), ("tester:5", "east:3")]
+    return network(west, east, links=links, ports=5)
+
+
+def test_a_burden_on_a_line_between_switches_is_one_frame_of_latency() -> None:
+    """A group frame waits for at most one frame of the burden, whose rate lets their phases drift."""
+    outcome = run_on(
+        two_switches(), "rfc3918.burdened_latency", "load_pct=10", "burden_load_pct=37.3", "groups=2",
+        "scaled_frames=5000", "sustained=false", ports=5,
+    )  # fmt: skip
+    assert outcome.state is State.DONE, outcome.findings
+    assert not [finding for finding in outcome.findings if "flood" in finding]
+    spread = {row["part"]: row for row in table(outcome, "latency_spread")}
+    stored_us = (3 * 8 * 128 + 2 * 1000) / 1000 - 8 * 128 / 1000
+    assert spread["baseline"]["low_us"] == pytest.approx(stored_us, abs=0.002)
+    assert spread["baseline"]["spread_us"] == pytest.approx(0, abs=0.002)
+    assert spread["burdened"]["low_us"] == pytest.approx(stored_us, abs=0.002)
+    longest_us = float(frame_time_ns(128, GIGABIT)) / 1000
+    wait_us = spread["burdened"]["spread_us"]
+    assert isinstance(wait_us, float) and 0.9 * longest_us <= wait_us <= longest_us + 0.002
+
+
+def test_a_burden_leaves_the_join_delay_of_a_processor_of_its_own() -> None:
+    """The switch works a join off in 3 ms, whatever it forwards."""
+    outcome = run_on(
+        two_switches(), "rfc3918.burdened_join_delay", "stream_fps=20000", "delay_limit_ms=10", ports=5
+    )  # fmt: skip
+    assert outcome.state is State.PASS, outcome.findings
+    rows = outcome.tables[0].rows
+    assert [(row["part"], row["port"], row["burden_pct"]) for row in rows] == [
+        (part, port, burden) for part, burden in (("baseline", None), ("burdened", 50)) for port in (2, 3)
+    ]
+    for row in rows:
+        # Two cables, two stores and the frame before it on the line.
+        assert isinstance(row["delay_us"], float) and 0 <= row["delay_us"] - 3000 <= 50 + 8
+
+
+def overlaps(ports: int, stagger_ns: int, load_pct: int, size: int) -> Fraction:
     """Return by how much the closest frames of two sources are too close for an output, in ns; negative: a gap.
 
-    Sources send every ``period``; the third of four outputs gets those of three of them.
+    Sources send every ``period``; an output gets the frames of all of them but its own port's.
     """
     slot_ns = frame_time_ns(size, GIGABIT)
-    period_ns = 3 * slot_ns * 100 / load_pct
+    period_ns = (ports - 1) * slot_ns * 100 / load_pct
     worst = -period_ns
-    for output in range(4):
-        phases = sorted(source * stagger_ns % period_ns for source in range(4) if source != output)
+    for output in range(ports):
+        phases = sorted(source * stagger_ns % period_ns for source in range(ports) if source != output)
         gaps = [later - sooner for sooner, later in pairwise([*phases, phases[0] + period_ns])]
         worst = max(worst, slot_ns - min(gaps))
     return worst
 
 
-@pytest.mark.parametrize("step_ns", [500, 1000])
-def test_the_smallest_stagger_is_the_one_whose_frames_do_not_meet(step_ns: int) -> None:
-    """A queue of one frame: sources that start together lose, and the search ends where all outputs have gaps."""
-    load_pct, size = 50, 128
+@pytest.mark.parametrize(
+    ("ports", "load_pct", "step_ns"),
+    [(4, 50, 500), (4, 50, 1000), (16, 50, 2900), (16, 60, 1000), (32, 60, 900), (32, 70, 700)],
+)
+def test_the_smallest_stagger_is_the_one_whose_frames_do_not_meet(ports: int, load_pct: int, step_ns: int) -> None:
+    """No frame may wait: sources that start together lose, and the search ends where all outputs have gaps."""
     staggers = [number * step_ns for number in range(17)]
-    # One frame may wait: it does not where there is a gap.
-    expected = next(ns for ns in staggers if overlaps(ns, load_pct, size) <= 0)
-    outcome = run(
-        "rfc3918.n_to_n", "snooping: {}", f"load_pct={load_pct}", "stagger_us=search",
-        f"stagger_step_us={step_ns / 1000}", "scaled_frames=300", queue=0,
+    expected = next(ns for ns in staggers if overlaps(ports, ns, load_pct, 128) <= 0)
+    outcome = run_on(
+        switch("latency_ns: 1000", "snooping: {}", port="queue_frames: 0", ports=ports), "rfc3918.n_to_n",
+        f"load_pct={load_pct}", "stagger_us=search", f"stagger_step_us={step_ns / 1000}",
+        f"scaled_frames={50 * (ports - 1)}", ports=ports,
     )  # fmt: skip
     (row,) = outcome.tables[0].rows
     assert outcome.state is State.PASS
@@ -138,6 +233,7 @@ def test_the_smallest_stagger_is_the_one_whose_frames_do_not_meet(step_ns: int) 
     tried = outcome.tables[1].rows
     assert [trial["stagger_us"] for trial in tried] == [ns / 1000 for ns in staggers if ns <= expected]
     assert tried[0]["verdict"] == "FAIL" and outcome.findings == ()
+    assert tried[-1]["rx_frames"] == (ports - 1) * int(str(tried[-1]["tx_frames"]))
 
 
 def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
@@ -176,3 +272,37 @@ def test_the_delays_and_the_capacity_of_a_router_are_those_of_its_processor() ->
         device=router,
     )
     assert outcome.tables[0].rows[0]["capacity_groups"] == 27
+
+
+def pim_routers() -> str:
+    """The source behind one router, hosts behind another one, which joins their groups at the first by PIM."""
+
+    def interface(router: int, number: int, address: str) -> str:
+        return f'{{port: {number}, mac: "02:00:00:00:0{router}:0{number}", addresses: ["{address}"]}}'
+
+    def router(name: str, number: int, addresses: list[str], multicast: str) -> Node:
+        interfaces = ", ".join(interface(number, port, text) for port, text in enumerate(addresses, start=1))
+        routes = f"routes: [{{prefix: 0.0.0.0/0, next_hops: [10.0.0.{3 - number}]}}]"
+        keys = (f"interfaces: [{interfaces}]", routes, f"multicast: {{{multicast}}}", "latency_ns: 1000")
+        return node(name, *keys, ports=len(addresses), device="router")
+
+    pim = "pim: {{ports: [{}], rendezvous_point: 10.0.0.1}}"
+    west = router("west", 1, ["198.18.1.1/24", "10.0.0.1/30"], pim.format(2))
+    hosts = [f"198.18.{port}.1/24" for port in (2, 3, 4)]
+    east = router("east", 2, [*hosts, "10.0.0.2/30"], f"host_ports: [1, 2, 3], {pim.format(4)}")
+    links = [("tester:1", "west:1"), ("tester:2-4", "east:1-3"), ("west:2", "east:4")]
+    return network(west, east, links=links)
+
+
+@pytest.mark.parametrize("sender", ["", "198.18.1.2"])
+def test_groups_that_hosts_join_come_from_the_router_of_the_source_by_pim(sender: str) -> None:
+    """The table of a router: rate at the throughput, and the latency of two routers that store each frame."""
+    outcome = run_on(pim_routers(), "rfc3918.latency", "groups=20", "scaled_frames=400", f"only_sender={sender}")
+    assert (outcome.state, outcome.findings) == (State.DONE, ())
+    (rates,) = table(outcome, "multicast_rates")
+    assert rates["load_pct"] == 100
+    assert rates["aggregate_fps"] == pytest.approx(3 * float(max_rate_fps(128, GIGABIT)))
+    assert rates["line_pct"] == pytest.approx(100)
+    stored_us = 2 * (8 * 128 + 1000) / 1000
+    assert (rates["min_us"], rates["max_us"]) == pytest.approx((stored_us, stored_us), abs=0.002)
+    assert (rates["samples"], rates["jitter_max_us"]) == (3 * 400, pytest.approx(0, abs=0.002))

@@ -318,3 +318,20 @@ def test_frame_loss_sweep_stops_after_two_lossless_loads() -> None:
     assert tried((90, 60, 50)) == [100, 90, 80, 70, 60, 50]
     assert tried(()) == list(range(100, 0, -10)) == list(frame_loss_loads())
     assert frame_loss_loads(maximum=Fraction(95))[:2] == (95, 90)
+
+
+@pytest.mark.parametrize("below", ["0.003", "0.5", "30", "90"])
+def test_a_search_below_a_load_that_passed_at_first_looks_near_it(below: str) -> None:
+    """A longer trial mostly fails by little: few more trials find the limit then, and the lowest one is still found."""
+    asked = goal(50, 0, 100, "0.01").below(Fraction("97.3"))
+    true_limit = Fraction("97.3") - Fraction(below)
+    found = bisect(asked, limit(true_limit))
+    assert found.result is not None and true_limit - Fraction("0.01") <= found.result <= true_limit
+    assert len(found.steps) <= 2 + 2 * max(0, (Fraction(below) / Fraction("0.01")).__ceil__().bit_length())
+
+
+def test_a_search_below_a_load_ends_at_the_minimum() -> None:
+    asked = goal(50, 10, 100, "0.1").below(Fraction("97.3"))
+    found = bisect(asked, limit(5))
+    assert found.state is Verdict.FAIL and found.result is None
+    assert found.last_tried <= Fraction("10.1") and len(found.steps) < 25

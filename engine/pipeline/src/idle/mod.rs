@@ -9,6 +9,7 @@
 //!
 //! See docs/designs/0004-idle-loops.md.
 
+mod arithmetic;
 mod forms;
 mod headers;
 pub(crate) mod moving;

@@ -10,7 +10,7 @@ use crate::exec::context::Wire;
 use crate::exec::executable::Executable;
 use crate::exec::{boundary, wire};
 use crate::idle::moving::{Clock, Form, Limits, Moving, Probe, Refusal};
-use crate::idle::shadow::{Effect, Shadow};
+use crate::idle::shadow::{Effect, Guard, Shadow};
 use crate::idle::stamp::{same_but_for, StampField};
 use crate::numbers::bits::write_bits;
 use crate::numbers::words::mask64;
@@ -27,10 +27,12 @@ pub struct LoopPass<'a> {
     pub stamp_ps: u64,
 }
 
-/// The proof. It holds while the state of the switch is what it was, apart from counters and
-/// hit times that other idle passes add to.
+/// The proof. It holds while the state of the switch is what it was, apart from counters and hit times. Passes of other
+/// packets change registers alone: [`Switch::has_same_registers`].
 #[derive(Clone, Debug, Default)]
 pub struct IdlePass {
+    /// The pass that was proved: the egress time stamp of the one before it, and its own. Later ones do the same.
+    from_ps: [u64; 2],
     /// The pass does the same while the egress time stamp of the pass before is below the first
     /// time, and its own below the second.
     pub before_ps: [u64; 2],
@@ -38,6 +40,16 @@ pub struct IdlePass {
     pub priority: u8,
     stamps: Vec<StampField>,
     effects: Vec<Effect>,
+    guards: Vec<Guard>,
+}
+
+impl IdlePass {
+    /// Whether the proof reaches to a pass with these egress time stamps of the pass before and of its own.
+    #[inline]
+    pub fn is_in_time(&self, last_stamp_ps: u64, stamp_ps: u64) -> bool {
+        let [from, before] = [self.from_ps, self.before_ps];
+        (from[0]..before[0]).contains(&last_stamp_ps) && (from[1]..before[1]).contains(&stamp_ps)
+    }
 }
 
 /// Memory of the probe, about 1 MB, for reuse.
@@ -93,11 +105,19 @@ impl Switch {
             u64::try_from(first_tick * u128::from(tick)).unwrap_or(u64::MAX)
         };
         Ok(IdlePass {
+            from_ps: [pass.last_stamp_ps, pass.stamp_ps],
             before_ps: [before(pass.last_stamp_ps, Clock::Frame), before(pass.stamp_ps, Clock::Egress)],
             priority,
             stamps,
             effects: probe.shadow.effects.clone(),
+            guards: probe.shadow.guards.clone(),
         })
+    }
+
+    /// Whether the registers that an idle pass reads are what they were when it was proved.
+    #[inline]
+    pub fn has_same_registers(&self, pass: &IdlePass) -> bool {
+        pass.guards.iter().all(|guard| guard.holds(&self.engine.state))
     }
 
     /// Adds `times` repetitions of an idle pass to the state, of which the last had its ingress and its egress at these
@@ -165,6 +185,7 @@ impl Switch {
         }
         shadow.limits = Limits::default();
         shadow.effects.clear();
+        shadow.guards.clear();
         shadow.forms.reset();
 
         boundary::start_ingress(shadow, code, config, pass.packet, 0);

@@ -89,7 +89,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         link_select(select, &pc);
     }
     let mut tables = control.tables;
-    for table in &mut tables {
+    for table in &mut tables.plans {
         table.link(&pc);
     }
     let mut action_codes = action_codes;
@@ -106,8 +106,8 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         selects,
         calculations: calculation_plans,
         actions: action_codes,
-        tables,
-        profiles: control.profiles,
+        tables: tables.plans,
+        profiles: tables.profiles,
         parser_entry: pc(parser.entry),
         parser_end: pc(parser.end),
         ingress_entry: pc(control.ingress),
@@ -131,12 +131,12 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         }
     }
     let mut program = Program {
-        tables: control.table_infos,
+        tables: tables.infos,
         actions: declarations.action_infos,
         counters: counter_infos,
         meters: meter_infos,
         registers: register_infos,
-        action_profiles: control.profile_infos,
+        action_profiles: tables.profile_infos,
         value_sets,
         digests: digest_infos,
         enums,
@@ -146,8 +146,8 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         names: Default::default(),
         layout,
         code,
-        initial_entries: control.initial_entries,
-        defaults: control.defaults,
+        initial_entries: tables.initial_entries,
+        defaults: tables.defaults,
     };
     program.index_names();
     Ok(program)

@@ -2,8 +2,8 @@
 //!
 //! `json` reads values with their place. `layout`, `arrays` and `calculations` read declarations,
 //! `expr` expressions; `range`, `lower` and `conditions` turn those into instructions, which `asm`
-//! collects. `parser`, `actions`, `control` and `checksums` do so for the parts of a program, and
-//! `compile` puts everything together.
+//! collects. `parser`, `actions`, `control` with its `tables`, and `checksums` do so for the parts of a
+//! program, and `compile` puts everything together.
 
 pub(crate) mod actions;
 pub(crate) mod arrays;
@@ -20,3 +20,4 @@ pub(crate) mod layout;
 pub(crate) mod lower;
 pub(crate) mod parser;
 pub(crate) mod range;
+pub(crate) mod tables;

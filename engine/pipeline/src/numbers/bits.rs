@@ -85,12 +85,18 @@ pub(crate) fn read_bits(bytes: &[u8], first: usize, bits: u32) -> u64 {
 
 /// Writes `bits` of `value` from bit `first` of `bytes` on.
 pub(crate) fn write_bits(bytes: &mut [u8], first: usize, bits: u32, value: u64) {
-    for place in 0..bits as usize {
-        let (at, bit) = ((first + place) / 8, (first + place) % 8);
-        let set = value >> (bits as usize - 1 - place) & 1 == 1;
-        if let Some(byte) = bytes.get_mut(at) {
-            *byte = *byte & !(0x80 >> bit) | if set { 0x80 >> bit } else { 0 };
+    let mut at = first;
+    let mut left = bits as usize;
+    while left > 0 {
+        let available = 8 - at % 8;
+        let take = left.min(available);
+        if let Some(byte) = bytes.get_mut(at / 8) {
+            let mask = ((1u16 << take) - 1) as u8;
+            let part = (value >> (left - take)) as u8 & mask;
+            *byte = *byte & !(mask << (available - take)) | part << (available - take);
         }
+        at += take;
+        left -= take;
     }
 }
 
@@ -111,5 +117,22 @@ mod tests {
         assert_eq!(read_bits(&bytes, 64, 2), 0x3);
         assert_eq!(read_bits(&bytes, 66, 64), 0x1122);
         assert_eq!(read_bits(&bytes, 1_000, 64), 0);
+    }
+
+    #[test]
+    fn bits_are_written_between_others() {
+        for (first, bits) in [(0, 8), (3, 61), (5, 48), (13, 1), (16, 64), (9, 3)] {
+            for value in [0, u64::MAX, 0x1234_5678_9abc_def1] {
+                let mut bytes = [0xa5u8; 12];
+                write_bits(&mut bytes, first, bits, value);
+                let mask = u64::MAX >> (64 - bits);
+                assert_eq!(read_bits(&bytes, first, bits), value & mask, "{first} {bits} {value:x}");
+                write_bits(&mut bytes, first, bits, read_bits(&[0xa5; 12], first, bits));
+                assert_eq!(bytes, [0xa5; 12], "{first} {bits} {value:x}");
+            }
+        }
+        let mut bytes = [0u8; 2];
+        write_bits(&mut bytes, 12, 8, 0xff);
+        assert_eq!(bytes, [0, 0x0f]);
     }
 }

@@ -6,6 +6,7 @@ use p4mesh_pipeline::Frame;
 
 use super::broadcast::Broadcast;
 use super::buffer::Occupancy;
+use super::chassis::Chassis;
 use super::flood_limit::FloodLimit;
 use super::impairments::{Faults, Impairments};
 use super::input_queue::{InputQueues, Ready};
@@ -59,6 +60,7 @@ pub struct EthernetSwitch {
     learning_path: Option<LearningPath>,
     flood_limit: Option<FloodLimit>,
     input_queues: Option<InputQueues>,
+    chassis: Option<Chassis>,
     buffer: Occupancy,
     pause: Option<PauseSender>,
     vlans: Option<Vlans>,
@@ -118,6 +120,7 @@ impl EthernetSwitch {
             learning_path: config.learning_path.as_ref().map(LearningPath::new),
             flood_limit: config.flood_limit.as_ref().map(FloodLimit::new),
             input_queues: config.input_queue.as_ref().map(InputQueues::new),
+            chassis: config.chassis.as_ref().map(|it| Chassis::new(it, numbers())),
             buffer: Occupancy::default(),
             pause: config.pause.as_ref().map(PauseSender::new),
             vlans: config.vlans.as_ref().map(|it| Vlans::new(it, ports)),
@@ -325,6 +328,18 @@ impl EthernetSwitch {
             None => Some(ready),
         };
         if let Some(ready) = ready {
+            self.cross(input, ready, ports);
+        }
+    }
+
+    /// Over the fabric between modules, where there is one, into the queue of the output.
+    #[inline]
+    fn cross(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
+        let ready = match &mut self.chassis {
+            Some(chassis) => chassis.carry(input, ready, ports),
+            None => Some(ready),
+        };
+        if let Some(ready) = ready {
             self.enqueue(input, ready, ports);
         }
     }
@@ -444,11 +459,17 @@ impl Device for EthernetSwitch {
     }
 
     fn timer(&mut self, port: usize, ports: &mut DevicePorts) {
+        if self.chassis.as_mut().is_some_and(|it| it.is_due(port, ports.now_ps())) {
+            while let Some((input, ready)) = self.chassis.as_mut().and_then(|it| it.next(port, ports)) {
+                self.enqueue(input, ready, ports);
+            }
+            return;
+        }
         while let Some((input, ready)) = self.impairments.as_mut().and_then(|it| it.release(ports)) {
             self.send_to_output(input, ready, ports);
         }
         while let Some((input, ready)) = self.input_queues.as_mut().and_then(|it| it.next(port, ports)) {
-            self.enqueue(input, ready, ports);
+            self.cross(input, ready, ports);
         }
         if let Some(pause) = &mut self.pause {
             pause.timer(port, ports);
@@ -465,6 +486,9 @@ impl Device for EthernetSwitch {
         }
         if let Some(impairments) = &mut self.impairments {
             impairments.reseed(part("impairments"));
+        }
+        if let Some(chassis) = &mut self.chassis {
+            chassis.reseed(part("chassis"));
         }
         if let Some(lookup) = &mut self.lookup {
             lookup.restart_spacing();
@@ -502,6 +526,9 @@ impl Device for EthernetSwitch {
         }
         if let Some(queues) = &mut self.input_queues {
             queues.reset(ports);
+        }
+        if let Some(chassis) = &mut self.chassis {
+            chassis.reset(ports);
         }
         if let Some(pause) = &mut self.pause {
             pause.reset();

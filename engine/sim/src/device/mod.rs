@@ -6,6 +6,7 @@
 mod broadcast;
 mod buffer;
 mod changes;
+mod chassis;
 mod ethernet_switch;
 mod flood_limit;
 mod groups;
@@ -43,6 +44,7 @@ use crate::rng::Rng;
 pub use broadcast::BroadcastConfig;
 pub use buffer::SharedBufferConfig;
 pub use changes::{Change, When};
+pub use chassis::ChassisConfig;
 pub use ethernet_switch::EthernetSwitch;
 pub use flood_limit::FloodLimitConfig;
 pub use host::{Host, HostFrame};
@@ -128,6 +130,12 @@ impl DevicePorts<'_> {
 
     pub fn rate_bps(&self, port: usize) -> u64 {
         self.fabric.port(self.base + port).line.rate_bps()
+    }
+
+    /// Frames that may wait for a port.
+    #[inline]
+    pub fn queue_frames(&self, port: usize) -> usize {
+        self.fabric.port(self.base + port).queue_frames
     }
 
     #[inline]
@@ -256,7 +264,7 @@ pub(crate) fn build(place: &Place, entry: &DeviceConfig, seed: u64) -> Result<Bo
         }
         "router" => {
             let config: RouterConfig = place.read(model)?;
-            Ok(Box::new(Router::new(&config, latency, place, &ports)?))
+            Ok(Box::new(Router::new(&config, latency, place, (name, seed), &ports)?))
         }
         "tap" => {
             let config: TapConfig = place.read(model)?;

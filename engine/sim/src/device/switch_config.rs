@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::broadcast::BroadcastConfig;
 use super::buffer::SharedBufferConfig;
+use super::chassis::ChassisConfig;
 use super::flood_limit::FloodLimitConfig;
 use super::impairments::ImpairmentsConfig;
 use super::input_queue::InputQueueConfig;
@@ -55,6 +56,8 @@ pub struct EthernetSwitchConfig {
     pub max_frame_bytes: Whole<64, 16_384, 16_384>,
     /// Further latency by length, interpolated.
     pub latency_by_size: SizeTable,
+    /// Modules of ports, and the fabric between them; without it every port is as near as any other.
+    pub chassis: Option<ChassisConfig>,
     /// Further latency from a seeded distribution, one of four.
     pub jitter: Option<JitterConfig>,
     /// Learning in software; without it addresses are learned at once.
@@ -93,6 +96,7 @@ impl Default for EthernetSwitchConfig {
             min_frame_bytes: Whole::default(),
             max_frame_bytes: Whole::default(),
             latency_by_size: SizeTable::default(),
+            chassis: None,
             jitter: None,
             learning_path: None,
             flood_limit: None,
@@ -119,6 +123,9 @@ impl EthernetSwitchConfig {
         }
         self.mac_table.check(&place.key("mac_table"))?;
         self.latency_by_size.check(&place.key("latency_by_size"))?;
+        if let Some(chassis) = &self.chassis {
+            chassis.check(&place.key("chassis"), ports.len())?;
+        }
         if let Some(broadcast) = &self.broadcast {
             broadcast.check(&place.key("broadcast"))?;
         }

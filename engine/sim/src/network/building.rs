@@ -67,7 +67,7 @@ impl Network {
     fn from_config(config: &NetworkConfig) -> Result<Network, ConfigError> {
         let seed = config.seed.get();
         let mut builder = NetworkBuilder::default();
-        let tester = Tester::new(&config.tester, seed, 0, &mut builder.fabric);
+        let tester = Tester::new(&config.tester, config.skip_idle_loops, seed, 0, &mut builder.fabric);
         for (index, entry) in config.nodes.iter().enumerate() {
             let place = Place::default().key("nodes").index(index);
             let device = device::build(&place, entry, seed)?;

@@ -1,13 +1,16 @@
 //! The way of packets through the tester: passes, queues, wires, and the loop.
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Passes, Preserved, QueueTimes,
+    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, LoopPass, Passes, Preserved,
+    QueueTimes,
 };
 
 use crate::drops::DropCause;
 use crate::event::{Source, Ticket};
 use crate::fabric::{Arrival, Fabric};
+use crate::known::Known;
 use crate::line::{wire_bytes, FCS_BYTES, MIN_WIRE_BYTES};
+use crate::recirculation::Returning;
 
 use super::node::{Digest, Place, Queued, Tester, PRIORITIES};
 
@@ -31,9 +34,55 @@ impl Tester {
 
     /// A packet that comes back from the loop.
     pub(crate) fn recirculated(&mut self, ticket: Ticket, fabric: &mut Fabric) {
-        if let Some((packet, first_bit_ps)) = self.recirculation.pop(ticket, &mut fabric.events) {
-            Flow::new(self, fabric).take(packet, first_bit_ps);
+        let Some(returning) = self.recirculation.pop(ticket, &mut fabric.events) else {
+            return;
+        };
+        let Some(Returning { packet, first_bit_ps, known, .. }) = self.idle_pass(returning, fabric) else {
+            return;
+        };
+        self.executed = known.after_execution();
+        Flow::new(self, fabric).take(packet, first_bit_ps);
+        self.executed = Known::default();
+    }
+
+    /// Sends a packet of the loop round once more if its pass is known to be idle; gives back a packet whose pass is to
+    /// be executed.
+    #[inline]
+    fn idle_pass(&mut self, mut returning: Returning, fabric: &mut Fabric) -> Option<Returning> {
+        let loop_index = self.loop_index;
+        let Some(switch) = &mut self.switch else {
+            return Some(returning);
+        };
+        // As `Flow::place` and `Flow::leave` do.
+        let port = &mut fabric.ports[self.base + loop_index];
+        let now_ps = fabric.now_ps;
+        let from_ps = now_ps + self.egress_latency_ps;
+        if self.ports[loop_index].occupied != 0 || port.line.free_ps() > from_ps {
+            return Some(returning);
         }
+        let stamp_ps = port.line.next_first_bit_ps(from_ps) - self.egress_latency_ps;
+        let pass = LoopPass { packet: &returning.packet, last_stamp_ps: returning.stamp_ps, stamp_ps };
+        if !self.knowledge.is_idle(switch, &mut returning.known, &pass) {
+            return Some(returning);
+        }
+        let Returning { mut packet, known, .. } = returning;
+        if let Some(proof) = known.proof() {
+            switch.repeat_idle(proof, 1, now_ps, now_ps);
+            switch.restamp_idle(proof, &mut packet.frame, stamp_ps);
+        }
+        self.send_round(packet, known, stamp_ps, fabric);
+        None
+    }
+
+    /// Over the wire of the loop port and back to ingress.
+    #[inline]
+    fn send_round(&mut self, packet: IngressPacket, known: Known, stamp_ps: u64, fabric: &mut Fabric) {
+        let length = wire_bytes(&packet.frame);
+        let port = &mut fabric.ports[self.base + self.loop_index];
+        let slot = port.line.send(fabric.now_ps + self.egress_latency_ps, length);
+        port.counters.tx_frames += 1;
+        port.counters.tx_bytes += u64::from(length);
+        self.recirculation.push(packet, known, &slot, stamp_ps, &mut fabric.events);
     }
 
     /// The wire of a port is free.
@@ -248,7 +297,6 @@ impl Dispatch for Flow<'_> {
         }
     }
 
-    /// Over the wire of the loop port and back to ingress.
     fn recirculate(&mut self, packet: IngressPacket) {
         let Flow { tester, fabric, .. } = self;
         if tester.recirculation.len() >= tester.loop_limit {
@@ -256,19 +304,8 @@ impl Dispatch for Flow<'_> {
             fabric.out.pool.give(packet.frame);
             return;
         }
-        let length = wire_bytes(&packet.frame);
-        let port = &mut fabric.ports[tester.base + tester.loop_index];
-        let at_ps = fabric.now_ps + tester.egress_latency_ps;
-        let slot = port.line.send(at_ps, length);
-        port.counters.tx_frames += 1;
-        port.counters.tx_bytes += u64::from(length);
-        tester.recirculation.push(
-            packet,
-            slot.first_bit_ps,
-            slot.last_bit_ps,
-            tester.egress_stamp_ps,
-            &mut fabric.events,
-        );
+        let known = std::mem::take(&mut tester.executed);
+        tester.send_round(packet, known, tester.egress_stamp_ps, fabric);
     }
 
     fn digest(&mut self, digest: u32, fields: Vec<Vec<u8>>) {

@@ -9,6 +9,7 @@ use crate::drops::{DropCause, DropCounters};
 use crate::event::Source;
 use crate::fabric::{ArrivalRule, Fabric};
 use crate::idle::Bounds;
+use crate::known::{Knowledge, Known};
 use crate::line::{Line, FCS_BYTES, PREAMBLE_BITS, STANDARD_GAP_BITS};
 use crate::recirculation::Recirculation;
 use crate::time::BitClock;
@@ -84,6 +85,9 @@ pub struct Tester {
     pub(super) places: Vec<Place>,
     pub(super) ports: Vec<TesterPort>,
     pub(super) recirculation: Recirculation,
+    pub(super) knowledge: Knowledge,
+    /// Knowledge about the packet of the loop whose pass is in work.
+    pub(super) executed: Known,
     pub(super) packet_ins: VecDeque<Frame>,
     pub(super) packet_ins_total: u64,
     pub(super) digests: VecDeque<Digest>,
@@ -98,7 +102,13 @@ pub struct Tester {
 
 impl Tester {
     /// Adds the ports of a tester to the fabric.
-    pub(crate) fn new(config: &TesterConfig, seed: u64, node: u32, fabric: &mut Fabric) -> Tester {
+    pub(crate) fn new(
+        config: &TesterConfig,
+        skip_idle_loops: bool,
+        seed: u64,
+        node: u32,
+        fabric: &mut Fabric,
+    ) -> Tester {
         let base = fabric.ports.len();
         let recirculation = &config.recirculation;
         let greatest = config.ports.iter().map(|port| port.number).max().unwrap_or(0);
@@ -146,6 +156,8 @@ impl Tester {
             places,
             ports,
             recirculation: Recirculation::new(recirculation.latency_ns.ps()),
+            knowledge: Knowledge::new(skip_idle_loops),
+            executed: Known::default(),
             packet_ins: VecDeque::new(),
             packet_ins_total: 0,
             digests: VecDeque::new(),
@@ -165,7 +177,9 @@ impl Tester {
         &self.switch_config
     }
 
+    /// The switch, for its controller.
     pub fn switch(&mut self) -> Option<&mut Switch> {
+        self.knowledge.invalidate();
         self.switch.as_mut()
     }
 
@@ -205,6 +219,11 @@ impl Tester {
     /// True for a port that the program can send to.
     pub fn has_port(&self, port: u16) -> bool {
         self.place(port) != Place::Unknown
+    }
+
+    /// Passes of the loop, beside those of [`Tester::skip_idle`], that were known to be idle and not executed.
+    pub fn known_passes(&self) -> u64 {
+        self.knowledge.passes()
     }
 
     /// Packets in the queues of the ports, without those of the loop.
@@ -260,30 +279,40 @@ impl Tester {
     }
 
     /// Skips idle passes of the loop, whose port must be idle, up to `until_ps` at most, if there are any: packets in the
-    /// loop, passes and events that were skipped. Afterwards the clock stands at the last of them.
-    pub(crate) fn skip_idle(&mut self, until_ps: u64, fabric: &mut Fabric) -> (u64, u64, u64) {
+    /// loop, passes and events that were skipped. Afterwards the clock stands at the last of them. `None` where something
+    /// else happens so soon that it is not worth trying.
+    pub(crate) fn skip_idle(&mut self, until_ps: u64, fabric: &mut Fabric) -> Option<(u64, u64, u64)> {
+        let (next_ps, calm_ps) = self.recirculation.next_ps()?;
+        let before_ps = fabric.events.second_time_ps().unwrap_or(u64::MAX);
+        let first_ps = fabric.events.next_time_ps()?;
+        if next_ps > first_ps || before_ps.min(until_ps) < next_ps.saturating_add(calm_ps) {
+            return None;
+        }
         let count = self.recirculation.len();
         let index = self.base + self.loop_index;
-        let Some(switch) = &mut self.switch else {
-            return (0, 0, 0);
-        };
-        if count == 0 || count > fabric.ports[index].queue_frames {
-            return (count as u64, 0, 0);
+        let switch = self.switch.as_mut()?;
+        if count > fabric.ports[index].queue_frames {
+            return Some((count as u64, 0, 0));
         }
         let taken = fabric.events.take(Source::Loop);
         debug_assert!(taken.is_some(), "packets in the delay line have an event");
         let before_ps = fabric.events.next_time_ps().unwrap_or(u64::MAX);
         let bounds = Bounds { until_ps, before_ps };
-        let line = &mut fabric.ports[index].line;
-        let skipped =
-            self.recirculation.skip_idle(switch, line, self.egress_latency_ps, bounds, &mut fabric.events);
+        let skipped = self.recirculation.skip_idle(
+            switch,
+            &self.knowledge,
+            &mut fabric.ports[index].line,
+            self.egress_latency_ps,
+            bounds,
+            &mut fabric.events,
+        );
         if skipped.passes > 0 {
             let counters = &mut fabric.ports[index].counters;
             counters.tx_frames += skipped.passes;
             counters.tx_bytes += self.recirculation.skipped_bytes();
             fabric.now_ps = skipped.last_ps;
         }
-        (count as u64, skipped.passes, skipped.events)
+        Some((count as u64, skipped.passes, skipped.events))
     }
 
     #[inline]

@@ -8,9 +8,15 @@ use super::ethernet;
 pub const CUSTOMER: u16 = EtherType::VLAN_TAGGED_FRAME.0;
 pub const SERVICE: u16 = EtherType::PROVIDER_BRIDGING.0;
 
-const TAG_BYTES: usize = 4;
+pub const TAG_BYTES: usize = 4;
 /// Behind the two addresses.
 const PLACE: usize = 12;
+
+/// Whether an EtherType is that of a tag.
+#[inline]
+pub fn is_tag(ether_type: u16) -> bool {
+    ether_type == CUSTOMER || ether_type == SERVICE
+}
 
 /// One tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +33,7 @@ pub struct Tag {
 pub fn parse(frame: &[u8]) -> Option<Tag> {
     let tag = frame.get(PLACE..ethernet::HEADER_BYTES + TAG_BYTES)?;
     let tag_type = u16::from_be_bytes([tag[0], tag[1]]);
-    if tag_type != CUSTOMER && tag_type != SERVICE {
+    if !is_tag(tag_type) {
         return None;
     }
     let header = SingleVlanHeader::from_bytes([tag[2], tag[3], tag[4], tag[5]]);

@@ -104,7 +104,6 @@ pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
         insert(switch, "TesterIngress.reception.receiver", entry(key, 48, action, &[0, u64::from(port)]));
     }
     for stream in streams {
-        let group = 16 + u32::from(stream.index);
         let count = stream.ports.len() as u32;
         let mut replicas = vec![Replica { port: LOOP_PORT, instance: 0 }];
         for (place, &port) in stream.ports.iter().enumerate() {
@@ -141,24 +140,32 @@ pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
                 ),
             );
         }
-        switch.multicast_insert(group, &replicas).unwrap();
-        let params = [
-            stream.interval_ticks,
-            stream.fraction_q32,
-            stream.departures,
-            stream.start_offset_ticks,
-            stream.last_slot,
-            stream.burst_slots,
-            group,
-            u32::from(stream.priority),
-        ];
-        let params = params.map(u64::from);
-        insert(
-            switch,
-            "TesterIngress.streams.stream",
-            entry(exact(u64::from(stream.index)), 0, "TesterIngress.streams.set_stream", &params),
-        );
+        switch.multicast_insert(group_of(stream), &replicas).unwrap();
+        insert(switch, STREAM_TABLE, stream_entry(stream));
     }
+}
+
+/// Table with the rate of each stream.
+pub const STREAM_TABLE: &str = "TesterIngress.streams.stream";
+
+/// The entry of a stream in it.
+pub fn stream_entry(stream: &StreamPlan) -> TableEntry {
+    let params = [
+        stream.interval_ticks,
+        stream.fraction_q32,
+        stream.departures,
+        stream.start_offset_ticks,
+        stream.last_slot,
+        stream.burst_slots,
+        group_of(stream),
+        u32::from(stream.priority),
+    ];
+    let params = params.map(u64::from);
+    entry(exact(u64::from(stream.index)), 0, "TesterIngress.streams.set_stream", &params)
+}
+
+fn group_of(stream: &StreamPlan) -> u32 {
+    16 + u32::from(stream.index)
 }
 
 /// Installs the tester program and the streams.

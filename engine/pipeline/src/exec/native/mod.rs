@@ -5,6 +5,7 @@
 //! places only: the packet's slots (every 16-bit index is inside them), the frame below, the bytes
 //! of the packet after a length check, and array cells after an index check.
 
+mod headers;
 mod translate;
 mod x86;
 

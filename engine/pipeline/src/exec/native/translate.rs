@@ -1,6 +1,6 @@
 //! Translates instructions one by one to machine code. Word operations, branches, register
-//! arrays, counters and the parsing of fixed headers are inline; everything else calls the host,
-//! which executes the instruction as the interpreter would.
+//! arrays, counters and the headers of fixed size (`headers`) are inline; everything else calls the host, which
+//! executes the instruction as the interpreter would.
 
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
@@ -13,8 +13,6 @@ use crate::exec::context::LOOP_LIMIT;
 
 /// Select cases that become a chain of comparisons.
 const MAX_INLINE_CASES: usize = 24;
-/// Words that are copied or cleared inline.
-const MAX_INLINE_WORDS: u16 = 32;
 
 /// Machine code with the offset of every instruction.
 pub(super) struct Translation {
@@ -25,12 +23,13 @@ pub(super) struct Translation {
     pub emit: Option<u32>,
 }
 
-struct Translator<'c> {
-    code: &'c Code,
-    layout: &'c Layout,
-    asm: Assembler,
+pub(super) struct Translator<'c> {
+    pub code: &'c Code,
+    pub layout: &'c Layout,
+    pub asm: Assembler,
     labels: Vec<Label>,
-    done: Label,
+    /// The end of the pass.
+    pub done: Label,
     runaway: Label,
     host: Host,
     register_limbs: &'c [usize],
@@ -78,7 +77,7 @@ pub(super) fn translate(
 
 impl Translator<'_> {
     /// Value of a slot that holds a constant.
-    fn constant(&self, slot: Slot) -> Option<u64> {
+    pub fn constant(&self, slot: Slot) -> Option<u64> {
         let index = slot.checked_sub(self.code.constant_base)?;
         self.code.constants.get(index as usize).copied()
     }
@@ -173,12 +172,12 @@ impl Translator<'_> {
     }
 
     /// Lets the host execute instruction `pc`, which may only go on with the next one.
-    fn host(&mut self, pc: usize) {
+    pub fn host(&mut self, pc: usize) {
         self.asm.call(self.host.step, pc as u32);
     }
 
     /// Lets the host execute instruction `pc`, which may go elsewhere.
-    fn host_jump(&mut self, pc: usize) {
+    pub fn host_jump(&mut self, pc: usize) {
         self.host(pc);
         let next = self.asm.label();
         self.asm.jump_if(Cond::Equal, next);
@@ -391,73 +390,6 @@ impl Translator<'_> {
         self.asm.jump(label);
     }
 
-    /// Reads a header of fixed size by loads of eight bytes, forward from each field, or near the
-    /// end of the frame up to the field's last byte; the host does what is left.
-    fn extract(&mut self, pc: usize, header: u16) {
-        let place = &self.layout.headers[header as usize];
-        let shape = &self.layout.shapes[place.shape];
-        let fits = |piece: &crate::code::layout::Piece| u32::from(piece.lead) + u32::from(piece.bits) <= 64;
-        if shape.variable.is_some() || place.union.is_some() || !shape.pieces.iter().all(fits) {
-            return self.host_jump(pc);
-        }
-        let base = place.base;
-        let (near_end, next) = (self.asm.label(), self.asm.label());
-        let last = shape.pieces.iter().map(|piece| i32::from(piece.start) + 8).max().unwrap_or(0);
-        let asm = &mut self.asm;
-        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
-        asm.move_reg(Reg::Rdx, Reg::Rcx);
-        asm.alu_imm(Alu::Add, Reg::Rdx, last.max(shape.fixed_bytes() as i32));
-        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
-        asm.jump_if(Cond::Above, near_end);
-        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
-        for piece in &shape.pieces {
-            asm.load_at(Reg::Rax, Reg::Rcx, i32::from(piece.start));
-            asm.byte_swap(Reg::Rax);
-            if piece.lead > 0 {
-                asm.shift(Shift::Left, Reg::Rax, piece.lead);
-            }
-            if piece.bits < 64 {
-                let shift = if piece.signed { Shift::RightSigned } else { Shift::Right };
-                asm.shift(shift, Reg::Rax, 64 - piece.bits);
-            }
-            asm.store(base + piece.offset, Reg::Rax);
-        }
-        asm.store_imm(base, 1);
-        asm.add_frame_imm(Offsets::CURSOR, shape.fixed_bytes() as i32);
-        asm.jump(next);
-        asm.bind(near_end);
-        // Eight bytes that end with the field lie in the frame, if eight bytes came before.
-        let slow = asm.label();
-        asm.alu_imm(Alu::Cmp, Reg::Rcx, 8);
-        asm.jump_if(Cond::Below, slow);
-        asm.move_reg(Reg::Rdx, Reg::Rcx);
-        asm.alu_imm(Alu::Add, Reg::Rdx, shape.fixed_bytes() as i32);
-        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
-        asm.jump_if(Cond::Above, slow);
-        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
-        for piece in &shape.pieces {
-            let span = piece.lead + piece.bits;
-            let bytes = span.div_ceil(8);
-            asm.load_at(Reg::Rax, Reg::Rcx, i32::from(piece.start) + i32::from(bytes) - 8);
-            asm.byte_swap(Reg::Rax);
-            let above = 64 - 8 * bytes + piece.lead;
-            if above > 0 {
-                asm.shift(Shift::Left, Reg::Rax, above);
-            }
-            if piece.bits < 64 {
-                let shift = if piece.signed { Shift::RightSigned } else { Shift::Right };
-                asm.shift(shift, Reg::Rax, 64 - piece.bits);
-            }
-            asm.store(base + piece.offset, Reg::Rax);
-        }
-        asm.store_imm(base, 1);
-        asm.add_frame_imm(Offsets::CURSOR, shape.fixed_bytes() as i32);
-        asm.jump(next);
-        asm.bind(slow);
-        self.host_jump(pc);
-        self.asm.bind(next);
-    }
-
     /// Sums the fields of an Internet checksum in rdx and folds the sum.
     fn checksum(&mut self, dst: Slot, plan: &SumPlan) {
         self.asm.imm(Reg::Rdx, plan.constant);
@@ -487,134 +419,5 @@ impl Translator<'_> {
         }
         self.asm.alu_imm(Alu::Xor, Reg::Rdx, 0xffff);
         self.asm.store(dst, Reg::Rdx);
-    }
-
-    /// Looks ahead where eight bytes can be loaded; the host does the rest.
-    fn lookahead(&mut self, pc: usize, dst: Slot, offset: u32, bits: u32, check: bool, signed: bool) {
-        let lead = offset % 8;
-        let fallback = |this: &mut Self| if check { this.host_jump(pc) } else { this.host(pc) };
-        if lead + bits > 64 || bits == 0 {
-            return fallback(self);
-        }
-        let (near_end, next) = (self.asm.label(), self.asm.label());
-        let asm = &mut self.asm;
-        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
-        asm.move_reg(Reg::Rdx, Reg::Rcx);
-        asm.alu_imm(Alu::Add, Reg::Rdx, (offset / 8 + 8) as i32);
-        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
-        asm.jump_if(Cond::Above, near_end);
-        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
-        asm.load_at(Reg::Rax, Reg::Rcx, (offset / 8) as i32);
-        asm.byte_swap(Reg::Rax);
-        if lead > 0 {
-            asm.shift(Shift::Left, Reg::Rax, lead as u8);
-        }
-        if bits < 64 {
-            let shift = if signed { Shift::RightSigned } else { Shift::Right };
-            asm.shift(shift, Reg::Rax, 64 - bits as u8);
-        }
-        asm.store(dst, Reg::Rax);
-        asm.jump(next);
-        asm.bind(near_end);
-        fallback(self);
-        self.asm.bind(next);
-    }
-
-    /// Code that writes the valid headers one after the other; rcx is where the next byte goes.
-    fn emit_headers(&mut self) -> Option<Label> {
-        let order = &self.code.deparse_order;
-        let shape_of = |header: u16| self.layout.shape_of(header);
-        let odd = |header: u16| shape_of(header).variable.is_some() || shape_of(header).fixed_bits % 8 != 0;
-        if order.iter().any(|&header| odd(header)) {
-            return None;
-        }
-        let entry = self.asm.label();
-        self.asm.bind(entry);
-        self.asm.load_frame(Reg::Rcx, Offsets::OUT);
-        for &header in order {
-            let base = self.layout.headers[header as usize].base;
-            let shape = self.layout.shape_of(header);
-            let skip = self.asm.label();
-            self.asm.alu_slot_imm(Alu::Cmp, base, 0);
-            self.asm.jump_if(Cond::Equal, skip);
-            let mut at = 0;
-            for chunk in &shape.chunks {
-                for (index, part) in shape.parts[chunk.from as usize..chunk.to as usize].iter().enumerate() {
-                    let reg = if index == 0 { Reg::Rdx } else { Reg::Rax };
-                    self.asm.load(reg, base + part.offset);
-                    if part.right > 0 {
-                        self.asm.shift(Shift::Right, reg, part.right);
-                    }
-                    if !shape.is_clean(part) {
-                        self.emit_mask(reg, part.mask);
-                    }
-                    if part.left > 0 {
-                        self.asm.shift(Shift::Left, reg, part.left);
-                    }
-                    if index > 0 {
-                        self.asm.alu_reg(Alu::Or, Reg::Rdx, Reg::Rax);
-                    }
-                }
-                if chunk.bytes < 8 {
-                    self.asm.shift(Shift::Left, Reg::Rdx, 64 - 8 * chunk.bytes);
-                }
-                self.asm.byte_swap(Reg::Rdx);
-                self.asm.store_at(Reg::Rcx, at, Reg::Rdx);
-                at += i32::from(chunk.bytes);
-            }
-            self.asm.alu_imm(Alu::Add, Reg::Rcx, at);
-            self.asm.bind(skip);
-        }
-        self.asm.store_frame(Offsets::OUT, Reg::Rcx);
-        self.asm.jump(self.done);
-        Some(entry)
-    }
-
-    /// Masks without a scratch register: rcx is in use.
-    fn emit_mask(&mut self, reg: Reg, mask: u64) {
-        let unused = mask.leading_zeros() as u8;
-        match i32::try_from(mask) {
-            Ok(value) => self.asm.alu_imm(Alu::And, reg, value),
-            Err(_) if unused > 0 => {
-                self.asm.shift(Shift::Left, reg, unused);
-                self.asm.shift(Shift::Right, reg, unused);
-            }
-            Err(_) => {}
-        }
-    }
-
-    /// The header that a constant operand names, if it is a plain one.
-    fn plain_header(&self, operand: Slot) -> Option<(Slot, u16, i32)> {
-        let place = self.layout.headers.get(usize::try_from(self.constant(operand)?).ok()?)?;
-        let shape = &self.layout.shapes[place.shape];
-        let plain = place.union.is_none() && !place.metadata && shape.variable.is_none();
-        (plain && shape.slots <= MAX_INLINE_WORDS).then_some((
-            place.base,
-            shape.slots,
-            shape.fixed_bytes() as i32,
-        ))
-    }
-
-    fn add_header(&mut self, pc: usize, operand: Slot) {
-        let Some((base, slots, bytes)) = self.plain_header(operand) else { return self.host(pc) };
-        let skip = self.asm.label();
-        self.asm.alu_slot_imm(Alu::Cmp, base, 0);
-        self.asm.jump_if(Cond::NotEqual, skip);
-        for slot in base + 1..base + slots {
-            self.asm.store_imm(slot, 0);
-        }
-        self.asm.store_imm(base, 1);
-        self.asm.alu_slot_imm(Alu::Add, packet_slot::LENGTH, bytes);
-        self.asm.bind(skip);
-    }
-
-    fn remove_header(&mut self, pc: usize, operand: Slot) {
-        let Some((base, _, bytes)) = self.plain_header(operand) else { return self.host(pc) };
-        let skip = self.asm.label();
-        self.asm.alu_slot_imm(Alu::Cmp, base, 0);
-        self.asm.jump_if(Cond::Equal, skip);
-        self.asm.alu_slot_imm(Alu::Sub, packet_slot::LENGTH, bytes);
-        self.asm.store_imm(base, 0);
-        self.asm.bind(skip);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Range;
 use std::sync::Arc;
 
 use ipnet::IpNet;
@@ -198,22 +199,35 @@ impl Bgp {
     /// Takes a frame for the router itself, or an answer about a neighbour's MAC.
     pub fn on_frame(&mut self, port: usize, frame: &[u8], now_ps: u64) -> Work {
         let now_ns = now_ps / PS_PER_NS;
-        if let Some(it) = self.sessions.iter_mut().find(|it| it.port == port) {
-            it.speaker.on_frame(frame, now_ns);
-        }
-        self.work(now_ns)
+        let Some(session) = self.session_at(port) else {
+            return Work::default();
+        };
+        self.sessions[session].speaker.on_frame(frame, now_ns);
+        self.work(session..session + 1, now_ns)
     }
 
-    /// Handles the timers that are due.
-    pub fn on_time(&mut self, now_ps: u64) -> Work {
+    /// Handles the timers of a port that are due.
+    pub fn on_time(&mut self, port: usize, now_ps: u64) -> Work {
         let now_ns = now_ps / PS_PER_NS;
-        for it in &mut self.sessions {
-            it.armed_ns = it.armed_ns.filter(|at| *at > now_ns);
-            if it.speaker.next_event(now_ns).is_some_and(|at| at <= now_ns) {
-                it.speaker.on_time(now_ns);
-            }
+        let Some(session) = self.session_at(port) else {
+            return Work::default();
+        };
+        let it = &mut self.sessions[session];
+        it.armed_ns = it.armed_ns.filter(|at| *at > now_ns);
+        if it.speaker.next_event(now_ns).is_some_and(|at| at <= now_ns) {
+            it.speaker.on_time(now_ns);
         }
-        self.work(now_ns)
+        self.work(session..session + 1, now_ns)
+    }
+
+    /// Begins.
+    pub fn start(&mut self, now_ps: u64) -> Work {
+        self.work(0..self.sessions.len(), now_ps / PS_PER_NS)
+    }
+
+    /// The place of the sessions of a port, which are in the order of the ports.
+    fn session_at(&self, port: usize) -> Option<usize> {
+        self.sessions.binary_search_by_key(&port, |it| it.port).ok()
     }
 
     /// Forgets everything, as a new start of the device does.
@@ -228,16 +242,18 @@ impl Bgp {
             }
             it.armed_ns = None;
         }
-        let mut work = self.work(now_ns);
+        let mut work = self.work(0..self.sessions.len(), now_ns);
         work.routes
             .extend(known.into_iter().map(|network| NewRoute { prefix: prefix(network), via: Vec::new() }));
         work
     }
 
-    fn work(&mut self, now_ns: u64) -> Work {
+    /// Collects the requests of the sessions that something has happened to, and of those that are told of it.
+    fn work(&mut self, touched: Range<usize>, now_ns: u64) -> Work {
         let mut work = Work::default();
         let mut changed: BTreeMap<(usize, usize), Vec<RouteChange>> = BTreeMap::new();
-        for (session, it) in self.sessions.iter_mut().enumerate() {
+        for session in touched.clone() {
+            let it = &mut self.sessions[session];
             for Event { kind, .. } in it.speaker.events() {
                 self.counters.sessions_up += u64::from(kind == EventKind::Up);
                 self.counters.sessions_lost += u64::from(matches!(kind, EventKind::Down(_)));
@@ -249,6 +265,7 @@ impl Bgp {
                 }
             }
         }
+        let changed_routes = !changed.is_empty();
         for ((session, neighbour), changes) in changed {
             let it = &self.sessions[session];
             let key = (it.port, it.settings[neighbour].address);
@@ -259,7 +276,8 @@ impl Bgp {
                 self.tell_others((session, neighbour), &changes, now_ns);
             }
         }
-        for it in &mut self.sessions {
+        let told = if changed_routes && self.advertise { 0..self.sessions.len() } else { touched };
+        for it in &mut self.sessions[told] {
             work.frames.extend(it.speaker.frames().into_iter().map(|frame| (it.port, frame)));
             if let Some(next_ns) = it.speaker.next_event(now_ns) {
                 if it.armed_ns.is_none_or(|armed| next_ns < armed) {

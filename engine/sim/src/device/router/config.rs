@@ -1,6 +1,6 @@
 //! Keys of a device `router`, and the router that they make.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
@@ -12,8 +12,10 @@ use super::neighbours::{Key, Neighbours, NeighboursConfig};
 use super::routes::{Prefix, Route, Routes};
 use super::{texts, Counters, Interface, Router};
 use crate::config::{ConfigError, Latency, Place, PortNumber};
+use crate::device::chassis::{Chassis, ChassisConfig};
 use crate::device::check_port;
 use crate::device::lookup::{Lookup, LookupConfig};
+use crate::rng::Rng;
 use crate::wire::ethernet::{self, Mac};
 
 const VALID_NETWORK: &str = "an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64";
@@ -45,6 +47,8 @@ pub struct RouterConfig {
     pub static_neighbours: Vec<StaticNeighbourConfig>,
     /// Capacity of the look-up, all ports together; without it unlimited.
     pub lookup: Option<LookupConfig>,
+    /// Modules of ports, and the fabric between them; without it every port is as near as any other.
+    pub chassis: Option<ChassisConfig>,
 }
 
 /// A port with its addresses; their networks are routes.
@@ -92,21 +96,28 @@ impl Router {
         config: &RouterConfig,
         latency: Latency,
         place: &Place,
+        (name, seed): (&str, u64),
         ports: &[u16],
     ) -> Result<Router, ConfigError> {
         let mut router = Router {
             latency_ps: latency.ps(),
             interfaces: vec![Interface::default(); ports.len()],
+            own: HashSet::new(),
             routes: Routes::default(),
             bgp: None,
             multicast: None,
             static_neighbours: BTreeMap::new(),
             neighbours: Neighbours::new(config.neighbours.clone()),
             lookup: config.lookup.as_ref().map(Lookup::new),
+            chassis: None,
             snmp_community: config.snmp_community.clone(),
             started_ps: 0,
             counters: Counters::default(),
         };
+        if let Some(chassis) = &config.chassis {
+            chassis.check(&place.key("chassis"), ports.len())?;
+            router.chassis = Some(Chassis::new(chassis, Rng::for_part(seed, name)));
+        }
         for (index, interface) in config.interfaces.iter().enumerate() {
             let place = place.key("interfaces").index(index);
             router.add_interface(interface, &place, ports)?;
@@ -159,6 +170,7 @@ impl Router {
                 return Err(place.invalid(problem, "each network once"));
             }
             self.interfaces[port].networks.push(network);
+            self.own.insert(network.address);
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ mod routes;
 mod texts;
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use p4mesh_pipeline::Frame;
@@ -25,10 +25,14 @@ use self::multicast::{Decision, Multicast, Surroundings};
 use self::neighbours::{Held, Key, Neighbours};
 use self::packets::{Header, Packet, Resolution};
 use self::routes::{Prefix, Route, Routes};
+use super::chassis::Chassis;
+use super::input_queue::Ready;
 use super::lookup::Lookup;
 use super::{Device, DevicePorts};
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
+use crate::line::wire_bytes;
+use crate::rng::Rng;
 use crate::wire::ethernet::{self, Mac};
 
 pub use self::config::RouterConfig;
@@ -80,12 +84,15 @@ pub struct Router {
     latency_ps: u64,
     /// By local port; without addresses where the configuration gives no address.
     interfaces: Vec<Interface>,
+    /// Addresses of all interfaces.
+    own: HashSet<IpAddr>,
     routes: Routes,
     bgp: Option<Bgp>,
     multicast: Option<Multicast>,
     static_neighbours: BTreeMap<Key, Mac>,
     neighbours: Neighbours,
     lookup: Option<Lookup>,
+    chassis: Option<Chassis>,
     snmp_community: Option<String>,
     /// When the device started, for `sysUpTime`.
     started_ps: u64,
@@ -124,7 +131,8 @@ impl Router {
             let waiting = self.neighbours.learn(key, mac, asked.is_some(), now_ps);
             for packet in waiting {
                 ports.releases_frame();
-                self.send(port, mac, packet, ports);
+                // It has waited longer than any way through the device takes.
+                self.send(port, port, mac, packet, ports);
             }
         }
         if let Some(own) = asked {
@@ -137,7 +145,7 @@ impl Router {
     }
 
     fn route(&mut self, input: usize, frame: Frame, header: Header, ports: &mut DevicePorts) {
-        if self.interfaces.iter().any(|it| it.owns(header.destination)) {
+        if self.own.contains(&header.destination) {
             self.counters.to_itself += 1;
             return self.manage(input, frame, header, ports);
         }
@@ -196,7 +204,7 @@ impl Router {
                     let mut copy = ports.copy(&frame);
                     packets::forward(&mut copy, self.interfaces[output].mac, to);
                     self.counters.replicated += 1;
-                    ports.enqueue(output, copy, now_ps);
+                    self.cross(input, output, copy, ports);
                 }
                 ports.give(frame);
             }
@@ -268,7 +276,7 @@ impl Router {
         let now_ps = ports.now_ps();
         let known = self.static_neighbours.get(&next).copied();
         if let Some(mac) = known.or_else(|| self.neighbours.mac(next, now_ps)) {
-            return self.send(next.0, mac, frame, ports);
+            return self.send(input, next.0, mac, frame, ports);
         }
         match self.neighbours.hold(next, frame, now_ps) {
             Held::Ask => {
@@ -284,11 +292,23 @@ impl Router {
         }
     }
 
-    fn send(&mut self, output: usize, to: Mac, mut frame: Frame, ports: &mut DevicePorts) {
+    fn send(&mut self, input: usize, output: usize, to: Mac, mut frame: Frame, ports: &mut DevicePorts) {
         self.counters.routed += 1;
         packets::forward(&mut frame, self.interfaces[output].mac, to);
-        let now_ps = ports.now_ps();
-        ports.enqueue(output, frame, now_ps);
+        self.cross(input, output, frame, ports);
+    }
+
+    /// Over the fabric between modules, where there is one, into the queue of the output.
+    fn cross(&mut self, input: usize, output: usize, frame: Frame, ports: &mut DevicePorts) {
+        let ready_ps = ports.now_ps();
+        let Some(chassis) = &mut self.chassis else {
+            ports.enqueue(output, frame, ready_ps);
+            return;
+        };
+        let ready = Ready { output, ready_ps, bad_fcs: false, wire_bytes: wire_bytes(&frame), frame };
+        if let Some(ready) = chassis.carry(input, ready, ports) {
+            ports.enqueue(output, ready.frame, ready.ready_ps);
+        }
     }
 
     /// Asks a neighbour for its MAC, and again later.
@@ -339,14 +359,22 @@ impl Device for Router {
         }
     }
 
-    fn timer(&mut self, _port: usize, ports: &mut DevicePorts) {
+    fn timer(&mut self, port: usize, ports: &mut DevicePorts) {
+        if let Some(chassis) = &mut self.chassis {
+            if chassis.is_due(port, ports.now_ps()) {
+                while let Some((_, ready)) = chassis.next(port, ports) {
+                    ports.enqueue(port, ready.frame, ready.ready_ps);
+                }
+                return;
+            }
+        }
         let (ask, gone) = self.neighbours.due(ports.now_ps());
         for key in ask {
             self.ask(key, ports);
         }
         Router::give_up(gone, DropCause::NoNeighbour, ports);
         if let Some(bgp) = &mut self.bgp {
-            let work = bgp.on_time(ports.now_ps());
+            let work = bgp.on_time(port, ports.now_ps());
             self.obey(work, ports);
         }
         self.tend_groups(ports, Multicast::on_time);
@@ -355,7 +383,7 @@ impl Device for Router {
     /// Lets BGP, and questions about groups, begin.
     fn start(&mut self, ports: &mut DevicePorts) {
         if let Some(bgp) = &mut self.bgp {
-            let work = bgp.on_time(ports.now_ps());
+            let work = bgp.start(ports.now_ps());
             self.obey(work, ports);
         }
         if self.multicast.is_some() {
@@ -372,7 +400,10 @@ impl Device for Router {
         }
     }
 
-    fn reseed(&mut self, _seed: u64, _name: &str) {
+    fn reseed(&mut self, seed: u64, name: &str) {
+        if let Some(chassis) = &mut self.chassis {
+            chassis.reseed(Rng::for_part(seed, name));
+        }
         if let Some(lookup) = &mut self.lookup {
             lookup.restart_spacing();
         }
@@ -385,6 +416,9 @@ impl Device for Router {
             lookup.reset();
         }
         self.started_ps = ports.now_ps();
+        if let Some(chassis) = &mut self.chassis {
+            chassis.reset(ports);
+        }
         if let Some(bgp) = &mut self.bgp {
             let work = bgp.reset(ports.now_ps());
             self.obey(work, ports);

@@ -1,0 +1,191 @@
+"""Throughput, latency and jitter of a full mesh at the throughput and at 10, 50 and 90 % of line rate.
+
+Published tests of chassis with hundreds of ports print these columns per frame size: frames per second of all
+receivers, Tbit/s, percent of line rate, latency and jitter of every frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.chassis import tables as own
+from p4mesh.methods.criterion import criterion_of
+from p4mesh.methods.longer_trials import Asked, measure_each
+from p4mesh.methods.mesh import LATENCY, THROUGHPUT, Leg, Mesh, measure_throughput, swept_row, trial_spec
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, choice, integer, with_defaults
+from p4mesh.methods.results import rate_tables
+from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
+from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition, definition_text
+from p4mesh.methods.results.latency_tables import latency_note
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.search_findings import search_findings
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency
+from p4mesh.traffic.patterns import FullMesh, MeshStreams, Pattern
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, PseudoRandom
+from p4mesh.trial.spec import TrialSpec
+
+SECTION = "RFC 2544 26.1, 26.2"
+MIN_PORTS = 2
+LOWER_LOADS_PCT = (Fraction(10), Fraction(50), Fraction(90))
+FIXED, IN_TURN, RANDOM = "fixed", "in_turn", "random"
+_UDP_PORTS = 8000
+_RANDOM_UDP_MASK = 0x1FFF
+_PPM_BELOW = 60
+_MOST_IN_STEP = 512
+_FIELDS = (ModifiedField.UDP_SRC, ModifiedField.UDP_DST)
+_UDP_MODIFIERS: dict[str, tuple[FieldModifier, ...]] = {
+    FIXED: (),
+    IN_TURN: tuple(FieldModifier(field, Progression(_UDP_PORTS)) for field in _FIELDS),
+    RANDOM: tuple(FieldModifier(field, PseudoRandom(seed, _RANDOM_UDP_MASK)) for seed, field in enumerate(_FIELDS, 1)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadsUnit(Record):
+    """Throughput of one frame size, and the trials at the lower loads that it reaches."""
+
+    frame_size_bytes: int
+    throughput: MeshThroughput
+    lower: tuple[MeshTrial, ...]
+    flooded_frames: int
+
+    @property
+    def rows(self) -> tuple[MeshTrial, ...]:
+        """Every trial at a lower load."""
+        return self.lower
+
+
+class FullMeshAtLoads(MethodOf[LoadsUnit]):
+    """The throughput of each frame size, then latency and jitter of every frame at it and at lower loads."""
+
+    name = "chassis.full_mesh"
+    title = "Full mesh at 10, 50, 90 % and at the throughput"
+    section = SECTION
+    frame_sizes_bytes = (64, 128, 256, 512, 1024, 1280, 1518, 9216)
+    parameters = (
+        choice(
+            "pattern",
+            FullMesh.kind,
+            "RFC 2889 5.1.3",
+            "order of the standard with all ports in step, or mesh_streams: ports without a common phase",
+            (FullMesh.kind, MeshStreams.kind),
+        ),
+        integer(
+            "ports_in_step",
+            1,
+            "ports",
+            "RFC 2889 5.1.3",
+            "neighbouring ports with a common phase in mesh_streams, as those of one module of a tester",
+            (1, _MOST_IN_STEP),
+        ),
+        choice(
+            "udp_ports",
+            FIXED,
+            "RFC 4814 4",
+            "UDP source and destination: 20001; 20001 to 28000 in turn; or 8192 from 20001 at random",
+            tuple(_UDP_MODIFIERS),
+        ),
+        *with_defaults((LATENCY_DEFINITION,), latency_definition="LIFO"),
+        shared.DEPARTURE_ERROR,
+        PERCENTILES,
+        *with_defaults(shared.trial_parameters(SECTION, 60), ppm_below=Fraction(_PPM_BELOW)),
+        *shared.search_parameters(SECTION),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds without two ports of one rate, and contradicting parameters."""
+        self.mesh(bed, parameters)
+        shared.search_of(parameters)
+        check_definition(self.name, bed, parameters)
+        if parameters.text("udp_ports") != FIXED and shared.template_of(parameters).ip_version is None:
+            raise ParameterError(
+                f"udp_ports={parameters.text('udp_ports')}: frames without IP have no UDP ports",
+                hint="use frame_format=ipv4 or ipv6",
+            )
+
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+        """Return every ordered pair of ports."""
+        return self.mesh(bed, parameters).pairs
+
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
+        """Return one leg with all ports on both sides; needs two ports of one line rate."""
+        bed.require_ports(self.name, MIN_PORTS)
+        ports = bed.port_numbers
+        in_step = parameters.integer("ports_in_step")
+        pattern: Pattern = FullMesh()
+        if parameters.text("pattern") == MeshStreams.kind:
+            pattern = MeshStreams(ports_in_step=in_step)
+        return Mesh(
+            (Leg(pattern, ports, ports),),
+            bed.common_rate_bps(self.name),
+            modifiers=_UDP_MODIFIERS[parameters.text("udp_ports")],
+        )
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, LATENCY) for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the search, its latency trial, and the lower loads."""
+        return shared.search_of(parameters).trials_expected + 1 + len(LOWER_LOADS_PCT)
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LoadsUnit:
+        """Find the throughput, then measure latency at it and at the lower loads that it reaches."""
+        mesh, size = self.mesh(bed, parameters), unit.frame_size_bytes
+        describe = MeshLatency(bed, size, parameters, mesh)
+        found = measure_throughput(mesh, size, parameters, session, describe)
+        limit = found.search.result_load_pct
+        duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
+        criterion = criterion_of(parameters)
+
+        def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
+            return describe.asked(trial_spec(mesh, LATENCY, size, load, parameters, length_ns), sweep=False)
+
+        asked = [
+            Asked(load, partial(spec_at, load), duration_ns, criterion)
+            for load in LOWER_LOADS_PCT
+            if limit is not None and load <= limit
+        ]
+        taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
+        lower = tuple(describe(swept_row(one, mesh, criterion), one.result) for one in taken)
+        flooded = sum(row.flooded_frames for row in lower)
+        return LoadsUnit(frame_size_bytes=size, throughput=found, lower=lower, flooded_frames=flooded)
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LoadsUnit]) -> Outcome:
+        """Return the table at the throughput, that at every load, jitter against load, and the figures."""
+        units = list(results.values())
+        found = [unit.throughput for unit in units]
+        state = rate_tables.overall_state(found, units)
+        rows = own.rows_of(
+            [(unit.frame_size_bytes, unit.throughput.of_latency, unit.lower) for unit in units], LOWER_LOADS_PCT
+        )
+        mesh = self.mesh(bed, parameters)
+        definition, note = definition_text(bed, parameters), latency_note(bed)
+        sizes = [unit.frame_size_bytes for unit in units]
+        duration = shared.duration_deviation(parameters, sizes, mesh.line_rate_bps, 60, "RFC 2544 24")
+        phases = f"Pattern {mesh.legs[0].pattern.kind}: {_phases(parameters)}."
+        return Outcome(
+            state,
+            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+            (*own.tables_of(rows, definition, note), rate_tables.throughput_table(found), *search_tables(found)),
+            own.figures_of(rows, definition),
+            (*search_findings(found), *rate_tables.findings({THROUGHPUT: found, LATENCY: units})),
+            (*((duration,) if duration else ()), phases),
+        )
+
+
+def _phases(parameters: ParameterSet) -> str:
+    if parameters.text("pattern") == FullMesh.kind:
+        return "all ports in step, so that no two of them send to one port at a time"
+    in_step = parameters.integer("ports_in_step")
+    together = f"{in_step} neighbouring ports have" if in_step > 1 else "each port has"
+    return f"{together} a phase of their own, so outputs are over-subscribed for short times"

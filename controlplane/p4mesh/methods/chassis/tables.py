@@ -1,0 +1,137 @@
+"""Tables and figures of chassis tests: rate, latency and jitter of every frame, against size and load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from p4mesh.methods.results.forwarding import MeshTrial
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, Table
+
+AT_THROUGHPUT = "throughput"
+NOT_APPLICABLE = "NA"
+_BITS_PER_TBIT = 10**12
+
+_SIZE = Column("frame_size_bytes", "Frame size", "B")
+_AT = Column("at", "At")
+_RESULT = Column("state", "Result")
+RATE_COLUMNS = (
+    Column("frames_per_s", "Rx, all ports", "frames/s", 2),
+    Column("throughput_tbps", "Rx (L2)", "Tbit/s", 3),
+    Column("line_rate_pct", "Line rate", "%", 4),
+)
+LATENCY_COLUMNS = (
+    Column("min_us", "Latency min", "us", 3),
+    Column("avg_us", "avg", "us", 3),
+    Column("max_us", "max", "us", 3),
+    Column("jitter_avg_us", "Jitter avg", "us", 3),
+    Column("jitter_max_us", "max", "us", 3),
+)
+Row = dict[str, Cell]
+
+
+def rows_of(
+    units: Sequence[tuple[int, MeshTrial | None, Sequence[MeshTrial]]], lower_loads_pct: Sequence[Fraction]
+) -> list[Row]:
+    """Return a row per frame size and load: the lower loads, NA where they are above the throughput, then that."""
+    rows: list[Row] = []
+    for size, at_throughput, lower in units:
+        taken = {row.load_pct: row for row in lower}
+        for load in lower_loads_pct:
+            row = taken.get(float(load))
+            place: Row = {"frame_size_bytes": size, "at": f"{load} %", "line_rate_pct": float(load)}
+            cells: Row = {"state": NOT_APPLICABLE} if row is None else cells_of(row, size)
+            rows.append({**place, **cells})
+        if at_throughput is not None:
+            rows.append({"frame_size_bytes": size, "at": AT_THROUGHPUT, **cells_of(at_throughput, size)})
+    return rows
+
+
+def cells_of(row: MeshTrial, frame_size_bytes: int) -> Row:
+    """Return the cells of one trial; rates are those of the receivers."""
+    cells: Row = {
+        "state": row.verdict.value if row.verdict else row.status.value,
+        "frames_per_s": row.forwarding_fps,
+        "throughput_tbps": row.forwarding_fps * 8 * frame_size_bytes / _BITS_PER_TBIT,
+        "line_rate_pct": row.received_pct,
+    }
+    if row.latency:
+        latency = row.latency[0].latency.data()
+        cells |= {column.key: latency.get(column.key) for column in LATENCY_COLUMNS}
+    return cells
+
+
+def tables_of(rows: Sequence[Row], definition: str, note: str) -> list[Table]:
+    """Return the table at the throughput, that of every load, and jitter against load."""
+    columns = (*RATE_COLUMNS, *LATENCY_COLUMNS)
+    note = f"Latency {definition} of every frame. {note}"
+    found = [
+        Table(
+            "rate_and_latency",
+            "Throughput, latency and jitter",
+            (_SIZE, *columns),
+            _cut([row for row in rows if row["at"] == AT_THROUGHPUT], (_SIZE, *columns)),
+            f"Rates are sums over all receivers; Tbit/s without preamble and gap. {note}",
+            headline=("frames_per_s", "line_rate_pct", "avg_us"),
+        ),
+        Table(
+            "every_load",
+            "Latency and jitter at every load",
+            (_SIZE, _AT, _RESULT, *columns),
+            _cut(rows, (_SIZE, _AT, _RESULT, *columns)),
+            f"{NOT_APPLICABLE}: load above the throughput. {note}",
+            keys=("frame_size_bytes", "at"),
+        ),
+    ]
+    found += [
+        _against_load(rows, "jitter_avg_us", "jitter_avg", "Average jitter against load"),
+        _against_load(rows, "jitter_max_us", "jitter_max", "Maximum jitter against load"),
+    ]
+    return found
+
+
+def figures_of(rows: Sequence[Row], definition: str) -> tuple[Figure, ...]:
+    """Return average and maximum latency against load, a line per frame size."""
+    return tuple(
+        Figure(
+            f"{name}_delay",
+            f"{title} delay against load",
+            "load (% of line rate)",
+            f"{definition} latency (us)",
+            tuple(Series(f"{size} B", _points(rows, size, key)) for size in _sizes(rows)),
+            100.0,
+        )
+        for name, title, key in (("average", "Average", "avg_us"), ("maximum", "Maximum", "max_us"))
+    )
+
+
+def _points(rows: Sequence[Row], size: Cell, key: str) -> tuple[tuple[float, float], ...]:
+    points = []
+    for row in rows:
+        load, value = row.get("line_rate_pct"), row.get(key)
+        if row["frame_size_bytes"] == size and isinstance(load, float) and isinstance(value, float):
+            points.append((load, value))
+    return tuple(points)
+
+
+def _against_load(rows: Sequence[Row], key: str, name: str, title: str) -> Table:
+    loads = list(dict.fromkeys(str(row["at"]) for row in rows))
+    columns = (_SIZE, *(Column(_key(at), at, "us", 3) for at in loads))
+    shown = tuple(
+        {"frame_size_bytes": size}
+        | {_key(str(row["at"])): row.get(key) for row in rows if row["frame_size_bytes"] == size}
+        for size in _sizes(rows)
+    )
+    return Table(name, title, columns, tuple({column.key: row.get(column.key) for column in columns} for row in shown))
+
+
+def _key(at: str) -> str:
+    return f"{at}_us" if at == AT_THROUGHPUT else f"load_{at.removesuffix(' %')}_us"
+
+
+def _sizes(rows: Sequence[Row]) -> list[Cell]:
+    return list(dict.fromkeys(row["frame_size_bytes"] for row in rows))
+
+
+def _cut(rows: Sequence[Row], columns: Sequence[Column]) -> tuple[Row, ...]:
+    return tuple({column.key: row.get(column.key) for column in columns} for row in rows)

@@ -1,0 +1,366 @@
+"""How long the first and the last route take until traffic follows them, after a change of what BGP says.
+
+Each network behind each receiver is a stream of its own; loss over rate is the time in which its frames do not arrive
+(the loss-derived method of RFC 6413 4.3). RFC 4098 calls the change an event of the neighbour; RFC 7747 observes it in
+the data plane, as here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.errors import TopologyError, UnsupportedError
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
+from p4mesh.methods.port_pairs import MIN_PORTS
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+CONVERGENCE = "convergence"
+_NS_PER_MS = 1_000_000
+_MOST_NETWORKS = 64
+_OWN = ("sustained", "duration_ms", "scaled_frames", "burst_frames", "ppm_below", "start_stagger_us", "vlan_id")
+_COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("trial", "Trial"),
+    Column("routes", "Routes"),
+    Column("converged_routes", "Converged"),
+    Column("first_route_ms", "First route", "ms", 3),
+    Column("last_route_ms", "Last route", "ms", 3),
+    Column("average_ms", "Average", "ms", 3),
+    Column("resolution_ms", "Resolution", "ms", 3),
+    Column("state", "Result"),
+)
+_DETAIL = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("trial", "Trial"),
+    Column("tx_port", "Tx port"),
+    Column("rx_port", "Rx port"),
+    Column("network", "Network"),
+    Column("tx_frames", "Sent", "frames"),
+    Column("rx_frames", "Received", "frames"),
+    Column("time_ms", "Time", "ms", 3),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteTime(Record):
+    """One route in one trial."""
+
+    tx_port: int
+    rx_port: int
+    network: int
+    tx_frames: int
+    rx_frames: int
+    time_ms: float | None
+    """None where traffic did not follow the change before the trial was over."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeTrial(Record):
+    """All routes of one trial."""
+
+    trial: int
+    status: Status
+    reason: str
+    resolution_ms: float
+    routes: tuple[RouteTime, ...]
+
+    @property
+    def state(self) -> State:
+        """PASS where traffic followed the change on every route."""
+        if self.status is not Status.VALID:
+            return State(self.status.value)
+        return State.PASS if all(route.time_ms is not None for route in self.routes) else State.FAIL
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeUnit(Record):
+    """The trials of one frame size."""
+
+    frame_size_bytes: int
+    trials: tuple[ChangeTrial, ...]
+
+
+def _parameters(section: str) -> tuple[Parameter, ...]:
+    kept = (item for item in shared.trial_parameters(section) if item.name not in _OWN)
+    return (
+        integer(
+            "networks", 8, "networks", section, "networks behind each receiver, a stream each", (1, _MOST_NETWORKS)
+        ),
+        decimal(
+            "stream_fps",
+            "1000",
+            "frames/s",
+            section,
+            "rate of a stream; its inverse is the resolution",
+            ("1", "1000000"),
+        ),
+        decimal("traffic_first_ms", "100", "ms", section, "traffic before the change", ("1", "600000")),
+        decimal("time_limit_ms", "2000", "ms", section, "traffic after the change", ("1", "600000")),
+        integer("repetitions", 1, "trials", section, "trials of each frame size", (1, 1000)),
+        choice("ip", "ipv4", section, "family of the routes", ("ipv4", "ipv6")),
+        *(item for item in with_defaults(kept, learning_verify=False) if item.name != "frame_format"),
+    )
+
+
+class RouteChange(MethodOf[ChangeUnit]):
+    """The times of one kind of change."""
+
+    change: RoutingChange
+    note: str
+    frame_sizes_bytes = (128,)
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds whose stations do not speak BGP, odd numbers of ports, and rates beyond the line."""
+        bed.require_ports(self.name, MIN_PORTS)
+        if not bed.announces_routes:
+            raise TopologyError(
+                f"{self.name} needs stations that speak BGP, topology '{bed.topology}' has none",
+                hint="add tester.bgp; topologies/router-4x1g-bgp.yaml is an example",
+            )
+        if len(bed.ports) % 2:
+            raise TopologyError(
+                f"{self.name} needs an even number of tester ports, topology '{bed.topology}' has {len(bed.ports)}",
+                hint="the first half sends, the second half receives",
+            )
+        if self.change is RoutingChange.LOSS_OF_LINK and not bed.resets_devices:
+            raise UnsupportedError(
+                f"{self.name} is not supported on {bed.target}: its links cannot be switched off one by one",
+                hint="use --target sim, or convergence.silence",
+            )
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, CONVERGENCE) for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the number of repetitions."""
+        return parameters.integer("repetitions")
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ChangeUnit:
+        """Measure the trials of one frame size."""
+        repetitions = parameters.integer("repetitions")
+        trials = []
+        for number in range(1, repetitions + 1):
+            spec = self.trial(bed, unit.frame_size_bytes, parameters, number)
+            result = session.measure(spec, TrialNote(self._load_pct(bed, spec), repetitions - number))
+            trials.append(self._row(spec, result, number))
+        return ChangeUnit(frame_size_bytes=unit.frame_size_bytes, trials=tuple(trials))
+
+    def trial(self, bed: Bed, size: int, parameters: ParameterSet, number: int) -> TrialSpec:
+        """Return the trial in which the change happens: every network of every receiver is a stream."""
+        after_ns, rest_ns = (shared.nanoseconds(parameters, name) for name in ("traffic_first_ms", "time_limit_ms"))
+        half = len(bed.ports) // 2
+        rate_fps, count = parameters.number("stream_fps"), parameters.integer("networks")
+        duration_ns = after_ns + rest_ns
+        template = shared.FRAME_FORMATS[parameters.text("ip")]
+        streams = tuple(
+            Stream(
+                name=f"network{network}",
+                frame_size_bytes=size,
+                rate_fps=rate_fps,
+                frame_count=max(1, int(rate_fps * duration_ns / NS_PER_S)),
+                pattern=Pairs(),
+                tx_ports=bed.port_numbers[:half],
+                rx_ports=bed.port_numbers[half:],
+                template=template,
+                routed=True,
+                advertised_networks=count,
+                network=network,
+            )
+            for network in range(count)
+        )
+        hold_ns = shared.nanoseconds(parameters, "flap_ms") if "flap_ms" in parameters.values else 0
+        return TrialSpec(
+            f"{self.change.value} {size} B, {number}",
+            streams,
+            duration_ns,
+            shared.learning_of(parameters),
+            shared.nanoseconds(parameters, "settle_ms"),
+            shared.nanoseconds(parameters, "restabilise_ms"),
+            per_flow=True,
+            stop_on_los=self.change is not RoutingChange.LOSS_OF_LINK,
+            routing_event=RoutingEvent(self.change, after_ns, hold_ns),
+        )
+
+    def _load_pct(self, bed: Bed, spec: TrialSpec) -> Fraction:
+        total = sum((stream.rate_fps for stream in spec.streams), Fraction(0))
+        return 100 * total / max_rate_fps(spec.streams[0].frame_size_bytes, bed.slowest_rate_bps)
+
+    def _row(self, spec: TrialSpec, result: TrialResult, number: int) -> ChangeTrial:
+        event = spec.routing_event
+        assert event is not None
+        rates = {stream.name: stream.rate_fps for stream in spec.streams}
+        networks = {stream.name: stream.network for stream in spec.streams}
+        routes = tuple(
+            RouteTime(
+                tx_port=flow.tx_port,
+                rx_port=flow.rx_port,
+                network=networks[flow.stream],
+                tx_frames=flow.tx_frames,
+                rx_frames=flow.rx_frames,
+                time_ms=self._time_ms(flow.tx_frames, flow.rx_frames, rates[flow.stream], event),
+            )
+            for flow in result.flows
+        )
+        slowest = min(rates.values())
+        return ChangeTrial(
+            trial=number,
+            status=result.status,
+            reason=result.reason,
+            resolution_ms=float(1000 / slowest),
+            routes=routes,
+        )
+
+    def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
+        """Return the time from the change until traffic follows it; None where it does not."""
+        raise NotImplementedError
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ChangeUnit]) -> Outcome:
+        """Return the first and the last route of each trial, and every route."""
+        rows = [(unit.frame_size_bytes, trial) for unit in results.values() for trial in unit.trials]
+        state = State.worst((trial.state.value for _, trial in rows), State.PASS)
+        table = Table(
+            CONVERGENCE,
+            self.title,
+            _COLUMNS,
+            tuple(_cells(size, trial) for size, trial in rows),
+            f"{self.note} Resolution: the distance of two frames of a stream.",
+            keys=("frame_size_bytes", "trial"),
+            headline=("first_route_ms", "last_route_ms"),
+        )
+        every = Table(
+            "routes_in_detail",
+            "Every route",
+            _DETAIL,
+            tuple(
+                {"frame_size_bytes": size, "trial": trial.trial, **route.cells(_DETAIL[2:])}
+                for size, trial in rows
+                for route in trial.routes
+            ),
+            detail=True,
+            keys=("frame_size_bytes", "trial", "tx_port", "rx_port", "network"),
+        )
+        half = len(bed.ports) // 2
+        return Outcome(
+            state,
+            f"{self.title}: {half} senders, {half} receivers, {state.value}",
+            (table, every),
+            (),
+            tuple(_findings(rows)),
+            ("Times are loss-derived: frames that did not arrive, over the rate of their stream.",),
+        )
+
+
+def _cells(size: int, trial: ChangeTrial) -> dict[str, Cell]:
+    times = [route.time_ms for route in trial.routes if route.time_ms is not None]
+    return {
+        "frame_size_bytes": size,
+        "trial": trial.trial,
+        "routes": len(trial.routes),
+        "converged_routes": len(times),
+        "first_route_ms": min(times, default=None),
+        "last_route_ms": max(times, default=None),
+        "average_ms": sum(times) / len(times) if times else None,
+        "resolution_ms": trial.resolution_ms,
+        "state": trial.state.value,
+    }
+
+
+def _findings(rows: Sequence[tuple[int, ChangeTrial]]) -> Iterator[str]:
+    for size, trial in rows:
+        if trial.reason:
+            yield f"{size} B, trial {trial.trial}: {trial.reason}"
+        late = sum(route.time_ms is None for route in trial.routes)
+        if late and trial.status is Status.VALID:
+            of = f"{late} of {len(trial.routes)} routes"
+            yield f"{size} B, trial {trial.trial}: traffic did not follow the change on {of}"
+
+
+class Announcement(RouteChange):
+    """Networks are announced while traffic to them already runs."""
+
+    name = "convergence.announcement"
+    title = "Convergence after an announcement"
+    section = "RFC 4098 4.1, RFC 7747 5.1"
+    change = RoutingChange.ANNOUNCEMENT
+    note = "From the announcement to the first frame forwarded."
+    parameters = _parameters("RFC 7747 5.1")
+
+    def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
+        if not rx_frames:
+            return None
+        return float((tx_frames - rx_frames) * 1000 / rate_fps - Fraction(event.after_ns, _NS_PER_MS))
+
+
+class _Ending(RouteChange):
+    """Traffic ends with the routes."""
+
+    def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
+        if rx_frames == tx_frames:
+            return None
+        return float(rx_frames * 1000 / rate_fps - Fraction(event.after_ns, _NS_PER_MS))
+
+
+class Withdrawal(_Ending):
+    """Networks are withdrawn."""
+
+    name = "convergence.withdrawal"
+    title = "Convergence after a withdrawal"
+    section = "RFC 7747 5.4"
+    change = RoutingChange.WITHDRAWAL
+    note = "From the withdrawal to the last frame forwarded."
+    parameters = _parameters("RFC 7747 5.4")
+
+
+class LossOfLink(_Ending):
+    """The links of the receivers go down."""
+
+    name = "convergence.loss_of_link"
+    title = "Convergence after a loss of link"
+    section = "RFC 7747 5.2"
+    change = RoutingChange.LOSS_OF_LINK
+    note = "From the loss of link to the last frame that arrived."
+    parameters = _parameters("RFC 7747 5.2")
+
+
+class Silence(_Ending):
+    """The receivers fall silent: BFD, or the hold time without it, has to notice."""
+
+    name = "convergence.silence"
+    title = "Detection of a silent neighbour"
+    section = "RFC 5880 6.8.4, RFC 7747 5.3"
+    change = RoutingChange.SILENCE
+    note = "From the last packet of the neighbour to the last frame forwarded: detection by BFD, or by the hold time."
+    parameters = _parameters("RFC 5880 6.8.4")
+
+
+class Flap(RouteChange):
+    """Networks are withdrawn and announced again."""
+
+    name = "convergence.flap"
+    title = "Convergence after a flap"
+    section = "RFC 7747 5.5"
+    change = RoutingChange.FLAP
+    note = "How much longer traffic was interrupted than the networks were withdrawn."
+    parameters = (
+        *_parameters("RFC 7747 5.5"),
+        decimal("flap_ms", "500", "ms", "RFC 7747 5.5", "from the withdrawal to the announcement", ("1", "600000")),
+    )
+
+    def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
+        before = rate_fps * event.after_ns / NS_PER_S
+        if rx_frames == tx_frames or rx_frames <= before + 1:
+            return None
+        return float((tx_frames - rx_frames) * 1000 / rate_fps - Fraction(event.hold_ns, _NS_PER_MS))

@@ -1,0 +1,308 @@
+"""RFC 3918 4.4: throughput of devices that put multicast frames into tunnels, take them out, or do both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from ipaddress import AddressValueError, IPv4Address
+
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import criterion_of
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, text
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.search_findings import excluded_note, search_findings
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.searched import JudgedTrial, Searched
+from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import (
+    DURATION_S,
+    MULTICAST,
+    Setup,
+    setup_parameters,
+    trial_parameters,
+    verify_parameter,
+)
+from p4mesh.methods.throughput_search import search_throughput
+from p4mesh.traffic.addresses import station_ipv4
+from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.traffic.patterns import GroupRange, Multicast
+from p4mesh.traffic.stream import TUNNEL_BYTES, Stream, Tunnel
+from p4mesh.trial.spec import TrialSpec
+
+_CLAUSE = "RFC 3918 4.4"
+_MAX_TUNNELS = 32
+_ENDS = ("tunnel_source", "tunnel_destination")
+_ADDRESSED_PORTS = 255
+"""RFC 2544 C.2.2 has a network for each of them."""
+_COLUMNS = (
+    Column("frame_size_bytes", "Original frame size", "B"),
+    Column("offered_size_bytes", "Offered frame size", "B"),
+    Column("forwarded_size_bytes", "Forwarded frame size", "B"),
+    Column("method", "Method"),
+    Column("tunnels", "Tunnels of the source"),
+    Column("groups", "Groups"),
+    Column("members", "Egress ports"),
+    Column("tx_pct", "Offered load", "% of line", 4),
+    Column("tx_fps", "Throughput", "frames/s", 0),
+    Column("output_limit_pct", "Line rate of an output", "% of line", 4),
+    Column("tx_frames", "Tx", "frames"),
+    Column("rx_frames", "Rx, all ports", "frames"),
+    Column("aggregate_fps", "Aggregated throughput", "frames/s", 0),
+    Column("lost_frames", "Lost", "copies"),
+    Column("state", "Result"),
+    Column("upper_pct", "Fails at", "% of line", 4),
+    Column("trials", "Trials"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunnelUnit(Record):
+    """The throughput of one original frame size."""
+
+    frame_size_bytes: int
+    offered_size_bytes: int
+    forwarded_size_bytes: int
+    tunnels: int
+    groups: int
+    members: int
+    output_limit_pct: float
+    """Load at which an output is full."""
+    search: Searched[MulticastTrial] = field(metadata=INLINE)
+
+
+class TunnelThroughput(MethodOf[TunnelUnit]):
+    """Share of the three tests; frame sizes are those without a tunnel."""
+
+    method: str
+    sends_tunnels: bool
+    """The source sends frames in tunnels that end at the device."""
+    receives_tunnels: bool
+    """The device sends each copy in a tunnel that ends at the egress port."""
+    parameters = (
+        *setup_parameters(_CLAUSE),
+        boolean("joins", False, _CLAUSE, "hosts join the groups; false: the device has fixed routes of them"),
+        verify_parameter(),
+        integer("tunnels", 1, "tunnels", _CLAUSE, "tunnels of the source, each with its groups", (1, _MAX_TUNNELS)),
+        text(
+            "tunnel_source",
+            _CLAUSE,
+            "address of the source's end of its first tunnel, the others follow; empty = the port's own address",
+        ),
+        text(
+            "tunnel_destination",
+            _CLAUSE,
+            "address of the device's end of these tunnels; empty = the router of the port's network",
+        ),
+        *trial_parameters(_CLAUSE),
+        *shared.search_parameters(_CLAUSE),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse targets without tunnels, beds with too few ports, groups and tunnels that do not fit together."""
+        if not bed.tunnels:
+            raise UnsupportedError(
+                f"{self.name} is not supported on {bed.target}: its program does not know frames in GRE tunnels",
+                hint="use --target sim, live or bmv2",
+            )
+        if not bed.ends_tunnels:
+            raise TopologyError(
+                f"{self.name} needs a device with GRE tunnels, topology '{bed.topology}' has none",
+                hint="use a node of device p4, as in topology p4-tunnels-4ports",
+            )
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
+        shared.search_of(parameters)
+        if parameters.flag("joins") and self.receives_tunnels:
+            raise ParameterError(
+                f"joins=true: {self.name} has no hosts, its egress ports are ends of tunnels",
+                hint="use joins=false, and fixed routes of the groups in the device",
+            )
+        self._check_tunnels(bed, parameters)
+
+    def _check_tunnels(self, bed: Bed, parameters: ParameterSet) -> None:
+        given = [name for name in _ENDS if parameters.text(name)]
+        if not self.sends_tunnels:
+            if given or parameters.integer("tunnels") != 1:
+                raise ParameterError(
+                    f"{given[0] if given else 'tunnels'}: the source of {self.name} sends no tunnels",
+                    hint="leave tunnels, tunnel_source and tunnel_destination out",
+                )
+            return
+        for name in given:
+            try:
+                valid = not IPv4Address(parameters.text(name)).is_multicast
+            except AddressValueError:
+                valid = False
+            if not valid:
+                raise ParameterError(
+                    f"--set {name}={parameters.text(name)}: not valid", hint=f"{name} is the IPv4 address of an end"
+                )
+        if parameters.integer("source_port") > _ADDRESSED_PORTS and len(given) < len(_ENDS):
+            raise ParameterError(
+                f"source_port={parameters.integer('source_port')}: ports above {_ADDRESSED_PORTS} have no network",
+                hint=f"set {' and '.join(_ENDS)}",
+            )
+        if parameters.integer("groups") % parameters.integer("tunnels"):
+            raise ParameterError(
+                f"groups={parameters.integer('groups')} do not fill tunnels={parameters.integer('tunnels')} alike",
+                hint="use a multiple of the tunnels",
+            )
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "tunnels") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the search."""
+        return shared.search_of(parameters).trials_expected
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> TunnelUnit:
+        """Search the throughput of one frame size; 100 % is the line rate of the frames that are offered."""
+        setup, size = Setup(bed, parameters), unit.frame_size_bytes
+        offered, forwarded = self._sizes(size)
+        rate_bps = setup.line_rate_bps
+        criterion = criterion_of(parameters)
+
+        def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MulticastTrial]:
+            spec = self._trial(setup, offered, load, length_ns)
+            result = session.measure(spec, TrialNote(load, remaining, criterion))
+            verdict = criterion(result)
+            row = trial_row(spec, result, rate_bps, load, verdict)
+            return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+
+        duration_ns = shared.duration_ns_of(parameters, offered, rate_bps)
+        return TunnelUnit(
+            frame_size_bytes=size,
+            offered_size_bytes=offered,
+            forwarded_size_bytes=forwarded,
+            tunnels=parameters.integer("tunnels") if self.sends_tunnels else 0,
+            groups=parameters.integer("groups"),
+            members=len(setup.receivers),
+            output_limit_pct=_output_limit_pct(offered, forwarded, rate_bps),
+            search=search_throughput(shared.search_of(parameters), duration_ns, trial),
+        )
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, TunnelUnit]) -> Outcome:
+        """Return the table of RFC 3918 4.4; PASS iff a lossless load was found at every size."""
+        units = list(results.values())
+        state = State.worst((unit.search.verdict for unit in units), State.PASS)
+        sizes = [unit.offered_size_bytes for unit in units]
+        note = (
+            f"GRE over IPv4 adds {TUNNEL_BYTES} bytes. Loads are of the frames that the source offers. At the line "
+            f"rate of an output the frames that it forwards fill its line. {excluded_note(units)}"
+        )
+        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, _CLAUSE)
+        rows = tuple(_row(unit, self.method) for unit in units)
+        return Outcome(
+            state,
+            f"{self.title}: port {parameters.integer('source_port')} to {len(Setup(bed, parameters).receivers)} ports, "
+            f"{state.value}",
+            (Table("tunnels", self.title, _COLUMNS, rows, note), *search_tables(units)),
+            (),
+            (
+                *search_findings(units),
+                *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
+            ),
+            (duration,) if duration else (),
+        )
+
+    def _sizes(self, size: int) -> tuple[int, int]:
+        """Return the sizes of the frames that the source sends and that it gets back."""
+        return size + TUNNEL_BYTES * self.sends_tunnels, size + TUNNEL_BYTES * self.receives_tunnels
+
+    def _trial(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
+        streams = self._streams(setup, size, rate_at_pct(load, size, setup.line_rate_bps), duration_ns)
+        label = f"{self.method} {size} B {float(load):.4f} %"
+        spec = shared.trial_of(setup.parameters, label, streams, duration_ns, watch_queues=True)
+        if not setup.parameters.flag("joins"):
+            return spec
+        verify = setup.parameters.flag("joins_verify")
+        return replace(spec, memberships=setup.memberships(setup.groups(), verify=verify))
+
+    def _streams(self, setup: Setup, size: int, rate_fps: Fraction, duration_ns: int) -> tuple[Stream, ...]:
+        """Return a stream for each tunnel of the source, whose frames alternate; one where it sends none."""
+        tunnels = self._tunnels(setup)
+        rate = rate_fps / len(tunnels)
+        count = max(1, tx_frames(duration_ns, rate))
+        each = setup.parameters.integer("groups") // len(tunnels)
+        groups = GroupRange(setup.first_group, each * len(tunnels)).groups
+        return tuple(
+            Stream(
+                f"{MULTICAST} {place + 1}" if len(tunnels) > 1 else MULTICAST,
+                size,
+                rate,
+                count,
+                Multicast((GroupRange(str(groups[place * each]), each, setup.receivers),)),
+                (setup.source,),
+                setup.receivers,
+                replace(setup.template, tunnel=tunnel),
+                start_offset_ns=(round(place * NS_PER_S / rate_fps),) if place else (),
+                routed=tunnel is not None,
+                received_in_tunnel=self.receives_tunnels,
+            )
+            for place, tunnel in enumerate(tunnels)
+        )
+
+    def _tunnels(self, setup: Setup) -> list[Tunnel | None]:
+        if not self.sends_tunnels:
+            return [None]
+        given = setup.parameters
+        first = IPv4Address(given.text("tunnel_source") or station_ipv4(setup.source))
+        # Host 1 of the network is the device (RFC 2544 C.2.2).
+        end = given.text("tunnel_destination") or str(station_ipv4(setup.source, 1))
+        return [Tunnel(str(first + place), end) for place in range(given.integer("tunnels"))]
+
+
+class Encapsulation(TunnelThroughput):
+    """Multicast encapsulation throughput."""
+
+    name = "rfc3918.encapsulation"
+    title = "Multicast encapsulation throughput"
+    section = "RFC 3918 4.4.1"
+    method, sends_tunnels, receives_tunnels = "encapsulation", False, True
+
+
+class Decapsulation(TunnelThroughput):
+    """Multicast decapsulation throughput."""
+
+    name = "rfc3918.decapsulation"
+    title = "Multicast decapsulation throughput"
+    section = "RFC 3918 4.4.2"
+    method, sends_tunnels, receives_tunnels = "decapsulation", True, False
+
+
+class Reencapsulation(TunnelThroughput):
+    """Multicast re-encapsulation throughput."""
+
+    name = "rfc3918.reencapsulation"
+    title = "Multicast re-encapsulation throughput"
+    section = "RFC 3918 4.4.3"
+    method, sends_tunnels, receives_tunnels = "re-encapsulation", True, True
+
+
+def _output_limit_pct(offered: int, forwarded: int, rate_bps: int) -> float:
+    share: Fraction = max_rate_fps(forwarded, rate_bps) / max_rate_fps(offered, rate_bps)
+    return float(min(100 * share, Fraction(100)))
+
+
+def _row(unit: TunnelUnit, method: str) -> dict[str, Cell]:
+    shown = unit.search.shown
+    return shown.cells(_COLUMNS) | {
+        "frame_size_bytes": unit.frame_size_bytes,
+        "offered_size_bytes": unit.offered_size_bytes,
+        "forwarded_size_bytes": unit.forwarded_size_bytes,
+        "method": method,
+        "tunnels": unit.tunnels,
+        "groups": unit.groups,
+        "members": unit.members,
+        "tx_pct": shown.load_pct,
+        "tx_fps": shown.offered_fps,
+        "output_limit_pct": unit.output_limit_pct,
+        "state": unit.search.state_text,
+        "upper_pct": unit.search.upper_pct,
+        "trials": unit.search.trials,
+    }

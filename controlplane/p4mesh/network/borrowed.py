@@ -1,0 +1,138 @@
+"""Interfaces of this machine that a network uses: taken into its namespace, given back as they were.
+
+What they were is written down before anything is changed, so that another command can undo it after a crash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from p4mesh.errors import TargetError
+from p4mesh.network.machine import falsifying_offloads, switch_offloads_off, switch_offloads_on
+from p4mesh.network.namespaces import NAMES, STATE, is_here
+from p4mesh.network.netlink import Netlink, opened, set_kernel_value
+
+_HERE = "/proc/thread-self/ns/net"
+_RECORD = "interfaces.json"
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """An interface as it was."""
+
+    interface: str
+    home: int
+    """Number of the namespace that it comes from."""
+    up: bool
+    offloads: tuple[str, ...]
+    """Those that were on and would falsify frames."""
+
+
+def borrow(interfaces: Sequence[str], namespace: str) -> None:
+    """Move interfaces of the caller's namespace into the one of a network, ready for test frames.
+
+    Raises TargetError for those that do not exist or that something else uses.
+    """
+    if not interfaces:
+        return
+    home = Path(_HERE).stat().st_ino
+    with opened(_HERE) as kernel:
+        links = kernel.links()
+        for interface in interfaces:
+            _require_free(kernel, interface)
+        found = [Borrowed(name, home, links[name]["on"], falsifying_offloads(name)) for name in interfaces]
+        record = _record_of(namespace)
+        record.parent.mkdir(parents=True, exist_ok=True)
+        record.write_text(json.dumps([asdict(entry) for entry in found]), encoding="utf-8")
+        for interface in interfaces:
+            kernel.set(interface, net_ns_fd=namespace)
+    with opened(namespace) as kernel:
+        for interface in interfaces:
+            set_kernel_value(f"net.ipv6.conf.{interface.replace('.', '/')}.disable_ipv6", 1)
+            switch_offloads_off(interface)
+            kernel.set(interface, state="up")
+
+
+def give_back(namespace: str) -> tuple[str, ...]:
+    """Return the interfaces of a network to where they come from, as they were; return their names.
+
+    Those whose namespace is gone stay: the kernel takes hardware to the machine's own.
+    """
+    record = _record_of(namespace)
+    if not record.is_file() or not is_here(namespace):
+        return ()
+    entries = [Borrowed(**entry) for entry in json.loads(record.read_text(encoding="utf-8"))]
+    done = []
+    for entry in entries:
+        with _home_of(entry) as home:
+            if home is not None and _give_back(entry, namespace, home):
+                done.append(entry.interface)
+    record.unlink()
+    return tuple(done)
+
+
+def _give_back(entry: Borrowed, namespace: str, home: int) -> bool:
+    with opened(namespace) as kernel:
+        if entry.interface in kernel.links():
+            switch_offloads_on(entry.interface, entry.offloads)
+            kernel.set(entry.interface, state="down")
+            kernel.set(entry.interface, net_ns_fd=home)
+    with opened(f"/proc/self/fd/{home}") as kernel:
+        if entry.interface not in kernel.links():
+            return False
+        # Also one that was on its way when the process died.
+        kernel.set(entry.interface, state="up" if entry.up else "down")
+    return True
+
+
+@contextmanager
+def _home_of(entry: Borrowed) -> Iterator[int | None]:
+    """Yield a descriptor of the namespace that an interface comes from; None where it is gone."""
+    for path in _namespaces():
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            if os.fstat(descriptor).st_ino == entry.home:
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+    yield None
+
+
+def _namespaces() -> Iterator[Path]:
+    yield Path(_HERE)
+    if NAMES.is_dir():
+        yield from NAMES.iterdir()
+    yield from (entry / "ns" / "net" for entry in Path("/proc").iterdir() if entry.name.isdecimal())
+
+
+def _require_free(kernel: Netlink, interface: str) -> None:
+    """Raise TargetError for an interface that carries something else than test frames."""
+    index = kernel.index(interface)
+    link = kernel.route.get_links(index)[0]
+    master = link.get("master")
+    if master is not None:
+        name = kernel.route.get_links(master)[0].get("ifname")
+        raise TargetError(
+            f"interface '{interface}' belongs to '{name}'", hint=f"take it out: ip link set {interface} nomaster"
+        )
+    for address in kernel.route.get_addr(index=index):
+        text = str(address.get("address"))
+        if not (":" in text and ip_address(text).is_link_local):
+            raise TargetError(
+                f"interface '{interface}' has the address {text}, so that something may use it",
+                hint=f"choose another one, or free it: ip address flush dev {interface}",
+            )
+
+
+def _record_of(namespace: str) -> Path:
+    return STATE / namespace / _RECORD

@@ -1,0 +1,46 @@
+"""Topologies with the interfaces, and the way to reach them, that the user names beside the file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from p4mesh.errors import UsageError
+from p4mesh.methods.options.parameters import shortened
+from p4mesh.topology import Topology, load_topology
+
+_WITH_INTERFACES = ("live", "bmv2")
+_WITH_ACCESS = ("live",)
+
+
+def topology_of(
+    topology: str | Path | Topology, target: str, access: str | None = None, interfaces: str | None = None
+) -> Topology:
+    """Return a topology as it is or the one in a file, with what the user has chosen for it.
+
+    Raises TopologyError, and UsageError for a choice that does not fit the topology or the target.
+    """
+    found = topology if isinstance(topology, Topology) else load_topology(topology)
+    for option, value, targets in (("access", access, _WITH_ACCESS), ("interfaces", interfaces, _WITH_INTERFACES)):
+        if value is not None and target not in targets:
+            raise UsageError(
+                f"--{option} {shortened(value)}: not supported on {target}",
+                hint=f"leave it out, or use --target {' or '.join(targets)}",
+            )
+    if access is not None:
+        found = replace(found, live=replace(found.live, access=access), chosen={**found.chosen, "access": access})
+    return found if interfaces is None else _on_interfaces(found, interfaces)
+
+
+def _on_interfaces(topology: Topology, text: str) -> Topology:
+    names = text.split(",")
+    ports = topology.tester_ports
+    if len(names) != len(ports) or not all(names):
+        raise UsageError(
+            f"--interfaces {shortened(text)}: {len(names)} names for the {len(ports)} ports of the tester",
+            hint="name an interface of this machine for each port in their order, such as enp3s0f0,enp3s0f1",
+        )
+    if len(set(names)) != len(names):
+        raise UsageError(f"--interfaces {shortened(text)}: a name comes twice", hint="name each interface once")
+    changed = tuple(replace(port, interface=name) for port, name in zip(ports, names, strict=True))
+    return replace(topology, tester_ports=changed, chosen={**topology.chosen, "interfaces": text})

@@ -1,0 +1,39 @@
+"""Interfaces that a run names, with a bridge that P4Mesh has not made behind them, as network cards have."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from support.hand_made import machine
+from support.linux_devices import needs_root, shipped_on, valid
+
+from p4mesh.run.chosen_interfaces import topology_of
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.spec import Learning, TrialSpec
+
+pytestmark = [pytest.mark.live, needs_root]
+PORTS = (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(("access", "shown"), [("af_xdp", "AF_XDP"), ("af_packet", "AF_PACKET")])
+def test_a_device_outside_of_the_machine_is_measured(access: str, shown: str) -> None:
+    stream = Stream("mesh", 512, Fraction(200), 200, FullMesh(), PORTS, PORTS, FrameTemplate())
+    spec = TrialSpec(
+        "mesh", (stream,), 10**9, Learning(wait_ns=200_000_000), settle_ns=300_000_000, restabilise_ns=0, per_flow=True
+    )
+    with machine(pairs=4) as here:
+        here.ip("link", "add", "br0", "type", "bridge", "mcast_snooping", "0")
+        here.ip("link", "set", "br0", "up")
+        for port in PORTS:
+            here.ip("link", "set", f"b{port}", "master", "br0", "up")
+        topology = topology_of(shipped_on("bridge-4x10m"), "live", access, "a1,a2,a3,a4")
+        with open_measurer(topology, "live") as measurer:
+            facts = measurer.tester.target.facts()
+            result = valid(lambda: measurer.measure(spec))
+        assert here.state("a1") == (True, True)
+    assert (result.tx_frames, result.rx_frames, result.flooded_frames) == (800, 800, 0)
+    assert "devices: bridge is not made by this run, at a1, a2, a3, a4" in facts
+    assert any(fact.startswith(f"ports 1, 2, 3, 4: {shown}") for fact in facts), facts

@@ -1,0 +1,98 @@
+"""A full mesh over a chassis: the columns of published reports, against closed-form answers of the model."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pytest
+from support.networks import TOPOLOGIES, shipped
+from support.runs import run_on_sim
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.run.preparation import bed_of
+from p4mesh.topology import Topology
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.line_rate import max_rate_fps
+
+SWITCH, ROUTER = "nexus9508-32x100g", "nexus9508-32x100g-routed"
+PORTS = 8
+"""Ports 1 to 4 are of one module here, 5 to 8 of another."""
+QUICK = ("scaled_frames=600", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
+ETHERNET = "frame_format=ethernet"
+TOP_PCT = Fraction("99.994")
+
+
+def run(topology: str, size: int, *settings: str) -> Outcome:
+    small = smaller(topology)
+    return run_on_sim(find_test("chassis.full_mesh"), small, (size,), *QUICK, *settings)[1]
+
+
+def smaller(name: str) -> Topology:
+    """Return the first ports of a chassis, with smaller modules."""
+    text = (TOPOLOGIES / f"{name}.yaml").read_text()
+    lines = [line for line in text.splitlines() if not re.match(r"      - \{port: (9|[1-3][0-9]),", line)]
+    small = "\n".join(lines).replace("1-32", f"1-{PORTS}").replace("ports_per_module: 16", "ports_per_module: 4")
+    return parse_topology(f"{name} (smaller).yaml", small.replace("links_per_module: 32", "links_per_module: 8"))
+
+
+def rows(outcome: Outcome, name: str) -> list[dict[str, object]]:
+    return [dict(row) for table in outcome.tables if table.name == name for row in table.rows]
+
+
+def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:
+    outcome = run(SWITCH, 1518, ETHERNET)
+    (row,) = rows(outcome, "rate_and_latency")
+    assert outcome.state is State.PASS
+    fps = PORTS * max_rate_fps(1518, 10**11) * TOP_PCT / 100
+    assert row["frames_per_s"] == pytest.approx(float(fps), rel=1e-12)
+    assert row["throughput_tbps"] == pytest.approx(float(fps * 8 * 1518 / 10**12), rel=1e-12)
+    assert row["line_rate_pct"] == pytest.approx(99.994)
+    # Two cables of 175 ns and 500 ns within a module; 1700 ns and two stages of 121.44 ns more between modules.
+    assert row["min_us"] == pytest.approx(0.85, abs=0.025)
+    assert 0.85 + 4 / 7 * 1.94288 < row["avg_us"] < 3.5
+    every = rows(outcome, "every_load")
+    assert [row["at"] for row in every] == ["10 %", "50 %", "90 %", "throughput"]
+    averages = [row["avg_us"] for row in every]
+    assert averages == sorted(averages)  # type: ignore[type-var]
+    assert [figure.name for figure in outcome.figures] == ["average_delay", "maximum_delay"]
+    (jitter,) = rows(outcome, "jitter_max")
+    assert list(jitter) == ["frame_size_bytes", "load_10_us", "load_50_us", "load_90_us", "throughput_us"]
+
+
+def test_slots_limit_short_frames_and_loads_above_are_not_applicable() -> None:
+    combo = ("search_method=combo", "search_initial_pct=60", "search_resolution_pct=0.5")
+    outcome = run(SWITCH, 64, ETHERNET, *combo)
+    (row,) = rows(outcome, "rate_and_latency")
+    assert row["line_rate_pct"] == pytest.approx(69.6875)
+    every = {row["at"]: row for row in rows(outcome, "every_load")}
+    assert every["90 %"]["state"] == "NA"
+    assert every["90 %"]["frames_per_s"] is None
+
+
+@pytest.mark.parametrize(("frame_format", "least_us"), [("ipv4", 1.55), ("ipv6", 0.85)])
+def test_a_router_has_the_same_fabric(frame_format: str, least_us: float) -> None:
+    """IPv4 within a module goes by the fabric, where its routes are."""
+    outcome = run(ROUTER, 128, f"frame_format={frame_format}", "routed=true", "udp_ports=in_turn")
+    (row,) = rows(outcome, "rate_and_latency")
+    assert row["line_rate_pct"] == pytest.approx(99.994)
+    assert row["min_us"] == pytest.approx(least_us, abs=0.025)
+
+
+def test_ports_without_a_common_phase_collide_at_the_outputs() -> None:
+    outcome = run(SWITCH, 1518, ETHERNET, "pattern=mesh_streams", "ports_in_step=2")
+    (row,) = rows(outcome, "rate_and_latency")
+    light = rows(outcome, "every_load")[0]
+    assert row["line_rate_pct"] == pytest.approx(99.994)
+    assert row["avg_us"] > light["avg_us"] + 0.12144
+    assert "Pattern mesh_streams: 2 neighbouring ports have a phase of their own" in " ".join(outcome.deviations)
+
+
+def test_frames_without_ip_have_no_udp_ports() -> None:
+    test = find_test("chassis.full_mesh")
+    parameters = resolve(test.name, test.parameters, (ETHERNET, "udp_ports=random"))
+    with pytest.raises(ParameterError, match="udp_ports=random: frames without IP have no UDP ports"):
+        test.check(bed_of(shipped(SWITCH)), parameters)

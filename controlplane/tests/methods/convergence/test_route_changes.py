@@ -1,0 +1,80 @@
+"""Times of the first and last route after a change of what stations announce, on a simulated router."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.networks import changed, shipped
+from support.runs import run_on_sim
+
+from p4mesh.errors import TopologyError, UnsupportedError
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.run.preparation import bed_of
+from p4mesh.topology import Topology
+
+ROUTER = "router-4x1g-bgp"
+QUICK = ("networks=3", "learning_wait_ms=1", "settle_ms=10", "restabilise_ms=1")
+ROUTES = 2 * 3
+
+
+def run(
+    change: str, *settings: str, topology: Topology | None = None, limit_ms: int = 800
+) -> tuple[Outcome, dict[str, object]]:
+    test, asked = find_test(f"convergence.{change}"), (*QUICK, f"time_limit_ms={limit_ms}", *settings)
+    outcome = run_on_sim(test, topology or shipped(ROUTER), (128,), *asked)[1]
+    (row,) = outcome.tables[0].rows
+    return outcome, dict(row)
+
+
+@pytest.mark.parametrize("change", ["announcement", "withdrawal", "flap", "loss_of_link"])
+def test_a_router_without_delays_of_its_own_follows_within_the_messages(change: str) -> None:
+    """The model changes its routes in the moment of the UPDATE, which takes microseconds over these wires."""
+    outcome, row = run(change, "stream_fps=20000", *(("flap_ms=100",) if change == "flap" else ()))
+    assert (outcome.state, row["routes"], row["converged_routes"]) == (State.PASS, ROUTES, ROUTES)
+    for key in ("first_route_ms", "last_route_ms"):
+        assert row[key] == pytest.approx(0, abs=0.15)
+    detail = next(table for table in outcome.tables if table.name == "routes_in_detail")
+    assert {(route["rx_port"], route["network"]) for route in detail.rows} == {(p, n) for p in (3, 4) for n in range(3)}
+
+
+@pytest.mark.parametrize(("multiplier", "interval_ms"), [(3, 150), (2, 50)])
+def test_bfd_notices_a_silent_neighbour_within_its_detection_time(multiplier: int, interval_ms: int) -> None:
+    text = "bfd: {interval_ms: 150, multiplier: 3}"
+    asked = f"bfd: {{interval_ms: {interval_ms}, multiplier: {multiplier}}}"
+    topology = changed(ROUTER, (text, asked), ("bfd: {interval_ms: 150}", f"bfd: {{interval_ms: {interval_ms}}}"))
+    _, row = run("silence", topology=topology)
+    assert row["converged_routes"] == ROUTES
+    first, last = row["first_route_ms"], row["last_route_ms"]
+    assert isinstance(first, float) and isinstance(last, float)
+    # The neighbour's multiplier counts its packets, whose distance is 75 to 100 % of the interval (RFC 5880 6.8.7).
+    assert (multiplier - 1) * interval_ms - 2 < first <= last <= multiplier * interval_ms + 2
+
+
+def test_without_bfd_the_hold_time_has_to_notice() -> None:
+    topology = shipped(ROUTER)
+    assert topology.bgp is not None
+    slow = replace(topology, bgp=replace(topology.bgp, bfd_interval_ms=None, hold_time_s=3))
+    outcome, row = run("silence", topology=slow)
+    assert (outcome.state, row["converged_routes"]) == (State.FAIL, 0)
+    assert outcome.findings == ("128 B, trial 1: traffic did not follow the change on 6 of 6 routes",)
+    _, row = run("silence", topology=slow, limit_ms=3500)
+    last = row["last_route_ms"]
+    assert isinstance(last, float)
+    assert 2000 < last <= 3002
+
+
+def test_stations_that_do_not_speak_bgp_change_nothing() -> None:
+    test = find_test("convergence.withdrawal")
+    parameters = resolve(test.name, test.parameters, ())
+    with pytest.raises(TopologyError, match="needs stations that speak BGP, topology 'router-4x1g' has none"):
+        test.check(bed_of(shipped("router-4x1g")), parameters)
+
+
+def test_links_are_switched_off_one_by_one_on_sim_only() -> None:
+    test = find_test("convergence.loss_of_link")
+    bed = replace(bed_of(shipped(ROUTER)), target="live", resets_devices=False)
+    with pytest.raises(UnsupportedError, match=r"^convergence\.loss_of_link is not supported on live"):
+        test.check(bed, resolve(test.name, test.parameters, ()))

@@ -1,0 +1,133 @@
+"""A fake bf_switchd whose chip is the interpreted sources of the tester (interpreted_chip.py).
+
+What the controller writes by BF Runtime goes into the tables of the interpreter; registers and counters are read from
+there. Waits of the controller take no virtual time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from support.fake_bfruntime import TOFINO_1, FakeBfSwitchd, Kind
+from support.interpreted_chip import Arrival, InterpretedChip
+from support.p4_interpreter import Entry, Number
+from support.tna_pipe import Sent
+from support.tofino_chip import Device
+
+from p4mesh.bfruntime import messages
+
+_PIPE = "pipe."
+_LOWEST = 1 << 30
+
+
+class InterpretedSwitchd(FakeBfSwitchd):
+    """The switch; ``device`` is cabled to its ports, and gets the number of each frame on its port."""
+
+    def __init__(self, device: Device, program: bytes, *, chip: Kind = TOFINO_1, name: str = "tofino1") -> None:
+        super().__init__(device, program, chip=chip)
+        tables = [
+            table["name"].removeprefix(_PIPE)
+            for table in self._tables.values()
+            if table["table_type"] == "MatchAction_Direct"
+        ]
+        self._runs = InterpretedChip(name, tables, chip.pipes, self._forwarded)
+        self._pipe = self._runs.pipe
+        self._pipe.groups = self.groups
+        self._sent_by: dict[int, int] = {}
+
+    def __enter__(self) -> InterpretedSwitchd:
+        super().__enter__()
+        return self
+
+    # Frames
+
+    def from_cpu(self, frame: bytes) -> None:
+        """Take a frame from the CPU port, and let time pass."""
+        if len(frame) < 60:
+            self.faults.append(f"a frame of {len(frame)} bytes on the CPU interface")
+        self._runs.from_cpu(frame)
+        for report in self._runs.reports:
+            self._frames.put(report)
+        self._runs.reports.clear()
+
+    def _forwarded(self, sent: Sent) -> Iterable[Arrival]:
+        """Return where the device sends a frame."""
+        if not self.ports.get(sent.port, {}).get("$PORT_UP"):
+            return ()
+        number = self._sent_by.get(sent.port, 0)
+        self._sent_by[sent.port] = number + 1
+        return self.device(sent.port, sent.frame[:6], number)
+
+    # Tables
+
+    def _update_entry(self, kind: int, entry: Any) -> None:
+        super()._update_entry(kind, entry)
+        table = self._table(entry.table_id)
+        name = table["name"].removeprefix(_PIPE)
+        if table["table_type"] == "ParserValueSet":
+            self._pipe.loop_ports[:] = [(port, 0x1FF) for port in self.loop_ports]
+        elif name in self._runs.entries:
+            place = entry.key.SerializeToString() if entry.HasField("key") else b""
+            if not entry.HasField("key") and not entry.is_default_entry:
+                self._runs.clear_rows(name)
+            elif kind == messages.DELETE:
+                self._runs.remove_row(name, place)
+            else:
+                self._runs.set_row(name, place, *self._row(table, entry))
+
+    def _row(self, table: dict[str, Any], entry: Any) -> tuple[int, Entry]:
+        """Return the rank of an entry, of which the smallest wins, and the entry."""
+        given = {field.field_id: field for field in entry.key.fields}
+        rank, matches = 0, []
+        for field in table["key"]:
+            match = given.get(field["id"])
+            if field["name"] == "$MATCH_PRIORITY":
+                rank = int.from_bytes(match.exact.value, "big") if match else 0
+            elif match is None:
+                matches.append((0, 0))
+            elif match.WhichOneof("match") == "exact":
+                matches.append((int.from_bytes(match.exact.value, "big"), (1 << 64) - 1))
+            else:
+                parts = match.ternary.value, match.ternary.mask
+                matches.append((int.from_bytes(parts[0], "big"), int.from_bytes(parts[1], "big")))
+        action = next(action for action in table["action_specs"] if action["id"] == entry.data.action_id)
+        values = {field.field_id: int.from_bytes(field.stream, "big") for field in entry.data.fields}
+        arguments = [values[field["id"]] for field in action["data"]]
+        name = action["name"].rpartition(".")[2]
+        if entry.is_default_entry:
+            return _LOWEST, ([(0, 0)] * len(matches), (name, arguments))
+        return rank, (matches, (name, arguments))
+
+    def _clear(self, table: dict[str, Any]) -> None:
+        super()._clear(table)
+        name = table["name"].removeprefix(_PIPE)
+        for pipe in range(self._chip.pipes):
+            if table["table_type"] == "Register":
+                self._pipe.cells_of(name, pipe).cells.clear()
+            elif table["table_type"] == "Counter":
+                self._pipe.cells_of(name, pipe).clear()
+
+    def _synchronise(self, table: dict[str, Any]) -> None:
+        name = table["name"].removeprefix(_PIPE)
+        if table["table_type"] == "Counter":
+            short = name.rpartition(".")[2]
+            counted = self._pipe.counter(name)
+            self._synchronised[table["name"]] = {(0, short, cell): count for cell, count in counted.items()}
+            return
+        found: dict[tuple[int, str, int], int] = {}
+        for pipe in range(self._chip.pipes):
+            for cell, value in self._pipe.cells_of(name, pipe).cells.items():
+                words = {"f1": value} if isinstance(value, Number) else value.members
+                found |= {(pipe, word, cell): number.bits for word, number in words.items()}
+        self._synchronised[table["name"]] = found
+
+    def _put_register(self, entry: Any, table: dict[str, Any], index: int) -> None:
+        """Add each field once for every pipe."""
+        for item in table["data"]:
+            field = item["singleton"]
+            word = field["name"].rpartition(".")[2]
+            for pipe in range(self._chip.pipes):
+                value = self._synchronised[table["name"]].get((pipe, word, index), 0)
+                added = entry.data.fields.add(field_id=field["id"])
+                added.stream = value.to_bytes((field["type"]["width"] + 7) // 8, "big")

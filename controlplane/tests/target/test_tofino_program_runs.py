@@ -1,0 +1,134 @@
+"""Trials of the target ``tofino`` on the sources of its program, interpreted behind a fake bf_switchd.
+
+Method: the controller, the server's tables, and both gresses with their parsers take part (interpreted_switchd.py);
+the device is a formula, so every count and every latency is known. Nothing of a chip is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from support.fake_bfruntime import TOFINO_1, TOFINO_2, Kind
+from support.interpreted_switchd import InterpretedSwitchd
+from support.tofino_beds import (
+    DEVICE_PORTS,
+    LATENCY_NS,
+    MS,
+    PORTS_OF_TOFINO_2,
+    bfrt_topology,
+    mesh,
+    switch,
+    switch_of_chip,
+    tofino_2_topology,
+)
+
+from p4mesh.tester.contract import P4SRC
+from p4mesh.tester.histogram import HistogramPer
+from p4mesh.topology import Topology
+from p4mesh.traffic.patterns import Pairs, Rotate
+from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, Progression, Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import Learning, TrialSpec
+
+BROADCAST = b"\xff" * 6
+Running = Callable[..., AbstractContextManager[InterpretedSwitchd]]
+CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] = {
+    "tofino1": (TOFINO_1, DEVICE_PORTS, bfrt_topology),
+    "tofino2": (TOFINO_2, PORTS_OF_TOFINO_2, tofino_2_topology),
+}
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> Running:
+    @contextmanager
+    def run(name: str = "tofino1") -> Iterator[InterpretedSwitchd]:
+        kind, devices, _ = CHIPS[name]
+        forward = switch(lost=lambda n: n % 5 == 4, step_ns=8, devices=devices)
+
+        def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+            return [] if mac == BROADCAST else forward(port, mac, number)
+
+        program = (P4SRC / "compiled" / f"p4mesh.{name}.bfrt.json").read_bytes()
+        found = switch_of_chip(monkeypatch, device, kind=InterpretedSwitchd, program=program, chip=kind, name=name)
+        assert isinstance(found, InterpretedSwitchd)
+        with found:
+            yield found
+
+    return run
+
+
+def measured(chip: InterpretedSwitchd, *specs: TrialSpec, name: str = "tofino1", more: str = "") -> list[TrialResult]:
+    topology = bfrt_topology(chip.address, more) if more else CHIPS[name][2](chip.address)
+    with open_measurer(topology, "tofino") as measurer:
+        results = [measurer.measure(spec) for spec in specs]
+    assert chip.faults == []
+    return results
+
+
+def pairs(frames: int, **options: Any) -> TrialSpec:
+    stream = Stream("pairs", 128, Fraction(1_000_000), frames, Pairs(), (1, 3), (2, 4))
+    return replace(mesh(frames), streams=(replace(stream, **options),))
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_a_mesh_over_pipes_is_measured(name: str, running: Running) -> None:
+    """Goal: the first trial of RFC 2889 on four ports; 15 frames of each port, of which every fifth is lost."""
+    with running(name) as chip:
+        first, second = measured(chip, mesh(15), replace(mesh(15), histograms=HistogramPer.STREAM), name=name)
+    for result in (first, second):
+        assert (result.status, result.reason) == (Status.VALID, "")
+        assert (result.tx_frames, result.rx_frames, result.lost_frames) == (60, 48, 12)
+        assert {flow.tx_frames for flow in result.flows} == {5}
+        latency = result.latency
+        assert latency is not None and latency.count == 48
+        assert (latency.min_ns, latency.max_ns) == (LATENCY_NS, LATENCY_NS + 24)
+        assert latency.sum_ns == 4 * sum(LATENCY_NS + 8 * (n % 4) for n in range(15) if n % 5 != 4)
+        assert {port.port: port.rx_frames for port in result.ports} == dict.fromkeys(DEVICE_PORTS, 12)
+    assert second.latency is not None and dict(second.latency.percentiles_ns)[50.0] == pytest.approx(1012, rel=1 / 128)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [FrameTemplate(4), FrameTemplate(4, (7, 8)), FrameTemplate(6), FrameTemplate(6, (), ("destination", "routing"))],
+    ids=["ipv4", "two_tags", "ipv6", "extensions"],
+)
+def test_frames_of_all_formats_are_measured(template: FrameTemplate, running: Running) -> None:
+    with running() as chip:
+        (result,) = measured(chip, pairs(5, template=template, frame_size_bytes=200))
+    assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Status.VALID, 10, 8, 2)
+
+
+def test_two_streams_in_two_loops_and_their_modifiers(running: Running) -> None:
+    """Goal: a stream whose ports count, and one that goes round receivers in the loop of a front port."""
+    modifiers = (
+        FieldModifier(ModifiedField.UDP_SRC, Progression(4)),
+        FieldModifier(ModifiedField.IPV4_SRC, Progression(2, 256)),
+    )
+    counting = Stream("counting", 128, Fraction(500_000), 10, Pairs(), (1,), (2,), modifiers=modifiers)
+    turning = Stream("turning", 256, Fraction(500_000), 10, Rotate(), (3, 4), (1, 2))
+    spec = replace(mesh(), streams=(counting, turning), duration_ns=20_000)
+    with running() as chip:
+        (result,) = measured(chip, spec, more=", front_loops: [{device_port: 8, rate_bps: 100000000000}]")
+        assert chip.loop_ports == [8]
+    assert (result.status, result.reason) == (Status.VALID, "")
+    assert sorted((flow.stream, flow.tx_port, flow.tx_frames) for flow in result.flows) == [
+        *[("counting", 1, 10)],
+        *[("turning", port, 5) for port in (3, 3, 4, 4)],
+    ]
+    assert (result.tx_frames, result.rx_frames) == (30, 24)
+
+
+def test_learning_frames_and_a_second_trial_leave_nothing_behind(running: Running) -> None:
+    learning = Learning(wait_ns=MS, verify=False, frames_per_address=1)
+    with running() as chip:
+        first, second = measured(chip, pairs(5, frame_size_bytes=64), replace(pairs(5), learning=learning))
+    assert [(result.status, result.rx_frames, result.lost_frames) for result in (first, second)] == [
+        (Status.VALID, 8, 2),
+        (Status.VALID, 8, 2),
+    ]
