@@ -282,9 +282,9 @@ def test_a_run_writes_pcap_ng_with_comments_and_its_trials_do_not_change(tmp_pat
         packets = list(reader)
     assert [bytes(found).hex() for found in packets] == [frame["frame"] for frame in frames]
     for found, frame in zip(packets, frames, strict=True):
-        comments = found.comments or []
-        assert len(comments) == 1
-        said = comments[0].decode()
+        assert found.comments is not None
+        (comment,) = found.comments
+        said = comment.decode()
         assert said.startswith(f"{frame['reason']}, port {frame['port']}, {frame['at_ns'] / 1000:.3f} us after ")
         assert found.sniffed_on == f"port {frame['port']}"
         assert float(found.time) == pytest.approx(1 + frame["at_ns"] / 1e9, abs=2e-9)
