@@ -302,12 +302,12 @@ class ExtensionHeadersAreChained(StreamTest):
     __test__ = True
 
     def runTest(self) -> None:
-        names = ("routing", "destination", "fragment")
+        names: tuple[str, ...] = ("routing", "destination", "fragment")
         # IPv6 at 14, routing (24 bytes) at 54, destination options at 78, fragment at 86, UDP at 94.
-        places, numbers = (20, 54, 78, 86), [43, 60, 44, 17]
+        places, numbers = [20, 54, 78, 86], [43, 60, 44, 17]
         if self.bench.long_extension_is_last:
             # Destination options at 54, routing at 62, and UDP at 86, in front of 8 bytes less.
-            names, places, numbers = ("destination", "routing"), (20, 54, 62), [60, 43, 17]
+            names, places, numbers = ("destination", "routing"), [20, 54, 62], [60, 43, 17]
         chain = FrameTemplate(ip_version=6, ipv6_extensions=names)
         self.run_streams(
             stream(patterns.Pairs(), 1, tx_ports=(1,), rx_ports=(2,), template=chain, frame_size_bytes=200)

@@ -43,7 +43,7 @@ class Comparison:
     """Columns of each cell; several printed rows of one cell are averaged."""
     run_cell: Callable[[str, Path], Row]
     note: str = ""
-    """What the model claims, and what it does not explain."""
+    """Claims of the model, and what it does not explain."""
     cheap: tuple[str, ...] = ()
     """Cells that a test measures again."""
 

@@ -1,4 +1,4 @@
-"""What the tests of the timing network share: frame sizes of 1 to 16 messages, and defaults of the report."""
+"""Common parts of the tests of the timing network: frame sizes of 1 to 16 messages, and defaults of the report."""
 
 from __future__ import annotations
 
