@@ -23,8 +23,8 @@ MODELLED = _ROOT / "docs" / "published.json"
 _HEAD = """# Published measurements and what the models predict
 
 Numbers that reports have printed, beside those that P4Mesh measures on `sim` with the shipped topologies: published,
-modelled, and the difference. Made by `scripts/compare_published.py`; a test measures some cells again. No parameter of a model is tuned
-to a cell; where one comes from the report's own tables, the topology says from which.
+modelled, and the difference. Made by `scripts/compare_published.py`; a test measures some cells again. No parameter of
+a model is tuned to a cell; where one comes from the report's own tables, the topology says from which.
 """
 COMPARISONS: Sequence[Comparison] = (*white_rabbit.COMPARISONS, *timing_network.COMPARISONS, *atm.COMPARISONS)
 Modelled = dict[str, dict[str, Any]]
