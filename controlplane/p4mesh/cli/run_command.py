@@ -30,7 +30,7 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
     check_options(options)
     if options.out is not None:
         notice.place(Path(options.out))
-    if options.test not in NAMES:
+    if options.settings and options.test not in NAMES:
         from p4mesh.methods.options.parameters import resolve
         from p4mesh.methods.registry import find_test
 
