@@ -112,7 +112,14 @@ def test_rates_latency_and_jitter_of_all_wires_are_shown_per_size(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = Namespace(
-        topology="faster.yaml", sizes="64,1518", target="sim", out="fast.json", load_pct="100", json=True
+        topology="faster.yaml",
+        sizes="64,1518",
+        target="sim",
+        out="fast.json",
+        load_pct="100",
+        json=True,
+        access=None,
+        interfaces=None,
     )
     assert measure_wires(arguments) == 0
     rows = json.loads(capsys.readouterr().out)["rates"]

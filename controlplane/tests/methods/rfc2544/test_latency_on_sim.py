@@ -225,7 +225,14 @@ def test_a_calibration_takes_the_tester_out_of_the_latency_of_each_pair(
     (tmp_path / "cable.yaml").write_text(wire(latency_ns=10, tester=TICK, tester_port=offsets))
     wires = str(tmp_path / "wires.json")
     asked = Namespace(
-        topology=str(tmp_path / "cable.yaml"), sizes="64,512", target="sim", out=wires, load_pct="1", json=False
+        topology=str(tmp_path / "cable.yaml"),
+        sizes="64,512",
+        target="sim",
+        out=wires,
+        load_pct="1",
+        json=False,
+        access=None,
+        interfaces=None,
     )
     assert measure_wires(asked) == 0
     directory = run(
