@@ -27,10 +27,11 @@ QUICK = ("scaled_frames=100",)
     [
         ("rfc2544.throughput", "router-4x1g", "no frame came through: device 'router' is a router; set routed=true"),
         ("rfc2544.frame_loss", "router-4x1g", "no frame came through: device 'router' is a router; set routed=true"),
+        ("rfc2889.fully_meshed", "router-4x1g", "no frame came through: device 'router' is a router; set routed=true"),
         (
-            "rfc2889.fully_meshed",
+            "rfc2889.congestion_control",
             "router-4x1g",
-            "no frame came through: device 'router' is a router; rfc2889.fully_meshed is for switches; use a test that "
+            "no frame came through: device 'router' is a router; rfc2889.congestion_control is for switches; use a test that "
             "has routed=true",
         ),
         ("rfc2544.throughput", "p4-l3-4ports", "no frame came through: if the device routes, set routed=true"),

@@ -40,7 +40,7 @@ def run(test: Method, share: str, *settings: str) -> Outcome:
     measurer = FakeMeasurer(carry)
     known = {item.name for item in test.parameters}
     # Some tests have a first load or a highest load of their own.
-    asked = ("search_initial_pct=50", "search_max_pct=100", *settings)
+    asked = ("search_initial_pct=50", "search_max_pct=100", "ppm_below=0", *settings)
     taken = [item for item in asked if item.partition("=")[0] in known]
     return run_units(test, BED, measurer, (SIZE,), *taken)[1]
 
