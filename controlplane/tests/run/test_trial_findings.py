@@ -31,8 +31,8 @@ QUICK = ("scaled_frames=100",)
         (
             "rfc2889.congestion_control",
             "router-4x1g",
-            "no frame came through: device 'router' is a router; rfc2889.congestion_control is for switches; use a test that "
-            "has routed=true",
+            "no frame came through: device 'router' is a router; rfc2889.congestion_control is for switches; use a "
+            "test that has routed=true",
         ),
         ("rfc2544.throughput", "p4-l3-4ports", "no frame came through: if the device routes, set routed=true"),
     ],
