@@ -69,7 +69,7 @@ def test_latency_of_frr(tmp_path: Path) -> None:
     settings = ("routed=true", "latency_factor=1", "runs=1", "ports=first_pair")
     outcome = run_live("rfc2544.latency", topology, SIZE_BYTES, tmp_path, *SHORT, *SEARCH, *settings)
     row = single(outcome, "latency")
-    assert number(row, "samples") > 0.9 * 0.3 * 2 * LINE_FPS * number(row, "load_of_cap_pct") / 100
+    assert number(row, "samples") > 0.9 * 0.3 * LINE_FPS * number(row, "load_of_cap_pct") / 100
     assert 0 < number(row, "min_us") <= number(row, "avg_us") <= number(row, "max_us")
 
 
@@ -89,5 +89,5 @@ def test_back_to_back_frames_of_a_p4_switch(tmp_path: Path) -> None:
     settings = ("burst_max_frames=40", "burst_limit_s=0.05", "repetitions=1", "duration_ms=300", *SEARCH[:3])
     outcome = run_live("rfc2544.back_to_back", topology, SIZE_BYTES, tmp_path, *settings, *PHASES)
     row = single(outcome, "back_to_back")
-    assert row["limit_frames"] == 40
-    assert 0 < number(row, "burst_frames_avg") <= 40
+    # Its ports are slower than it is, so no burst can fill a buffer (RFC 9004 section 6.1).
+    assert row["state"] == "not applicable" and row["burst_frames_avg"] is None
