@@ -17,8 +17,12 @@ from typing import Any
 _ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = _ROOT / "docs" / "CHASSIS.md"
 PUBLISHED = _ROOT / "controlplane" / "tests" / "fixtures" / "published_nexus_9508.json"
-RUNS = {"t3": "layer-2-unicast", "t4": "ipv4-unicast", "t6": "ipv6-unicast"}
-"""Test of the profile for each published table of rates and latency."""
+RUNS = {
+    "t3": ("layer-2-unicast-64", "layer-2-unicast"),
+    "t4": ("ipv4-unicast-64", "ipv4-unicast"),
+    "t6": ("ipv6-unicast-86", "ipv6-unicast"),
+}
+"""Tests of the profile for each published table of rates and latency."""
 _JITTER = {"t12": "jitter_avg", "t13": "jitter_max"}
 _BEGIN = "<!-- deviations: made by scripts/compare_chassis.py -->\n"
 _END = "<!-- end of the deviations -->\n"
@@ -40,8 +44,8 @@ def main(run: Path) -> None:
 
 def tables(run: Path, published: dict[str, Any]) -> Iterator[str]:
     """Yield one table of rates and latency per test of the run, then those of jitter against load."""
-    for name, test in RUNS.items():
-        found = _rows(run / test / "rate_and_latency.csv")
+    for name, tests in RUNS.items():
+        found = {size: row for test in tests for size, row in _rows(run / test / "rate_and_latency.csv").items()}
         if found:
             yield f"### {published[name]['title']}\n\n{_HEAD}"
             yield from (
@@ -49,7 +53,7 @@ def tables(run: Path, published: dict[str, Any]) -> Iterator[str]:
             )
             yield "\n"
     for name, table in _JITTER.items():
-        found = _rows(run / RUNS["t3"] / f"{table}.csv")
+        found = {size: row for test in RUNS["t3"] for size, row in _rows(run / test / f"{table}.csv").items()}
         if found:
             yield f"### {published[name]['title']}\n\n{_JITTER_HEAD}"
             yield from (

@@ -66,6 +66,9 @@ class Mesh:
     routed: bool = False
     """Frames go to the device as to a router."""
 
+    watched: bool = True
+    """Latencies are read while the streams run, to tell whether a queue fills."""
+
     limit_lines: Fraction | None = None
     """Capacity of the outputs, where it does not follow from the legs."""
 
@@ -125,7 +128,7 @@ def trial_spec(
         for number, (leg, rate_fps) in enumerate(zip(mesh.legs, rates_fps, strict=True), start=1)
     )
     label = f"{part} {frame_size_bytes} B {float(load_pct):.4f} %"
-    return trial_of(parameters, label, streams, duration_ns, watch_queues=True)
+    return trial_of(parameters, label, streams, duration_ns, watch_queues=mesh.watched)
 
 
 class Describe(Protocol):

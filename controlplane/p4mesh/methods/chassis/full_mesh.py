@@ -128,6 +128,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
             (Leg(pattern, ports, ports),),
             bed.common_rate_bps(self.name),
             modifiers=_UDP_MODIFIERS[parameters.text("udp_ports")],
+            watched=parameters.flag(shared.SUSTAINED),
         )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
