@@ -3,7 +3,8 @@
 Python hands a signal to the main thread between two of its instructions. That can be late: a trial in the engine is one
 instruction. So a thread of its own reads the signal, prints the line, and suppresses all later output: parts that are
 torn down may complain. The main thread gets a KeyboardInterrupt, gives up targets and workers, and ends the process.
-Where that takes too long, or at a second signal, the thread ends it. A command that can end with the results so far is
+Where that takes too long, or at a second signal, the thread ends it; so it does where Python drops the exception, which
+came in a destructor or in a callback of the import system. A command that can end with the results so far is
 asked to do so at the first signal, and is given up at the second.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -48,6 +50,8 @@ class Interruption:
         for number in _SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._old[number] = signal.signal(number, self._on_signal)
+        self._old_hook = sys.unraisablehook
+        sys.unraisablehook = self._on_dropped
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
         return self
@@ -60,6 +64,7 @@ class Interruption:
             return
         for number, handler in self._old.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+        sys.unraisablehook = self._old_hook
         signal.set_wakeup_fd(self._old_wakeup)
         os.close(self._write)
         self._watcher.join()
@@ -78,6 +83,10 @@ class Interruption:
         elif not self.exit_code:
             self.exit_code = 128 + number
             raise KeyboardInterrupt
+
+    def _on_dropped(self, dropped: sys.UnraisableHookArgs) -> None:
+        if dropped.exc_type is not KeyboardInterrupt:
+            self._old_hook(dropped)
 
     def _watch(self) -> None:
         number = self._next_signal(None)

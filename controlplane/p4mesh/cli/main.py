@@ -37,12 +37,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _reported(lambda: _dispatch(words, notice), debug)
     with Interruption(notice.line, keep_errors=debug, notice=notice) as interruption:
         try:
-            return _reported(lambda: _dispatch(words, notice), debug)
+            return _reported(lambda: _interruptible(words, notice, interruption), debug)
         except KeyboardInterrupt:
             interruption.told()
             if debug:
                 traceback.print_exc()
             return interruption.exit_code or EXIT_INTERRUPTED
+
+
+def _interruptible(words: list[str], notice: Notice, interruption: Interruption) -> int:
+    """Run a command; how an interrupted one ends, or fails while it is torn down, is not its result."""
+    try:
+        code = _dispatch(words, notice)
+    except Exception:
+        if interruption.exit_code:
+            raise KeyboardInterrupt from None
+        raise
+    if interruption.exit_code:
+        raise KeyboardInterrupt
+    return code
 
 
 def _complete() -> int:

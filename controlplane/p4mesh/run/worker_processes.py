@@ -102,18 +102,20 @@ class _WorkerProcess:
             if self._stopped:
                 raise ClosedError
             if self._connection is None:
-                self._connection, child = self._context.Pipe()
+                connection, child = self._context.Pipe()
                 arguments = (child, self._job, dict(os.environ))
-                self._process = self._context.Process(target=_work, args=arguments, daemon=True)
+                process = self._context.Process(target=_work, args=arguments, daemon=True)
                 # An interrupt from the keyboard goes to every process; the worker and the server, which starts here
                 # when there is none, must not be the first to hear of it.
                 # To start the resource tracker would end the block, so that one starts before.
                 resource_tracker.ensure_running()
                 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
                 try:
-                    self._process.start()
+                    process.start()
                 finally:
                     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+                # Not before: a process that could not start cannot be ended either.
+                self._process, self._connection = process, connection
                 child.close()
             return self._connection
 

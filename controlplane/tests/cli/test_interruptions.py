@@ -122,6 +122,33 @@ def test_an_interrupt_at_any_moment_is_one_line(number: signal.Signals, whom: st
     assert not members(process.pid), "no process is left"
 
 
+IN_A_COMMAND = """
+import os, signal
+from p4mesh.cli import entry, main
+class Dropped:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.getpid()
+def dispatch(words, notice):
+    {}
+    return 0
+main._dispatch = dispatch
+entry.entry()
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["try: os.kill(os.getpid(), signal.SIGTERM)\n    finally: raise AttributeError('torn down twice')", "Dropped()"],
+    ids=["fails in its end", "drops the interrupt"],
+)
+def test_an_interrupted_command_has_no_other_result(statement: str) -> None:
+    script = IN_A_COMMAND.format(statement)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 128 + signal.SIGTERM, done.stderr
+    assert done.stderr == "interrupted; nothing was written\n"
+
+
 def test_an_interrupt_names_the_directory_that_p4mesh_has_chosen(place: Path) -> None:
     process = started("run", *MESH, "--topology", "good.yaml", "--jobs", "1")
     assert process.stderr is not None

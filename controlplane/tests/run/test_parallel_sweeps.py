@@ -16,7 +16,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import cast
 
 import pytest
 from support.fakes import FakeMeasurer
@@ -28,8 +30,11 @@ from p4mesh.cli import single_command
 from p4mesh.errors import HookError, TargetError
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
+from p4mesh.run.executor import Task
+from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import bed_of
+from p4mesh.run.worker_processes import WorkerProcesses
 from p4mesh.topology import Topology
 from p4mesh.topology.memory import memory_of, memory_without_verification
 from p4mesh.trial.result import TrialResult
@@ -211,6 +216,19 @@ Stage = Callable[..., dict[str, bytes]]
 
 def loads(files: dict[str, bytes]) -> list[float]:
     return [json.loads(line)["load_pct"] for line in files["trials.jsonl"].splitlines()]
+
+
+def test_a_worker_whose_process_did_not_start_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal to the whole group can end the server of the workers first."""
+
+    def start(_: ForkServerProcess) -> None:
+        raise EOFError
+
+    monkeypatch.setattr(ForkServerProcess, "start", start)
+    processes = WorkerProcesses(cast(Job, None), 1)
+    with pytest.raises(EOFError):
+        processes.workers[0].measure(cast(Task, None), lambda look: None)
+    processes.close()
 
 
 def test_trials_of_one_sweep_overlap_and_the_run_is_that_of_one_process(stage: Stage) -> None:
