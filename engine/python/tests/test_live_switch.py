@@ -17,6 +17,7 @@ from p4mesh._engine import EngineError, LiveSwitch
 
 pytestmark = pytest.mark.wall_clock
 PROGRAM = Path(__file__).parents[2] / "sim/tests/programs/stamps.json"
+FLOWS = 50
 ENDINGS = Path(__file__).parents[2] / "pipeline/tests/handwritten/endings.json"
 
 
@@ -170,15 +171,15 @@ def test_frames_of_all_queues_arrive() -> None:
         switch = LiveSwitch([(1, near)], cpu_port=None, access="af_xdp")
         assert switch.ports()[1].endswith("4 queues")
         switch.start()
-        for number in range(200):
+        for number in range(FLOWS):
             # The kernel keeps to one queue for each socket.
             with listen(far) as ours:
                 ours.send(udp(number))
         patience_s = time.monotonic() + 5
-        while switch.counters()["drop_no_program"] < 200 and time.monotonic() < patience_s:
+        while switch.counters()["drop_no_program"] < FLOWS and time.monotonic() < patience_s:
             time.sleep(0.01)
         switch.stop()
-        assert switch.counters()["drop_no_program"] >= 200
+        assert switch.counters()["drop_no_program"] >= FLOWS
         statistics = subprocess.run(["ethtool", "-S", near], capture_output=True, check=True, text=True).stdout
         used = re.findall(r"rx_queue_\d+_xdp_packets: [1-9]", statistics)
         assert len(used) > 1, statistics
