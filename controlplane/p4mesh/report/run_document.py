@@ -17,7 +17,7 @@ from p4mesh.report.pacing import pacing_table
 from p4mesh.report.search_paths import search_chart
 from p4mesh.report.trial_log import log_chapter, untrusted_chapter
 from p4mesh.report.verdict import badge_of, statement_of
-from p4mesh.store.run_directory import StoredRun
+from p4mesh.store.stored_run import StoredRun
 
 
 def run_document(run: StoredRun, outcome: Outcome) -> Document:
