@@ -11,6 +11,7 @@ import numpy as np
 
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
+from p4mesh.tester.records import ALL_ONES, STOPPING_COUNTS
 from p4mesh.traffic.line_rate import PS_PER_S
 from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
@@ -32,8 +33,7 @@ _RATE_TOLERANCE = 1e-4
 """Relative difference of intended and offered load that makes a trial INVALID (methodology 0.1)."""
 _READ_TICKS = 2
 """Largest error of a difference of two time stamps."""
-_SATURATING = ("duplicates", "reordered", "latency_overflows")
-_ALL_ONES = 0xFFFFFFFF
+_WORD_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -210,9 +210,9 @@ def _distrust(spec: TrialSpec, plan: Plan, reading: Reading, flows: _Flows, tx_f
         return f"receive counters show {counted} expected frames, the flows {measured}"
     if (flows.unique[flows.expected] > flows.sent[flows.expected]).any():
         return "a flow has received more frames than were sent"
-    for name in _SATURATING:
-        if (records[name][flows.cells] == _ALL_ONES).any():
-            return f"a flow has {_ALL_ONES} or more frames counted in {name}"
+    for name in STOPPING_COUNTS:
+        if records.dtype[name].itemsize == _WORD_BYTES and (records[name][flows.cells] == ALL_ONES).any():
+            return f"a flow has {ALL_ONES} or more frames counted in {name}"
     for port, mac in reading.macs.items():
         wanted = sum(t.frames for s in plan.streams if s.stream.bad_fcs for t in s.transmitters if t.port == port)
         if mac.bad_fcs_sent != wanted:
@@ -338,7 +338,7 @@ def _port_counts(
         bad_fcs_frames=mac.bad_fcs_received if mac else None,
         runt_frames=mac.runts_received if mac else None,
         link_losses=observed.link_losses.get(port, 0),
-        min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
+        min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
         late_frames=late_frames,
         controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
     )
@@ -372,6 +372,7 @@ def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_
     reordered, cells = flows.reordered.tolist(), flows.cells.tolist()
     first_arrival, last_arrival = records["first_arrival"].tolist(), records["last_arrival"].tolist()
     last_gap, next_sequence = records["last_gap_time"].tolist(), records["next_sequence"].tolist()
+    of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
     return tuple(
         FlowCounts(
             stream=names[stream],
@@ -388,6 +389,7 @@ def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_
             last_gap_tx_ns=_gap_ns(max(last_gap[cells[row]] for row in rows), tick_ps),
             tail_lost_frames=sum(_tail_lost(sent[row], next_sequence[cells[row]]) for row in rows),
             part=part,
+            rx_bytes=sum(int(records["bytes"][cells[row]]) for row in rows) if stream in of_many_sizes else None,
         )
         for (stream, tx_port, rx_port, part), rows in rows_of.items()
     )

@@ -124,6 +124,9 @@ class FlowCounts:
     part: str = field(default="", metadata={"stored": "if set"})
     """Frames between the two ports that are counted: of a multicast group, or of positions in a message; empty: all."""
 
+    rx_bytes: int | None = field(default=None, metadata={"stored": "if set"})
+    """Bytes of the frames received, FCS included and duplicates not; None where all frames have one size."""
+
     @property
     def lost_frames(self) -> int:
         """Frames sent and never received at the right port; negative values are a broken trial."""
