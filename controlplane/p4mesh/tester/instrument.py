@@ -92,6 +92,8 @@ class Tester:
         plan = self.loaded
         # All seeds have made their first round, and all streams are started, before it is over.
         lead_ns = max(self.target.capabilities.start_lead_ns, (len(plan.streams) + 4) * self._round_ns)
+        self.target.forget_stamps()
+        self.target.take_pauses()
         self.dataplane.start(len(plan.streams), lead_ns * 1000 // self.tick_ps)
         return lead_ns
 
@@ -119,6 +121,7 @@ class Tester:
             bins,
             messages=messages,
             macs={port: counts.since(self._macs_before[port]) for port, counts in self.target.mac_counts().items()},
+            stamps=self.target.port_stamps(),
             strays=self._strays.read(frames),
             groups=self.dataplane.group_counts(plan),
         )

@@ -130,9 +130,9 @@ impl XdpPort {
     }
 
     /// Queues a frame; [`XdpPort::flush`] hands it to the kernel. `push` is called while the ring is full.
-    pub fn send(&mut self, frame: &[u8], push: &mut dyn FnMut()) -> Result<(), IoError> {
+    pub fn send(&mut self, time_ps: u64, frame: &[u8], push: &mut dyn FnMut()) -> Result<(), IoError> {
         if frame.len() > MAX_XDP_FRAME_BYTES {
-            return self.long_frames.send(frame);
+            return self.long_frames.send(time_ps, frame);
         }
         let queue = &mut self.queues[0];
         if queue.leaving.available() == 0 && !queue.submit(push) || !queue.stage(frame, push) {
@@ -153,6 +153,11 @@ impl XdpPort {
             queue.discard();
         }
         Ok(true)
+    }
+
+    /// Hands over the kernel's stamps of departures, as [`PacketSocket::departures`]: those of long frames.
+    pub fn departures(&mut self, handle: &mut dyn FnMut(u64, u64)) {
+        self.long_frames.departures(handle);
     }
 
     /// Frames that the kernel had no room for, of both directions.
