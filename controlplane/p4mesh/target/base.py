@@ -165,15 +165,18 @@ class Target(ABC):
         """Return what the MAC of each port has counted since the start; empty where nobody tells."""
         return {}
 
+    def begin_departures(self, rate_fps: Fraction) -> None:  # noqa: B027 - nothing to do in simulated time or hardware
+        """Take note that streams start, which send ``rate_fps`` frames per second on all ports together at most.
+
+        From here on pauses and the errors of departure stamps count.
+        """
+
     def take_pauses(self) -> Pauses:
         """Return the pauses since the last call; there are none where time is simulated or in hardware."""
         return Pauses()
 
-    def forget_stamps(self) -> None:  # noqa: B027 - most targets stamp departures where they happen
-        """Begin to look anew at how far the stamps of departures are from the departures."""
-
     def port_stamps(self) -> dict[int, PortStamps]:
-        """Return the stamps of each port since :meth:`forget_stamps`; empty where they need no correction."""
+        """Return the stamps of each port since :meth:`begin_departures`; empty where they need no correction."""
         return {}
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from p4mesh.errors import EngineMissingError, TargetError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from p4mesh._engine import LiveSwitch
 
 _DEVICE_ID = 1
+MOST_STAMPED_FPS = 100_000
+"""Of all ports together. The kernel stamps what leaves by packet sockets, which is slower than by rings of AF_XDP."""
 _STAMPS = (
     "time stamps: of departures by the program, before the kernel sends; where the kernel stamps them too, latencies "
     "are less by the average difference, else they contain the way through the sending kernel"
@@ -106,9 +109,9 @@ class LiveTarget(NamespaceTarget):
         """Return how long the loop of the program, or the thread that sends, stood still."""
         return Pauses(*self._open_switch.take_pauses())
 
-    def forget_stamps(self) -> None:
-        """Begin to look anew at how far the kernel stamps departures behind the program."""
-        self._open_switch.forget_stamps()
+    def begin_departures(self, rate_fps: Fraction) -> None:
+        """Let the kernel stamp departures too, unless there are so many that they must take the fastest way."""
+        self._open_switch.begin_departures(rate_fps <= MOST_STAMPED_FPS)
 
     def port_stamps(self) -> dict[int, PortStamps]:
         """Return what stamps the frames of each port, and the error of departures."""

@@ -163,6 +163,14 @@ impl Ports for LivePorts {
         self.ports.iter().map(described).collect()
     }
 
+    fn stamp_departures(&mut self, wanted: bool) {
+        for port in &mut self.ports {
+            if let PortIo::Xdp(port) = &mut port.io {
+                port.stamp_departures(wanted);
+            }
+        }
+    }
+
     fn take_pauses(&mut self) -> Pauses {
         self.transmitter.take_pauses()
     }

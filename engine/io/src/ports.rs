@@ -37,6 +37,9 @@ pub trait Ports: Send {
     /// CLOCK_MONOTONIC.
     fn departures(&mut self, _handle: &mut dyn FnMut(u16, u64, u64)) {}
 
+    /// Whether the kernel is to stamp departures where that costs speed. Nothing may be on its way out.
+    fn stamp_departures(&mut self, _wanted: bool) {}
+
     /// How long frames have waited for the thread that sends them since the last call; none where there is no such one.
     fn take_pauses(&mut self) -> Pauses {
         Pauses::default()

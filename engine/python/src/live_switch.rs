@@ -179,10 +179,14 @@ impl LiveSwitch {
         guarded(py, || Ok(lock(&self.target).ports.descriptions().into_iter().collect()))
     }
 
-    /// Lets the delays of departure stamps begin anew.
-    fn forget_stamps(&self, py: Python<'_>) -> PyResult<()> {
+    /// Lets pauses, and the delays of departure stamps, begin anew. With `stamped` the kernel stamps departures where it
+    /// can, which takes longer than the fastest way out.
+    fn begin_departures(&self, py: Python<'_>, stamped: bool) -> PyResult<()> {
         guarded(py, || {
-            lock(&self.target).departure_delays.clear();
+            let mut target = lock(&self.target);
+            target.departure_delays.clear();
+            target.take_pauses();
+            target.ports.stamp_departures(stamped);
             Ok(())
         })
     }
