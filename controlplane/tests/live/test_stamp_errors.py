@@ -51,7 +51,7 @@ def capture(namespace: str, interface: str) -> Iterator[socket.socket]:
 
 def stamps_of(raw: socket.socket) -> dict[str, int]:
     """Return when each test frame passed, in ns of the system clock, by its group."""
-    found = {}
+    found: dict[str, int] = {}
     while True:
         try:
             frame, beside, _, _ = raw.recvmsg(2048, 64)
