@@ -20,7 +20,7 @@ class StampKind(str, Enum):
 
 
 KERNEL, PROGRAM = "kernel", "program"
-"""What stamps the departures of a port of Linux: the kernel beside the program, or the program alone."""
+"""Sources of the stamps of departures on Linux: the kernel beside the program, or the program alone."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class PortStamps:
 
     port: int
     arrivals: str
-    """What stamps arrivals."""
+    """Source of the stamps of arrivals."""
     departures: str
-    """What stamps departures."""
+    """Source of those of departures."""
     samples: int = 0
     """Departures with a stamp of the kernel."""
     delay_avg_ns: float = 0.0

@@ -75,7 +75,7 @@ impl Departures {
     }
 }
 
-/// What a message tells the kernel: to stamp this departure.
+/// The part of a message that asks the kernel to stamp this departure.
 #[repr(C)]
 struct StampRequest {
     header: libc::cmsghdr,

@@ -12,7 +12,7 @@ use crate::{IoError, Pauses, PcapReader, PcapRecord, PcapWriter};
 /// Takes what comes in: port, stamp, frame.
 pub type Handle<'a> = &'a mut dyn FnMut(u16, Option<u64>, &[u8]);
 
-/// What stamps the arrivals of a port.
+/// The source of the stamps of arrivals at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalStamps {
     /// The XDP program, as the first to see a frame.
