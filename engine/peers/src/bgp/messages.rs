@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use netgauze_bgp_pkt::iana::BgpMessageType;
 use netgauze_bgp_pkt::nlri::{Ipv4Unicast, Ipv4UnicastAddress, Ipv6Unicast, Ipv6UnicastAddress};
+use netgauze_bgp_pkt::notification::BgpNotificationMessage;
 use netgauze_bgp_pkt::path_attribute::{
     As2PathSegment, As4Path, As4PathSegment, AsPath, AsPathSegmentType, MpReach, MpUnreach, NextHop, Origin,
     PathAttribute, PathAttributeValue,
@@ -13,10 +15,12 @@ use netgauze_bgp_pkt::wire::deserializer::{BgpMessageParsingError, BgpParsingCon
 use netgauze_bgp_pkt::BgpMessage;
 use netgauze_parse_utils::{LocatedParsingError, ReadablePduWithOneInput, Span, WritablePdu};
 
+use super::sifting::sift;
+
 /// Longest message (RFC 4271 section 4.1).
 const MAX_MESSAGE_BYTES: usize = 4_096;
 /// Marker, length and type in front of each message.
-const HEADER_BYTES: usize = 19;
+pub(crate) const HEADER_BYTES: usize = 19;
 /// Room for the header, the two lengths, and NEXT_HOP or the fields of MP_REACH_NLRI and MP_UNREACH_NLRI beside
 /// networks.
 const FIXED_BYTES: usize = HEADER_BYTES + 4 + 32;
@@ -48,11 +52,26 @@ pub(crate) fn encode(message: &BgpMessage) -> Vec<u8> {
     bytes
 }
 
-/// Takes the first message out of a stream; `None` while it is not complete.
+/// A message of the neighbour.
+pub(crate) struct Received {
+    pub message: BgpMessage,
+    /// An UPDATE had a malformed attribute for which its routes are withdrawn (RFC 7606 section 2).
+    pub withdraws: bool,
+}
+
+/// A message that ends the session: what the neighbour is told, and what is wrong.
+pub(crate) struct Malformed {
+    pub told: BgpNotificationMessage,
+    pub problem: String,
+}
+
+/// Takes the first message out of a stream; `None` while it is not complete. `internal`: the neighbour is of the same
+/// AS.
 pub(crate) fn decode(
     stream: &mut Vec<u8>,
     context: &mut BgpParsingContext,
-) -> Option<Result<BgpMessage, BgpMessageParsingError>> {
+    internal: bool,
+) -> Option<Result<Received, Malformed>> {
     if stream.len() < HEADER_BYTES {
         return None;
     }
@@ -62,11 +81,31 @@ pub(crate) fn decode(
         return None;
     }
     let taken: Vec<u8> = stream.drain(..bytes.clamp(HEADER_BYTES, stream.len())).collect();
-    let parsed = BgpMessage::from_wire(Span::new(&taken), context);
-    Some(parsed.map(|(_, message)| message).map_err(|error| match error {
-        nom::Err::Error(located) | nom::Err::Failure(located) => located.error().clone(),
-        nom::Err::Incomplete(_) => BgpMessageParsingError::NomError(nom::error::ErrorKind::Eof),
-    }))
+    Some(read(taken, context, internal))
+}
+
+fn read(taken: Vec<u8>, context: &mut BgpParsingContext, internal: bool) -> Result<Received, Malformed> {
+    let is_update = taken[18] == BgpMessageType::Update as u8 && taken[..16] == [u8::MAX; 16];
+    let (taken, withdraws) = if is_update {
+        let sifted = sift(&taken, context, internal).map_err(|error| Malformed {
+            problem: format!("{error:?}"),
+            told: BgpNotificationMessage::UpdateMessageError(error),
+        })?;
+        (sifted.message, sifted.withdraws)
+    } else {
+        (taken, false)
+    };
+    let message = match BgpMessage::from_wire(Span::new(&taken), context) {
+        Ok((_, message)) => message,
+        Err(error) => {
+            let error = match error {
+                nom::Err::Error(located) | nom::Err::Failure(located) => located.error().clone(),
+                nom::Err::Incomplete(_) => BgpMessageParsingError::NomError(nom::error::ErrorKind::Eof),
+            };
+            return Err(Malformed { problem: format!("{error:?}"), told: error.into() });
+        }
+    };
+    Ok(Received { message, withdraws })
 }
 
 /// UPDATEs that announce networks from `own_as`; `next_hop` gives the next hop per family, and networks of a family
@@ -114,9 +153,9 @@ pub(crate) fn withdraw(networks: &[IpNet]) -> Vec<BgpMessage> {
     ipv4.chain(ipv6).collect()
 }
 
-/// Returns the unicast routes of an UPDATE. With `broken` attributes, or without those that a route must have, its
-/// routes are withdrawn (RFC 7606 section 2).
-pub(crate) fn routes(message: &BgpUpdateMessage, broken: bool) -> Routes {
+/// Returns the unicast routes of an UPDATE. If it `withdraws`, or lacks attributes that a route must have, its routes
+/// are withdrawn (RFC 7606 sections 2 and 3 d).
+pub(crate) fn routes(message: &BgpUpdateMessage, withdraws: bool) -> Routes {
     let v4 = |it: &Ipv4UnicastAddress| IpNet::V4(it.network().address().trunc());
     let v6 = |it: &Ipv6UnicastAddress| IpNet::V6(it.network().address().trunc());
     let mut found =
@@ -146,7 +185,7 @@ pub(crate) fn routes(message: &BgpUpdateMessage, broken: bool) -> Routes {
         Some(hop) => found.reached.extend(message.nlri().iter().map(|it| (v4(it), hop))),
         None => found.withdrawn.extend(message.nlri().iter().map(v4)),
     }
-    if broken || !origin || path.is_none() {
+    if withdraws || !origin || path.is_none() {
         found.withdrawn.extend(found.reached.drain(..).map(|(network, _)| network));
     }
     found.as_path = path.unwrap_or_default();

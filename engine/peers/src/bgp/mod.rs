@@ -1,7 +1,10 @@
 //! BGP-4: messages (by netgauze) and the session with one neighbour.
 
+#[cfg(test)]
+mod malformed_updates;
 mod messages;
 mod session;
+mod sifting;
 
 pub use messages::Announcement;
 pub use session::{Families, RouteChange, SessionSettings};
