@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod malformed_updates;
 mod messages;
+mod reading;
 mod session;
 mod sifting;
 

@@ -16,7 +16,8 @@ use netgauze_bgp_pkt::wire::deserializer::BgpParsingContext;
 use netgauze_bgp_pkt::BgpMessage;
 use netgauze_iana::address_family::AddressType;
 
-use super::messages::{self, Announcement, Received, AS_TRANS};
+use super::messages::{self, Announcement, AS_TRANS};
+use super::reading::{decode, Received};
 use crate::{Nanoseconds, NS_PER_S};
 
 /// Hold time until the neighbour's OPEN says another (RFC 4271 section 8.2.2).
@@ -164,7 +165,7 @@ impl Session {
         self.stream.extend_from_slice(bytes);
         let mut outputs = Vec::new();
         while self.state != State::Idle {
-            match messages::decode(&mut self.stream, &mut self.context, self.internal) {
+            match decode(&mut self.stream, &mut self.context, self.internal) {
                 None => break,
                 Some(Ok(received)) => outputs.extend(self.on_message(received, now)),
                 Some(Err(malformed)) => {
