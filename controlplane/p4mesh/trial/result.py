@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from p4mesh.traffic.stamps import PortStamps
+
 
 class Status(str, Enum):
     """Whether a trial can be trusted (methodology 0.6)."""
@@ -305,5 +307,8 @@ class TrialResult:
     """One per stream, of streams with classes; empty where the data plane counts them per port alone."""
     messages: tuple[MessageCounts, ...] = field(default=(), metadata={"stored": "if set"})
     """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
+    stamps: tuple[PortStamps, ...] = field(default=(), metadata={"stored": "if set"})
+    """Where the stamps of each port come from, on Linux interfaces: latencies are less by the average delay of the
+    transmit port, and its errors are theirs."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
     """None when queues were not watched, or when too few frames came to judge them."""

@@ -34,7 +34,7 @@ class LaidRun:
 
 def lay_run(run: FileRun, bed: Bed) -> LaidRun:
     """Return the trial of a run; raises TrafficFileError, with file and line, for what the ports cannot do."""
-    names = PortNames(bed, run.error, run.traffic.groups)
+    names = PortNames(bed.ports, run.error, run.traffic.groups)
     classes = tuple(lay(run, bed, names, name) for name in run.traffic.classes)
     for number, one in enumerate(classes):
         for other in classes[:number]:
