@@ -79,7 +79,8 @@ def _piece(spec: TrialSpec, frames: int) -> TrialSpec:
 
 def _shown(seconds: float) -> str:
     """Return a time in the two largest units that it has."""
-    left, words = round(seconds) or 1, []
+    left = round(seconds) or 1
+    words: list[str] = []
     for size, unit in _UNITS:
         if (count := left // size) and len(words) < 2:
             words.append(f"{count} {unit}")
