@@ -141,8 +141,12 @@ entry.entry()
 
 @pytest.mark.parametrize(
     "statement",
-    ["try: os.kill(os.getpid(), signal.SIGTERM)\n    finally: raise AttributeError('torn down twice')", "Dropped()"],
-    ids=["fails in its end", "drops the interrupt"],
+    [
+        "try: os.kill(os.getpid(), signal.SIGTERM)\n    finally: raise AttributeError('torn down twice')",
+        "Dropped()",
+        "import ctypes; ctypes.pythonapi.PyRun_SimpleString(b'import os; os.kill(os.getpid(), 15); os.getpid()')",
+    ],
+    ids=["fails in its end", "drops the interrupt", "shows the interrupt"],
 )
 def test_an_interrupted_command_has_no_other_result(statement: str) -> None:
     script = IN_A_COMMAND.format(statement)
