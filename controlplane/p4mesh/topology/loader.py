@@ -13,6 +13,7 @@ from p4mesh.regular_files import read_text
 from p4mesh.shipped import topology_file, topology_names
 from p4mesh.topology.consistency import Bridged, check_node, check_outages
 from p4mesh.topology.device_keys import check_keys, check_on_linux, resolve_program
+from p4mesh.topology.line_codes import line_code_ns
 from p4mesh.topology.model import (
     TESTER,
     BgpPeers,
@@ -369,7 +370,8 @@ def _links(
                 )
             bridged.join(source, path, (left, right))
             latency_ns, bit_errors = float(cable["latency_ns"]), cable["bit_errors_per_1e15"]
-            links.append(Link((left, right), latency_ns, bit_errors, tuple(cable["outages"])))
+            code = cable["line_code"], line_code_ns(source, path, cable, rate)
+            links.append(Link((left, right), latency_ns, bit_errors, tuple(cable["outages"]), *code))
     loose = [number for node, number in rates if node == TESTER and PortRef(TESTER, number) not in used]
     if loose:
         raise TopologyError(

@@ -20,7 +20,7 @@ from p4mesh.cli.main import main
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
 from p4mesh.store.fault_file import CAPTURES
-from p4mesh.store.run_directory import TRIALS
+from p4mesh.store.stored_run import TRIALS
 from p4mesh.tester.fault_capture import CapturedPacket
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
