@@ -1,5 +1,5 @@
-//! Native execution on x86-64: the compiled program as machine code, made once at load. There is
-//! nothing in it that the interpreter does not do; a test holds both side by side.
+//! Native execution on x86-64: the compiled program as machine code, made once at load. It does
+//! what the interpreter does; a test compares both.
 //!
 //! The code is position independent, keeps to registers that it saves, and touches memory in four
 //! places only: the packet's slots (every 16-bit index is inside them), the frame below, the bytes
