@@ -13,7 +13,10 @@ NAMES: dict[str, tuple[str, ...]] = {
         "broadcast",
     ),
     "rfc2544": ("throughput", "latency", "frame_loss", "back_to_back", "system_recovery", "reset"),
-    "rfc5180": ("hop_by_hop",),
+    "rfc5180": (
+        *("hop_by_hop", "throughput", "latency", "frame_loss", "back_to_back", "system_recovery"),
+        "reset",
+    ),
     "rfc3918": (
         *("mixed_class", "scaled_matrix", "aggregated", "n_to_n", "encapsulation", "decapsulation", "reencapsulation"),
         *("latency", "min_max_latency", "join_delay", "leave_delay", "group_capacity", "burdened_latency"),

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from p4mesh.report.document import Bullets, Chapter, Facts, Grid, GridRow, Head, Listing, Paragraph
+from p4mesh.topology.line_codes import NONE
 from p4mesh.topology.model import TESTER
 from p4mesh.traffic.stamps import StampKind
 
@@ -65,7 +66,11 @@ def cables_text(config: dict[str, Any]) -> str:
 
 def _cable(link: dict[str, Any], with_delay: bool) -> str:
     delay = f", {link.get('latency_ns', 0):g} ns" if with_delay else ""
-    return f"{link['from']} to {link['to']}{delay}"
+    code = link.get("line_code", NONE)
+    if code == NONE:
+        return f"{link['from']} to {link['to']}{delay}"
+    own = f" of {link['line_code_ns']:g} ns" if with_delay and "line_code_ns" in link else ""
+    return f"{link['from']} to {link['to']}{delay}, line code {code}{own}"
 
 
 def _node(end: str) -> str:

@@ -212,6 +212,7 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         histograms=contract_of(TARGETS[target], topology)["HISTOGRAMS"],
         stamps_controller_frames=capabilities.stamps_controller_frames,
         tunnels=capabilities.tunnels,
+        stream_per_size=not capabilities.cuts_frames,
         ends_tunnels=not topology.devices or any(device.device == P4_DEVICE for device in topology.devices),
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),

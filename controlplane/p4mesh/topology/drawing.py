@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from p4mesh.topology.line_codes import NONE
 from p4mesh.topology.model import TESTER, Device, PortRef, Topology
 
 _BOX_WIDTH_PX, _BOX_GAP_PX, _COLUMN_PX, _MARGIN_PX = 190, 28, 330, 24
@@ -30,11 +31,12 @@ class _Box:
 
 @dataclass(frozen=True)
 class _Cables:
-    """All links between two nodes that have the same delay."""
+    """All links between two nodes that have the same delay and line code."""
 
     ends: tuple[str, str]
     ports: tuple[str, str]
     latency_ns: float
+    line_code: str
     count: int
 
 
@@ -116,17 +118,20 @@ def _by_rate(ports: list[tuple[int, int]]) -> list[tuple[int, list[int]]]:
 
 
 def _cables(topology: Topology) -> list[_Cables]:
-    groups: dict[tuple[str, str, float], list[tuple[PortRef, PortRef]]] = {}
+    groups: dict[tuple[str, str, float, str], list[tuple[PortRef, PortRef]]] = {}
     for link in topology.links:
-        groups.setdefault((link.ends[0].node, link.ends[1].node, link.latency_ns), []).append(link.ends)
+        nodes = (link.ends[0].node, link.ends[1].node)
+        code = "" if link.line_code == NONE else f"{link.line_code} {link.line_code_ns:g} ns"
+        groups.setdefault((*nodes, link.latency_ns, code), []).append(link.ends)
     return [
         _Cables(
             (near, far),
             (_span([a.port for a, _ in ends]), _span([b.port for _, b in ends])),
             latency_ns,
+            line_code,
             len(ends),
         )
-        for (near, far, latency_ns), ends in groups.items()
+        for (near, far, latency_ns, line_code), ends in groups.items()
     ]
 
 
@@ -139,6 +144,7 @@ def _cable_parts(cables: list[_Cables], boxes: dict[str, _Box]) -> list[str]:
         near, far = (boxes[node] for node in cable.ends)
         label = f"{cable.ports[0]} - {cable.ports[1]}"
         delay = f", {cable.latency_ns:g} ns" if cable.latency_ns else ""
+        delay += f", {cable.line_code}" if cable.line_code else ""
         style = ' class="cable"' if cable.count > 1 else ""
         if cable.ends[0] == cable.ends[1]:
             below += 2 * _ROW_PX

@@ -63,7 +63,8 @@ def _link(link: Link) -> dict[str, Any]:
     return {
         "from": _end(link.ends[0]),
         "to": _end(link.ends[1]),
-        "latency_ns": link.latency_ns,
+        # A sum of binary fractions may be one of 15 digits; the engine counts picoseconds.
+        "latency_ns": round(link.latency_ns + link.line_code_ns, 3) if link.line_code_ns else link.latency_ns,
         "bit_errors_per_1e15": link.bit_errors_per_1e15,
         "outages": list(link.outages),
     }

@@ -179,9 +179,14 @@ class Link:
 
     ends: tuple[PortRef, PortRef]
     latency_ns: float = 0.0
+    """Of the cable itself."""
     bit_errors_per_1e15: int = 0
     outages: tuple[dict[str, Any], ...] = ()
     """Losses of link in simulated time, as the YAML file has them."""
+    line_code: str = "none"
+    """Forward error correction, as ``rs_544_514``."""
+    line_code_ns: float = 0.0
+    """Latency that the line code adds in each direction."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from p4mesh.topology.device_keys import ON_LINUX
+from p4mesh.topology.line_codes import DATA_BITS, NONE
 
 Rule = dict[str, Any]
 
@@ -181,6 +182,12 @@ def _bgp() -> Rule:
             **_integer(0, 65_535),
         },
         "bfd": {"title": "BFD beside each session; {} for its defaults", **_mapping(bfd)},
+        "graceful_restart": {
+            "title": "keep routes of a router while it restarts (RFC 4724): not supported",
+            "default": False,
+            "enum": [False],
+            "description": "false: graceful restart is not supported, routes of a session go with it",
+        },
         "wait_s": {
             "title": "from the last announcement to the start of streams",
             "default": 1,
@@ -392,9 +399,24 @@ _PROGRAM: Rule = {
 
 def _link(engine: Rule) -> Rule:
     ends = ("from", "to")
+    cable = {key: rule for key, rule in engine["properties"].items() if key not in ends}
     keys = {
         "from": {"title": "node and ports", **_PORTS_OF_NODE},
         "to": {"title": "as many ports of another node", **_PORTS_OF_NODE},
-        **{key: rule for key, rule in engine["properties"].items() if key not in ends},
+        **_up_to("latency_ns", cable),
+        "line_code": {
+            "title": "forward error correction: base_r (Firecode), rs_528_514 (KR4) or rs_544_514 (KP4); bit errors are"
+            " what it leaves",
+            "default": NONE,
+            "enum": [NONE, *DATA_BITS],
+        },
+        "line_code_ns": {
+            "title": "latency that the line code adds in each direction, as measured; without this key the time of one"
+            " code word, the least that a decoder takes",
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1_000_000,
+        },
+        **cable,
     }
     return _mapping(keys, required=ends)

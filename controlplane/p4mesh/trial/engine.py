@@ -154,7 +154,8 @@ class _Trial:
             aborted=aborted,
             pacing=stream_pacing(self._tester, self._plan),
         )
-        if lost_session and not aborted:
+        # A reset of the device ends its sessions: when they come back, traffic does.
+        if lost_session and not aborted and self._spec.interruption is None:
             result = replace(result, status=Status.INVALID, reason=lost_session)
         return replace(result, answered_frames=self._stations.answered_frames)
 

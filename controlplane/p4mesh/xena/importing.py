@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from p4mesh.config_files.yaml_source import as_written
@@ -13,11 +15,12 @@ from p4mesh.methods.registry import find_test
 from p4mesh.run.options import RunFileOptions
 from p4mesh.run.run_files import plan_file
 from p4mesh.run_file.reader import parse_run_file
+from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.xena.document import Accounts, LeftOut, Node
 from p4mesh.xena.entries import Entry, Parameters, entries_of
 from p4mesh.xena.options import Shared, shared_of
-from p4mesh.xena.ports import XenaPort, ports_of, topology_text
+from p4mesh.xena.ports import ports_of, topology_text
 from p4mesh.xena.reading import VALID, read_configuration
 
 _USUAL_GAP_DELTA_BYTES = 1
@@ -71,7 +74,8 @@ def import_file(path: Path, topology_name: str, run_name: str) -> Imported:
     topology = topology_text(name, path.name, listed, gap_delta)
     for entry in entries:
         _note_what_does_not_hold(entry, shared)
-    problems = {id(entry): _problem(entry, shared, listed, topology, name) for entry in entries}
+    parsed = cache(lambda: parse_topology("topology.yaml", topology))
+    problems = {id(entry): _problem(entry, shared, parsed, name) for entry in entries}
     run = _run_text(path.name, name, topology_name, shared, entries, problems, notes)
     tests = tuple(ImportedTest(entry.test, entry.name or entry.test, problems[id(entry)]) for entry in entries)
     return Imported(topology, run, tests, accounts.left_out(), accounts.mapped, accounts.total)
@@ -109,7 +113,7 @@ def _held(shared: Shared, entries: list[Entry]) -> Parameters:
     return {key: value for key, value in shared.parameters.items() if key in known}
 
 
-def _problem(entry: Entry, shared: Shared, ports: list[XenaPort], topology: str, name: str) -> str:
+def _problem(entry: Entry, shared: Shared, topology: Callable[[], Topology], name: str) -> str:
     """Return why a test cannot run; empty where it can."""
     if len(set(entry.ports)) != len(entry.ports):
         return "a port has two roles"
@@ -117,7 +121,7 @@ def _problem(entry: Entry, shared: Shared, ports: list[XenaPort], topology: str,
     if len(entry.ports) < least:
         return f"it needs {least} ports with a role, the file gives it {len(entry.ports)}"
     text = _run_text("", name, "topology.yaml", shared, [entry], {id(entry): ""}, {}, enabled=True)
-    options = RunFileOptions("run.yaml", topology=parse_topology("topology.yaml", topology))
+    options = RunFileOptions("run.yaml", topology=topology())
     try:
         plan_file(parse_run_file("run.yaml", text), options)
     except P4MeshError as error:

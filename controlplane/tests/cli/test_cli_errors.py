@@ -138,6 +138,11 @@ TOPOLOGIES: dict[str, str] = {
     "reset_without_time": SWITCH.replace("    ports:\n      -", "    reset: {links_down: true}\n    ports:\n      -"),
     "reset_of_no_time": SWITCH.replace("    ports:\n      -", "    reset: {time_s: 0}\n    ports:\n      -"),
     "outage_without_begin": GOOD.replace("to: tester:2", "to: tester:2, outages: [{duration_s: 1}]"),
+    "line_code_latency_without_code": GOOD.replace("to: tester:2", "to: tester:2, line_code_ns: 60"),
+    "line_code_unknown": GOOD.replace("to: tester:2", "to: tester:2, line_code: kp4"),
+    "graceful_restart": GOOD.replace(
+        "tester:\n", "tester:\n  bgp: {first_as: 64513, router_as: 64512, graceful_restart: true}\n"
+    ),
     "reserved_name": SWITCH.replace("name: dut", "name: tester"),
     "look_ahead_without_cut_through": SWITCH.replace(
         "    ports:\n      -", "    look_ahead_bytes: 64\n    ports:\n      -"

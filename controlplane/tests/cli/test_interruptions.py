@@ -105,9 +105,11 @@ def test_the_console_script_ends_its_workers_without_a_word(place: Path) -> None
 @pytest.mark.parametrize("part", range(4))
 def test_an_interrupt_at_any_moment_is_one_line(number: signal.Signals, whom: str, part: int, place: Path) -> None:
     """At once, while modules load, while workers start, and during trials; the keyboard reaches every process."""
-    delay_s = random.Random(f"{number} {whom} {part}").uniform(part * 0.6, (part + 1) * 0.6) if part else 0.0
+    chance = random.Random(f"{number} {whom} {part}")
     process = started("run", *MESH, "--topology", "good.yaml", "--jobs", "2", "--out", "run")
-    time.sleep(delay_s)
+    while part == 3 and process.poll() is None and not (place / "run" / "trials.jsonl").exists():
+        time.sleep(0.01)
+    time.sleep(chance.uniform(*((0, 0), (0, 0.4), (0.4, 0.8), (0, 0.3))[part]))
     (os.killpg if whom == "group" else os.kill)(process.pid, number)
     errors = process.communicate(timeout=PATIENCE_S)[1].splitlines()
     told = [line for line in errors if not line.startswith(("[", "rfc2889"))]
@@ -147,6 +149,27 @@ def test_an_interrupted_command_has_no_other_result(statement: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 128 + signal.SIGTERM, done.stderr
     assert done.stderr == "interrupted; nothing was written\n"
+
+
+IN_THE_TAKING_OVER = """
+import os, signal, sys
+from p4mesh.cli import entry
+install = signal.signal
+def install_and_interrupt(number, handler):
+    old = install(number, handler)
+    os.kill(os.getpid(), number)
+    return old
+signal.signal = install_and_interrupt
+sys.argv = ["p4mesh", "tests"]
+entry.entry()
+"""
+
+
+def test_an_interrupt_while_the_command_takes_over_its_signals_is_one_line() -> None:
+    command = [sys.executable, "-c", IN_THE_TAKING_OVER]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM), done.stderr
+    assert (done.stdout, done.stderr) == ("", "interrupted; nothing was written\n")
 
 
 def test_an_interrupt_names_the_directory_that_p4mesh_has_chosen(place: Path) -> None:

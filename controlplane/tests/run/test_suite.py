@@ -69,7 +69,7 @@ def test_a_suite_that_is_required_as_a_whole_fails_without_all_of_its_tests(
     assert run_tests(replace(asked, test="rfc2889"), as_json=True) == 0
     data = json.loads(capsys.readouterr().out)
     assert "needs at least 3 tester ports" in data["not_run"]["rfc2889.partially_meshed"]
-    whole = replace(options(tmp_path / "whole", topology=ROUTER), test="rfc5180", sizes="128", require_all=True)
+    whole = replace(options(tmp_path / "whole", topology=ROUTER), test="chassis", sizes="128", require_all=True)
     assert run_tests(whole) == 0
     assert "Tests run: all 1." in capsys.readouterr().out
 

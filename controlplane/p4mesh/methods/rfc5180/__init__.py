@@ -1,1 +1,4 @@
-"""The test of RFC 5180 (IPv6) that RFC 2544 does not have; its conditions are in :mod:`p4mesh.methods.conditions`."""
+"""RFC 5180 (IPv6): the tests of RFC 2544 over IPv6, and hop-by-hop options.
+
+Its conditions are in :mod:`p4mesh.methods.conditions`.
+"""

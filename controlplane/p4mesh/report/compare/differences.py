@@ -20,6 +20,9 @@ from p4mesh.store.stored_run import StoredRun
 CONFIDENCE = 0.95
 _SAME = 1e-12
 """Relative difference of two numbers that only differ in how they were rounded."""
+_MOST_KEYS = 24
+"""Differences of two topologies that are listed one by one."""
+_NAMED_ELSEWHERE = frozenset({"topology", "topology.name", "topology.description"})
 
 
 class Sign(str, Enum):
@@ -93,10 +96,37 @@ def require_comparable(runs: Sequence[Measured]) -> None:
 
 def configuration_differences(runs: Sequence[Measured]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the differences in configuration: a name, and its value in every run."""
-    flat = [_flat(item.run.config) for item in runs]
+    return _different([_flat(item.run.config) for item in runs]) + _topology_differences(runs)
+
+
+def _different(flat: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
     names = dict.fromkeys(name for values in flat for name in values)
     found = [(name, tuple(values.get(name, "-") for values in flat)) for name in names]
     return [(name, values) for name, values in found if len(set(values)) > 1]
+
+
+def _topology_differences(runs: Sequence[Measured]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the keys of the topology files that differ; none where the files have little in common."""
+    texts = [item.run.config["topology"]["text"] for item in runs]
+    if len(set(texts)) == 1:
+        return []
+    import yaml
+
+    found = _different([dict(_leaves(yaml.safe_load(text))) for text in texts])
+    found = [(name, values) for name, values in found if name not in _NAMED_ELSEWHERE]
+    return found if len(found) <= _MOST_KEYS else []
+
+
+def _leaves(value: object, path: str = "topology") -> Iterator[tuple[str, str]]:
+    """Yield every value of a topology file with its path, such as ``topology.links[0].latency_ns``."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{number}]")
+    else:
+        yield path, str(value)
 
 
 def differences(runs: Sequence[Measured]) -> Iterator[Difference]:

@@ -75,6 +75,22 @@ def test_slots_limit_short_frames_and_loads_above_are_not_applicable() -> None:
     assert every["90 %"]["frames_per_s"] is None
 
 
+def test_counts_conserve_where_a_queue_hides_what_is_above_the_slots() -> None:
+    """Loss alone finds the capacity and what the queues of a trial take; no frame is received that was not sent."""
+    bounds = ("search_initial_pct=72", "search_min_pct=69", "search_max_pct=80", "search_resolution_pct=1")
+    settings = ("scaled_frames=6000", *QUICK[1:], ETHERNET, "sustained=false", *bounds)
+    _, outcome, trials = run_on_sim(find_test("chassis.full_mesh"), smaller(SWITCH), (64,), *settings)
+    for _, result in trials:
+        assert result.intended_frames == result.tx_frames == result.rx_frames + result.lost_frames
+        assert result.duplicate_frames == result.flooded_frames == 0
+    assert any(result.lost_frames for _, result in trials)
+    (row,) = rows(outcome, "rate_and_latency")
+    found, slots_pct, queue_frames = row["line_rate_pct"], 100 * 103.72e6 / float(max_rate_fps(64, 10**11)), 128
+    assert isinstance(found, float)
+    # In the queue of an output, and as many on their way to it.
+    assert slots_pct < found < slots_pct + 100 * 2 * queue_frames / 6000
+
+
 @pytest.mark.parametrize(("frame_format", "least_us"), [("ipv4", 1.55), ("ipv6", 0.85)])
 def test_a_router_has_the_same_fabric(frame_format: str, least_us: float) -> None:
     """IPv4 within a module goes by the fabric, where its routes are."""

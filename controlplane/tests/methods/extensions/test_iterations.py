@@ -34,7 +34,9 @@ from p4mesh.trial.spec import TrialSpec
 SETTINGS = {
     "rfc5180.hop_by_hop": ("routed=true",),
     "rfc2544.reset": ("load_pct=50",),
+    "rfc5180.reset": ("load_pct=50",),
     "rfc2544.back_to_back": ("repetitions=2",),
+    "rfc5180.back_to_back": ("repetitions=2",),
     "rfc2889.address_learning": ("addresses=sweep", "addresses_end=100"),
     "recirculation.delta": ("rates=100 Mbit/s L2",),
 }

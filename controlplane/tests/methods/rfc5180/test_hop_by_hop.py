@@ -14,7 +14,6 @@ from p4mesh.methods.composition import Composed
 from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import template_of
-from p4mesh.methods.registry import find_test, suites
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
@@ -96,8 +95,3 @@ def test_throughput_is_not_measured_with_hop_by_hop_options() -> None:
     with pytest.raises(ParameterError) as caught:
         resolve(test.name, test.parameters, ("frame_format=ipv6", "extension_headers=hop_by_hop"))
     assert "hop_by_hop" not in str(caught.value.hint)
-
-
-def test_it_is_the_suite_of_the_rfc() -> None:
-    assert [test.name for test in suites()["rfc5180"]] == ["rfc5180.hop_by_hop"]
-    assert find_test("rfc5180.hop_by_hop").frame_sizes_bytes[0] == 128

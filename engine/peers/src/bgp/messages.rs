@@ -9,14 +9,13 @@ use netgauze_bgp_pkt::path_attribute::{
     PathAttribute, PathAttributeValue,
 };
 use netgauze_bgp_pkt::update::BgpUpdateMessage;
-use netgauze_bgp_pkt::wire::deserializer::{BgpMessageParsingError, BgpParsingContext};
 use netgauze_bgp_pkt::BgpMessage;
-use netgauze_parse_utils::{LocatedParsingError, ReadablePduWithOneInput, Span, WritablePdu};
+use netgauze_parse_utils::WritablePdu;
 
 /// Longest message (RFC 4271 section 4.1).
-const MAX_MESSAGE_BYTES: usize = 4_096;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 4_096;
 /// Marker, length and type in front of each message.
-const HEADER_BYTES: usize = 19;
+pub(crate) const HEADER_BYTES: usize = 19;
 /// Room for the header, the two lengths, and NEXT_HOP or the fields of MP_REACH_NLRI and MP_UNREACH_NLRI beside
 /// networks.
 const FIXED_BYTES: usize = HEADER_BYTES + 4 + 32;
@@ -46,27 +45,6 @@ pub(crate) fn encode(message: &BgpMessage) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(message.len());
     message.write(&mut bytes).expect("a message of known parts, into memory");
     bytes
-}
-
-/// Takes the first message out of a stream; `None` while it is not complete.
-pub(crate) fn decode(
-    stream: &mut Vec<u8>,
-    context: &mut BgpParsingContext,
-) -> Option<Result<BgpMessage, BgpMessageParsingError>> {
-    if stream.len() < HEADER_BYTES {
-        return None;
-    }
-    let bytes = usize::from(u16::from_be_bytes([stream[16], stream[17]]));
-    // The parser refuses an impossible length.
-    if stream.len() < bytes && (HEADER_BYTES..=MAX_MESSAGE_BYTES).contains(&bytes) {
-        return None;
-    }
-    let taken: Vec<u8> = stream.drain(..bytes.clamp(HEADER_BYTES, stream.len())).collect();
-    let parsed = BgpMessage::from_wire(Span::new(&taken), context);
-    Some(parsed.map(|(_, message)| message).map_err(|error| match error {
-        nom::Err::Error(located) | nom::Err::Failure(located) => located.error().clone(),
-        nom::Err::Incomplete(_) => BgpMessageParsingError::NomError(nom::error::ErrorKind::Eof),
-    }))
 }
 
 /// UPDATEs that announce networks from `own_as`; `next_hop` gives the next hop per family, and networks of a family
@@ -114,9 +92,9 @@ pub(crate) fn withdraw(networks: &[IpNet]) -> Vec<BgpMessage> {
     ipv4.chain(ipv6).collect()
 }
 
-/// Returns the unicast routes of an UPDATE. With `broken` attributes, or without those that a route must have, its
-/// routes are withdrawn (RFC 7606 section 2).
-pub(crate) fn routes(message: &BgpUpdateMessage, broken: bool) -> Routes {
+/// Returns the unicast routes of an UPDATE. If it `withdraws`, or lacks attributes that a route must have, its routes
+/// are withdrawn (RFC 7606 sections 2 and 3 d).
+pub(crate) fn routes(message: &BgpUpdateMessage, withdraws: bool) -> Routes {
     let v4 = |it: &Ipv4UnicastAddress| IpNet::V4(it.network().address().trunc());
     let v6 = |it: &Ipv6UnicastAddress| IpNet::V6(it.network().address().trunc());
     let mut found =
@@ -146,7 +124,7 @@ pub(crate) fn routes(message: &BgpUpdateMessage, broken: bool) -> Routes {
         Some(hop) => found.reached.extend(message.nlri().iter().map(|it| (v4(it), hop))),
         None => found.withdrawn.extend(message.nlri().iter().map(v4)),
     }
-    if broken || !origin || path.is_none() {
+    if withdraws || !origin || path.is_none() {
         found.withdrawn.extend(found.reached.drain(..).map(|(network, _)| network));
     }
     found.as_path = path.unwrap_or_default();

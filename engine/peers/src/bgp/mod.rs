@@ -1,7 +1,11 @@
 //! BGP-4: messages (by netgauze) and the session with one neighbour.
 
+#[cfg(test)]
+mod malformed_updates;
 mod messages;
+mod reading;
 mod session;
+mod sifting;
 
 pub use messages::Announcement;
 pub use session::{Families, RouteChange, SessionSettings};

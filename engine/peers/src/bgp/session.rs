@@ -17,6 +17,7 @@ use netgauze_bgp_pkt::BgpMessage;
 use netgauze_iana::address_family::AddressType;
 
 use super::messages::{self, Announcement, AS_TRANS};
+use super::reading::{decode, Received};
 use crate::{Nanoseconds, NS_PER_S};
 
 /// Hold time until the neighbour's OPEN says another (RFC 4271 section 8.2.2).
@@ -80,6 +81,11 @@ pub(crate) struct Session {
     hold_until: Option<Nanoseconds>,
     keepalive_at: Option<Nanoseconds>,
     four_octets: bool,
+    /// The neighbour is of the same AS.
+    internal: bool,
+    /// The neighbour offers graceful restart (RFC 4724), which is not supported: this side does not offer it, so that
+    /// its routes go with the session.
+    restarts_gracefully: bool,
     families: Families,
     learned: BTreeSet<IpNet>,
     changes: Vec<RouteChange>,
@@ -97,6 +103,8 @@ impl Session {
             hold_until: None,
             keepalive_at: None,
             four_octets: false,
+            internal: false,
+            restarts_gracefully: false,
             families,
             learned: BTreeSet::new(),
             changes: Vec::new(),
@@ -136,7 +144,12 @@ impl Session {
         if self.state == State::Idle {
             return Vec::new();
         }
-        self.end(now, "the neighbour closed the connection".to_string())
+        let hint = if self.restarts_gracefully {
+            "; it offers graceful restart (RFC 4724), which is not supported"
+        } else {
+            ""
+        };
+        self.end(now, format!("the neighbour closed the connection{hint}"))
     }
 
     /// Ends the session on the owner's behalf.
@@ -152,12 +165,12 @@ impl Session {
         self.stream.extend_from_slice(bytes);
         let mut outputs = Vec::new();
         while self.state != State::Idle {
-            match messages::decode(&mut self.stream, &mut self.context) {
+            match decode(&mut self.stream, &mut self.context, self.internal) {
                 None => break,
-                Some(Ok(message)) => outputs.extend(self.on_message(message, now)),
-                Some(Err(error)) => {
-                    let reason = format!("a message of the neighbour is malformed: {error:?}");
-                    outputs.extend(self.refuse(now, error.into(), reason));
+                Some(Ok(received)) => outputs.extend(self.on_message(received, now)),
+                Some(Err(malformed)) => {
+                    let reason = format!("a message of the neighbour is malformed: {}", malformed.problem);
+                    outputs.extend(self.refuse(now, malformed.told, reason));
                 }
             }
         }
@@ -203,9 +216,10 @@ impl Session {
         }
     }
 
-    fn on_message(&mut self, message: BgpMessage, now: Nanoseconds) -> Vec<Output> {
-        let errors = self.context.reset_parsing_errors();
-        match (self.state, message) {
+    fn on_message(&mut self, received: Received, now: Nanoseconds) -> Vec<Output> {
+        // Networks that are none of hosts are left out (RFC 4271 section 6.3).
+        self.context.reset_parsing_errors();
+        match (self.state, received.message) {
             (_, BgpMessage::Notification(notification)) => {
                 self.end(now, format!("the neighbour ends the session: {notification:?}"))
             }
@@ -221,7 +235,7 @@ impl Session {
             }
             (State::Established, BgpMessage::Update(update)) => {
                 self.heard(now);
-                self.learn(&update, !errors.path_attr_errors().is_empty(), now);
+                self.learn(&update, received.withdraws, now);
                 Vec::new()
             }
             (state, unexpected) => {
@@ -247,6 +261,9 @@ impl Session {
         }
         self.four_octets = open.capabilities().iter().any(|it| matches!(it, BgpCapability::FourOctetAs(_)));
         self.context.set_asn4(self.four_octets);
+        self.internal = open.my_asn4() == self.settings.own_as;
+        let graceful = |it: &BgpCapability| matches!(it, BgpCapability::GracefulRestartCapability(_));
+        self.restarts_gracefully = open.capabilities().into_iter().any(graceful);
         self.families = common_families(self.settings.families, open);
         self.hold_ns = u64::from(open.hold_time().min(self.settings.hold_time_s)) * NS_PER_S;
         self.keepalive_at = (self.hold_ns > 0).then(|| now + self.hold_ns / KEEPALIVES);
@@ -279,8 +296,8 @@ impl Session {
         Ok(())
     }
 
-    fn learn(&mut self, update: &BgpUpdateMessage, broken: bool, now: Nanoseconds) {
-        let routes = messages::routes(update, broken);
+    fn learn(&mut self, update: &BgpUpdateMessage, withdraws: bool, now: Nanoseconds) {
+        let routes = messages::routes(update, withdraws);
         let looped = routes.as_path.contains(&self.settings.own_as);
         let (reached, lost) =
             if looped { (Vec::new(), routes.reached) } else { (routes.reached, Vec::new()) };
