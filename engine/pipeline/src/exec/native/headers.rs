@@ -71,6 +71,9 @@ impl Translator<'_> {
         signed: bool,
     ) {
         let lead = offset % 8;
+        if bits > 64 && bits % 8 == 0 && lead == 0 && !signed {
+            return self.wide_lookahead(pc, dst, (offset / 8) as i32, bits as i32 / 8, check);
+        }
         let fallback = |this: &mut Self| if check { this.host_jump(pc) } else { this.host(pc) };
         if lead + bits > 64 || bits == 0 {
             return fallback(self);
@@ -88,6 +91,35 @@ impl Translator<'_> {
         asm.jump(next);
         asm.bind(near_end);
         fallback(self);
+        self.asm.bind(next);
+    }
+
+    /// Looks ahead at `bytes` whole bytes, more than eight, where they are there; the host does the rest.
+    fn wide_lookahead(&mut self, pc: usize, dst: Slot, first: i32, bytes: i32, check: bool) {
+        let (absent, next) = (self.asm.label(), self.asm.label());
+        let asm = &mut self.asm;
+        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
+        asm.move_reg(Reg::Rdx, Reg::Rcx);
+        asm.alu_imm(Alu::Add, Reg::Rdx, first + bytes);
+        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
+        asm.jump_if(Cond::Above, absent);
+        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
+        // The least limb is the last one in the frame; the greatest may have less than eight bytes.
+        for (limb, end) in (1..=bytes).rev().step_by(8).enumerate() {
+            asm.load_at(Reg::Rax, Reg::Rcx, first + (end - 8).max(0));
+            asm.byte_swap(Reg::Rax);
+            if end < 8 {
+                asm.shift(Shift::Right, Reg::Rax, 64 - 8 * end as u8);
+            }
+            asm.store(dst + limb as Slot, Reg::Rax);
+        }
+        asm.jump(next);
+        asm.bind(absent);
+        if check {
+            self.host_jump(pc);
+        } else {
+            self.host(pc);
+        }
         self.asm.bind(next);
     }
 
