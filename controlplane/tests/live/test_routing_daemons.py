@@ -8,10 +8,8 @@ import pytest
 from support.linux_devices import available, needs_root, valid
 from support.networks import shipped
 
-from p4mesh.topology import Topology
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import FrameTemplate, Stream
-from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -20,16 +18,10 @@ FRAMES = 100
 NETWORKS = 3
 
 
+@pytest.mark.parametrize("ip_version", [4, 6])
 @pytest.mark.parametrize("name", ["frr-4", "bird-4", "frr-16"])
-def test_a_full_mesh_reaches_every_network_that_stations_announce(name: str) -> None:
-    """Of IPv4, then of IPv6."""
+def test_a_full_mesh_reaches_every_network_that_stations_announce(name: str, ip_version: int) -> None:
     topology = available(shipped(name))
-    with open_measurer(topology, "live") as measurer:
-        for ip_version in (4, 6):
-            check_full_mesh(measurer, topology, ip_version)
-
-
-def check_full_mesh(measurer: TrialEngine, topology: Topology, ip_version: int) -> None:
     ports = tuple(port.number for port in topology.tester_ports)
     stream = Stream(
         "mesh",
@@ -45,6 +37,7 @@ def check_full_mesh(measurer: TrialEngine, topology: Topology, ip_version: int) 
     )
     learning = Learning(wait_ns=200_000_000)
     spec = TrialSpec("mesh", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0)
-    result = valid(lambda: measurer.measure(spec))
+    with open_measurer(topology, "live") as measurer:
+        result = valid(lambda: measurer.measure(spec))
     frames = len(ports) * FRAMES
     assert (result.tx_frames, result.rx_frames, result.flooded_frames) == (frames, frames, 0)
