@@ -28,7 +28,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """A context in which signals end the command; ``line`` returns the text for the user."""
+    """A context in which signals end the command; ``line`` returns the text for the user.
+
+    Entering it raises KeyboardInterrupt, too, where a signal has waited.
+    """
 
     def __init__(self, line: Callable[[], str], keep_errors: bool = False, notice: Notice | None = None) -> None:
         self.exit_code = 0
@@ -46,6 +49,8 @@ class Interruption:
             return self
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
+        # A signal waits until everything is in place that it needs.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         self._old_wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         for number in _SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -54,6 +59,7 @@ class Interruption:
         sys.unraisablehook = self._on_dropped
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         return self
 
     def __exit__(
