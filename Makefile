@@ -13,6 +13,7 @@ KILLS ?= 100
 DEVICES ?= 100
 
 ENGINE_SOURCES := $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.proto' \) -print)
+WALL_CLOCK_FILES = $(shell grep -rlE --include='test_*.py' 'mark\.wall_clock' controlplane/tests engine/python/tests)
 BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
@@ -53,7 +54,7 @@ test-rust: prerequisites ## run the tests of the engine
 test-python: setup ## run the tests of the control plane and of the data plane in simulation
 	$(BIN)/python -m pytest -q -m "not wall_clock and not live" --numprocesses auto --dist worksteal $(ARGS)
 	@# Tests against the clock on the wall follow, one after the other on a machine that does nothing else.
-	$(BIN)/python -m pytest -q -m "wall_clock and not live" $(ARGS)
+	$(BIN)/python -m pytest -q -m "wall_clock and not live" $(WALL_CLOCK_FILES) $(ARGS)
 
 test-live: setup ## test devices of this machine, as root: bridge, Open vSwitch, routers, BMv2; what is missing is skipped, with the reason
 	$(BIN)/python -m pytest -q -m live controlplane/tests/live $(ARGS)

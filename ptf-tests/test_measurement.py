@@ -8,6 +8,8 @@ import numpy as np
 from base import TesterTest
 from signature import test_frame
 
+from p4mesh.tester.records import READ_TICKS
+
 STATION = "02:00:00:00:00:01"
 ALL_ONES = 0xFFFFFFFF
 IPDV_ZERO = 1 << 31
@@ -113,7 +115,8 @@ class VariationTest(TesterTest):
             self.contract.constants.get("SMOOTHED_DIFFERENCE_MAX", 0), self.contract.constants.get("IPDV_MAX", 0)
         )
         for sequence, delay in arrivals:
-            stamp = (1 << 48) - delay
+            # Of the target's own time: it may have run for longer than a latency can be.
+            stamp = int(self.records()[self.FLOW][READ_TICKS]) - delay
             frame = test_frame(
                 dst=STATION, run=self.run_id, flow=self.FLOW, sequence=sequence, transmit_time=stamp % (1 << 48)
             )

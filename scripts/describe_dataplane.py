@@ -22,6 +22,7 @@ _UNITS = (
     ("departure_clock", "ticks; departures left"),
     ("window", "run, sequence number"),
     ("taken", "trial, frames"),
+    ("size_turn", "frames of the round, step"),
     ("progression", "steps; value added"),
     ("slot_counter", "slots"),
     ("position|cell", "number"),

@@ -8,7 +8,8 @@ from pathlib import Path
 from keys_table import with_table
 
 from p4mesh.run.run_file_schema import published_text
-from p4mesh.run_file.schema import published_path, schema
+from p4mesh.run_file.published import published_path
+from p4mesh.run_file.schema import schema
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "RUN_FILES.md"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from p4mesh.run.single import run
     from p4mesh.run.suite import run_suite
     from p4mesh.run.traffic import run_traffic
-    from p4mesh.store.run_directory import read_run
+    from p4mesh.store.stored_run import read_run
     from p4mesh.topology.loader import load_topology, parse_topology
     from p4mesh.topology.model import Topology
 
@@ -57,7 +57,7 @@ __getattr__ = lazily(
         "run.run_files": ("run_file",),
         "run.suite": ("run_suite",),
         "run.traffic": ("run_traffic",),
-        "store.run_directory": ("read_run",),
+        "store.stored_run": ("read_run",),
         "topology.loader": ("load_topology", "parse_topology"),
         "topology.model": ("Topology",),
     },

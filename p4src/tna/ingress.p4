@@ -10,6 +10,7 @@
 #include "../shared/requests.p4"
 #include "../shared/streams.p4"
 
+// Nothing reads 'parsed'. It stays because the architecture tells parameters by their place, and two used ones follow.
 control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
                       in ingress_intrinsic_metadata_t standard,
                       in ingress_intrinsic_metadata_from_parser_t parsed,

@@ -22,6 +22,10 @@
 #define ID_TABLE_CAPTURE 0x0200_0021
 #define ID_ACTION_CAPTURE_FIRST 0x0100_0020
 #define ID_COUNTER_CAPTURED 0x1200_0022
+#define ID_TABLE_SIZES       0x0200_0022
+#define ID_ACTION_SIZES_OF   0x0100_0041
+#define ID_TABLE_FRAME_SIZE  0x0200_0023
+#define ID_ACTION_CUT_TO     0x0100_0042
 
 // Ports of the target that are not test ports. simple_switch_grpc is started with --cpu-port 510;
 // a frame that egress recirculates never leaves through the loop port.

@@ -7,6 +7,7 @@
 #include "transmit_registers.p4"
 #include "fields.p4"
 #include "circulation.p4"
+#include "frame_sizes.p4"
 #include "../shared/transmission.p4"
 
 control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
@@ -15,6 +16,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     FRAME_COUNTER(REASON_CELLS, transmit_reason);
 
     Transmission() transmission;
+    FrameSizes() frame_sizes;
     ControllerDeparture() controller_departure;
     ToController() to_controller;
 
@@ -38,6 +40,17 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
                 transmission.apply(hdr, standard.egress_port, standard.egress_rid,
                                    standard.egress_global_timestamp, index, reason, bad_fcs);
             }
+        }
+        op_t size_op = OP_NONE;
+        if (reason == REASON_TRANSMITTED) {
+            if (hdr.loop.flags & SIZES_IN_TURN != 0) {
+                size_op = OP_UPDATE;
+            }
+        } else if (hdr.record.isValid() && hdr.loop.flags & FLAG_CLEAR != 0 && hdr.record.cell < TRANSMITTERS) {
+            size_op = OP_CLEAR;
+        }
+        if (size_op != OP_NONE) {
+            frame_sizes.apply(hdr, meta, size_op, index);
         }
         controller_departure.apply(hdr, standard.egress_port, standard.egress_global_timestamp);
         if (standard.egress_port == PORT_CPU && !hdr.captured.isValid()) {

@@ -12,8 +12,8 @@ header record_t {
     bit<32> cell;
     bit<64> frames;
     bit<64> bytes;
-    bit<32> duplicates;
-    bit<32> reordered;
+    bit<64> duplicates;
+    bit<64> reordered;
     bit<32> next_sequence;
     bit<64> last_gap_time;
     bit<32> latency_min_inverted;
@@ -21,7 +21,7 @@ header record_t {
     bit<64> latency_sum_high;
     bit<32> latency_sum_low;
     bit<32> latency_last;
-    bit<32> latency_overflows;
+    bit<64> latency_overflows;
     bit<32> jitter_min_inverted;
     bit<32> jitter_max;
     bit<64> jitter_sum_high;
@@ -94,5 +94,8 @@ header tunnel_t {
 
 // Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has no such flag.
 const bit<8> STAMP_SENT = 0x08;
+
+// Flag of KIND_SEED: copies leave cut to the next size of their transmitter. Tofino has no such flag.
+const bit<8> SIZES_IN_TURN = 0x20;
 
 #endif

@@ -121,16 +121,16 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
 // Registers of the flow `local.cell`.
 control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in arrival_t arrival) {
     DuplicateWindow(WINDOW_CELLS) window;
-    Count32(FLOWS) duplicates;
+    Sum64(FLOWS) duplicates;
     SequenceTracker(FLOWS) sequence;
-    Count32(FLOWS) reordered;
+    Sum64(FLOWS) reordered;
     Swap48(FLOWS) last_gap;
     Sum64(FLOWS) frames;
     Sum64(FLOWS) bytes;
     Extremes(FLOWS) latency_extremes;
     Sum96(FLOWS) latency_sum;
     Swap32(FLOWS) latency_last;
-    Count32(FLOWS) latency_overflows;
+    Sum64(FLOWS) latency_overflows;
     Extremes(FLOWS) jitter_extremes;
     Sum96(FLOWS) jitter_sum;
     SmoothedJitter(FLOWS) jitter_smoothed;
@@ -168,7 +168,7 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
             sample_op = OP_NONE;
         }
         if (op != OP_UPDATE || duplicate == 1) {
-            duplicates.apply(op, cell, local.seen.duplicates);
+            duplicates.apply(op, cell, 1, local.seen.duplicates);
         }
         if (sample_op != OP_NONE) {
             sequence.apply(op, cell, hdr.signature.sequence, local.seen.next_sequence, ahead);
@@ -185,7 +185,7 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
                 }
             }
             if (late_op != OP_NONE) {
-                reordered.apply(late_op, cell, local.seen.reordered);
+                reordered.apply(late_op, cell, 1, local.seen.reordered);
             }
             if (gap_op != OP_NONE) {
                 last_gap.apply(gap_op, cell, hdr.signature.transmit_time, local.seen.last_gap_time);
@@ -204,7 +204,7 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
             latency_sum.apply(op, cell, latency, 0, local.seen.latency_sum_high, local.seen.latency_sum_low);
             latency_last.apply(op, cell, latency, local.seen.latency_last);
             if (op != OP_UPDATE || overflow == 1) {
-                latency_overflows.apply(op, cell, local.seen.latency_overflows);
+                latency_overflows.apply(op, cell, 1, local.seen.latency_overflows);
             }
 
             // RFC 4689 jitter: difference of consecutive latencies; the first frame has none.

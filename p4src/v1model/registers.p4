@@ -5,19 +5,6 @@
 
 #include "types.p4"
 
-// Counts up to 2^32 - 1 and stays there; returns the old value.
-control Count32(in bit<2> op, in bit<32> cell, out bit<32> value)(bit<32> size) {
-    register<bit<32>>(size) cells;
-    apply {
-        cells.read(value, cell);
-        if (op == OP_UPDATE) {
-            cells.write(cell, value |+| 1);
-        } else if (op == OP_CLEAR) {
-            cells.write(cell, 0);
-        }
-    }
-}
-
 // Adds `addend` modulo 2^32 and returns the old value.
 control Sum32(in bit<2> op, in bit<32> cell, in bit<32> addend, out bit<32> value)(bit<32> size) {
     register<bit<32>>(size) cells;

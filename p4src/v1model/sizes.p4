@@ -22,6 +22,9 @@
 #define MESSAGE_SOURCES 4096
 #define MESSAGE_RULES 16384
 
+// Frame sizes in turn, of all transmitters together: a range has at most 9,153 of them, 64 to 9,216 bytes.
+#define FRAME_SIZES 16384
+
 // Kinds of frames that the controller captures: five faults, frames behind a gap, late frames.
 #define CAPTURE_KINDS 8
 

@@ -38,9 +38,9 @@ struct headers_t {
 
 // Content of the registers of a flow before this pass.
 struct flow_cells_t {
-    bit<32> duplicates;
+    bit<64> duplicates;
     bit<32> next_sequence;
-    bit<32> reordered;
+    bit<64> reordered;
     bit<64> last_gap_time;
     bit<64> frames;
     bit<64> bytes;
@@ -49,7 +49,7 @@ struct flow_cells_t {
     bit<64> latency_sum_high;
     bit<32> latency_sum_low;
     bit<32> latency_last;
-    bit<32> latency_overflows;
+    bit<64> latency_overflows;
     bit<32> jitter_min_inverted;
     bit<32> jitter_max;
     bit<64> jitter_sum_high;
@@ -112,6 +112,9 @@ struct metadata_t {
     // Type of the next IPv6 header while extension headers are parsed.
     bit<8>    next_header;
     bit<1>    is_template;
+    // A test frame that leaves shorter than its seed, and the ones' complement sum of the payload behind its signature.
+    bit<1>    is_cut;
+    bit<16>   payload_sum;
 }
 
 #endif

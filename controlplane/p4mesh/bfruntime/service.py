@@ -9,7 +9,7 @@ import grpc
 
 from p4mesh.bfruntime import messages
 from p4mesh.bfruntime.errors import BfConnectError, BfRefusedError, BfRuntimeError
-from p4mesh.p4runtime.channel import channel_options
+from p4mesh.p4runtime.channel import answers, channel_options
 from p4mesh.p4runtime.errors import code_name
 from p4mesh.p4runtime.stubs import rpc_status
 
@@ -25,14 +25,12 @@ class Service:
         self._address = address
         self._timeout_s = timeout_s
         self._channel = grpc.insecure_channel(address, options=channel_options(_METADATA_BYTES))
-        try:
-            grpc.channel_ready_future(self._channel).result(timeout=timeout_s)
-        except grpc.FutureTimeoutError:
+        if not answers(self._channel, timeout_s):
             self._channel.close()
             raise BfConnectError(
                 f"no BF Runtime server answers at {address} within {timeout_s:g} s",
                 hint="is bf_switchd running, is the address right (port 50052), and does it listen beyond localhost?",
-            ) from None
+            )
         self.stream_channel = self._channel.stream_stream(
             f"{messages.SERVICE}StreamChannel",
             request_serializer=messages.StreamMessageRequest.SerializeToString,

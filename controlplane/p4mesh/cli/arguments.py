@@ -12,6 +12,9 @@ from p4mesh.version import __version__
 _LONGEST_MESSAGE = 300
 HANDLER = "handler"
 """The attribute of parsed arguments that names the function of the command, as module:function."""
+CHECK = "check"
+"""The attribute that names what checks the arguments before that module is loaded; empty: nothing does."""
+_CHECKS = "p4mesh.cli.early_checks"
 
 
 class Parser(argparse.ArgumentParser):
@@ -29,6 +32,7 @@ def parser() -> Parser:
     whole = Parser(prog="p4mesh", description="A network tester made from a programmable switch.")
     whole.add_argument("--version", action="version", version=f"p4mesh {__version__}")
     whole.add_argument("--debug", action="store_true", help="show a traceback with an error")
+    whole.set_defaults(**{CHECK: ""})
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     _run(commands.add_parser("run", help="run a test and write a run directory"))
     _traffic(commands.add_parser("traffic", help="send the traffic of a file of your own, judged class by class"))
@@ -115,7 +119,7 @@ def _traffic(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
     parser.add_argument("--watch", action="store_true", help="show the samples of each class while traffic runs")
-    parser.set_defaults(handler="p4mesh.cli.traffic_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.traffic_command:execute", check=f"{_CHECKS}:traffic")
 
 
 def _calibrate(parser: argparse.ArgumentParser) -> None:
@@ -129,7 +133,7 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="FILE", required=True, help="calibration file; wires are appended to those that are in it"
     )
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.calibrate_command:measure_wires")
+    parser.set_defaults(handler="p4mesh.cli.calibrate_command:measure_wires", check=f"{_CHECKS}:topology")
 
 
 def _listing(parser: argparse.ArgumentParser) -> None:
@@ -137,13 +141,13 @@ def _listing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="test or suite; default: all tests")
     parser.add_argument("--search", metavar="WORDS", help="show only tests and parameters that have these words")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.listing_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.listing_command:execute", check=f"{_CHECKS}:named_test")
 
 
 def _show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.show_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.show_command:execute", check=f"{_CHECKS}:stored_run")
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
@@ -152,7 +156,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write a page with tables and figures there")
     parser.add_argument("--pdf", metavar="FILE", help="write the same as PDF there")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.compare_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.compare_command:execute", check=f"{_CHECKS}:stored_runs")
 
 
 def _export(parser: argparse.ArgumentParser) -> None:
@@ -161,7 +165,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("json", "junit", "parquet", "xena"), required=True, help="format to write")
     parser.add_argument("--out", metavar="PATH", help="file, for Parquet and Xena a directory; default: in DIR")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.export_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.export_command:execute", check=f"{_CHECKS}:stored_run")
 
 
 def _json(parser: argparse.ArgumentParser) -> None:
@@ -209,7 +213,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write the page there; default: report.html in DIR")
     parser.add_argument("--pdf", metavar="FILE", help="write the PDF there")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.report_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.report_command:execute", check=f"{_CHECKS}:stored_run")
 
 
 def _serve(parser: argparse.ArgumentParser) -> None:
@@ -228,7 +232,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
         help="what --control can choose from; default: topologies",
     )
     parser.add_argument("--json", action="store_true", help="print where the page is as one JSON document on stdout")
-    parser.set_defaults(handler="p4mesh.server.command:execute")
+    parser.set_defaults(handler="p4mesh.server.command:execute", check=f"{_CHECKS}:served_folder")
 
 
 def _topology(parser: argparse.ArgumentParser) -> None:
@@ -258,14 +262,14 @@ def _import_xena(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology-out", metavar="FILE", help="default: NAME-topology.yaml, NAME that of the file")
     parser.add_argument("--run-out", metavar="FILE", help="default: NAME.yaml")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.import_xena_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.import_xena_command:execute", check=f"{_CHECKS}:xena_file")
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:
     parser.description = "Lists the runs in a folder, oldest first. Damaged ones are named."
     parser.add_argument("folder", metavar="DIR", nargs="?", default="runs", help="folder with runs; default: runs")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.runs_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.runs_command:execute", check=f"{_CHECKS}:folder_of_runs")
 
 
 def _completion(parser: argparse.ArgumentParser) -> None:
@@ -288,11 +292,11 @@ def _net(parser: argparse.ArgumentParser) -> None:
     up = actions.add_parser("up", help="build the network of a topology; it stays until 'net down'")
     up.add_argument("file", metavar="FILE")
     _json(up)
-    up.set_defaults(handler="p4mesh.cli.net_command:up")
+    up.set_defaults(handler="p4mesh.cli.net_command:up", check=f"{_CHECKS}:network")
     down = actions.add_parser("down", help="remove the network of a topology")
     down.add_argument("file", metavar="FILE")
     _json(down)
-    down.set_defaults(handler="p4mesh.cli.net_command:down")
+    down.set_defaults(handler="p4mesh.cli.net_command:down", check=f"{_CHECKS}:network")
     status = actions.add_parser("status", help="show the networks that are up, with their namespaces and interfaces")
     _json(status)
     status.set_defaults(handler="p4mesh.cli.net_command:status")

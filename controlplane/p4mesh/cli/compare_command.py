@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.cli.output import say
-from p4mesh.errors import EXIT_OK, UsageError
+from p4mesh.errors import EXIT_OK
 from p4mesh.report.compare.differences import Difference, Measured, configuration_differences
 from p4mesh.report.compare.document import comparison
 from p4mesh.report.document import Bullets, Document, Grid, Paragraph
@@ -20,8 +20,6 @@ from p4mesh.store.writing import write_atomically, write_bytes_atomically
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
     """Print the comparison, and write what else was asked for."""
-    if len(arguments.directories) < 2:
-        raise UsageError("compare needs two runs or more", hint="p4mesh compare DIR DIR [DIR ...]")
     runs = measured([Path(name) for name in arguments.directories])
     document, found = comparison(runs)
     if arguments.html:

@@ -11,7 +11,7 @@ from p4mesh.errors import EXIT_OK, UsageError
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.report.export.json_document import results_data
 from p4mesh.report.publish import outcome_of
-from p4mesh.store.run_directory import StoredRun, read_run
+from p4mesh.store.stored_run import StoredRun, read_run
 from p4mesh.store.suite_directory import is_suite, read_suite
 from p4mesh.store.writing import storing, write_atomically
 

@@ -30,15 +30,12 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
     check_options(options)
     if options.out is not None:
         notice.place(Path(options.out))
-    if options.settings and options.test not in NAMES:
-        from p4mesh.methods.options.parameters import resolve
-        from p4mesh.methods.registry import find_test
+    if options.settings:
+        from p4mesh.run.published_parameters import check_settings
 
         # The run checks them again, together with those of the topology; what it needs for that takes longer to load.
-        resolve(options.test, find_test(options.test).parameters, options.settings)
-    from p4mesh.topology.loader import load_topology
-
-    options = replace(options, topology=load_topology(arguments.topology))
+        check_settings(options.test, options.settings)
+    options = _with_topology(options)
     if options.test in NAMES:
         from p4mesh.cli.suite_command import run_tests
 
@@ -46,6 +43,21 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
     from p4mesh.cli.single_command import run_test
 
     return run_test(options, arguments.json, notice)
+
+
+def _with_topology(options: RunOptions) -> RunOptions:
+    """Return the options with the topology itself, which the choices of the user must fit; the run makes them again."""
+    from p4mesh.run.chosen_interfaces import topology_of
+    from p4mesh.run.tester_ports import chosen_ports, ports_of
+
+    topology = topology_of(options.topology, options.target)
+    topology_of(topology, options.target, options.access, options.interfaces)
+    chosen_ports(ports_of(topology), options.ports)
+    if options.calibration is not None:
+        from p4mesh.store.calibration_file import read_calibration
+
+        read_calibration(Path(options.calibration), "--calibration")
+    return replace(options, topology=topology)
 
 
 def options_of(arguments: argparse.Namespace) -> RunOptions:
@@ -94,6 +106,9 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
     )
     if options.out is not None:
         notice.place(Path(options.out))
+    from p4mesh.run_file.reader import load_run_file
+
+    load_run_file(options.file)  # The run reads it again, with what it needs to check the tests in it.
     from p4mesh.cli.suite_command import run_tests_of_file
 
     return run_tests_of_file(options, arguments.json, notice)

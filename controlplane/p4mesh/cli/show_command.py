@@ -12,7 +12,7 @@ from p4mesh.errors import EXIT_OK
 from p4mesh.report.export.json_document import results_data
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
-from p4mesh.store.run_directory import read_run
+from p4mesh.store.stored_run import read_run
 from p4mesh.store.suite_directory import is_suite, read_suite
 
 

@@ -68,6 +68,8 @@ class Bed:
     """Whether the tester keeps when a frame of the controller leaves, such as the report of a host."""
     tunnels: bool = field(default=True, metadata={"stored": "if set"})
     """Whether the tester sends and receives frames in GRE tunnels."""
+    stream_per_size: bool = field(default=False, metadata={"stored": "if set"})
+    """Whether the tester needs a stream for each frame size."""
     ends_tunnels: bool = field(default=True, metadata={"stored": "if set"})
     """Whether a device under test may be the end of tunnels: one with a program, or one that the topology does not
     describe."""

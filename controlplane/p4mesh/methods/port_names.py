@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from p4mesh.errors import UsageError
-from p4mesh.methods.bed import Bed
+from p4mesh.methods.bed import Port
 
 ALL = "all"
 Place = Sequence[str | int]
@@ -16,22 +16,24 @@ _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 class PortNames:
-    """The names that a user has for the ports of one bed."""
+    """The names that a user has for the ports of a tester."""
 
-    def __init__(self, bed: Bed, complain: Complain, groups: Mapping[str, int | str] | None = None) -> None:
+    def __init__(
+        self, ports: Sequence[Port], complain: Complain, groups: Mapping[str, int | str] | None = None
+    ) -> None:
         """``groups`` are names of the user's own; raises what ``complain`` makes where one of them is taken."""
         self._complain = complain
-        self._numbers = bed.port_numbers
+        self._numbers = tuple(port.number for port in ports)
         self._names: dict[str, tuple[int, ...]] = {ALL: self._numbers}
         self._kinds: dict[str, str] = {ALL: "word"}
         for kind, of_port in (
-            ("role", {port.number: port.role for port in bed.ports}),
-            ("layer", {port.number: port.layer for port in bed.ports}),
-            ("device", {port.number: port.attached_to for port in bed.ports}),
+            ("role", {port.number: port.role for port in ports}),
+            ("layer", {port.number: port.layer for port in ports}),
+            ("device", {port.number: port.attached_to for port in ports}),
         ):
             for name in filter(None, dict.fromkeys(of_port.values())):
-                ports = tuple(number for number, found in of_port.items() if found == name)
-                if self._names.setdefault(name, ports) != ports:
+                numbers = tuple(number for number, found in of_port.items() if found == name)
+                if self._names.setdefault(name, numbers) != numbers:
                     # A layer that is called like a device with other ports: neither can be meant alone.
                     self._names[name] = ()
                 self._kinds.setdefault(name, kind)

@@ -19,6 +19,7 @@ from p4mesh.network.namespaces import NAMES, STATE, is_here
 from p4mesh.network.netlink import Netlink, opened, set_kernel_value
 
 _HERE = "/proc/thread-self/ns/net"
+_MACHINE = "/proc/1/ns/net"
 _RECORD = "interfaces.json"
 
 
@@ -62,38 +63,44 @@ def borrow(interfaces: Sequence[str], namespace: str) -> None:
 def give_back(namespace: str) -> tuple[str, ...]:
     """Return the interfaces of a network to where they come from, as they were; return their names.
 
-    Those whose namespace is gone stay: the kernel takes hardware to the machine's own.
+    Those whose namespace is gone stay: the kernel takes hardware to the machine's own. The namespace of the network may
+    be gone as well, with the last process of another mount namespace; then interfaces are where the kernel took them.
     """
     record = _record_of(namespace)
-    if not record.is_file() or not is_here(namespace):
+    if not record.is_file():
         return ()
     entries = [Borrowed(**entry) for entry in json.loads(record.read_text(encoding="utf-8"))]
+    away = namespace if is_here(namespace) else None
     done = []
     for entry in entries:
-        with _home_of(entry) as home:
-            if home is not None and _give_back(entry, namespace, home):
+        with _home_of(entry, or_machine=away is None) as home:
+            if home is not None and _give_back(entry, away, home):
                 done.append(entry.interface)
     record.unlink()
     return tuple(done)
 
 
-def _give_back(entry: Borrowed, namespace: str, home: int) -> bool:
-    with opened(namespace) as kernel:
-        if entry.interface in kernel.links():
-            switch_offloads_on(entry.interface, entry.offloads)
-            kernel.set(entry.interface, state="down")
-            kernel.set(entry.interface, net_ns_fd=home)
+def _give_back(entry: Borrowed, away: str | None, home: int) -> bool:
+    if away is not None:
+        with opened(away) as kernel:
+            if entry.interface in kernel.links():
+                kernel.set(entry.interface, state="down")
+                kernel.set(entry.interface, net_ns_fd=home)
     with opened(f"/proc/self/fd/{home}") as kernel:
         if entry.interface not in kernel.links():
             return False
         # Also one that was on its way when the process died.
+        switch_offloads_on(entry.interface, entry.offloads)
         kernel.set(entry.interface, state="up" if entry.up else "down")
     return True
 
 
 @contextmanager
-def _home_of(entry: Borrowed) -> Iterator[int | None]:
-    """Yield a descriptor of the namespace that an interface comes from; None where it is gone."""
+def _home_of(entry: Borrowed, *, or_machine: bool) -> Iterator[int | None]:
+    """Yield a descriptor of the namespace that an interface comes from; None where it is gone.
+
+    With ``or_machine`` the machine's own stands for one that is gone.
+    """
     for path in _namespaces():
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -105,7 +112,14 @@ def _home_of(entry: Borrowed) -> Iterator[int | None]:
                 return
         finally:
             os.close(descriptor)
-    yield None
+    if not or_machine:
+        yield None
+        return
+    descriptor = os.open(_MACHINE, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _namespaces() -> Iterator[Path]:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import grpc
 
-from p4mesh.p4runtime.channel import channel_options
+from p4mesh.p4runtime.channel import answers, channel_options
 from p4mesh.p4runtime.credentials import TlsCredentials
 from p4mesh.p4runtime.errors import ConnectError, Failure, P4RuntimeError, PipelineError, ReadError, WriteError
 from p4mesh.p4runtime.info import load_p4info
@@ -97,14 +97,12 @@ class Client:
             if self.tls.server_name:
                 options.append(("grpc.ssl_target_name_override", self.tls.server_name))
             self._channel = grpc.secure_channel(self.address, self.tls.channel_credentials(), options=options)
-        try:
-            grpc.channel_ready_future(self._channel).result(timeout=self.timeout_s)
-        except grpc.FutureTimeoutError:
+        if not answers(self._channel, self.timeout_s):
             self._channel.close()
             raise ConnectError(
                 f"no P4Runtime server answers at {self.address} within {self.timeout_s:g} s",
                 hint=_NO_ANSWER if self.tls is None else _NO_TLS_ANSWER,
-            ) from None
+            )
         self._stub = Service(self._channel)
         self._requests = Requests(self.device_id, self.election_id, self.role)
         self.packet_outs_sent = self.packet_ins_taken = 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from p4mesh.errors import P4MeshError, RunDirectoryError
+from p4mesh.errors import P4MeshError
 from p4mesh.methods.results.outcome import State
 from p4mesh.report.publish import outcome_of
-from p4mesh.store.finding import Kind, find_runs
+from p4mesh.store.finding import Kind, find_runs, require_folder
 from p4mesh.store.lock import holder
-from p4mesh.store.run_directory import RESULTS, RUN, SUMS, TRIALS, read_run
 from p4mesh.store.run_files import read_config
+from p4mesh.store.stored_run import RESULTS, RUN, SUMS, TRIALS, read_run
 from p4mesh.store.suite_directory import is_finished, is_suite, read_suite
 
 DAMAGED, UNFINISHED, RUNNING, NO_RUN = "damaged", "not finished", "running", "no run"
@@ -36,12 +36,7 @@ class PastRun:
 
 def past_runs(folder: Path) -> tuple[PastRun, ...]:
     """Return the runs below a folder in the order in which they began; raises RunDirectoryError for no folder."""
-    try:
-        next(folder.iterdir(), None)
-    except OSError as error:
-        raise RunDirectoryError(
-            f"{folder}: {error.strerror}", hint="name a directory with runs in it: p4mesh runs DIR"
-        ) from None
+    require_folder(folder)
     # A suite shows its own runs, and a folder with nothing below it is shown: it may be what is left of a run.
     places = [
         place for place in find_runs(folder) if place.suite is None and (place.parts or place.kind is not Kind.NOTHING)

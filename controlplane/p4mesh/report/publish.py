@@ -13,7 +13,8 @@ from p4mesh.report.run_document import run_document
 from p4mesh.report.suite_document import SuiteTest, suite_document
 from p4mesh.store.codec import decode
 from p4mesh.store.csv_files import ports_csv, table_csv, trials_csv
-from p4mesh.store.run_directory import RESULTS, RunDirectory, StoredRun, read_run
+from p4mesh.store.run_directory import RunDirectory
+from p4mesh.store.stored_run import RESULTS, StoredRun, read_run
 from p4mesh.store.suite_directory import is_suite, read_suite
 
 REPORT = "report.html"

@@ -15,9 +15,10 @@ from p4mesh.report.latency_charts import latency_charts
 from p4mesh.report.line_charts import line_chart
 from p4mesh.report.pacing import pacing_table
 from p4mesh.report.search_paths import search_chart
+from p4mesh.report.stamps import stamps_table
 from p4mesh.report.trial_log import log_chapter, untrusted_chapter
 from p4mesh.report.verdict import badge_of, statement_of
-from p4mesh.store.run_directory import StoredRun
+from p4mesh.store.stored_run import StoredRun
 
 
 def run_document(run: StoredRun, outcome: Outcome) -> Document:
@@ -83,10 +84,10 @@ def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
         chapters.append(Chapter("Figures from the trials", "drawn", drawn))
     if long:
         chapters.append(Chapter("Details", "details", tuple(long)))
-    pacing = pacing_table(run.trials)
+    tester = [grid_of(table) for table in (pacing_table(run.trials), stamps_table(run.trials)) if table]
     chapters.append(untrusted_chapter(run))
-    if pacing:
-        chapters.append(Chapter("Tester", "tester", (grid_of(pacing),)))
+    if tester:
+        chapters.append(Chapter("Tester", "tester", tuple(tester)))
     return (*chapters, *configuration_chapters(run.config))
 
 

@@ -11,7 +11,7 @@ from p4mesh.report.document import Badge, Block, Bullets, Chapter, Document, Fac
 from p4mesh.report.headline import headline_grids, key_numbers
 from p4mesh.report.run_document import dates_of, facts_of, result_chapters
 from p4mesh.report.verdict import NOT_RUN, badge, badge_of, statement_of
-from p4mesh.store.run_directory import StoredRun
+from p4mesh.store.stored_run import StoredRun
 
 _OF_ONE_TEST = ("Test", "Trials", "Measured", "Iterations")
 

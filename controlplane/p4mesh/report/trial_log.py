@@ -7,8 +7,8 @@ from typing import Any
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
 from p4mesh.report.latency_charts import measured_definition
 from p4mesh.store.csv_files import trial_row
-from p4mesh.store.run_directory import StoredRun
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.store.stored_run import StoredRun
 
 _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("load_pct", "Iload", "% of line"),

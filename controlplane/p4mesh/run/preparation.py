@@ -11,22 +11,22 @@ from typing import Any
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.base import Method
-from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.extensions.load_axis import on_line, require_room
 from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.names import NAMES
-from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
+from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
-from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.registry import find_test
 from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, check_capture, cluster_of, jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
+from p4mesh.run.tester_ports import chosen_ports, ports_of
 from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target.names import SIMULATED
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.programs import contract_of
-from p4mesh.topology import TESTER, PortRef, Topology
+from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.device_events import failures_of
 from p4mesh.topology.device_keys import P4_DEVICE
 from p4mesh.topology.memory import memory_of, memory_without_verification
@@ -61,7 +61,8 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     parameters = _resolve(method, topology, options.settings, options.target)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
-    bed = _with_ports(bed_of(topology, options.target), options.ports)
+    bed = bed_of(topology, options.target)
+    bed = replace(bed, ports=chosen_ports(bed.ports, options.ports))
     method.check(bed, parameters)
     require_room(bed, parameters, sizes)
     parameters = on_line(method, bed, parameters)
@@ -72,18 +73,6 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     job = job_of(method, topology, bed, parameters, options)
     echo = noted(topology, options.notes) | capture_echo(options.capture_frames)
     return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target, echo)
-
-
-def _with_ports(bed: Bed, text: str | None) -> Bed:
-    """Return the bed with the ports that the user names, in their order."""
-    if text is None:
-        return bed
-
-    def complain(_: Sequence[str | int], problem: str, hint: str) -> ParameterError:
-        return ParameterError(f"--ports {shortened(text)}: {problem}", hint=hint)
-
-    ports = {port.number: port for port in bed.ports}
-    return replace(bed, ports=tuple(ports[number] for number in PortNames(bed, complain).ports(text, ())))
 
 
 def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
@@ -207,28 +196,13 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
     """Return the parts of a topology and of the target that methods may know."""
     capabilities = TARGETS[target].declare(topology)
     stamps = capabilities.stamps
-    far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
-    ports = (
-        Port(
-            port.number,
-            port.name,
-            port.rate_bps,
-            port.ifg_bits,
-            far_ends[PortRef(TESTER, port.number)].node,
-            port.options.get("pad_to_minimum", True),
-            port.clock_offset_ppm,
-            port.role,
-            port.layer,
-        )
-        for port in topology.tester_ports
-    )
     rates = {(device.name, port.number): port.rate_bps for device in topology.devices for port in device.ports}
     uplinks = [link.ends[0] for link in topology.links if TESTER not in (link.ends[0].node, link.ends[1].node)]
     uplink_rate_bps = sum(rates[end.node, end.port] for end in uplinks)
     resets = ((device.name, device.model["reset"]["time_s"]) for device in topology.devices if "reset" in device.model)
     return Bed(
         topology.name,
-        tuple(ports),
+        ports_of(topology),
         uplink_rate_bps,
         target,
         sends_bad_fcs=capabilities.bad_fcs,
@@ -238,6 +212,7 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         histograms=contract_of(TARGETS[target], topology)["HISTOGRAMS"],
         stamps_controller_frames=capabilities.stamps_controller_frames,
         tunnels=capabilities.tunnels,
+        stream_per_size=not capabilities.cuts_frames,
         ends_tunnels=not topology.devices or any(device.device == P4_DEVICE for device in topology.devices),
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),

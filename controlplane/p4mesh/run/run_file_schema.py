@@ -9,6 +9,7 @@ from typing import Any
 from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import Kind, Parameter, show
 from p4mesh.methods.registry import TESTS
+from p4mesh.run.published_parameters import UNIT
 from p4mesh.run_file.schema import schema
 
 _ENTRY = "RequestedTest"
@@ -66,6 +67,8 @@ def _rule(parameter: Parameter) -> dict[str, Any]:
     """Return what a value of a parameter may be; in YAML, numbers and the words true and false are not texts."""
     unit = f" in {parameter.unit}" if parameter.unit else ""
     described = {"title": f"{parameter.summary}{unit}", "description": f"{parameter.valid}; {parameter.section}"}
+    if parameter.unit:
+        described[UNIT] = parameter.unit
     default = show(parameter.default)
     if parameter.kind is Kind.BOOLEAN:
         return {**described, "type": "boolean", "default": parameter.default}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from p4mesh.methods.base import Method
 from p4mesh.methods.options.groups import COMMON, grouped
 from p4mesh.methods.options.parameters import Parameter, show
-from p4mesh.run_file.schema import published_path
+from p4mesh.run_file.published import published_path
 from p4mesh.target.names import SIMULATED, TARGET_NAMES
 
 TOPOLOGY = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from p4mesh.report.compare.differences import Measured
 from p4mesh.report.publish import outcome_of
-from p4mesh.store.run_directory import read_run
+from p4mesh.store.stored_run import read_run
 from p4mesh.target.names import repeats_exactly
 
 

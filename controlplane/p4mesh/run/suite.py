@@ -8,7 +8,6 @@ from pathlib import Path
 
 from p4mesh.errors import (
     P4MeshError,
-    ParameterError,
     TopologyError,
     UnknownTestError,
     UnsupportedError,
@@ -23,6 +22,7 @@ from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
+from p4mesh.run.published_parameters import require_known_keys, settings_of
 from p4mesh.run.single import FinishedRun, directory_path, execute
 from p4mesh.store.suite_directory import SuiteDirectory
 from p4mesh.store.writing import write_atomically
@@ -112,16 +112,10 @@ def plan_suite(options: RunOptions) -> tuple[Planned, ...]:
         raise UnknownTestError(f"unknown suite '{options.test}'", hint=f"valid suites: {', '.join(suites())}")
     topology = topology_of(options.topology, options.target, options.access, options.interfaces)
     tests = suites()[options.test]
-    keys = [setting.partition("=")[0] for setting in options.settings]
-    for key in keys:
-        if not any(parameter.name == key for test in tests for parameter in test.parameters):
-            raise ParameterError(
-                f"--set {key}: no test of {options.test} has this parameter", hint="p4mesh tests lists the parameters"
-            )
+    require_known_keys(options.test, {test.name: test.parameters for test in tests}, options.settings)
     planned = []
     for test in tests:
-        known = {parameter.name for parameter in test.parameters}
-        own = tuple(setting for setting in options.settings if setting.partition("=")[0] in known)
+        own = settings_of(test.parameters, options.settings)
         prepared: Prepared | P4MeshError
         try:
             prepared = prepare(test, topology, for_test(options, test, own))

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from p4mesh.run_file.model import RunFile
-
-PUBLISHED = "schema.json"
 
 
 @cache
@@ -22,8 +18,3 @@ def schema() -> dict[str, Any]:
         # The title of a mapping gives its purpose; a description gives the valid values.
         rule["title"] = rule.pop("description").partition("\n")[0].rstrip(".")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "P4Mesh run file", **made}
-
-
-def published_path() -> Path:
-    """Return the file with the schema for editors, which has the parameters of every test, too."""
-    return Path(str(files(__package__) / PUBLISHED))

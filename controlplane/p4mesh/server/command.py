@@ -31,10 +31,6 @@ _PATIENCE_S = 2
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
     """Serve the page and return when it is interrupted."""
     root = Path(arguments.directory)
-    if not root.is_dir():
-        raise UsageError(
-            f"{root}: not a directory", hint="name the directory that holds run directories; p4mesh run writes to runs"
-        )
     feed = Feed(Catalogue(root.resolve()))
     control = None
     if arguments.control:

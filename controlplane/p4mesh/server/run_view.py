@@ -15,8 +15,9 @@ from p4mesh.report.verdict import badge
 from p4mesh.store.confined import Folder, Mark
 from p4mesh.store.live_file import watched_trials
 from p4mesh.store.lock import holder
-from p4mesh.store.run_directory import LIVE, RESULTS, RUN, SAMPLES, TIMING, TRIALS
+from p4mesh.store.run_directory import LIVE, SAMPLES
 from p4mesh.store.sample_file import SAMPLE_COLUMNS
+from p4mesh.store.stored_run import RESULTS, RUN, TIMING, TRIALS
 
 RUNNING, STOPPED, FINISHED, DAMAGED = "running", "stopped", "finished", "damaged"
 MOST_TRIALS = 2000

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from p4mesh.errors import RunDirectoryError
 from p4mesh.store.confined import folder
-from p4mesh.store.run_directory import RUN
+from p4mesh.store.stored_run import RUN
 from p4mesh.store.suite_directory import INDEX
 
 _DEEPEST = 6
@@ -34,6 +35,16 @@ class Found:
     kind: Kind
     suite: tuple[str, ...] | None = None
     """Place of the suite that it lies in."""
+
+
+def require_folder(folder: Path) -> None:
+    """Raise RunDirectoryError for a folder that cannot be read."""
+    try:
+        next(folder.iterdir(), None)
+    except OSError as error:
+        raise RunDirectoryError(
+            f"{folder}: {error.strerror}", hint="name a directory with runs in it: p4mesh runs DIR"
+        ) from None
 
 
 def find_runs(root: Path) -> Iterator[Found]:

@@ -22,7 +22,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -32,27 +31,19 @@ from p4mesh.store import run_files
 from p4mesh.store.fault_file import CAPTURES, CapturedTrial, FaultFile
 from p4mesh.store.live_file import LiveFile, WatchedTrial
 from p4mesh.store.lock import DirectoryLock
+from p4mesh.store.opening import NEW, open_directory
 from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
 from p4mesh.store.sample_file import SampleFile
+from p4mesh.store.stored_run import FORMAT, RESULTS, RUN, SUMS, TIMING, TRIALS, read_run_config
 from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically, write_bytes_atomically
 from p4mesh.trial.faults import Faults
 from p4mesh.trial.looks import Look
 from p4mesh.trial.samples import Sample
 
-FORMAT = 5
-"""Of all files of a run directory; it grows when any of them means something else."""
-_FORMAT_WITHOUT_A_NUMBER = 1
-RUN = "run.json"
-TRIALS = "trials.jsonl"
-TIMING = "timing.jsonl"
 AHEAD = "ahead.jsonl"
 LIVE = "live.json"
-RESULTS = "results.json"
 SAMPLES = "samples.csv"
-SUMS = "sums.json"
 _OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, LIVE, SAMPLES, CAPTURES, RESULTS, SUMS)
-_SUMMED = (RUN, RESULTS)
-_NEW = "name a new or an empty directory"
 
 
 class RunDirectory:
@@ -92,7 +83,7 @@ class RunDirectory:
             if not present:
                 write_atomically(path / RUN, json.dumps(full, indent=2) + "\n")
                 return cls(path, full, lock, False)
-            stored = _read_config(path, "--out ", _NEW)
+            stored = read_run_config(path, "--out ", NEW)
             if stored != full:
                 changed = ", ".join(sorted(key for key in {*stored, *full} if stored.get(key) != full.get(key)))
                 raise RunDirectoryError(
@@ -222,70 +213,6 @@ class RunDirectory:
         trials = {(trial.unit, trial.index): trial.line() for trial in self._trials}
         lines = (timing.line(trials[timing.unit, timing.index]) for timing in self._timings)
         write_atomically(self.path / TIMING, "".join(line + "\n" for line in lines))
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A finished run, read back."""
-
-    path: Path
-    config: dict[str, Any]
-    results: dict[str, Any]
-    trials: tuple[StoredTrial, ...]
-    timings: tuple[Timing, ...]
-
-    @property
-    def label(self) -> str:
-        """Name of the run among those of a run file; the name of its test where it has none of its own."""
-        return str(self.config.get("label", self.config["test"]))
-
-
-def read_run(directory: str | Path) -> StoredRun:
-    """Return the finished run in ``directory``.
-
-    Raises RunDirectoryError when there is none, or when its files differ from those that a run has written.
-    """
-    path = Path(directory)
-    hint = "name the run directory that p4mesh run printed"
-    config = _read_config(path, "", hint)
-    run_files.check_config(path / RUN, config)
-    try:
-        results = run_files.read_json(path / RESULTS, hint)
-    except FileNotFoundError:
-        raise RunDirectoryError(
-            f"{path}: the run is not finished", hint="run the same command again to resume it"
-        ) from None
-    run_files.check_sums(path, path / SUMS, _SUMMED)
-    journal = run_files.read_journal(path / TRIALS, path / TIMING, finished=True)
-    return StoredRun(path, config, results, journal.trials, journal.timings)
-
-
-def open_directory(path: Path) -> None:
-    """Create a directory unless it exists; raises RunDirectoryError for a file, StorageError where it cannot be."""
-    with storing(path):
-        if (path.is_symlink() and not path.exists()) or (path.exists() and not path.is_dir()):
-            raise RunDirectoryError(f"--out {path}: not a directory", hint=_NEW)
-        path.mkdir(parents=True, exist_ok=True)
-
-
-def _read_config(path: Path, option: str, hint: str) -> dict[str, Any]:
-    config = run_files.read_config(path / RUN, option, hint)
-    _require_format(f"{option}{path / RUN}", config)
-    return config
-
-
-def _require_format(where: str, config: Mapping[str, Any]) -> None:
-    """Raise RunDirectoryError for a run that an older or a newer version has written."""
-    found = config.get("format", _FORMAT_WITHOUT_A_NUMBER)
-    if found == FORMAT and isinstance(found, int):
-        return
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise RunDirectoryError(f"{where}: '{found}' is not a format of a run", hint="name a new directory")
-    age = "an older" if found < FORMAT else "a newer"
-    raise RunDirectoryError(
-        f"{where}: format {found}, written by {age} version of P4Mesh; this version reads format {FORMAT}",
-        hint="use that version to show or to resume it, or measure again in a new directory",
-    )
 
 
 def _cut_half_line(path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store.lock import DirectoryLock
-from p4mesh.store.run_directory import open_directory
+from p4mesh.store.opening import open_directory
 from p4mesh.store.run_files import is_text, read_json
 from p4mesh.store.writing import PARTIAL, storing, write_atomically
 

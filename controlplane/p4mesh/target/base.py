@@ -15,6 +15,7 @@ from p4mesh.target.capabilities import Capabilities
 from p4mesh.topology import Topology
 from p4mesh.topology.model import TlsFiles
 from p4mesh.traffic.line_rate import PS_PER_S
+from p4mesh.traffic.stamps import PortStamps
 
 BadFcsRule = tuple[int, int, int]
 """(offset in bytes, lowest, highest): frames whose six bytes at the offset, as a number, lie in the range."""
@@ -37,6 +38,15 @@ class LinkState:
     up: bool
     losses: int
     """Number of times that the link has gone down so far."""
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """How long departures that were due have waited, because the target had no processor for them."""
+
+    longest_ns: int = 0
+    late_ns: int = 0
+    """Sum of the pauses that are longer than usual. What was due in them left at once when they were over."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +163,20 @@ class Target(ABC):
 
     def mac_counts(self) -> dict[int, MacCounts]:
         """Return what the MAC of each port has counted since the start; empty where nobody tells."""
+        return {}
+
+    def begin_departures(self, rate_fps: Fraction) -> None:  # noqa: B027 - nothing to do in simulated time or hardware
+        """Take note that streams start, which send ``rate_fps`` frames per second on all ports together at most.
+
+        From here on pauses and the errors of departure stamps count.
+        """
+
+    def take_pauses(self) -> Pauses:
+        """Return the pauses since the last call; there are none where time is simulated or in hardware."""
+        return Pauses()
+
+    def port_stamps(self) -> dict[int, PortStamps]:
+        """Return the stamps of each port since :meth:`begin_departures`; empty where they need no correction."""
         return {}
 
     @property

@@ -62,6 +62,8 @@ class Capabilities:
     """The program hands faulty frames to the controller."""
     tunnels: bool = True
     """The program sends and receives frames in GRE tunnels."""
+    cuts_frames: bool = True
+    """The program sends frames of several sizes from one seed; else each size needs a stream."""
     resets_devices: bool = False
     """The devices under test are simulated, and those whose model has a reset can be reset."""
     causes_failures: bool = False

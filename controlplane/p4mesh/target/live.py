@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from p4mesh.errors import EngineMissingError, TargetError
 from p4mesh.network.machine import machine_facts, port_facts
 from p4mesh.network.netns import NetnsNetwork
-from p4mesh.target.base import ProgramPorts
+from p4mesh.target.base import Pauses, ProgramPorts
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.topology import Topology
+from p4mesh.traffic.stamps import PortStamps, port_stamps
+
+if TYPE_CHECKING:
+    from p4mesh._engine import LiveSwitch
 
 _DEVICE_ID = 1
+MOST_STAMPED_FPS = 100_000
+"""Of all ports together. The kernel stamps what leaves by packet sockets, which is slower than by rings of AF_XDP."""
 _STAMPS = (
-    "time stamps: arrivals by AF_XDP program or socket; departures by the program, before the kernel sends, "
-    "so that latencies contain the way through the sending kernel"
+    "time stamps: of departures by the program, before the kernel sends; where the kernel stamps them too, latencies "
+    "are less by the average difference, else they contain the way through the sending kernel"
 )
 
 
@@ -37,12 +45,10 @@ class LiveTarget(NamespaceTarget):
         topology: Topology,
         address: str,
         network: NetnsNetwork,
-        accesses: Mapping[int, str] | None = None,
-        cores: tuple[int | None, int | None] = (None, None),
+        switch: LiveSwitch,
     ) -> None:
         super().__init__(topology, address, network)
-        self._accesses = accesses or {}
-        self._cores = cores
+        self._switch: LiveSwitch | None = switch
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
@@ -76,23 +82,45 @@ class LiveTarget(NamespaceTarget):
             except _engine.EngineError as error:
                 raise TargetError(f"live: {error}", hint="raw sockets and XDP programs need root") from None
             try:
-                yield cls(topology, address, network, switch.ports(), switch.cores)
+                target = cls(topology, address, network, switch)
+                yield target
             finally:
                 switch.stop()
                 # Interfaces are given back next: the last reference holds their XDP programs.
+                target._switch = None
                 del switch
 
     def facts(self) -> tuple[str, ...]:
         """Return kernel, cores, ports with their drivers and offloads, devices, and where time stamps come from."""
         interfaces = {port.number: self.network.interface(port.number) for port in self.topology.tester_ports}
-        program, transmitter = self._cores
+        program, transmitter = self._open_switch.cores
         cores = "no core of its own" if program is None else f"program on core {program}, sending on core {transmitter}"
         parts = [f"{node.device.name} is {node.software}" for node in self.network.nodes]
         parts += [f"{name} is not made by this run, at {', '.join(at)}" for name, at in self.network.outside.items()]
         return (
             *machine_facts(),
             f"threads: {cores}",
-            *port_facts(self.network.namespace, interfaces, self._accesses),
+            *port_facts(self.network.namespace, interfaces, self._open_switch.ports()),
             *([f"devices: {', '.join(parts)}"] if parts else []),
             _STAMPS,
         )
+
+    def take_pauses(self) -> Pauses:
+        """Return how long the loop of the program, or the thread that sends, stood still."""
+        return Pauses(*self._open_switch.take_pauses())
+
+    def begin_departures(self, rate_fps: Fraction) -> None:
+        """Let the kernel stamp departures too, unless there are so many that they must take the fastest way."""
+        self._open_switch.begin_departures(rate_fps <= MOST_STAMPED_FPS)
+
+    def port_stamps(self) -> dict[int, PortStamps]:
+        """Return what stamps the frames of each port, and the error of departures."""
+        return {
+            port: port_stamps(port, arrivals, total_ns, range_ns, bins)
+            for port, (arrivals, _, total_ns, range_ns, bins) in self._open_switch.stamps().items()
+        }
+
+    @property
+    def _open_switch(self) -> LiveSwitch:
+        assert self._switch is not None, "the target is closed"
+        return self._switch

@@ -117,6 +117,7 @@ class TofinoTarget(Target):
             bad_fcs=switch.bad_fcs,
             stamps_controller_frames=False,
             captures_faults=False,
+            cuts_frames=False,
             tunnels=False,
             unmeasured=("IPDV", "RFC 3550 jitter"),
             unsupported_headers=_BEYOND_THE_PARSER,

@@ -73,6 +73,7 @@ class DataPlane:
         self._reader = CellReader(client, contract, form or v1model_format(contract), self._keep_punted)
         self._entries: dict[EntryKey, Entity] = {}
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._cut_streams: set[int] = set()
         self._bins_before: dict[tuple[str, int], int] = {}
         self._bins: dict[tuple[str, int], int] = {}
         self._group_counts = _NO_GROUPS
@@ -122,6 +123,7 @@ class DataPlane:
             {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
             | {stream.group: self._replicas(stream) for stream in plan.streams}
         )
+        self._cut_streams = {planned.index for planned in plan.streams if planned.stream.sizes_in_turn_bytes}
         self._set_entries(PlanEntries(self._client.schema, self._contract, self._ports.of).of(plan))
         self._client.modify(
             [
@@ -145,7 +147,9 @@ class DataPlane:
         """Put one of ``count`` seeds into a loop, as if it had closed gaps with this fraction before."""
         port = self._ports.front_loops[loop - 1] if loop else 0
         begun = first_fraction_q32(number, count)
-        self._request("SEED", payload, stream=stream, value=begun, window=int(begun < fraction_q32), port=port)
+        flags = self._contract["SIZES_IN_TURN"] if stream in self._cut_streams else 0
+        window = int(begun < fraction_q32)
+        self._request("SEED", payload, flags=flags, stream=stream, value=begun, window=window, port=port)
 
     def hold(self, streams: int, wait: WaitForPasses) -> None:
         """Set the clocks of streams 0 to ``streams`` - 1 far ahead: an interrupted run may have left departures."""

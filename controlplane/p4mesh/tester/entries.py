@@ -74,10 +74,32 @@ class PlanEntries:
                     action=f"modifier_{letter}.set_value",
                     params={"addend": value},
                 )
+        for entry, size in enumerate(plan.frame_sizes):
+            wanted["frame_size", entry] = self._schema.table_entry(
+                "frame_size",
+                match={"entry": entry},
+                action="cut_to",
+                params={
+                    "length_bytes": size.length_bytes,
+                    "shorter_bytes": size.shorter_bytes,
+                    "payload_sum": size.payload_sum,
+                },
+            )
         for planned in plan.streams:
             wanted["stream", planned.index] = self._stream(planned)
             for transmitter in planned.transmitters:
                 wanted["transmitter", transmitter.id] = self._transmitter(planned.stream, transmitter)
+                if turn := transmitter.size_turn:
+                    wanted["sizes", transmitter.id] = self._schema.table_entry(
+                        "sizes",
+                        match={"transmitter": transmitter.id},
+                        action="sizes_of",
+                        params={
+                            "first_entry": turn.first_entry,
+                            "last_step": turn.last_step,
+                            "last_round_frame": turn.last_round_frame,
+                        },
+                    )
                 for number, letter in zip(range(len(planned.stream.modifiers)), _MODIFIERS, strict=False):
                     wanted["modifier", letter, transmitter.id] = self._modifier(
                         planned.stream, transmitter, number, letter

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
 from scapy.layers.l2 import GRE, Dot1Q, Ether
@@ -105,10 +107,26 @@ def seed_payload(template: FrameTemplate, frame_size_bytes: int) -> bytes:
     rest = frame_size_bytes - FCS_BYTES - SIGNATURE_BYTES - len(headers)
     if rest < 0:
         raise _too_short(template, frame_size_bytes)
-    payload = bytes(index & 0xFF for index in range(rest))
+    payload = _payload(rest)
     if template.ip_version == 6:
         headers = headers[:-2] + _udp_checksum(headers[-_UDP_BYTES:], payload)
     return headers + payload
+
+
+def payload_sums(template: FrameTemplate, frame_sizes_bytes: Sequence[int]) -> list[int]:
+    """Return the ones' complement sum of the payload behind the signature of a frame of each size.
+
+    Only the UDP checksum of IPv6 covers it; it is 0 in other frames.
+    """
+    if template.ip_version != 6:
+        return [0] * len(frame_sizes_bytes)
+    others = FCS_BYTES + SIGNATURE_BYTES + len(headers_of(template, max(frame_sizes_bytes)))
+    payload = _payload(max(frame_sizes_bytes) - others)
+    return [~checksum(payload[: size - others]) & 0xFFFF for size in frame_sizes_bytes]
+
+
+def _payload(length_bytes: int) -> bytes:
+    return bytes(index & 0xFF for index in range(length_bytes))
 
 
 def _udp_checksum(udp: bytes, payload: bytes) -> bytes:

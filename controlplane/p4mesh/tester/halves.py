@@ -11,6 +11,7 @@ import numpy as np
 
 from p4mesh.errors import ProgramError
 from p4mesh.tester.contract import P4SRC, Contract
+from p4mesh.tester.records import chip_fields
 
 PASSES_PER_CELL = 3
 """Rounds of a reading frame for one cell: low words, high words, report."""
@@ -30,7 +31,7 @@ def records_of_halves(payloads: Sequence[bytes], contract: Contract, p4src: Path
     names = _words(p4src / "tna" / "headers.p4")
     words = np.dtype([(name, _WORD) for name in names])
     reports = np.frombuffer(b"".join(_report(payload, words.itemsize) for payload in payloads), dtype=words)
-    kept = [(name, width) for name, width in contract.record_fields if f"low.{_source(name)[0]}" in names]
+    kept = [(name, width) for name, width in chip_fields(contract.record_fields) if f"low.{_source(name)[0]}" in names]
     records = np.zeros(len(reports), dtype=[("cell", _WORD), *((name, f">u{width}") for name, width in kept)])
     records["cell"] = reports["cell"]
     for name, width in kept:

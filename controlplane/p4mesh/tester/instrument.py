@@ -25,6 +25,7 @@ from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.planning import Planner
 from p4mesh.tester.reading import Reading, ReasonCounts
 from p4mesh.tester.strays import Strays
+from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import Stream
 
 _LAST_RUN = 255
@@ -92,8 +93,23 @@ class Tester:
         plan = self.loaded
         # All seeds have made their first round, and all streams are started, before it is over.
         lead_ns = max(self.target.capabilities.start_lead_ns, (len(plan.streams) + 4) * self._round_ns)
+        self.target.begin_departures(self._peak_fps(plan))
         self.dataplane.start(len(plan.streams), lead_ns * 1000 // self.tick_ps)
         return lead_ns
+
+    def _peak_fps(self, plan: Plan) -> Fraction:
+        """Return the frames per second of all ports while they send bursts, or all the time without bursts."""
+        rates = self.target.own_rate_bps_of
+        return sum(
+            (
+                max_rate_fps(stream.stream.frame_size_bytes, rates[transmitter.port])
+                if stream.stream.burst
+                else stream.stream.rate_fps
+                for stream in plan.streams
+                for transmitter in stream.transmitters
+            ),
+            Fraction(0),
+        )
 
     def read(self) -> Reading:
         """Return counts and registers of the loaded streams, also while traffic runs.
@@ -119,6 +135,7 @@ class Tester:
             bins,
             messages=messages,
             macs={port: counts.since(self._macs_before[port]) for port, counts in self.target.mac_counts().items()},
+            stamps=self.target.port_stamps(),
             strays=self._strays.read(frames),
             groups=self.dataplane.group_counts(plan),
         )

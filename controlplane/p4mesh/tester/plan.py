@@ -18,6 +18,7 @@ from p4mesh.tester.contract import Contract
 from p4mesh.tester.histogram import Histogram, HistogramRule, prefixes
 from p4mesh.tester.pacing import LONGEST_SLOT_TICKS, DepartureClock, departure_clock, shared_loops, slot_rate_fps
 from p4mesh.tester.shared_ports import CounterRoom, SharedPorts, shared_macs, shared_ports
+from p4mesh.tester.size_turns import FrameSize, SizeTurn, frame_sizes_of, size_turn_of
 from p4mesh.tester.stations import (
     Receiver,
     Station,
@@ -109,7 +110,9 @@ class Transmitter:
     lists: tuple[int, ...] = ()
     """First entry of the value list of each modifier; 0 for modifiers without a list."""
     contention_ps: int = 0
-    """Time that a frame may wait for one frame of each other stream on its port."""
+    """Time that a frame may wait for one frame of each other stream on its port, and for a larger one of its own."""
+    size_turn: SizeTurn | None = None
+    """None where all frames are as long as the seeds."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,8 @@ class Plan:
     ports: tuple[int, ...]
     value_lists: tuple[tuple[int, ...], ...] = ((), ())
     """Values of all lists, for the first and for the second modifier of the streams."""
+    frame_sizes: tuple[FrameSize, ...] = ()
+    """Sizes in turn of all transmitters."""
     histograms: tuple[Histogram, ...] = ()
     histogram_rules: tuple[HistogramRule, ...] = ()
     counted: tuple[CountedGroups, ...] = ()
@@ -193,6 +198,8 @@ class Limits:
     message_sources: int = 0
     """Sources whose messages are counted as a whole; 0 = the program does not count messages."""
     message_rules: int = 0
+    frame_sizes: int = 0
+    """Sizes in turn of all transmitters; 0 = the program sends all frames as long as their seeds."""
 
     @classmethod
     def of(
@@ -224,6 +231,7 @@ class Limits:
             group_ports=contract.constants.get("GROUP_PORTS", 0),
             message_sources=contract.constants.get("MESSAGE_SOURCES", 0),
             message_rules=contract.constants.get("MESSAGE_RULES", 0),
+            frame_sizes=contract.constants.get("FRAME_SIZES", 0),
         )
 
 
@@ -265,6 +273,7 @@ def _allocate(
     flows: list[Flow] = []
     plans: list[StreamPlan] = []
     values: tuple[list[int], list[int]] = ([], [])
+    sizes: list[FrameSize] = []
     transmitter_id = 0
     for index, stream in enumerate(streams):
         if stream.bad_fcs and not limits.bad_fcs:
@@ -274,6 +283,13 @@ def _allocate(
             )
         clock = _clock(stream, limits, rate_bps_of)
         lists = _lists_of(stream, values)
+        if stream.sizes_in_turn_bytes and not limits.frame_sizes:
+            raise UnsupportedError(
+                f"not supported on {limits.target}: stream '{stream.name}' has frame sizes in turn",
+                hint="give each frame size a stream of its own",
+            )
+        first_size = len(sizes)
+        sizes += frame_sizes_of(stream)
         starts = _starts(stream, clock, limits, whole_departures=whole_departures)
         transmitters = []
         for source, port in enumerate(stream.tx_ports):
@@ -297,12 +313,15 @@ def _allocate(
                     starts[source].skipped,
                     stream.frame_count,
                     lists,
+                    size_turn=size_turn_of(stream, first_size, places.positions),
                 )
             )
             if counts:
                 listed = stream.pattern.flows(stream, source)
                 measured = max(0, min(shared.flows - first_flow, len(listed)))
                 flows.extend(_flows_of(stream, index, source, first_flow, shared, measured))
+                if stream.sizes_in_turn_bytes:
+                    require(first_flow + len(listed), shared.flows, "groups with frame sizes in turn", limits)
                 counted.append(CountedGroups(index, port, first_flow + measured, listed[measured:]))
                 next_number += len(listed)
             else:
@@ -314,6 +333,7 @@ def _allocate(
     require(next_cell, limits.flows, "flows", limits)
     require(len(destinations), limits.destinations, "destination places", limits)
     require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
+    require(len(sizes), limits.frame_sizes, "frame sizes in turn", limits)
     receivers = _receivers(streams, shared, limits)
     require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
@@ -326,6 +346,7 @@ def _allocate(
         tuple(flows),
         tuple(sorted(rate_bps_of)),
         (tuple(values[0]), tuple(values[1])),
+        tuple(sizes),
         counted=tuple(item for item in counted if item.destinations),
         counted_ports=shared.ports if shared.counts else (),
     )
@@ -367,7 +388,8 @@ def _with_contention(plans: Sequence[StreamPlan], rate_bps_of: dict[int, int]) -
         replace(
             plan,
             transmitters=tuple(
-                replace(t, contention_ps=busy_ps[t.port] - wire_ps[plan.index, t.port]) for t in plan.transmitters
+                replace(t, contention_ps=busy_ps[t.port] - (0 if t.size_turn else wire_ps[plan.index, t.port]))
+                for t in plan.transmitters
             ),
         )
         for plan in plans

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from p4mesh.target.base import Target
@@ -11,11 +12,14 @@ from p4mesh.tester.contract import Contract, load_contract
 from p4mesh.tester.tofino_contract import load_tofino_contract
 from p4mesh.topology import Topology
 
+_contract = cache(load_contract)
+"""Reads and compares the files once in a process."""
+
 
 def contract_of(target: type[Target], topology: Topology) -> Contract:
     """Return the program that a target runs; raise ProgramError where it is missing or stale."""
     if target.declare(topology).architecture is Architecture.V1MODEL:
-        return load_contract()
+        return _contract()
     switch = topology.tofino
     assert switch is not None, "a target that declares itself for TNA has found its switch"
     return load_tofino_contract(chip_of(switch), Path(switch.device_config) if switch.device_config else None)

@@ -10,6 +10,7 @@ import numpy as np
 
 from p4mesh.target.base import MacCounts
 from p4mesh.tester.histogram import Bins
+from p4mesh.traffic.stamps import PortStamps
 
 ReasonCounts = Mapping[tuple[int, str], int]
 """Frames per (port, reason name), receive and transmit reasons together."""
@@ -30,6 +31,8 @@ class Reading:
     """One per source of messages; None where the plan has none, or the program does not count messages."""
     macs: Mapping[int, MacCounts] = field(default_factory=dict)
     """Counts of the MAC of each port; empty where the target does not tell them."""
+    stamps: Mapping[int, PortStamps] = field(default_factory=dict)
+    """Stamps of each port; empty where those of departures need no correction."""
     strays: np.ndarray[Any, Any] | None = None
     """Flooded and misdirected frames per flow number, two rows; None where they are not counted per flow."""
 

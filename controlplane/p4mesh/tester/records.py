@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,14 @@ READ_TICKS = "read_ticks"
 """Field that the controller adds to every record: when the reading frame entered the loop for the pass that copied
 the cell, in ticks of the target's clock. The registers are read within one round after it."""
 ALL_ONES = 0xFFFFFFFF
+STOPPING_COUNTS = ("duplicates", "reordered", "latency_overflows")
+"""Counts that have 64 bits in software; on a chip they have 32 and stop at 2^32 - 1."""
 IPDV_ZERO = 1 << 31
+
+
+def chip_fields(fields: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return names and widths in bytes of the fields of records as a chip has them."""
+    return [(name, 4 if name in STOPPING_COUNTS else width) for name, width in fields]
 
 
 def latency_bins(records: np.ndarray[Any, Any]) -> range:

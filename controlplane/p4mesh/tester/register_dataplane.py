@@ -13,7 +13,7 @@ from p4mesh.target.chips import PORTS_PER_PIPE
 from p4mesh.tester.cell_reader import WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import SwitchPorts
-from p4mesh.tester.records import READ_TICKS
+from p4mesh.tester.records import READ_TICKS, chip_fields
 from p4mesh.tester.tofino_dataplane import OF_PORTS, TofinoDataPlane
 
 _Word = tuple[str, str]
@@ -99,7 +99,7 @@ class RegisterDataPlane(TofinoDataPlane):
         cells = np.array([cell for part in wanted for cell in part], dtype=np.int64)
         ticks = int(self._reader.read([range(1)], wait)[READ_TICKS][0])
         self._registers.sync(self._in_banks(sorted({name for words in WORDS.values() for name, _ in words})))
-        kept = [(name, width) for name, width in self._contract.record_fields if name in WORDS]
+        kept = [(name, width) for name, width in chip_fields(self._contract.record_fields) if name in WORDS]
         form = [("cell", ">u4"), *((name, f">u{width}") for name, width in kept), (OF_PORTS, ">u4"), (READ_TICKS, "u8")]
         of_pipes = {pipe: np.zeros(len(cells), dtype=form) for pipe in self._pipes}
         known: dict[str, dict[str, np.ndarray[Any, Any]]] = {}

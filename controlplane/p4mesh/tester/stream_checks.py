@@ -40,7 +40,7 @@ def require_line_rates(streams: Sequence[Stream], tester_ports: Iterable[TesterP
         for place, number in enumerate(stream.tx_ports):
             port = ports[number]
             overhead_bytes = PREAMBLE_BYTES + Fraction(port.ifg_bits, 8)
-            limit_fps = max_rate_fps(stream.frame_size_bytes, max(port.rate_bps, port.own_rate_bps), overhead_bytes)
+            limit_fps = max_rate_fps(stream.mean_frame_bytes, max(port.rate_bps, port.own_rate_bps), overhead_bytes)
             first_ns = Fraction(stream.start_offset_ns[place] if stream.start_offset_ns else 0)
             uses.setdefault(number, []).append(_Use(stream, limit_fps, first_ns))
     for number, together in uses.items():
@@ -55,7 +55,7 @@ def _require_room_on_the_line(number: int, uses: Sequence[_Use]) -> None:
             raise ParameterError(
                 f"stream '{beginning.stream.name}': port {number} needs {float(100 * busy):.6g} % of its line rate",
                 hint=f"the port sends at most {float(beginning.limit_fps):.10g} frames/s of "
-                f"{beginning.stream.frame_size_bytes} bytes",
+                f"{float(beginning.stream.mean_frame_bytes):g} bytes",
             )
 
 
@@ -89,10 +89,25 @@ def check_stream(stream: Stream) -> None:
         )
     if stream.template.tunnel or stream.received_in_tunnel:
         _check_tunnels(stream)
+    if stream.sizes_in_turn_bytes:
+        _check_sizes_in_turn(stream)
     if (stream.advertised_prefix_bits or stream.advertised_networks) and not stream.routed:
         raise ParameterError(
             f"stream '{stream.name}': hosts in networks behind the receivers without a router",
             hint="only routed streams have destinations behind the receivers",
+        )
+
+
+def _check_sizes_in_turn(stream: Stream) -> None:
+    if stream.frame_size_bytes != max(stream.sizes_in_turn_bytes):
+        raise ParameterError(
+            f"stream '{stream.name}': {stream.frame_size_bytes} bytes are not the largest of its sizes in turn",
+            hint=f"use {max(stream.sizes_in_turn_bytes)} bytes",
+        )
+    if stream.burst or stream.template.tunnel:
+        raise ParameterError(
+            f"stream '{stream.name}' has sizes in turn in {'bursts' if stream.burst else 'a tunnel'}",
+            hint="give it one frame size",
         )
 
 

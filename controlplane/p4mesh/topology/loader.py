@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from p4mesh.config_files.yaml_source import YamlSource, as_written
 from p4mesh.errors import TopologyError
@@ -31,6 +31,8 @@ from p4mesh.topology.model import (
     Topology,
 )
 from p4mesh.topology.schema import TOPOLOGY_FILE, validate, with_defaults
+
+_Item = TypeVar("_Item", int, str)
 
 MOST_BYTES = 4_000_000
 """Of a topology file; 512 ports, each with routes and entries, need a quarter of this."""
@@ -214,47 +216,45 @@ def _tls(topology: str, data: dict[str, str]) -> TlsFiles:
 
 def _device_ports(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int, int]:
     """Return the device port of each tester port that has one; no device port twice."""
-    found: dict[int, int] = {}
-    for index, group in enumerate(groups):
-        if "device_ports" not in group:
-            continue
-        path = ("tester", "ports", index, "device_ports")
-        numbers = _numbers(source, ("tester", "ports", index, "numbers"), str(group["numbers"]))
-        devices = _numbers(source, path, str(group["device_ports"]), lowest=0, highest=511)
-        if len(devices) != len(numbers):
-            raise TopologyError(
-                f"{source.where(path)}: {len(devices)} device ports for {len(numbers)} ports",
-                hint="name a device port for each of 'numbers'",
-            )
-        for number, device in zip(numbers, devices, strict=True):
-            if device in found.values():
-                raise TopologyError(
-                    f"{source.where(path)}: device port {device} is given twice", hint="name each device port once"
-                )
-            found[number] = device
-    return found
+
+    def numbers(path: tuple[str | int, ...], text: str) -> list[int]:
+        return _numbers(source, path, text, lowest=0, highest=511)
+
+    return _behind_ports(source, groups, "device_ports", "a device port", numbers)
 
 
 def _interfaces(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int, str]:
     """Return the interface of each tester port that has one; no interface twice."""
-    found: dict[int, str] = {}
+    return _behind_ports(source, groups, "interface", "an interface", lambda _, text: text.split(","))
+
+
+def _behind_ports(
+    source: YamlSource,
+    groups: list[dict[str, Any]],
+    key: str,
+    one: str,
+    items_of: Callable[[tuple[str | int, ...], str], list[_Item]],
+) -> dict[int, _Item]:
+    """Return what ``key`` lists for the tester ports of each group that has it: one for each port, none twice."""
+    found: dict[int, _Item] = {}
+    kind = one.partition(" ")[2]
     for index, group in enumerate(groups):
-        if "interface" not in group:
+        if key not in group:
             continue
-        path = ("tester", "ports", index, "interface")
+        path = ("tester", "ports", index, key)
         numbers = _numbers(source, ("tester", "ports", index, "numbers"), str(group["numbers"]))
-        names = group["interface"].split(",")
-        if len(names) != len(numbers):
+        items = items_of(path, str(group[key]))
+        if len(items) != len(numbers):
             raise TopologyError(
-                f"{source.where(path)}: {len(names)} interfaces for {len(numbers)} ports",
-                hint="name an interface for each of 'numbers'",
+                f"{source.where(path)}: {len(items)} {kind}s for {len(numbers)} ports",
+                hint=f"name {one} for each of 'numbers'",
             )
-        for number, name in zip(numbers, names, strict=True):
-            if name in found.values():
+        for number, item in zip(numbers, items, strict=True):
+            if item in found.values():
                 raise TopologyError(
-                    f"{source.where(path)}: interface {name} is given twice", hint="name each interface once"
+                    f"{source.where(path)}: {kind} {item} is given twice", hint=f"name each {kind} once"
                 )
-            found[number] = name
+            found[number] = item
     return found
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import zip_longest
 from random import Random
 
-from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.line_rate import NS_PER_S, Rational, tx_frames
+from p4mesh.traffic.patterns import InPhase
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream
 
 
@@ -57,6 +59,51 @@ def mixed_in_turn(stream: Stream, parts: Sequence[MixPart]) -> tuple[Stream, ...
         with_start_skew(made, dict.fromkeys(stream.tx_ports, round(place * interval_ns)))
         for place, made in enumerate(mixed(stream, parts))
     )
+
+
+CLOCK_SPREAD_PPM = 100
+"""Largest distance of the clocks of two senders that drift apart."""
+
+
+def drifting(stream: Stream, duration_ns: int | None, seed: int = 0) -> tuple[Stream, ...]:
+    """Return one stream per transmit port, as senders with clocks of their own send: their phases move.
+
+    Each is slower than ``stream`` by a pseudo-random part of at most 100 ppm and begins at a moment of its own. It
+    sends the frames of ``duration_ns``, or as many as ``stream`` without one. Its destinations and their order stay.
+    """
+    stream = with_independent_phases(stream, seed)
+    random = Random(f"clocks {seed} {stream.name}")
+    streams = []
+    for source, port in enumerate(stream.tx_ports):
+        rate_fps = stream.rate_fps * (1 - Fraction(random.randrange(1000 * CLOCK_SPREAD_PPM), 10**9))
+        to_each = tuple(flow.ports[0] for flow in stream.pattern.flows(stream, source))
+        streams.append(
+            replace(
+                stream,
+                name=f"{stream.name}/{port}",
+                rate_fps=rate_fps,
+                frame_count=stream.frame_count if duration_ns is None else tx_frames(duration_ns, rate_fps),
+                pattern=stream.pattern if stream.pattern.to_many else InPhase(),
+                tx_ports=(port,),
+                rx_ports=stream.rx_ports if stream.pattern.to_many else to_each,
+                start_offset_ns=stream.start_offset_ns[source : source + 1],
+            )
+        )
+    return tuple(streams)
+
+
+def in_turn(stream: Stream, sizes_bytes: Sequence[int], interval_carries_bytes: Rational) -> Stream:
+    """Return the stream with frames of all sizes in turn, given upwards, at the same distance of their starts.
+
+    They go upwards where a frame interval, which carries frames of ``interval_carries_bytes``, has room for the largest
+    one. Else the smallest and the largest of those that are left take turns, so that no port falls behind.
+    """
+    order = list(sizes_bytes)
+    if order[-1] > interval_carries_bytes:
+        half = (len(order) + 1) // 2
+        paired = zip_longest(order[:half], reversed(order[half:]))
+        order = [size for pair in paired for size in pair if size is not None]
+    return replace(stream, frame_size_bytes=max(order), sizes_in_turn_bytes=tuple(order))
 
 
 def with_independent_phases(stream: Stream, seed: int = 0) -> Stream:

@@ -26,7 +26,7 @@ def own_line_rate_bps(rate_bps: int, clock_offset_ppm: Rational | float) -> int:
 
 
 def max_rate_fps(
-    frame_size_bytes: int, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
+    frame_size_bytes: Rational, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
 ) -> Fraction:
     """Return the highest frame rate of a line: ``R / (8 (L + overhead))``, not rounded."""
     return Fraction(line_rate_bps) / (8 * (frame_size_bytes + Fraction(overhead_bytes)))

@@ -173,6 +173,9 @@ class Stream:
     """The answers, one per transmit port; filled in by the trial."""
     traffic_class: str = field(default="", metadata={"stored": "if set"})
     """Class of the stream: streams of one class can share one histogram."""
+    sizes_in_turn_bytes: tuple[int, ...] = field(default=(), metadata={"stored": "if set"})
+    """Frame sizes of each transmit port, one after the other and again from the first; ``frame_size_bytes`` is the
+    largest. Each destination gets all of them in as many of its frames. Empty = ``frame_size_bytes`` alone."""
 
     def __post_init__(self) -> None:
         """Take the group from the pattern, which alone knows it."""
@@ -182,6 +185,16 @@ class Stream:
     def has_own_lists(self) -> bool:
         """Whether every transmit port has a destination list of its own: the MAC addresses of its router differ."""
         return len(set(self.router_macs)) > 1
+
+    @property
+    def frame_sizes_bytes(self) -> tuple[int, ...]:
+        """Every size of its frames, in their order."""
+        return self.sizes_in_turn_bytes or (self.frame_size_bytes,)
+
+    @property
+    def mean_frame_bytes(self) -> Fraction:
+        """The mean size of its frames."""
+        return Fraction(sum(self.frame_sizes_bytes), len(self.frame_sizes_bytes))
 
     @property
     def burst_frames(self) -> int:

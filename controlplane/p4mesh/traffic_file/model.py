@@ -163,8 +163,11 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Annotated[float, Meta(ge=0, le=1_000_000)], Meta(title="start of each sender after the one before it")
     ] = 0
     phases: Annotated[
-        Literal["in_step", "independent"],
-        Meta(title="all senders at the same moment, or each at a moment of its own within one interval"),
+        Literal["in_step", "independent", "drifting"],
+        Meta(
+            title="all senders at the same moment, each at a moment of its own within one interval, or by clocks that "
+            "drift apart, too"
+        ),
     ] = "in_step"
     burst_frames: Annotated[
         Annotated[int, Meta(ge=1, le=65_535)], Meta(title="frames back to back; 1 = evenly spaced")

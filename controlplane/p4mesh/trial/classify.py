@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.target.base import Pauses
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
-from p4mesh.traffic.line_rate import PS_PER_S
+from p4mesh.tester.records import ALL_ONES, STOPPING_COUNTS
+from p4mesh.traffic.line_rate import NS_PER_S, PS_PER_S
 from p4mesh.trial.counted_groups import group_frames
+from p4mesh.trial.departure_correction import corrected
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
 from p4mesh.trial.message_stats import message_counts, message_distrust
 from p4mesh.trial.queue_trend import Readings, queue_trend
@@ -32,8 +35,7 @@ _RATE_TOLERANCE = 1e-4
 """Relative difference of intended and offered load that makes a trial INVALID (methodology 0.1)."""
 _READ_TICKS = 2
 """Largest error of a difference of two time stamps."""
-_SATURATING = ("duplicates", "reordered", "latency_overflows")
-_ALL_ONES = 0xFFFFFFFF
+_WORD_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Observed:
     """Number of times that the link of each port went down."""
     queues: Readings | None = None
     """Readings while the streams ran; None where there were no readings."""
+    pauses: Pauses = field(default_factory=Pauses)
+    """Of the departures."""
 
 
 def classify(
@@ -78,11 +82,12 @@ def classify(
     missing = _missing(plan, records)
     broken = missing or _distrust(spec, plan, reading, flows, tx_frames, intended)
     mismatch = "" if broken else _load_mismatch(plan, records, tick_ps, lateness_ns)
+    mismatch = mismatch or ("" if broken else _late_loss(plan, observed.pauses, expected_rx - unique, expected_rx))
     reason = aborted or broken or mismatch
     first, last = _departures(plan, records)
     start_skew, start_spread = _start_differences(spec, plan, records)
     window = _window(spec, plan, records, tick_ps)
-    return TrialResult(
+    result = TrialResult(
         status=Status.ABORT if aborted else Status.INVALID if reason else Status.VALID,
         reason=reason,
         label=spec.label,
@@ -116,6 +121,7 @@ def classify(
         messages=message_counts(plan, reading, tick_ps),
         queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
     )
+    return corrected(result, plan, records, reading.stamps)
 
 
 def _strays(plan: Plan, reading: Reading, flows: _Flows) -> tuple[StrayCounts, ...]:
@@ -210,9 +216,9 @@ def _distrust(spec: TrialSpec, plan: Plan, reading: Reading, flows: _Flows, tx_f
         return f"receive counters show {counted} expected frames, the flows {measured}"
     if (flows.unique[flows.expected] > flows.sent[flows.expected]).any():
         return "a flow has received more frames than were sent"
-    for name in _SATURATING:
-        if (records[name][flows.cells] == _ALL_ONES).any():
-            return f"a flow has {_ALL_ONES} or more frames counted in {name}"
+    for name in STOPPING_COUNTS:
+        if records.dtype[name].itemsize == _WORD_BYTES and (records[name][flows.cells] == ALL_ONES).any():
+            return f"a flow has {ALL_ONES} or more frames counted in {name}"
     for port, mac in reading.macs.items():
         wanted = sum(t.frames for s in plan.streams if s.stream.bad_fcs for t in s.transmitters if t.port == port)
         if mac.bad_fcs_sent != wanted:
@@ -255,6 +261,25 @@ def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, late
                 f"(tolerance {100 * tolerance / wanted:.4f} %)"
             )
     return ""
+
+
+def _late_loss(plan: Plan, pauses: Pauses, lost: int, expected: int) -> str:
+    """Return why losses may be the tester's, or an empty text.
+
+    What is due while the tester has no processor leaves at once afterwards, closer together than the load asks for. A
+    device may lose as many frames by that as left late; more than these it has lost by itself.
+    """
+    if lost <= 0 or not pauses.late_ns:
+        return ""
+    frames = sum(transmitter.frames for stream in plan.streams for transmitter in stream.transmitters)
+    rate_fps = sum(stream.stream.rate_fps * len(stream.transmitters) for stream in plan.streams)
+    late = min(frames, int(rate_fps * pauses.late_ns / NS_PER_S) + 1)
+    if lost * frames > late * expected:
+        return ""
+    return (
+        f"late departures: the tester stood still for up to {pauses.longest_ns / 1e6:.1f} ms; about {late} frames left "
+        f"late and too close together, which may be why {lost} were lost"
+    )
 
 
 def _queues(spec: TrialSpec, plan: Plan, observed: Observed, tick_ps: int) -> QueueTrend | None:
@@ -338,7 +363,7 @@ def _port_counts(
         bad_fcs_frames=mac.bad_fcs_received if mac else None,
         runt_frames=mac.runts_received if mac else None,
         link_losses=observed.link_losses.get(port, 0),
-        min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
+        min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
         late_frames=late_frames,
         controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
     )
@@ -372,6 +397,7 @@ def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_
     reordered, cells = flows.reordered.tolist(), flows.cells.tolist()
     first_arrival, last_arrival = records["first_arrival"].tolist(), records["last_arrival"].tolist()
     last_gap, next_sequence = records["last_gap_time"].tolist(), records["next_sequence"].tolist()
+    of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
     return tuple(
         FlowCounts(
             stream=names[stream],
@@ -388,6 +414,7 @@ def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_
             last_gap_tx_ns=_gap_ns(max(last_gap[cells[row]] for row in rows), tick_ps),
             tail_lost_frames=sum(_tail_lost(sent[row], next_sequence[cells[row]]) for row in rows),
             part=part,
+            rx_bytes=sum(int(records["bytes"][cells[row]]) for row in rows) if stream in of_many_sizes else None,
         )
         for (stream, tx_port, rx_port, part), rows in rows_of.items()
     )

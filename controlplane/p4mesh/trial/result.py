@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from p4mesh.traffic.stamps import PortStamps
+
 
 class Status(str, Enum):
     """Whether a trial can be trusted (methodology 0.6)."""
@@ -123,6 +125,9 @@ class FlowCounts:
     """Frames sent after the last one that was received."""
     part: str = field(default="", metadata={"stored": "if set"})
     """Frames between the two ports that are counted: of a multicast group, or of positions in a message; empty: all."""
+
+    rx_bytes: int | None = field(default=None, metadata={"stored": "if set"})
+    """Bytes of the frames received, FCS included and duplicates not; None where all frames have one size."""
 
     @property
     def lost_frames(self) -> int:
@@ -302,5 +307,8 @@ class TrialResult:
     """One per stream, of streams with classes; empty where the data plane counts them per port alone."""
     messages: tuple[MessageCounts, ...] = field(default=(), metadata={"stored": "if set"})
     """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
+    stamps: tuple[PortStamps, ...] = field(default=(), metadata={"stored": "if set"})
+    """Where the stamps of each port come from, on Linux interfaces: latencies are less by the average delay of the
+    transmit port, and its errors are theirs."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
     """None when queues were not watched, or when too few frames came to judge them."""

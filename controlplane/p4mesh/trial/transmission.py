@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.target.base import Pauses
 from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
@@ -66,6 +67,7 @@ class Transmission:
         self._queue_times_ns: list[int] = []
         self._queue_records: list[np.ndarray[Any, Any]] = []
         self._read_latency = ReadLatency()
+        self._pauses = Pauses()
         self._observed: Observed | None = None
 
     def run(self) -> None:
@@ -92,6 +94,7 @@ class Transmission:
         else:
             self._run_interrupted(self._spec.interruption, lead_ns, end_ns, frames)
         self._await_last_departure()
+        self._pauses = self._tester.target.take_pauses()
 
     def end(self) -> Observed:
         """Stop the streams, wait for frames on their way, and return what was observed; the same when asked again."""
@@ -112,7 +115,9 @@ class Transmission:
             tester.wait(wanted_ns - settle_ns)
             reading = tester.read()
         self._take_faults(reading)
-        self._observed = Observed(reading, self._stalls.last_before, self._watch.losses(), self._queue_readings)
+        self._observed = Observed(
+            reading, self._stalls.last_before, self._watch.losses(), self._queue_readings, self._pauses
+        )
         return self._observed
 
     def _take_faults(self, reading: Reading) -> None:

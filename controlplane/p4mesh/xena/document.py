@@ -33,6 +33,11 @@ class Accounts:
         self._values: dict[Path, Any] = dict(_leaves(data, ()))
         self._used: set[Path] = set()
         self._reasons: dict[Path, str] = {}
+        self._below: dict[Path, list[Path]] = {}
+        """The values at and below each path."""
+        for leaf in self._values:
+            for depth in range(len(leaf) + 1):
+                self._below.setdefault(leaf[:depth], []).append(leaf)
 
     @property
     def mapped(self) -> int:
@@ -46,17 +51,17 @@ class Accounts:
 
     def use(self, path: Path) -> None:
         """Note that the values at and below a path were used."""
-        self._used.update(self._below(path))
+        self._used.update(self._below.get(path, ()))
 
     def leave_out(self, path: Path, reason: str) -> None:
         """Note why the values at and below a path are not used, unless something is known about them already."""
-        for leaf in self._below(path):
+        for leaf in self._below.get(path, ()):
             if leaf not in self._used:
                 self._reasons.setdefault(leaf, reason)
 
     def forget(self, path: Path) -> None:
         """Take back that the values at and below a path were used."""
-        self._used.difference_update(list(self._below(path)))
+        self._used.difference_update(self._below.get(path, ()))
 
     def left_out(self) -> tuple[LeftOut, ...]:
         """Return everything that was not used, in the order of the file."""
@@ -68,9 +73,6 @@ class Accounts:
             LeftOut(key, tuple(dict.fromkeys(values))[:_MOST_VALUES_SHOWN], len(values), reason)
             for (key, reason), values in groups.items()
         )
-
-    def _below(self, path: Path) -> Iterator[Path]:
-        return (leaf for leaf in self._values if leaf[: len(path)] == path)
 
 
 class Node:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from p4mesh.config_files.yaml_source import as_written
 from p4mesh.errors import P4MeshError, XenaFileError
 from p4mesh.methods.registry import find_test
-from p4mesh.regular_files import read_bytes
 from p4mesh.run.options import RunFileOptions
 from p4mesh.run.run_files import plan_file
 from p4mesh.run_file.reader import parse_run_file
+from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.xena.document import Accounts, LeftOut, Node
 from p4mesh.xena.entries import Entry, Parameters, entries_of
 from p4mesh.xena.options import Shared, shared_of
-from p4mesh.xena.ports import XenaPort, ports_of, topology_text
+from p4mesh.xena.ports import ports_of, topology_text
+from p4mesh.xena.reading import VALID, read_configuration
 
-MOST_BYTES = 50_000_000
-SUFFIXES = (".x2889", ".v2889")
-_BINARY = ".xmcfg"
-_VALID = f"name a file of Xena2889 or Valkyrie2889: {' or '.join(SUFFIXES)}"
 _USUAL_GAP_DELTA_BYTES = 1
 _LONGEST_NAME = 30
 _LEAST_PORTS = {
@@ -59,10 +58,10 @@ class Imported:
 
 def import_file(path: Path, topology_name: str, run_name: str) -> Imported:
     """Return a Xena file as a topology and a run file with these names; raises XenaFileError."""
-    root = Node(accounts := Accounts(data := _read(path)), data)
+    root = Node(accounts := Accounts(data := read_configuration(path)), data)
     ports = ports_of(root.node("PortHandler"))
     if not ports:
-        raise XenaFileError(f"{path}: no ports in PortHandler.EntityList", hint=_VALID)
+        raise XenaFileError(f"{path}: no ports in PortHandler.EntityList", hint=VALID)
     types = root.node("TestOptions").node("TestTypeOptionMap")
     delta = types.node("ForwardPressure").data.get("InterFrameGapDelta", _USUAL_GAP_DELTA_BYTES)
     listed = sorted(ports.values(), key=lambda port: port.number)
@@ -75,34 +74,11 @@ def import_file(path: Path, topology_name: str, run_name: str) -> Imported:
     topology = topology_text(name, path.name, listed, gap_delta)
     for entry in entries:
         _note_what_does_not_hold(entry, shared)
-    problems = {id(entry): _problem(entry, shared, listed, topology, name) for entry in entries}
+    parsed = cache(lambda: parse_topology("topology.yaml", topology))
+    problems = {id(entry): _problem(entry, shared, parsed, name) for entry in entries}
     run = _run_text(path.name, name, topology_name, shared, entries, problems, notes)
     tests = tuple(ImportedTest(entry.test, entry.name or entry.test, problems[id(entry)]) for entry in entries)
     return Imported(topology, run, tests, accounts.left_out(), accounts.mapped, accounts.total)
-
-
-def _read(path: Path) -> object:
-    if path.suffix.lower() == _BINARY:
-        raise XenaFileError(
-            f"{path}: a port configuration of XenaManager, which has no tests",
-            hint=f"{_VALID}; XenaManager itself can save nothing that has tests",
-        )
-    try:
-        text = read_bytes(path, MOST_BYTES)
-    except OSError as error:
-        raise XenaFileError(f"{path}: {error.strerror}", hint=_VALID) from None
-    try:
-        # UTF-8 with and without a byte order mark, UTF-16 and UTF-32.
-        data = json.loads(text)
-    except UnicodeDecodeError:
-        raise XenaFileError(f"{path}: not text in UTF-8 or UTF-16", hint=f"{_VALID}, saved as UTF-8") from None
-    except RecursionError:
-        raise XenaFileError(f"{path}: nested too deeply", hint=_VALID) from None
-    except ValueError as error:
-        raise XenaFileError(f"{path}: not JSON: {error}", hint=_VALID) from None
-    if not isinstance(data, dict) or "PortHandler" not in data or "TestOptions" not in data:
-        raise XenaFileError(f"{path}: no configuration of RFC 2889 tests", hint=_VALID)
-    return data
 
 
 def _notes(root: Node) -> dict[str, str]:
@@ -137,7 +113,7 @@ def _held(shared: Shared, entries: list[Entry]) -> Parameters:
     return {key: value for key, value in shared.parameters.items() if key in known}
 
 
-def _problem(entry: Entry, shared: Shared, ports: list[XenaPort], topology: str, name: str) -> str:
+def _problem(entry: Entry, shared: Shared, topology: Callable[[], Topology], name: str) -> str:
     """Return why a test cannot run; empty where it can."""
     if len(set(entry.ports)) != len(entry.ports):
         return "a port has two roles"
@@ -145,7 +121,7 @@ def _problem(entry: Entry, shared: Shared, ports: list[XenaPort], topology: str,
     if len(entry.ports) < least:
         return f"it needs {least} ports with a role, the file gives it {len(entry.ports)}"
     text = _run_text("", name, "topology.yaml", shared, [entry], {id(entry): ""}, {}, enabled=True)
-    options = RunFileOptions("run.yaml", topology=parse_topology("topology.yaml", topology))
+    options = RunFileOptions("run.yaml", topology=topology())
     try:
         plan_file(parse_run_file("run.yaml", text), options)
     except P4MeshError as error:

@@ -15,8 +15,8 @@ from support.golden import expect_refusal
 from p4mesh.cli import single_command
 from p4mesh.cli.main import main
 from p4mesh.errors import ProgramError
+from p4mesh.run import chosen_interfaces
 from p4mesh.run.options import RunOptions
-from p4mesh.topology import loader
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 GOOD = """\
@@ -373,7 +373,7 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
     def broken(_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(loader, "load_topology", broken)
+    monkeypatch.setattr(chosen_interfaces, "load_topology", broken)
     assert main(RUN) == 4
     shown = capsys.readouterr().err
     assert shown.startswith("error: internal error: ZeroDivisionError: boom")

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from p4mesh.cli.main import main
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import Method
 from p4mesh.methods.names import NAMES
 from p4mesh.methods.registry import TESTS, suites
+from p4mesh.run.options import RunOptions
+from p4mesh.run.published_parameters import check_settings, published_parameters
+from p4mesh.run.single import run
+from p4mesh.run.suite import plan_suite
 from p4mesh.target.names import SIMULATED, TARGET_NAMES, WALL_CLOCK_TARGETS
 from p4mesh.target.table import TARGETS
 
 HEAVY = {"MLRsearch", "asyncio", "distributed", "finsy", "grpc", "jinja2", "multiprocessing", "numpy", "scapy"}
 HEAVY |= {"junitparser", "pyarrow", "rich", "scipy", "typst", "vl_convert"}
 YAML = {"jsonschema", "yaml"}
+METHODS = {"p4mesh.methods.base", "p4mesh.methods.registry"}
 LOADED = """
 import sys
 from p4mesh.cli.main import main
@@ -24,7 +32,7 @@ try:
     code = main(sys.argv[1:])
 except SystemExit as end:
     code = end.code
-print(code, *sorted({name.partition(".")[0] for name in sys.modules}))
+print(code, *sorted(name for name in sys.modules if name.startswith("p4mesh.") or "." not in name))
 """
 GOOD = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
 TEST = ("run", "rfc2889.fully_meshed", "--topology")
@@ -42,11 +50,29 @@ TEST = ("run", "rfc2889.fully_meshed", "--topology")
         ((*TEST, "x.yaml", "--jobs", "0"), 2, HEAVY | YAML),
         ((*TEST, "x.yaml", "--sizes", "60"), 2, HEAVY | YAML),
         ((*TEST, "x.yaml", "--workers", "here"), 2, HEAVY | YAML),
-        ((*TEST, "absent.yaml", "--set", "frames=1"), 2, HEAVY | YAML),
+        ((*TEST, "absent.yaml", "--set", "frames=1"), 2, HEAVY | YAML | METHODS),
+        ((*TEST, "absent.yaml", "--set", "duration_ms=-1"), 2, HEAVY | YAML | METHODS),
+        (("run", "rfc2889", "--topology", "absent.yaml", "--set", "frames=1"), 2, HEAVY | YAML | METHODS),
         ((*TEST, "absent.yaml"), 2, HEAVY),
         ((*TEST, "bad.yaml"), 2, HEAVY),
         ((*TEST, str(GOOD), "--set", "frames=1"), 2, HEAVY),
+        ((*TEST, str(GOOD), "--ports", "99"), 2, HEAVY | METHODS),
+        ((*TEST, str(GOOD), "--interfaces", "eth0"), 2, HEAVY | METHODS),
+        ((*TEST, str(GOOD), "--calibration", "absent.json"), 2, HEAVY | METHODS),
+        (("run", "absent.yaml"), 2, HEAVY | METHODS),
         (("topology", "check", "bad.yaml"), 2, HEAVY),
+        (("traffic", "absent.yaml", "--topology", str(GOOD)), 2, HEAVY | METHODS),
+        (("calibrate", "--topology", "bad.yaml", "--out", "wires.json"), 2, HEAVY | METHODS),
+        (("net", "up", "bad.yaml"), 2, HEAVY | METHODS),
+        (("tests", "rfc2889.fuly_meshed"), 2, HEAVY | YAML | METHODS),
+        (("show", "absent"), 2, HEAVY | YAML | METHODS),
+        (("report", "absent"), 2, HEAVY | YAML | METHODS),
+        (("export", "absent", "--format", "json"), 2, HEAVY | YAML | METHODS),
+        (("compare", "absent"), 2, HEAVY | YAML | METHODS),
+        (("compare", "absent", "absent"), 2, HEAVY | YAML | METHODS),
+        (("runs", "absent"), 2, HEAVY | YAML | METHODS),
+        (("serve", "absent"), 2, HEAVY | YAML | METHODS),
+        (("import-xena", "absent.x2889"), 2, HEAVY | YAML | METHODS),
     ],
 )
 def test_what_is_not_needed_is_not_loaded(
@@ -66,6 +92,25 @@ def test_the_names_that_are_known_without_loading_are_those_that_load() -> None:
     assert list(NAMES) == list(suites())
     assert list(TARGET_NAMES) == sorted(TARGETS)
     assert {SIMULATED, *WALL_CLOCK_TARGETS} == set(TARGETS)
+
+
+@pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
+def test_the_parameters_that_are_known_without_loading_are_those_of_the_test(test: Method) -> None:
+    declared = tuple(replace(parameter, real_time=None, is_command=False) for parameter in test.parameters)
+    assert published_parameters(test.name) == declared
+
+
+@pytest.mark.parametrize(
+    ("test", "setting"),
+    [("rfc2889.fully_meshed", "frames=1"), ("rfc2544.latency", "duration_ms=x"), ("rfc2889", "search_step_pct=0")],
+)
+def test_a_setting_is_refused_before_loading_with_the_words_of_the_run(test: str, setting: str) -> None:
+    with pytest.raises(ParameterError) as early:
+        check_settings(test, (setting,))
+    options = RunOptions(test, GOOD, settings=(setting,))
+    with pytest.raises(ParameterError) as late:
+        plan_suite(options) if test in NAMES else run(options)
+    assert (early.value.message, early.value.hint) == (late.value.message, late.value.hint)
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,18 @@ FILES: dict[str, str] = {
     "size_below_the_headers": GOOD.replace("sizes: 128", "sizes: 64\n    vlan: 7"),
     "size_given_twice": GOOD.replace("sizes: 128", "sizes: [{bytes: 128}, {bytes: 128, weight: 2}]"),
     "size_range_downwards": GOOD.replace("sizes: 128", "sizes: 1518-128"),
-    "sizes_more_than_streams": GOOD.replace("sizes: 128", "sizes: 128-1518\n    frames: 1391"),
+    "sizes_more_than_the_program_has": GOOD.replace("sizes: 128", "sizes: 64-9216\n    frames: 9153")
+    + OTHER.replace("sizes: 128", "sizes: 84-9216, frames: 9153, headers: {format: ipv6}"),
+    "sizes_in_turn_between_rates": GOOD.replace("receivers: 2", "receivers: 4").replace(
+        "sizes: 128", "sizes: 128-131\n    frames: 8"
+    ),
+    "sizes_in_turn_from_the_first_bit": "latency_definition: FILO\n"
+    + GOOD.replace("sizes: 128", "sizes: 128-131\n    frames: 8"),
+    "sizes_in_turn_in_bursts": GOOD.replace("sizes: 128", "sizes: 128-131\n    frames: 8\n    burst_frames: 2"),
+    "drifting_with_a_group_each": GOOD.replace(
+        "pattern: pairs",
+        "pattern: multicast\n    groups: [{first: 225.1.1.1}]\n    own_groups: true\n    phases: drifting",
+    ),
     "frames_fewer_than_sizes": GOOD.replace("sizes: 128", "sizes: imix\n    frames: 11").replace(
         "duration_s: 0.01\n", ""
     ),

@@ -54,7 +54,7 @@ def test_times_of_messages_are_those_of_the_definitions(
         tester="clock_tick_ps: 1",
     )
     found = measure(
-        tmp_path, "messages.latency", topology, size, f"message_frames={frames}", "messages=10", "messages_per_s=100"
+        tmp_path, "messages.latency", topology, size, f"message_frames={frames}", "messages=10", "messages_per_s=1000"
     )
     assert found.outcome.state is State.DONE
     (row,) = rows(found, "messages")

@@ -15,6 +15,8 @@ from support.networks import parsed, switch, wire
 
 from p4mesh.cli.main import main
 from p4mesh.errors import TargetError, TopologyError, UnsupportedError
+from p4mesh.network.machine import switch_offloads_off
+from p4mesh.network.namespaces import is_here
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.topology import Topology
@@ -22,6 +24,7 @@ from p4mesh.topology import Topology
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
     pytest.mark.skipif(shutil.which("ethtool") is None, reason="ethtool is not installed"),
+    pytest.mark.skipif(shutil.which("unshare") is None, reason="unshare is not installed"),
 ]
 HOLD = """
 import sys, time
@@ -70,6 +73,27 @@ def test_interfaces_of_a_killed_run_come_back(here: Machine, capsys: pytest.Capt
     assert main(["net", "clean"]) == 0
     assert f"removed {left}" in capsys.readouterr().out
     assert {name: here.state(name) for name in ("a1", "b1")} == before
+
+
+def test_interfaces_that_the_kernel_took_back_are_as_they_were(here: Machine) -> None:
+    """A run with mounts of its own, as in ``ip netns exec``: what is killed there goes with its namespace.
+
+    The kernel brings hardware home, switched off and with offloads off, and removes virtual interfaces, so that the
+    test makes them again.
+    """
+    before = {name: here.state(name) for name in ("a1", "b1")}
+    command = here.command("unshare", "--mount", sys.executable, "-c", HOLD, WIRE)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        left = holder.stdout.readline().strip()
+        holder.send_signal(signal.SIGKILL)
+    assert not is_here(left)
+    here.ip("link", "add", "a1", "type", "veth", "peer", "name", "b1")
+    for name in before:
+        switch_offloads_off(name)
+    assert {name: here.state(name) for name in before} == dict.fromkeys(before, (False, False))
+    assert main(["net", "clean"]) == 0
+    assert {name: here.state(name) for name in before} == before
 
 
 def test_a_network_that_fails_gives_its_interfaces_back(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

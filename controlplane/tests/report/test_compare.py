@@ -17,7 +17,7 @@ from p4mesh.report.compare.differences import Measured, Sign, configuration_diff
 from p4mesh.report.compare.document import comparison
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
-from p4mesh.store.run_directory import StoredRun
+from p4mesh.store.stored_run import StoredRun
 
 WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
 SIZE, RUN = Column("frame_size_bytes", "Frame size", "B"), Column("iteration", "Iteration")

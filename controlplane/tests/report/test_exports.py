@@ -22,7 +22,7 @@ from p4mesh.report.export.junit import junit_xml
 from p4mesh.report.publish import outcome_of
 from p4mesh.run import RunOptions, run, run_suite
 from p4mesh.store.csv_files import PORT_COLUMNS, TRIAL_COLUMNS
-from p4mesh.store.run_directory import read_run
+from p4mesh.store.stored_run import read_run
 
 ROOT = Path(__file__).parents[3]
 WRS = str(ROOT / "topologies" / "wrs-18x1g.yaml")

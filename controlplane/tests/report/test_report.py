@@ -28,7 +28,7 @@ from p4mesh.report.search_paths import search_chart
 from p4mesh.report.vega_script import vega_script
 from p4mesh.report.verdict import badge_of, statement_of
 from p4mesh.run import RunOptions, run, run_suite
-from p4mesh.store.run_directory import read_run
+from p4mesh.store.stored_run import read_run
 
 WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
 HOSTILE = '</script><img src=x onerror="alert(1)">&{{7*7}} #strong[x] $'

@@ -35,8 +35,16 @@ def run(out: Path, workers: int) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
-def test_two_runs_are_byte_identical_apart_from_wall_clock_files(tmp_path: Path) -> None:
-    first, second = run(tmp_path / "a", 1), run(tmp_path / "b", 2)
+@pytest.fixture(scope="module")
+def in_one_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run in one process."""
+    return run(tmp_path_factory.mktemp("runs") / "one", 1)
+
+
+def test_two_runs_are_byte_identical_apart_from_wall_clock_files(
+    tmp_path: Path, in_one_process: dict[str, bytes]
+) -> None:
+    first, second = in_one_process, run(tmp_path / "b", 2)
     assert first.keys() == second.keys()
     assert len(first["trials.jsonl"].splitlines()) > 8
     for name in first.keys() - set(WALL_CLOCK):
@@ -100,8 +108,10 @@ def test_a_run_that_was_cut_anywhere_resumes_to_the_same_bytes(name: str, tmp_pa
         assert run(f"cut{cut}", -1) == whole, f"cut after {cut} trials"
 
 
-def test_a_parallel_run_that_was_killed_resumes_to_the_same_bytes(tmp_path: Path) -> None:
-    whole = run(tmp_path / "whole", 1)
+def test_a_parallel_run_that_was_killed_resumes_to_the_same_bytes(
+    tmp_path: Path, in_one_process: dict[str, bytes]
+) -> None:
+    whole = in_one_process
     command = [sys.executable, "-m", "p4mesh.cli", "run", "rfc2889.fully_meshed", "--topology", TOPOLOGY]
     command += ["--sizes", "64,1518", "--jobs", "2", "--out", str(tmp_path / "killed")]
     command += [word for setting in SETTINGS for word in ("--set", setting)]
@@ -118,8 +128,8 @@ def test_a_parallel_run_that_was_killed_resumes_to_the_same_bytes(tmp_path: Path
     }
 
 
-def test_the_trial_log_holds_every_trial_with_load_verdict_and_ports(tmp_path: Path) -> None:
-    files = run(tmp_path / "run", 1)
+def test_the_trial_log_holds_every_trial_with_load_verdict_and_ports(in_one_process: dict[str, bytes]) -> None:
+    files = in_one_process
     trials = [json.loads(line) for line in files["trials.jsonl"].splitlines()]
     log = list(csv.DictReader(files["trials.csv"].decode().splitlines()))
     ports = list(csv.DictReader(files["trial_ports.csv"].decode().splitlines()))

@@ -126,10 +126,69 @@ name: mixes
     imix, turn = rows(run, "classes")
     sent = {row["stream"]: row["sent_frames"] for row in rows(run, "flows")}
     assert [sent[f"imix/{size}"] for size in (64, 570, 1518)] == [70, 40, 10]
-    assert [sent[f"turn/{size}"] for size in range(400, 601, 50)] == [100] * 5
+    assert sent["turn"] == 500
     assert (imix["mean_bytes"], turn["mean_bytes"]) == (pytest.approx((7 * 64 + 4 * 570 + 1518) / 12), 500)
-    assert turn["received_frames"] == 500
+    assert (turn["received_frames"], turn["received_bytes"]) == (500, 100 * sum(range(400, 601, 50)))
+    assert imix["received_bytes"] == 70 * 64 + 40 * 570 + 10 * 1518
     assert (turn["latency_us_min"], turn["latency_us_max"]) == (8 * 0.4 + 0.51, 8 * 0.6 + 0.51)
+
+
+def test_every_size_of_a_range_comes_to_every_receiver(tmp_path: Path) -> None:
+    """Goal: 32 sizes for a mesh of four ports, with three destinations each, and for two groups of receivers, over
+    IPv6; at full rate, too. LILO of a frame is 8 L ns + 510 ns; octets are those of all sizes, equally often."""
+    text = f"""\
+name: turns
+latency_definition: LILO
+{PHASES}classes:
+  mesh: {{senders: 1-4, pattern: mesh, rate: 20 %, sizes: 90-152 step 2, frames: 96}}
+  groups: {{senders: 1, receivers: 2-4, pattern: multicast, groups: [{{first: "ff15::1", count: 2}}], rate: 10 %,
+           sizes: 100-131, headers: {{format: ipv6}}, frames: 64, start_ms: 1}}
+  full: {{senders: 2, receivers: 3, pattern: pairs, rate: 100 %, sizes: 64-1518 step 2, frames: 1456, start_ms: 2,
+         headers: {{udp_source: 7}}}}
+"""
+    run = send(tmp_path, text)
+    mesh, groups, full = rows(run, "classes")
+    assert [row["lost_frames"] for row in (mesh, groups, full)] == [0, 0, 0]
+    assert mesh["received_bytes"] == 4 * 3 * sum(range(90, 153, 2))
+    assert groups["received_bytes"] == 2 * 3 * sum(range(100, 132))
+    assert full["received_bytes"] == 2 * sum(range(64, 1519, 2))
+    assert {row["sent_frames"] for row in rows(run, "flows") if row["traffic_class"] == "mesh"} == {32}
+    assert (groups["latency_us_min"], groups["latency_us_max"]) == (1.310, pytest.approx(8 * 0.131 + 0.51))
+    assert (full["latency_us_min"], full["latency_us_max"]) == (8 * 0.064 + 0.51, pytest.approx(8 * 1.518 + 0.51))
+    assert full["queues"] is None
+
+
+def test_a_port_whose_line_is_full_of_a_range_leaves_no_frame_behind(tmp_path: Path) -> None:
+    """Goal: sizes at 100 % leave so that the line is never more than one frame late; in ascending order it would be."""
+    text = f"""\
+name: full
+{PHASES}classes:
+  full: {{senders: 1, receivers: 3, pattern: pairs, rate: 100 %, sizes: 64-1518, frames: 2910}}
+"""
+    run = send(tmp_path, text)
+    (full,) = rows(run, "classes")
+    assert (full["state"], full["received_frames"], full["received_bytes"]) == ("DONE", 2910, 2 * sum(range(64, 1519)))
+
+
+def test_drifting_senders_meet_in_every_phase(tmp_path: Path) -> None:
+    """Goal: senders whose clocks differ send at rates up to 100 ppm apart, to their own destinations in their order."""
+    text = f"""\
+name: drift
+duration_s: 0.1
+{PHASES}classes:
+  rotated: {{senders: 1-2, receivers: 3-4, pattern: rotate, rate: 50 %, sizes: 64, phases: drifting}}
+  paired: {{senders: 3-4, receivers: 1-2, pattern: pairs, rate: 10 %, sizes: 64, phases: drifting, frames: 99}}
+"""
+    run = send(tmp_path, text)
+    rotated, paired = rows(run, "classes")
+    pairs = {(row["tx_port"], row["rx_port"]): row["sent_frames"] for row in rows(run, "pairs")}
+    nominal = int(0.1 * 0.5 * 1e9 / (8 * 84))
+    sent = [pairs[port, 3] + pairs[port, 4] for port in (1, 2)]
+    assert sent[0] != sent[1]
+    assert all(0 <= nominal - count <= nominal * 100e-6 + 1 for count in sent)
+    assert all(abs(pairs[port, 3] - pairs[port, 4]) <= 1 for port in (1, 2))
+    assert (pairs[3, 1], pairs[4, 2], len(pairs)) == (99, 99, 6)
+    assert (rotated["lost_frames"], paired["lost_frames"]) == (0, 0)
 
 
 def test_a_sweep_has_the_same_bytes_with_any_number_of_processes(tmp_path: Path) -> None:

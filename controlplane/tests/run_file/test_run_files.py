@@ -25,8 +25,8 @@ from p4mesh.run.run_file_schema import published
 from p4mesh.run.run_files import plan_file, run_file
 from p4mesh.run.single import FinishedRun
 from p4mesh.run.suite import FinishedSuite
+from p4mesh.run_file.published import published_path
 from p4mesh.run_file.reader import load_run_file
-from p4mesh.run_file.schema import published_path
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = Path(__file__).parents[1] / "golden" / "run_file"

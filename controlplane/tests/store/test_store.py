@@ -12,8 +12,9 @@ from support.fakes import FakeMeasurer
 from p4mesh.errors import RunDirectoryError
 from p4mesh.methods.results.outcome import State
 from p4mesh.store.codec import canonical, decode, encode
-from p4mesh.store.run_directory import RunDirectory, read_run
+from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.run_files import VERDICTS, StoredTrial, Timing
+from p4mesh.store.stored_run import read_run
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Burst, FieldModifier, ModifiedField, Progression, Stream, ValueList
 from p4mesh.trial.result import TrialResult

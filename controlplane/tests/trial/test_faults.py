@@ -7,6 +7,7 @@ import json
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from p4mesh.cli.main import main
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
 from p4mesh.store.fault_file import CAPTURES
-from p4mesh.store.run_directory import TRIALS
+from p4mesh.store.stored_run import TRIALS
 from p4mesh.tester.fault_capture import CapturedPacket
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -267,9 +268,26 @@ def run_bad(out: Path, frames: int, jobs: int = 1) -> dict[str, bytes]:
     return files(out)
 
 
-def test_a_run_writes_pcap_ng_with_comments_and_its_trials_do_not_change(tmp_path: Path) -> None:
-    plain = run_bad(tmp_path / "plain", 0)
-    captured = run_bad(tmp_path / "captured", 2)
+@pytest.fixture(scope="module")
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run without captures; no test may change it."""
+    out = tmp_path_factory.mktemp("runs") / "plain"
+    run_bad(out, 0)
+    return out
+
+
+@pytest.fixture(scope="module")
+def captured_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same run with two frames of each reason; no test may change it."""
+    out = tmp_path_factory.mktemp("runs") / "captured"
+    run_bad(out, 2)
+    return out
+
+
+def test_a_run_writes_pcap_ng_with_comments_and_its_trials_do_not_change(
+    tmp_path: Path, plain_run: Path, captured_run: Path
+) -> None:
+    plain, captured = files(plain_run), files(captured_run)
     parallel = run_bad(tmp_path / "parallel", 2, jobs=2)
     assert plain[TRIALS] == captured[TRIALS]
     assert captured == parallel
@@ -278,7 +296,7 @@ def test_a_run_writes_pcap_ng_with_comments_and_its_trials_do_not_change(tmp_pat
     assert "capture_frames" not in json.loads(plain["run.json"])
 
     frames = [frame for trial in lines(captured) for frame in trial["faults"]["frames"]]
-    with PcapNgReader(str(tmp_path / "captured" / "captures.pcapng")) as reader:
+    with PcapNgReader(str(captured_run / "captures.pcapng")) as reader:
         packets = list(reader)
     assert [bytes(found).hex() for found in packets] == [frame["frame"] for frame in frames]
     for found, frame in zip(packets, frames, strict=True):
@@ -296,16 +314,18 @@ def test_a_run_writes_pcap_ng_with_comments_and_its_trials_do_not_change(tmp_pat
     assert sum(int(row["lost_frames"]) for row in rows if row["late_frames"] == "0") > 10
     outcome = json.loads(captured["results.json"])["outcome"]
     assert any(finding.startswith("captured: ") and "named by flow" in finding for finding in outcome["findings"])
-    assert "Lost frames by flow and sequence number" in (tmp_path / "captured" / "report.html").read_text()
+    assert "Lost frames by flow and sequence number" in (captured_run / "report.html").read_text()
 
 
 def lines(found: dict[str, bytes]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in found[CAPTURES].splitlines()]
 
 
-def test_a_run_that_is_broken_off_keeps_what_it_has_captured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_broken_off_keeps_what_it_has_captured(
+    tmp_path: Path, captured_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Goal: pcap-ng of the trials so far; the run that goes on has the files of one that was never broken off."""
-    whole = run_bad(tmp_path / "whole", 2)
+    whole = files(captured_run)
     from p4mesh.trial.engine import TrialEngine
 
     measure, left = TrialEngine.measure, [3]
@@ -328,17 +348,19 @@ def test_a_run_that_is_broken_off_keeps_what_it_has_captured(tmp_path: Path, mon
     assert run_bad(tmp_path / "broken", 2) == whole
 
 
-def test_another_number_of_frames_is_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_bad(tmp_path / "out", 0)
+def test_another_number_of_frames_is_another_run(
+    tmp_path: Path, plain_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     topology = tmp_path / "bad.yaml"
     topology.write_text(BAD)
     command = ["run", "rfc2544.frame_loss", "--topology", str(topology), "--sizes", "64,512", "--capture", "2"]
-    assert main([*command, "--out", str(tmp_path / "out")]) == 2
+    assert main([*command, "--out", str(plain_run)]) == 2
     assert "capture_frames" in capsys.readouterr().err
 
 
-def test_a_damaged_file_of_captures_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = run_bad(tmp_path / "out", 1)
+def test_a_damaged_file_of_captures_is_refused(tmp_path: Path, captured_run: Path) -> None:
+    whole = files(captured_run)
+    copytree(captured_run, tmp_path / "out")
     (tmp_path / "out" / "results.json").unlink()
     (tmp_path / "out" / "sums.json").unlink()
     text = whole[CAPTURES].decode().replace('"at_ns"', '"at"', 1)
@@ -346,4 +368,4 @@ def test_a_damaged_file_of_captures_is_refused(tmp_path: Path, capsys: pytest.Ca
     from p4mesh.errors import RunDirectoryError
 
     with pytest.raises(RunDirectoryError, match=r"captures\.jsonl: line 1: damaged"):
-        run_bad(tmp_path / "out", 1)
+        run_bad(tmp_path / "out", 2)

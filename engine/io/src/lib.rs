@@ -9,9 +9,11 @@
 
 mod affinity;
 mod clock;
+mod departures;
 mod error;
 mod live_ports;
 mod packet_socket;
+mod pauses;
 mod pcap;
 mod ports;
 mod runner;
@@ -21,9 +23,11 @@ mod xdp_program;
 
 pub use affinity::{pin, Cores};
 pub use clock::monotonic_ns;
+pub use departures::Delays;
 pub use error::IoError;
 pub use live_ports::{LivePorts, PortAccess};
 pub use packet_socket::{wait_readable, PacketSocket};
+pub use pauses::Pauses;
 pub use pcap::{PcapReader, PcapRecord, PcapWriter};
-pub use ports::{FilePorts, Handle, Ports};
+pub use ports::{ArrivalStamps, FilePorts, Handle, Ports};
 pub use runner::{Drops, Runner, RunnerLimits};

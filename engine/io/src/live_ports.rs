@@ -3,11 +3,11 @@
 use std::os::fd::{AsRawFd, RawFd};
 
 use crate::affinity::Cores;
-use crate::ports::{two_names, Handle};
+use crate::ports::{two_names, ArrivalStamps, Handle};
 use crate::transmitter::Transmitter;
 use crate::xdp_port::XdpPort;
 use crate::xdp_program::XdpMode;
-use crate::{IoError, PacketSocket, Ports};
+use crate::{IoError, PacketSocket, Pauses, Ports};
 
 /// How interfaces are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,14 +88,14 @@ impl Ports for LivePorts {
         Ok(count)
     }
 
-    fn send(&mut self, port: u16, _time_ps: u64, frame: &[u8]) -> Result<bool, IoError> {
+    fn send(&mut self, port: u16, time_ps: u64, frame: &[u8]) -> Result<bool, IoError> {
         let Some(place) = self.places[usize::from(port)] else {
             return Ok(false);
         };
         let transmitter = &self.transmitter;
         match &mut self.ports[place].io {
-            PortIo::Packet(socket) => socket.send(frame)?,
-            PortIo::Xdp(port) => port.send(frame, &mut || transmitter.notify(place))?,
+            PortIo::Packet(socket) => socket.send(time_ps, frame)?,
+            PortIo::Xdp(port) => port.send(time_ps, frame, &mut || transmitter.notify(place))?,
         }
         Ok(true)
     }
@@ -113,6 +113,17 @@ impl Ports for LivePorts {
             }
         }
         Ok(())
+    }
+
+    fn departures(&mut self, handle: &mut dyn FnMut(u16, u64, u64)) {
+        for port in &mut self.ports {
+            let number = port.number;
+            let mut handle = |time_ps, stamp_ns| handle(number, time_ps, stamp_ns);
+            match &mut port.io {
+                PortIo::Packet(socket) => socket.departures(&mut handle),
+                PortIo::Xdp(port) => port.departures(&mut handle),
+            }
+        }
     }
 
     fn descriptors(&self) -> Vec<RawFd> {
@@ -150,6 +161,26 @@ impl Ports for LivePorts {
             (port.number, text)
         };
         self.ports.iter().map(described).collect()
+    }
+
+    fn stamp_departures(&mut self, wanted: bool) {
+        for port in &mut self.ports {
+            if let PortIo::Xdp(port) = &mut port.io {
+                port.stamp_departures(wanted);
+            }
+        }
+    }
+
+    fn take_pauses(&mut self) -> Pauses {
+        self.transmitter.take_pauses()
+    }
+
+    fn arrival_stamps(&self) -> Vec<(u16, ArrivalStamps)> {
+        let of_port = |port: &Port| match &port.io {
+            PortIo::Packet(_) => ArrivalStamps::Kernel,
+            PortIo::Xdp(_) => ArrivalStamps::XdpProgram,
+        };
+        self.ports.iter().map(|port| (port.number, of_port(port))).collect()
     }
 
     fn links(&self) -> Vec<(u16, bool)> {

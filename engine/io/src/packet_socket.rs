@@ -1,5 +1,6 @@
 //! Raw frames of a Linux interface (AF_PACKET), many per system call.
 
+use std::collections::VecDeque;
 use std::ffi::CString;
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -7,6 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use crate::clock::realtime_to_monotonic_ns;
+use crate::departures::Sampler;
 use crate::IoError;
 
 /// Frames per system call.
@@ -14,8 +16,14 @@ pub const BATCH: usize = 64;
 /// Longest frame; jumbo frames of 9 KiB and some headroom fit.
 pub const MAX_FRAME_BYTES: usize = 10_240;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
-/// Stamps of received frames: the NIC's where it has them, else the kernel's.
-const STAMPS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+const PACKET_TX_TIMESTAMP: libc::c_int = 16;
+/// The kernel's stamps of all arrivals, and of those departures that ask for one, which then have a number.
+const STAMPS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE
+    | libc::SOF_TIMESTAMPING_SOFTWARE
+    | libc::SOF_TIMESTAMPING_OPT_TSONLY
+    | libc::SOF_TIMESTAMPING_OPT_ID;
+/// Departures that may wait for their stamp. A driver that has given none by then gives none at all.
+const MOST_ASKED: usize = 4_096;
 /// Room for what the kernel says beside a frame: three times, of which the first is the kernel's, and the VLAN tag.
 const CONTROL_BYTES: usize = 256;
 /// Destination and source, in front of a VLAN tag.
@@ -23,6 +31,70 @@ const ADDRESS_BYTES: usize = 12;
 const ETHERTYPE_VLAN: u16 = 0x8100;
 /// Kernel buffers per direction.
 const SOCKET_BUFFER_BYTES: libc::c_int = 8 << 20;
+
+/// Departures of which the kernel is asked for a stamp.
+#[derive(Default)]
+struct Departures {
+    sampler: Sampler,
+    /// Numbers that the kernel gives them, with the program's times, in their order.
+    asked: VecDeque<(u32, u64)>,
+    next: u32,
+    answered: bool,
+    /// The driver gives no stamps.
+    hopeless: bool,
+}
+
+impl Departures {
+    /// The time of a frame that is to be stamped.
+    fn choose(&mut self, time_ps: u64) -> Option<u64> {
+        (!self.hopeless && self.sampler.chooses(time_ps)).then_some(time_ps)
+    }
+
+    /// The kernel has taken a frame that asks for a stamp.
+    fn sent(&mut self, time_ps: u64) {
+        self.asked.push_back((self.next, time_ps));
+        self.next = self.next.wrapping_add(1);
+        if self.asked.len() > MOST_ASKED {
+            self.asked.pop_front();
+            self.hopeless = !self.answered;
+            if self.hopeless {
+                self.asked.clear();
+            }
+        }
+    }
+
+    /// The program's time of the frame with a number; earlier ones get no stamp any more.
+    fn found(&mut self, number: u32) -> Option<u64> {
+        self.answered = true;
+        while let Some((first, time_ps)) = self.asked.pop_front() {
+            if first == number {
+                return Some(time_ps);
+            }
+        }
+        None
+    }
+}
+
+/// The part of a message that asks the kernel to stamp this departure.
+#[repr(C)]
+struct StampRequest {
+    header: libc::cmsghdr,
+    flags: libc::c_uint,
+    padding: u32,
+}
+
+impl StampRequest {
+    fn new() -> StampRequest {
+        // SAFETY: all-zero is a valid value of this plain C struct.
+        let mut request: StampRequest = unsafe { zeroed() };
+        // SAFETY: it only computes a length.
+        request.header.cmsg_len = unsafe { libc::CMSG_LEN(size_of::<libc::c_uint>() as _) } as _;
+        request.header.cmsg_level = libc::SOL_SOCKET;
+        request.header.cmsg_type = libc::SO_TIMESTAMPING;
+        request.flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE;
+        request
+    }
+}
 
 /// A socket on one interface, in promiscuous mode, non-blocking.
 pub struct PacketSocket {
@@ -36,6 +108,9 @@ pub struct PacketSocket {
     /// Frames that wait to be sent, one after the other, with their ends.
     pending: Vec<u8>,
     pending_ends: Vec<usize>,
+    /// For each of them the program's time, where the kernel is to stamp the departure.
+    pending_times: Vec<Option<u64>>,
+    departures: Departures,
     /// Frames that the kernel did not take because its queue was full or the link down.
     pub send_drops: u64,
 }
@@ -105,6 +180,8 @@ impl PacketSocket {
             controls: vec![[0; CONTROL_BYTES / 8]; BATCH],
             pending: Vec::with_capacity(BATCH * 2_048),
             pending_ends: Vec::with_capacity(BATCH),
+            pending_times: Vec::with_capacity(BATCH),
+            departures: Departures::default(),
             send_drops: 0,
         })
     }
@@ -170,10 +247,12 @@ impl PacketSocket {
         Ok(count as usize)
     }
 
-    /// Queues a frame; [`PacketSocket::flush`] sends it. A full batch is sent at once.
-    pub fn send(&mut self, frame: &[u8]) -> Result<(), IoError> {
+    /// Queues a frame that left the program at `time_ps`; [`PacketSocket::flush`] sends it. A full batch is sent at
+    /// once.
+    pub fn send(&mut self, time_ps: u64, frame: &[u8]) -> Result<(), IoError> {
         self.pending.extend_from_slice(frame);
         self.pending_ends.push(self.pending.len());
+        self.pending_times.push(self.departures.choose(time_ps));
         if self.pending_ends.len() == BATCH {
             self.flush()?;
         }
@@ -190,12 +269,17 @@ impl PacketSocket {
         let (mut vectors, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (zeroed(), zeroed()) };
         let count = self.pending_ends.len();
+        let mut request = StampRequest::new();
         let mut begin = 0;
         for (index, &end) in self.pending_ends.iter().enumerate() {
             let frame = &mut self.pending[begin..end];
             vectors[index] = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
             headers[index].msg_hdr.msg_iov = &raw mut vectors[index];
             headers[index].msg_hdr.msg_iovlen = 1;
+            if self.pending_times[index].is_some() {
+                headers[index].msg_hdr.msg_control = (&raw mut request).cast();
+                headers[index].msg_hdr.msg_controllen = size_of::<StampRequest>() as _;
+            }
             begin = end;
         }
         let mut first = 0;
@@ -211,7 +295,9 @@ impl PacketSocket {
                 )
             };
             if sent > 0 {
-                first += sent as usize;
+                let next = first + sent as usize;
+                self.pending_times[first..next].iter().flatten().for_each(|time| self.departures.sent(*time));
+                first = next;
                 continue;
             }
             let error = io::Error::last_os_error();
@@ -227,6 +313,9 @@ impl PacketSocket {
                     | libc::ENXIO,
                 ) => {
                     self.send_drops += 1;
+                    if self.pending_times[first].is_some() {
+                        self.number_anew();
+                    }
                     first += 1;
                 }
                 _ => {
@@ -241,7 +330,64 @@ impl PacketSocket {
         }
         self.pending.clear();
         self.pending_ends.clear();
+        self.pending_times.clear();
         outcome
+    }
+
+    /// Hands over the stamps of departures that have come meanwhile: the program's time of the frame, and nanoseconds
+    /// of CLOCK_MONOTONIC.
+    pub fn departures(&mut self, handle: &mut dyn FnMut(u64, u64)) {
+        if self.departures.asked.is_empty() {
+            return;
+        }
+        // SAFETY: all-zero is a valid value of this plain C struct.
+        let mut headers: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+        let count = self.receive_errors(&mut headers);
+        if count == 0 {
+            return;
+        }
+        let to_monotonic_ns = realtime_to_monotonic_ns();
+        for header in &headers[..count] {
+            let beside = Beside::of(&header.msg_hdr);
+            let (Some(number), Some(stamp_ns)) = (beside.departure, beside.stamp_ns) else {
+                continue;
+            };
+            if let Some(time_ps) = self.departures.found(number) {
+                handle(time_ps, stamp_ns.saturating_add_signed(to_monotonic_ns));
+            }
+        }
+    }
+
+    /// Receives messages of the error queue, where the kernel puts stamps of departures; returns how many.
+    fn receive_errors(&mut self, headers: &mut [libc::mmsghdr; BATCH]) -> usize {
+        for (header, control) in headers.iter_mut().zip(&mut self.controls) {
+            header.msg_hdr.msg_control = control.as_mut_ptr().cast();
+            header.msg_hdr.msg_controllen = CONTROL_BYTES as _;
+        }
+        // SAFETY: the headers point to `controls`, which outlive the call; stamps alone have no data.
+        let count = unsafe {
+            libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                BATCH as _,
+                (libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) as _,
+                std::ptr::null_mut(),
+            )
+        };
+        usize::try_from(count).unwrap_or(0)
+    }
+
+    /// Lets the kernel number departures from 0 again: whether it has numbered a frame that it refused is not known.
+    fn number_anew(&mut self) {
+        // SAFETY: all-zero is a valid value of this plain C struct.
+        let mut headers: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+        while self.receive_errors(&mut headers) > 0 {}
+        self.departures.asked.clear();
+        self.departures.next = 0;
+        for flags in [STAMPS & !libc::SOF_TIMESTAMPING_OPT_ID, STAMPS] {
+            // It has taken the same options before.
+            let _ = set_option(self.as_raw_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags);
+        }
     }
 }
 
@@ -284,13 +430,15 @@ pub(crate) fn interface_index(interface: &str) -> Result<u32, IoError> {
     }
 }
 
-/// Metadata of the kernel for a received frame.
+/// Metadata of the kernel for a received frame, or for a departure.
 #[derive(Default)]
 struct Beside {
     /// Its stamp, in nanoseconds of CLOCK_REALTIME.
     stamp_ns: Option<u64>,
     /// The VLAN tag, which the kernel takes out of every frame.
     vlan_tag: Option<[u8; 4]>,
+    /// The number of the departure that the stamp is of.
+    departure: Option<u32>,
 }
 
 impl Beside {
@@ -307,6 +455,10 @@ impl Beside {
                         let time = std::ptr::read_unaligned(data.cast::<libc::timespec>());
                         let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
                         found.stamp_ns = (ns != 0).then_some(ns);
+                    }
+                    (libc::SOL_PACKET, PACKET_TX_TIMESTAMP) => {
+                        let about = std::ptr::read_unaligned(data.cast::<libc::sock_extended_err>());
+                        found.departure = Some(about.ee_data);
                     }
                     (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
                         let frame = std::ptr::read_unaligned(data.cast::<libc::tpacket_auxdata>());

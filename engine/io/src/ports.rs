@@ -7,10 +7,19 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 
-use crate::{IoError, PcapReader, PcapRecord, PcapWriter};
+use crate::{IoError, Pauses, PcapReader, PcapRecord, PcapWriter};
 
 /// Takes what comes in: port, stamp, frame.
 pub type Handle<'a> = &'a mut dyn FnMut(u16, Option<u64>, &[u8]);
+
+/// The source of the stamps of arrivals at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrivalStamps {
+    /// The XDP program, as the first to see a frame.
+    XdpProgram,
+    /// The kernel's receive path.
+    Kernel,
+}
 
 /// The ports of a switch that runs in wall-clock time.
 pub trait Ports: Send {
@@ -23,6 +32,23 @@ pub trait Ports: Send {
 
     /// Sends the queued frames.
     fn flush(&mut self) -> Result<(), IoError>;
+
+    /// Hands over stamps that the kernel has given to departures: port, the `time_ps` of the frame, and nanoseconds of
+    /// CLOCK_MONOTONIC.
+    fn departures(&mut self, _handle: &mut dyn FnMut(u16, u64, u64)) {}
+
+    /// Whether the kernel is to stamp departures where that costs speed. Nothing may be on its way out.
+    fn stamp_departures(&mut self, _wanted: bool) {}
+
+    /// How long frames have waited for the thread that sends them since the last call; none where there is no such one.
+    fn take_pauses(&mut self) -> Pauses {
+        Pauses::default()
+    }
+
+    /// Ports, each with what stamps its arrivals; files have no stamps.
+    fn arrival_stamps(&self) -> Vec<(u16, ArrivalStamps)> {
+        Vec::new()
+    }
 
     /// Lets the frames of files come in; ports without files have nothing to do.
     fn load(&mut self) -> Result<(), IoError> {

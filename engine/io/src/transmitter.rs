@@ -4,20 +4,24 @@
 //! core of its own it leaves the other one to the program.
 
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::affinity::{pin, Cores};
-use crate::IoError;
+use crate::{monotonic_ns, IoError, Pauses};
 
 /// How long the thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(200);
 
 /// Sockets whose rings may have frames to send.
 struct Shared {
-    pending: Vec<AtomicBool>,
+    /// Since when, in nanoseconds of CLOCK_MONOTONIC; 0 where the ring is empty.
+    pending: Vec<AtomicU64>,
+    /// How long frames have waited.
+    longest_ns: AtomicU64,
+    late_ns: AtomicU64,
     sleeps: AtomicBool,
     ends: AtomicBool,
 }
@@ -33,7 +37,9 @@ impl Transmitter {
     /// The sockets must outlive this.
     pub fn start(sockets: Vec<RawFd>, cores: &Cores) -> Result<Transmitter, IoError> {
         let shared = Arc::new(Shared {
-            pending: sockets.iter().map(|_| AtomicBool::new(false)).collect(),
+            pending: sockets.iter().map(|_| AtomicU64::new(0)).collect(),
+            longest_ns: AtomicU64::new(0),
+            late_ns: AtomicU64::new(0),
             sleeps: AtomicBool::new(false),
             ends: AtomicBool::new(false),
         });
@@ -55,12 +61,23 @@ impl Transmitter {
         match &self.thread {
             None => while !send(self.sockets[index]) {},
             Some(thread) => {
-                self.shared.pending[index].store(true, Ordering::SeqCst);
+                let pending = &self.shared.pending[index];
+                if pending.load(Ordering::SeqCst) == 0 {
+                    let _ = pending.compare_exchange(0, monotonic_ns(), Ordering::SeqCst, Ordering::SeqCst);
+                }
                 if self.shared.sleeps.load(Ordering::SeqCst) {
                     thread.thread().unpark();
                 }
             }
         }
+    }
+}
+
+impl Transmitter {
+    /// How long frames have waited in rings since the last call.
+    pub fn take_pauses(&self) -> Pauses {
+        let take = |value: &AtomicU64| value.swap(0, Ordering::Relaxed);
+        Pauses { longest_ns: take(&self.shared.longest_ns), late_ns: take(&self.shared.late_ns) }
     }
 }
 
@@ -75,15 +92,28 @@ impl Drop for Transmitter {
     }
 }
 
+impl Shared {
+    fn waited(&self, since_ns: u64) {
+        let mut pauses = Pauses::default();
+        pauses.add(monotonic_ns().saturating_sub(since_ns));
+        self.longest_ns.fetch_max(pauses.longest_ns, Ordering::Relaxed);
+        self.late_ns.fetch_add(pauses.late_ns, Ordering::Relaxed);
+    }
+}
+
 fn run(sockets: &[RawFd], shared: &Shared) {
     let mut idle_since = Instant::now();
     while !shared.ends.load(Ordering::SeqCst) {
         let mut worked = false;
         for (socket, pending) in sockets.iter().zip(&shared.pending) {
-            if pending.swap(false, Ordering::SeqCst) {
+            let since_ns = pending.swap(0, Ordering::SeqCst);
+            if since_ns > 0 {
                 worked = true;
-                if !send(*socket) {
-                    pending.store(true, Ordering::SeqCst);
+                if send(*socket) {
+                    shared.waited(since_ns);
+                } else {
+                    // Those that came meanwhile have not waited for as long.
+                    pending.store(since_ns, Ordering::SeqCst);
                 }
             }
         }
@@ -93,7 +123,7 @@ fn run(sockets: &[RawFd], shared: &Shared) {
             std::hint::spin_loop();
         } else {
             shared.sleeps.store(true, Ordering::SeqCst);
-            if !shared.pending.iter().any(|pending| pending.load(Ordering::SeqCst)) {
+            if shared.pending.iter().all(|pending| pending.load(Ordering::SeqCst) == 0) {
                 std::thread::park_timeout(Duration::from_millis(100));
             }
             shared.sleeps.store(false, Ordering::SeqCst);

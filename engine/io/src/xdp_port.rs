@@ -50,8 +50,9 @@ pub struct XdpPort {
     // The order matters: frames stop coming before their memory goes.
     _program: XdpProgram,
     queues: Vec<Queue>,
-    /// For frames that are too long.
-    long_frames: PacketSocket,
+    /// For frames that are too long, and for departures that the kernel is to stamp: it stamps none of a ring.
+    packets: PacketSocket,
+    stamps_departures: bool,
     mode: XdpMode,
     rounds: u32,
     pub send_drops: u64,
@@ -63,7 +64,7 @@ unsafe impl Send for XdpPort {}
 impl XdpPort {
     /// Opens an interface; needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. The kernel's bridge and stack see none of its frames.
     pub fn open(interface: &str) -> Result<XdpPort, IoError> {
-        let long_frames = PacketSocket::open(interface)?;
+        let packets = PacketSocket::open(interface)?;
         let index = interface_index(interface)?;
         let failed = |action: &'static str, source: io::Error| IoError::Socket {
             interface: interface.to_string(),
@@ -88,7 +89,15 @@ impl XdpPort {
                 .map_err(|error| failed("direct frames to an AF_XDP socket", error))?;
             queues.push(queue);
         }
-        Ok(XdpPort { _program: program, queues, long_frames, mode, rounds: 0, send_drops: 0 })
+        Ok(XdpPort {
+            _program: program,
+            queues,
+            packets,
+            stamps_departures: false,
+            mode,
+            rounds: 0,
+            send_drops: 0,
+        })
     }
 
     pub fn mode(&self) -> XdpMode {
@@ -107,8 +116,8 @@ impl XdpPort {
 
     /// All descriptors that tell of arrivals.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> + '_ {
-        let long = self.long_frames.as_raw_fd();
-        self.queues.iter().map(|queue| queue.socket.as_raw_fd()).chain([long])
+        let packets = self.packets.as_raw_fd();
+        self.queues.iter().map(|queue| queue.socket.as_raw_fd()).chain([packets])
     }
 
     /// Hands over frames that wait, each with nanoseconds of CLOCK_MONOTONIC where the kernel gave them a stamp.
@@ -120,7 +129,7 @@ impl XdpPort {
         // Long frames cost a system call to look for, so that looking is rare while there is other work.
         self.rounds = self.rounds.wrapping_add(1);
         if self.rounds % LONG_FRAME_ROUNDS == 0 {
-            count += self.long_frames.receive(|stamp, frame| {
+            count += self.packets.receive(|stamp, frame| {
                 if frame.len() > MAX_XDP_FRAME_BYTES {
                     handle(stamp, frame);
                 }
@@ -130,9 +139,9 @@ impl XdpPort {
     }
 
     /// Queues a frame; [`XdpPort::flush`] hands it to the kernel. `push` is called while the ring is full.
-    pub fn send(&mut self, frame: &[u8], push: &mut dyn FnMut()) -> Result<(), IoError> {
-        if frame.len() > MAX_XDP_FRAME_BYTES {
-            return self.long_frames.send(frame);
+    pub fn send(&mut self, time_ps: u64, frame: &[u8], push: &mut dyn FnMut()) -> Result<(), IoError> {
+        if self.stamps_departures || frame.len() > MAX_XDP_FRAME_BYTES {
+            return self.packets.send(time_ps, frame);
         }
         let queue = &mut self.queues[0];
         if queue.leaving.available() == 0 && !queue.submit(push) || !queue.stage(frame, push) {
@@ -143,7 +152,7 @@ impl XdpPort {
 
     /// Hands all queued frames to the kernel; returns whether there were any for the ring.
     pub fn flush(&mut self, push: &mut dyn FnMut()) -> Result<bool, IoError> {
-        self.long_frames.flush()?;
+        self.packets.flush()?;
         let queue = &mut self.queues[0];
         if queue.leaving.is_empty() {
             return Ok(false);
@@ -155,6 +164,16 @@ impl XdpPort {
         Ok(true)
     }
 
+    /// Whether frames leave by the socket that the kernel stamps, which takes longer, or by the ring.
+    pub fn stamp_departures(&mut self, wanted: bool) {
+        self.stamps_departures = wanted;
+    }
+
+    /// Hands over the kernel's stamps of departures, as [`PacketSocket::departures`].
+    pub fn departures(&mut self, handle: &mut dyn FnMut(u64, u64)) {
+        self.packets.departures(handle);
+    }
+
     /// Frames that the kernel had no room for, of both directions.
     pub fn drops(&self) -> u64 {
         let in_rings = |queue: &Queue| {
@@ -163,11 +182,11 @@ impl XdpPort {
                 .statistics()
                 .map_or(0, |found| found.rx_dropped + found.rx_ring_full + found.rx_invalid_descs)
         };
-        self.send_drops + self.long_frames.send_drops + self.queues.iter().map(in_rings).sum::<u64>()
+        self.send_drops + self.packets.send_drops + self.queues.iter().map(in_rings).sum::<u64>()
     }
 
     pub fn is_up(&self) -> bool {
-        self.long_frames.is_up()
+        self.packets.is_up()
     }
 }
 

@@ -1,11 +1,12 @@
 """Runs all measurements, prints the comparison, writes runs/bench.json (``python -m bench``).
 
-``python -m bench GROUP`` runs a group: engine, simple_switch, control or live. ``python -m bench GROUP.NAME`` runs one
-measurement in this process and prints it as JSON.
+``python -m bench GROUP...`` runs groups: engine, simple_switch, control or live. ``python -m bench GROUP.NAME`` runs
+one measurement in this process and prints it as JSON.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -53,14 +54,15 @@ _ON_ALL_CORES = ("control", "live")
 
 def main(arguments: list[str]) -> int:
     """Run the measurements that the arguments name, or all."""
-    if len(arguments) == 1 and "." in arguments[0]:
-        group, name = arguments[0].split(".")
+    parsed = _parser().parse_args(arguments)
+    if len(parsed.what) == 1 and "." in parsed.what[0]:
+        group, name = parsed.what[0].split(".")
         if group not in _ON_ALL_CORES:
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         print(json.dumps(_GROUPS[group][name]()))
         return 0
-    write_table = "--write-table" in arguments
-    groups = [group for group in _GROUPS if group in arguments] or list(_GROUPS)
+    write_table = parsed.write_table
+    groups = [group for group in _GROUPS if group in parsed.what] or list(_GROUPS)
     if write_table and len(groups) < len(_GROUPS):
         print("--write-table: the table holds all groups, name none", file=sys.stderr)
         return 2
@@ -82,6 +84,26 @@ def main(arguments: list[str]) -> int:
     if write_table:
         _TABLE.write_text(markdown(results))
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure frames/s and the control plane.")
+    names = [f"{group}.{name}" for group, measurements in _GROUPS.items() for name in measurements]
+
+    def known(word: str) -> str:
+        if word not in (*_GROUPS, *names):
+            raise argparse.ArgumentTypeError(f"{word!r} is unknown; valid: {', '.join((*_GROUPS, *names))}")
+        return word
+
+    parser.add_argument(
+        "what",
+        nargs="*",
+        type=known,
+        metavar="GROUP|GROUP.NAME",
+        help=f"groups: {', '.join(_GROUPS)} (default: all); or one of {', '.join(names)}",
+    )
+    parser.add_argument("--write-table", action="store_true", help=f"write {_TABLE.relative_to(_ROOT)} too")
+    return parser
 
 
 def _in_a_process(name: str) -> dict[str, Any]:

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use p4mesh_io::{Cores, FilePorts, IoError, LivePorts, PortAccess, Ports, Runner, RunnerLimits};
+use p4mesh_io::{
+    ArrivalStamps, Cores, Delays, FilePorts, IoError, LivePorts, PortAccess, Ports, Runner, RunnerLimits,
+};
 use p4mesh_p4runtime::{Target, Tls};
 use p4mesh_pipeline::{Executable, Program, SwitchConfig};
 use pyo3::prelude::*;
@@ -18,6 +20,10 @@ use crate::server_slot::ServerSlot;
 
 /// Certificate, its key, and optionally the authorities of clients, each in PEM.
 type Pem = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
+/// Of a port: what stamps arrivals, then of the delays of departure stamps the number, the sum in nanoseconds, the
+/// smallest and the largest one, and the bins (lowest delay, lowest delay above, number).
+type PortStamps = (&'static str, u64, i64, Option<(i64, i64)>, Vec<(u64, u64, u64)>);
 
 /// Interval at which a waiting thread looks whether it should end.
 const STOP_POLL: Duration = Duration::from_millis(10);
@@ -171,6 +177,47 @@ impl LiveSwitch {
     /// How each port is reached, in words.
     fn ports(&self, py: Python<'_>) -> PyResult<BTreeMap<u16, String>> {
         guarded(py, || Ok(lock(&self.target).ports.descriptions().into_iter().collect()))
+    }
+
+    /// Lets pauses, and the delays of departure stamps, begin anew. With `stamped` the kernel stamps departures where it
+    /// can, which takes longer than the fastest way out.
+    fn begin_departures(&self, py: Python<'_>, stamped: bool) -> PyResult<()> {
+        guarded(py, || {
+            let mut target = lock(&self.target);
+            target.departure_delays.clear();
+            target.take_pauses();
+            target.ports.stamp_departures(stamped);
+            Ok(())
+        })
+    }
+
+    /// How long departures have waited for a thread since the last call, in ns: the longest time, and the sum of those
+    /// of more than 1 ms.
+    fn take_pauses(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        guarded(py, || {
+            let pauses = lock(&self.target).take_pauses();
+            Ok((pauses.longest_ns, pauses.late_ns))
+        })
+    }
+
+    /// Time stamps of each port: what stamps its arrivals (xdp program or kernel), and how far the kernel's stamps of
+    /// departures lie behind those of the program, as number, sum in ns, (smallest, largest) or None, and bins
+    /// (lowest delay, lowest delay above, number).
+    fn stamps(&self, py: Python<'_>) -> PyResult<BTreeMap<u16, PortStamps>> {
+        guarded(py, || {
+            let target = lock(&self.target);
+            let none = Delays::default();
+            let of_port = |(port, arrivals): (u16, ArrivalStamps)| {
+                let arrivals = match arrivals {
+                    ArrivalStamps::XdpProgram => "XDP program",
+                    ArrivalStamps::Kernel => "kernel",
+                };
+                let delays = target.departure_delays.get(&port).unwrap_or(&none);
+                let bins = delays.bins().collect();
+                (port, (arrivals, delays.count(), delays.sum_ns(), delays.range_ns(), bins))
+            };
+            Ok(target.ports.arrival_stamps().into_iter().map(of_port).collect())
+        })
     }
 
     /// The cores of the loop and of the thread that sends; None where they have none of their own.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use p4mesh_io::{monotonic_ns, pin, wait_readable, IoError, Ports, Runner};
+use p4mesh_io::{monotonic_ns, pin, wait_readable, Delays, IoError, Pauses, Ports, Runner};
 use p4mesh_p4runtime::{Event, Notifier, Target};
 use p4mesh_pipeline::{Executable, Frame, Switch};
 
@@ -35,6 +35,12 @@ pub struct LiveTarget {
     pub unknown_port: u64,
     pub received: u64,
     pub sent: u64,
+    /// Per port, how far the kernel's stamps of departures lie behind those of the program.
+    pub departure_delays: BTreeMap<u16, Delays>,
+    /// How long the packets in the loop have waited for their next pass.
+    pauses: Pauses,
+    /// When the last round began, where there were packets in the loop; nanoseconds of CLOCK_MONOTONIC.
+    round_ns: Option<u64>,
     /// Nanoseconds of CLOCK_MONOTONIC.
     started_ns: u64,
     /// Frames that came in this round; the room is kept.
@@ -53,6 +59,9 @@ impl LiveTarget {
             unknown_port: 0,
             received: 0,
             sent: 0,
+            departure_delays: BTreeMap::new(),
+            pauses: Pauses::default(),
+            round_ns: None,
             started_ns: monotonic_ns(),
             arrived: Vec::new(),
             last_clock: Instant::now(),
@@ -63,6 +72,11 @@ impl LiveTarget {
     /// Receives the waiting frames, gives every packet in the loop a pass, sends. Returns false when there was nothing
     /// to do.
     pub fn round(&mut self) -> Result<bool, IoError> {
+        let now_ns = monotonic_ns();
+        if let Some(before_ns) = self.round_ns {
+            self.pauses.add(now_ns - before_ns);
+        }
+        self.round_ns = (self.runner.circulating() > 0).then_some(now_ns);
         let mut arrived = std::mem::take(&mut self.arrived);
         let (runner, started_ns) = (&mut self.runner, self.started_ns);
         let count = self.ports.receive(&mut |port, stamp_ns, bytes| {
@@ -81,8 +95,18 @@ impl LiveTarget {
         });
         self.arrived = arrived;
         let turns = turns?;
+        let LiveTarget { ports, departure_delays, started_ns, .. } = self;
+        ports.departures(&mut |port, time_ps, stamp_ns| {
+            let left_ns = *started_ns + (time_ps - 1) / 1_000;
+            departure_delays.entry(port).or_default().add(stamp_ns as i64 - left_ns as i64);
+        });
         self.report();
         Ok(count + turns > 0)
+    }
+
+    /// How long packets in the loop, or frames on their way out, have waited since the last call.
+    pub fn take_pauses(&mut self) -> Pauses {
+        std::mem::take(&mut self.pauses).with(self.ports.take_pauses())
     }
 
     /// Runs the switch with a clock and with ports to send to.

@@ -17,6 +17,7 @@ from p4mesh._engine import EngineError, LiveSwitch
 
 pytestmark = pytest.mark.wall_clock
 PROGRAM = Path(__file__).parents[2] / "sim/tests/programs/stamps.json"
+FLOWS = 50
 ENDINGS = Path(__file__).parents[2] / "pipeline/tests/handwritten/endings.json"
 
 
@@ -157,6 +158,36 @@ def test_frames_of_interfaces_go_through_the_program(cables: list[tuple[str, str
     switch.stop()
 
 
+@pytest.mark.parametrize(("access", "arrivals"), [("af_xdp", "XDP program"), ("af_packet", "kernel")])
+def test_the_kernel_stamps_departures_where_it_is_asked_to(
+    cables: list[tuple[str, str]], access: str, arrivals: str
+) -> None:
+    """Port 510 gives orders, port 1 sends; by packet sockets every departure has two stamps at this rate."""
+    (switch_a, our_a), (switch_b, our_b) = cables
+    switch = LiveSwitch([(510, switch_a), (1, switch_b)], PROGRAM.read_text(), cpu_port=None, access=access)
+    switch.start()
+    with listen(our_a) as side_a, listen(our_b) as side_b:
+        for stamped, count in ((True, 50), (False, 0 if access == "af_xdp" else 50)):
+            switch.begin_departures(stamped)
+            for _ in range(50):
+                side_a.send(order(SEND, 0, 1))
+                side_b.recv(2048)
+            patience_s = time.monotonic() + 5
+            while switch.stamps()[1][1] < count and time.monotonic() < patience_s:
+                time.sleep(0.01)
+            source, samples, total_ns, range_ns, bins = switch.stamps()[1]
+            assert (source, samples, sum(number for _, _, number in bins)) == (arrivals, count, count)
+            if count:
+                assert range_ns is not None
+                # The clocks that are compared are read one after the other.
+                assert -1_000 < range_ns[0] <= total_ns / count <= range_ns[1] < 10**9
+            else:
+                assert (total_ns, range_ns) == (0, None)
+    longest_ns, late_ns = switch.take_pauses()
+    assert late_ns == 0 or longest_ns > 1_000_000
+    switch.stop()
+
+
 def test_frames_of_all_queues_arrive() -> None:
     """Frames with different UDP ports reach different queues of an interface; AF_XDP has a socket for each."""
     near, far = (f"p4m{os.getpid()}q{end}" for end in "ab")
@@ -170,15 +201,15 @@ def test_frames_of_all_queues_arrive() -> None:
         switch = LiveSwitch([(1, near)], cpu_port=None, access="af_xdp")
         assert switch.ports()[1].endswith("4 queues")
         switch.start()
-        for number in range(200):
+        for number in range(FLOWS):
             # The kernel keeps to one queue for each socket.
             with listen(far) as ours:
                 ours.send(udp(number))
         patience_s = time.monotonic() + 5
-        while switch.counters()["drop_no_program"] < 200 and time.monotonic() < patience_s:
+        while switch.counters()["drop_no_program"] < FLOWS and time.monotonic() < patience_s:
             time.sleep(0.01)
         switch.stop()
-        assert switch.counters()["drop_no_program"] >= 200
+        assert switch.counters()["drop_no_program"] >= FLOWS
         statistics = subprocess.run(["ethtool", "-S", near], capture_output=True, check=True, text=True).stdout
         used = re.findall(r"rx_queue_\d+_xdp_packets: [1-9]", statistics)
         assert len(used) > 1, statistics

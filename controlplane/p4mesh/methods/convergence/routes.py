@@ -7,6 +7,7 @@ the data plane, as here.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -223,9 +224,9 @@ class RouteChange(MethodOf[ChangeUnit]):
             routes=routes,
         )
 
+    @abstractmethod
     def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
         """Return the time from the change until traffic follows it; None where it does not."""
-        raise NotImplementedError
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ChangeUnit]) -> Outcome:
         """Return the first and the last route of each trial, and every route."""

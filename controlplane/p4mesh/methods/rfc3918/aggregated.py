@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.results.search_findings import excluded_note, search_findings
+from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
-from p4mesh.methods.results.searched import JudgedTrial, Searched
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.results.searched import Searched
+from p4mesh.methods.rfc3918.rows import MulticastTrial
+from p4mesh.methods.rfc3918.searching import COPIES, as_counted, findings_of, search_of_copies, searched_cells
 from p4mesh.methods.rfc3918.setup import DURATION_S, Setup, setup_parameters, trial_parameters, verify_parameter
-from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.trial.spec import TrialSpec
 
@@ -28,13 +27,7 @@ _COLUMNS = (
     Column("members", "Egress ports"),
     Column("tx_pct", "Offered load", "% of line", 4),
     Column("tx_fps", "Offered", "frames/s", 0),
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx, all ports", "frames"),
-    Column("aggregate_fps", "Aggregated throughput", "frames/s", 0),
-    Column("lost_frames", "Lost", "copies"),
-    Column("state", "Result"),
-    Column("upper_pct", "Fails at", "% of line", 4),
-    Column("trials", "Trials"),
+    *COPIES,
 )
 
 
@@ -51,17 +44,11 @@ class AggregatedUnit(Record):
 
 def search_aggregated(setup: Setup, size: int, session: Session, extra: int = 0) -> Searched[MulticastTrial]:
     """Search the highest load at which every member receives every frame; ``extra`` trials follow the search."""
-    parameters, rate_bps = setup.parameters, setup.line_rate_bps
-    criterion = criterion_of(parameters)
 
-    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MulticastTrial]:
-        spec = group_trial(setup, size, load, length_ns, watch_queues=True)
-        result = session.measure(spec, TrialNote(load, remaining + extra, criterion))
-        verdict = criterion(result)
-        row = trial_row(spec, result, rate_bps, load, verdict)
-        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+    def spec_of(load: Fraction, length_ns: int) -> TrialSpec:
+        return group_trial(setup, size, load, length_ns, watch_queues=True)
 
-    return search_throughput(shared.search_of(parameters), shared.duration_ns_of(parameters, size, rate_bps), trial)
+    return search_of_copies(setup, size, session, spec_of, as_counted, extra)
 
 
 def group_trial(
@@ -142,10 +129,7 @@ class Aggregated(MethodOf[AggregatedUnit]):
             f"{len(Setup(bed, parameters).receivers)} ports with {parameters.text('protocol')}, {state.value}",
             (Table("aggregated", self.title, _COLUMNS, tuple(map(_row, units)), note), *search_tables(units)),
             (_figure(units),),
-            (
-                *search_findings(units),
-                *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
-            ),
+            tuple(findings_of(units)),
             (duration,) if duration else (),
         )
 
@@ -158,9 +142,7 @@ def _row(unit: AggregatedUnit) -> dict[str, Cell]:
         "members": unit.members,
         "tx_pct": shown.load_pct,
         "tx_fps": shown.offered_fps,
-        "state": unit.search.state_text,
-        "upper_pct": unit.search.upper_pct,
-        "trials": unit.search.trials,
+        **searched_cells(unit.search),
     }
 
 

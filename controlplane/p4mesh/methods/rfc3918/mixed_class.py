@@ -6,20 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal
 from p4mesh.methods.results.metrics import transmission_s
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.results.search_findings import excluded_note, search_findings
+from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
-from p4mesh.methods.results.searched import JudgedTrial, Searched
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.results.searched import Searched
+from p4mesh.methods.rfc3918.rows import MulticastTrial
+from p4mesh.methods.rfc3918.searching import findings_of, search_of_copies, searched_cells
 from p4mesh.methods.rfc3918.setup import DURATION_S, Setup, setup_parameters, trial_parameters, verify_parameter
-from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
@@ -94,20 +93,14 @@ class MixedClass(MethodOf[MixedUnit]):
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MixedUnit:
         """Search the highest load without loss in both classes."""
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
-        criterion = criterion_of(parameters)
 
-        def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MixedTrial]:
-            spec = _spec(setup, size, load, length_ns)
-            result = session.measure(spec, TrialNote(load, remaining, criterion))
-            verdict = criterion(result)
-            row = _by_class(trial_row(spec, result, setup.line_rate_bps, load, verdict), spec, result)
-            return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+        def spec_of(load: Fraction, length_ns: int) -> TrialSpec:
+            return _spec(setup, size, load, length_ns)
 
-        duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
         return MixedUnit(
             frame_size_bytes=size,
             multicast_pct=float(parameters.number("multicast_pct")),
-            search=search_throughput(shared.search_of(parameters), duration_ns, trial),
+            search=search_of_copies(setup, size, session, spec_of, _by_class),
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MixedUnit]) -> Outcome:
@@ -125,10 +118,7 @@ class MixedClass(MethodOf[MixedUnit]):
             f"destinations, {state.value}",
             (Table("mixed_class", self.title, _COLUMNS, tuple(map(_row, units)), note), *search_tables(units)),
             (),
-            (
-                *search_findings(units),
-                *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
-            ),
+            tuple(findings_of(units)),
             (duration,) if duration else (),
         )
 
@@ -177,7 +167,5 @@ def _row(unit: MixedUnit) -> dict[str, Cell]:
     return unit.search.shown.cells(_COLUMNS) | {
         "frame_size_bytes": unit.frame_size_bytes,
         "multicast_pct": unit.multicast_pct,
-        "state": unit.search.state_text,
-        "upper_pct": unit.search.upper_pct,
-        "trials": unit.search.trials,
+        **searched_cells(unit.search),
     }

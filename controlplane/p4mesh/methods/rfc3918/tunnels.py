@@ -8,17 +8,17 @@ from fractions import Fraction
 from ipaddress import AddressValueError, IPv4Address
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, text
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.results.search_findings import excluded_note, search_findings
+from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
-from p4mesh.methods.results.searched import JudgedTrial, Searched
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.results.searched import Searched
+from p4mesh.methods.rfc3918.rows import MulticastTrial
+from p4mesh.methods.rfc3918.searching import COPIES, as_counted, findings_of, search_of_copies, searched_cells
 from p4mesh.methods.rfc3918.setup import (
     DURATION_S,
     MULTICAST,
@@ -27,7 +27,6 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
-from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.traffic.addresses import station_ipv4
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
@@ -50,13 +49,7 @@ _COLUMNS = (
     Column("tx_pct", "Offered load", "% of line", 4),
     Column("tx_fps", "Throughput", "frames/s", 0),
     Column("output_limit_pct", "Line rate of an output", "% of line", 4),
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx, all ports", "frames"),
-    Column("aggregate_fps", "Aggregated throughput", "frames/s", 0),
-    Column("lost_frames", "Lost", "copies"),
-    Column("state", "Result"),
-    Column("upper_pct", "Fails at", "% of line", 4),
-    Column("trials", "Trials"),
+    *COPIES,
 )
 
 
@@ -164,17 +157,10 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
         """Search the throughput of one frame size; 100 % is the line rate of the frames that are offered."""
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
         offered, forwarded = self._sizes(size)
-        rate_bps = setup.line_rate_bps
-        criterion = criterion_of(parameters)
 
-        def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MulticastTrial]:
-            spec = self._trial(setup, offered, load, length_ns)
-            result = session.measure(spec, TrialNote(load, remaining, criterion))
-            verdict = criterion(result)
-            row = trial_row(spec, result, rate_bps, load, verdict)
-            return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+        def spec_of(load: Fraction, length_ns: int) -> TrialSpec:
+            return self._trial(setup, offered, load, length_ns)
 
-        duration_ns = shared.duration_ns_of(parameters, offered, rate_bps)
         return TunnelUnit(
             frame_size_bytes=size,
             offered_size_bytes=offered,
@@ -182,8 +168,8 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
             tunnels=parameters.integer("tunnels") if self.sends_tunnels else 0,
             groups=parameters.integer("groups"),
             members=len(setup.receivers),
-            output_limit_pct=_output_limit_pct(offered, forwarded, rate_bps),
-            search=search_throughput(shared.search_of(parameters), duration_ns, trial),
+            output_limit_pct=_output_limit_pct(offered, forwarded, setup.line_rate_bps),
+            search=search_of_copies(setup, offered, session, spec_of, as_counted),
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, TunnelUnit]) -> Outcome:
@@ -203,10 +189,7 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
             f"{state.value}",
             (Table("tunnels", self.title, _COLUMNS, rows, note), *search_tables(units)),
             (),
-            (
-                *search_findings(units),
-                *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
-            ),
+            tuple(findings_of(units)),
             (duration,) if duration else (),
         )
 
@@ -302,7 +285,5 @@ def _row(unit: TunnelUnit, method: str) -> dict[str, Cell]:
         "tx_pct": shown.load_pct,
         "tx_fps": shown.offered_fps,
         "output_limit_pct": unit.output_limit_pct,
-        "state": unit.search.state_text,
-        "upper_pct": unit.search.upper_pct,
-        "trials": unit.search.trials,
+        **searched_cells(unit.search),
     }

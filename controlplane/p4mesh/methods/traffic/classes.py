@@ -10,8 +10,9 @@ from msgspec import UNSET
 
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.port_names import PortNames
-from p4mesh.methods.traffic.frames import Place, mean_bytes, modifiers_of, sizes_of, template_of
-from p4mesh.traffic.derived import MixPart, mixed_in_turn, with_independent_phases, with_start_skew
+from p4mesh.methods.results.latency import Definition, shift_ns
+from p4mesh.methods.traffic.frames import Place, is_range, mean_bytes, modifiers_of, sizes_of, template_of
+from p4mesh.traffic.derived import MixPart, drifting, in_turn, mixed_in_turn, with_independent_phases, with_start_skew
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import (
     Broadcast,
@@ -107,7 +108,8 @@ def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
             modifiers=modifiers_of(run, place, given),
             traffic_class=name,
         )
-        streams += _sized(run, place, _started(given, stream), parts)
+        for started in _started(run, place, given, stream, duration_s):
+            streams += _sized(run, place, started, parts, bed)
     longest_ns = max(offset for stream in streams for offset in (*stream.start_offset_ns, 0))
     return LaidClass(
         name,
@@ -139,8 +141,7 @@ def _rate_fps(
         )
     (rate_fps,) = rates
     for port in senders:
-        limit_bps = max(port.rate_bps, port.own_rate_bps)
-        limit_fps = max_rate_fps(1, limit_bps, PREAMBLE_BYTES + Fraction(port.ifg_bits, 8) + size - 1)
+        limit_fps = max_rate_fps(size, max(port.rate_bps, port.own_rate_bps), _overhead_bytes(port))
         if rate_fps > limit_fps:
             raise run.error(
                 where,
@@ -148,6 +149,10 @@ def _rate_fps(
                 f"at most {float(limit_fps):.10g} frames/s",
             )
     return rate_fps
+
+
+def _overhead_bytes(port: Port) -> Fraction:
+    return PREAMBLE_BYTES + Fraction(port.ifg_bits, 8)
 
 
 def _length(run: FileRun, place: Place, given: TrafficClass, rate_fps: Fraction) -> tuple[Fraction, int]:
@@ -212,15 +217,21 @@ def _pattern(
     return _UNICAST[given.pattern]()
 
 
-def _started(given: TrafficClass, stream: Stream) -> Stream:
+def _started(
+    run: FileRun, place: Place, given: TrafficClass, stream: Stream, duration_s: Fraction
+) -> tuple[Stream, ...]:
     first_ns = round(Fraction(str(given.start_ms)) * _NS_PER_MS)
     step_ns = round(Fraction(str(given.stagger_us)) * _NS_PER_US)
     skews = {port: first_ns + place * step_ns for place, port in enumerate(stream.tx_ports)}
     stream = with_start_skew(stream, skews)
-    return with_independent_phases(stream) if given.phases == "independent" else stream
+    if given.phases == "drifting":
+        if given.own_groups:
+            raise run.error((*place, "phases"), "drifting senders with a group each", "use phases: independent")
+        return drifting(stream, None if given.frames is not UNSET else int(duration_s * NS_PER_S))
+    return (with_independent_phases(stream) if given.phases == "independent" else stream,)
 
 
-def _sized(run: FileRun, place: Place, stream: Stream, parts: Sequence[MixPart]) -> tuple[Stream, ...]:
+def _sized(run: FileRun, place: Place, stream: Stream, parts: Sequence[MixPart], bed: Bed) -> tuple[Stream, ...]:
     if len(parts) == 1:
         return (stream,)
     if stream.frame_count < sum(part.weight for part in parts):
@@ -229,7 +240,27 @@ def _sized(run: FileRun, place: Place, stream: Stream, parts: Sequence[MixPart])
             f"{stream.frame_count} frames are fewer than one of each size in its share",
             f"send {sum(part.weight for part in parts)} frames or more",
         )
-    return mixed_in_turn(stream, parts)
+    if not is_range(run.traffic.classes[stream.traffic_class]) or bed.stream_per_size:
+        return mixed_in_turn(stream, parts)
+    return (_in_turn(run, place, stream, [part.frame_size_bytes for part in parts], bed),)
+
+
+def _in_turn(run: FileRun, place: Place, stream: Stream, sizes: Sequence[int], bed: Bed) -> Stream:
+    """Return a stream of all sizes; its flows have one latency, so the definition must add the same to every size."""
+    definition = Definition(run.traffic.latency_definition)
+    for source, tx_port in enumerate(stream.tx_ports):
+        for rx_port in stream.pattern.receivers(stream, source):
+            shifts = {shift_ns(bed, definition, size, tx_port, rx_port) for size in (sizes[0], sizes[-1])}
+            if len(shifts) > 1:
+                raise run.error(
+                    (*place, "sizes"),
+                    f"sizes in turn from port {tx_port} to port {rx_port}: their latency {definition.value} is not the "
+                    "measured one plus the same time for each size",
+                    "use latency_definition: FIFO, or a list of sizes",
+                )
+    ports = [port for port in bed.ports if port.number in stream.tx_ports]
+    room = min(max(port.rate_bps, port.own_rate_bps) / (8 * stream.rate_fps) - _overhead_bytes(port) for port in ports)
+    return in_turn(stream, sizes, room)
 
 
 def _acceptance(given: TrafficClass) -> Acceptance | None:
@@ -255,12 +286,8 @@ def indistinguishable(one: LaidClass, other: LaidClass) -> tuple[int, int] | Non
     """Return a pair of ports between which two classes send equal frames; None where there is none."""
     for left in one.streams:
         for right in other.streams:
-            same = (left.template, left.modifiers, left.priority, left.frame_size_bytes) == (
-                right.template,
-                right.modifiers,
-                right.priority,
-                right.frame_size_bytes,
-            )
+            same = (left.template, left.modifiers, left.priority) == (right.template, right.modifiers, right.priority)
+            same = same and not {*left.frame_sizes_bytes}.isdisjoint(right.frame_sizes_bytes)
             if same and (found := _addressed(left) & _addressed(right)):
                 return min((sender, min(ports)) for sender, ports, _ in found)
     return None

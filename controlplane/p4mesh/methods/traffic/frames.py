@@ -42,6 +42,11 @@ def sizes_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[MixPart, 
     return tuple(MixPart(size, 1) for size in range(first, last + 1, step))
 
 
+def is_range(given: TrafficClass) -> bool:
+    """Return whether a class has all sizes of a range in turn."""
+    return isinstance(given.sizes, str) and _RANGE.fullmatch(given.sizes) is not None
+
+
 def mean_bytes(parts: Sequence[MixPart]) -> Fraction:
     """Return the mean frame size of a mix."""
     return Fraction(sum(part.weight * part.frame_size_bytes for part in parts), sum(part.weight for part in parts))

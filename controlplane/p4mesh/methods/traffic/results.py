@@ -58,6 +58,8 @@ class ClassResult(Record):
     rate_fps: float
     mean_bytes: float
     counts: Counts = field(metadata=INLINE)
+    received_bytes: int
+    """Of the frames received, FCS included."""
     loss_ratio: float | None
     loss_ratio_below: float | None
     """Upper bound at 95 % confidence; None where frames were lost."""
@@ -264,6 +266,12 @@ def _class_result(
         rate_fps=float(item.rate_fps),
         mean_bytes=float(item.mean_bytes),
         counts=counts,
+        received_bytes=sum(
+            (flow.rx_frames - flow.duplicate_frames) * stream.frame_size_bytes
+            if flow.rx_bytes is None
+            else flow.rx_bytes
+            for stream, flow in found
+        ),
         loss_ratio=None if ratio is None else float(ratio),
         loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
         flooded_frames=_strays(item, result, "flooded_frames"),

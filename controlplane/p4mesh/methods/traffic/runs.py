@@ -34,7 +34,7 @@ class LaidRun:
 
 def lay_run(run: FileRun, bed: Bed) -> LaidRun:
     """Return the trial of a run; raises TrafficFileError, with file and line, for what the ports cannot do."""
-    names = PortNames(bed, run.error, run.traffic.groups)
+    names = PortNames(bed.ports, run.error, run.traffic.groups)
     classes = tuple(lay(run, bed, names, name) for name in run.traffic.classes)
     for number, one in enumerate(classes):
         for other in classes[:number]:
@@ -72,7 +72,13 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
 
 
 def _is_even(classes: tuple[LaidClass, ...], latest_ns: int) -> bool:
-    """Return whether all classes send nearly all the time: a class that begins or ends moves the latency of others."""
+    """Return whether classes leave latency as it is but for queues.
+
+    A class that begins or ends moves the latency of others; frames that grow from one to the next have a latency that
+    grows.
+    """
+    if any(stream.sizes_in_turn_bytes for item in classes for stream in item.streams):
+        return False
     ends_ns = [item.end_ns for item in classes]
     return _UNEVEN * max(max(ends_ns) - min(ends_ns), latest_ns) <= max(ends_ns)
 
@@ -87,7 +93,7 @@ def _load_pct(classes: tuple[LaidClass, ...], bed: Bed) -> Fraction:
     for item in classes:
         for stream in item.streams:
             for port in stream.tx_ports:
-                shares[port] += line_share(stream.rate_fps, stream.frame_size_bytes, bed.rate_bps(port))
+                shares[port] += line_share(stream.rate_fps, stream.mean_frame_bytes, bed.rate_bps(port))
     return 100 * max(shares.values())
 
 

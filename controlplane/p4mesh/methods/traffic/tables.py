@@ -72,6 +72,7 @@ def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, seve
         Column("mean_bytes", "Frame", "B mean", 1),
         Column("state", "State"),
         *_COUNTS,
+        Column("received_bytes", "Received", "bytes"),
         *_RATIOS,
         *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
         *_LATENCY,

@@ -15,7 +15,7 @@ from typing import Any
 from p4mesh.errors import UsageError
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
-from p4mesh.store.run_directory import StoredRun
+from p4mesh.store.stored_run import StoredRun
 
 CONFIDENCE = 0.95
 _SAME = 1e-12

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from p4mesh.store.run_directory import read_run
+from p4mesh.store.stored_run import read_run
 from p4mesh.store.suite_directory import is_suite, read_suite
 
 SCHEMA = "results.schema.json"

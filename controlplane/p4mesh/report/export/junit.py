@@ -8,7 +8,7 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.store.run_directory import StoredRun
+from p4mesh.store.stored_run import StoredRun
 
 VERDICT_CASE = "verdict of the whole test"
 _VERDICT_KEYS = ("state", "verdict", "status")

@@ -1,0 +1,84 @@
+"""Checks of arguments that need little: wrong ones are answered before the module of a command is loaded."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from p4mesh.errors import UsageError
+
+
+def named_test(arguments: argparse.Namespace) -> None:
+    """Raise UnknownTestError unless the name is that of a test or of a suite."""
+    from p4mesh.methods.names import require_known
+
+    if arguments.name is not None:
+        require_known(arguments.name)
+
+
+def stored_run(arguments: argparse.Namespace) -> None:
+    """Raise RunDirectoryError unless a run or a suite is in the directory."""
+    _require_stored(Path(arguments.directory))
+
+
+def stored_runs(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for less than two directories, and RunDirectoryError where one holds no run."""
+    if len(arguments.directories) < 2:
+        raise UsageError("compare needs two runs or more", hint="p4mesh compare DIR DIR [DIR ...]")
+    for directory in arguments.directories:
+        _require_stored(Path(directory))
+
+
+def folder_of_runs(arguments: argparse.Namespace) -> None:
+    """Raise RunDirectoryError for a folder that is none."""
+    from p4mesh.store.finding import require_folder
+
+    require_folder(Path(arguments.folder))
+
+
+def served_folder(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for a directory that is none."""
+    if not Path(arguments.directory).is_dir():
+        raise UsageError(
+            f"{arguments.directory}: not a directory",
+            hint="name the directory that holds run directories; p4mesh run writes to runs",
+        )
+
+
+def topology(arguments: argparse.Namespace) -> None:
+    """Load the topology; raise TopologyError, and UsageError for options that do not fit it or the target."""
+    from p4mesh.run.chosen_interfaces import topology_of
+
+    chosen = arguments.target, arguments.access, arguments.interfaces
+    arguments.topology = topology_of(arguments.topology, arguments.target)
+    topology_of(arguments.topology, *chosen)
+
+
+def traffic(arguments: argparse.Namespace) -> None:
+    """Read the traffic file with its settings, and load the topology; raise TrafficFileError and TopologyError."""
+    from p4mesh.traffic_file.reader import load_traffic
+
+    load_traffic(arguments.traffic, arguments.settings)
+    topology(arguments)
+
+
+def network(arguments: argparse.Namespace) -> None:
+    """Load the topology of a network; raise TopologyError."""
+    from p4mesh.topology.loader import load_topology
+
+    load_topology(arguments.file)
+
+
+def xena_file(arguments: argparse.Namespace) -> None:
+    """Read a file of Xena; raise XenaFileError."""
+    from p4mesh.xena.reading import read_configuration
+
+    read_configuration(Path(arguments.file))
+
+
+def _require_stored(path: Path) -> None:
+    from p4mesh.store.stored_run import read_run_config
+    from p4mesh.store.suite_directory import is_suite
+
+    if not is_suite(path):
+        read_run_config(path)

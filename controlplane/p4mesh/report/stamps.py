@@ -1,0 +1,47 @@
+"""Tabulates where the time stamps of ports of Linux come from, and their error: the worst values of all trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from p4mesh.methods.results.outcome import Column, Table
+from p4mesh.store.run_files import StoredTrial
+from p4mesh.traffic.stamps import KERNEL
+
+_COLUMNS = (
+    Column("port", "Port"),
+    Column("arrivals", "Arrivals stamped by"),
+    Column("departures", "Departures stamped by"),
+    Column("samples", "Departures with both stamps"),
+    Column("delay_avg_us", "Way through the kernel", "us, largest avg", 3),
+    Column("error_median_us", "Error, median", "+- us", 3),
+    Column("error_p99_us", "Error, 99 %", "+- us", 3),
+)
+_NOTE = (
+    "A signature has the time at which the program let its frame go. Where the kernel stamps departures too, latencies "
+    "are less by the average way through the kernel in their trial; how far a single frame may be from it is the "
+    "error. Latencies of other ports contain that way."
+)
+
+
+def stamps_table(trials: Sequence[StoredTrial]) -> Table | None:
+    """Return the table, or None when no trial has such stamps."""
+    worst: dict[int, dict[str, Any]] = {}
+    for trial in trials:
+        for stamps in trial.result.get("stamps", ()):
+            _take(worst.setdefault(stamps["port"], dict.fromkeys(column.key for column in _COLUMNS)), stamps)
+    if not worst:
+        return None
+    return Table("stamps", "Tester: time stamps", _COLUMNS, tuple(worst[port] for port in sorted(worst)), _NOTE)
+
+
+def _take(row: dict[str, Any], stamps: dict[str, Any]) -> None:
+    """Add the stamps of a trial to those of others; a port that sent nothing has none of departures."""
+    row["port"], row["arrivals"] = stamps["port"], stamps["arrivals"]
+    if row["departures"] != KERNEL:
+        row["departures"] = stamps["departures"]
+    row["samples"] = (row["samples"] or 0) + stamps["samples"]
+    if stamps["samples"]:
+        for key in ("delay_avg", "error_median", "error_p99"):
+            row[f"{key}_us"] = max(row[f"{key}_us"] or 0.0, stamps[f"{key}_ns"] / 1000)

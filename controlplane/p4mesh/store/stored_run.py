@@ -1,0 +1,79 @@
+"""Finished runs, read back from their directories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from p4mesh.errors import RunDirectoryError
+from p4mesh.store import run_files
+from p4mesh.store.run_files import StoredTrial, Timing
+
+FORMAT = 5
+"""Of all files of a run directory; it grows when any of them means something else."""
+_FORMAT_WITHOUT_A_NUMBER = 1
+RUN = "run.json"
+TRIALS = "trials.jsonl"
+TIMING = "timing.jsonl"
+RESULTS = "results.json"
+SUMS = "sums.json"
+SUMMED = (RUN, RESULTS)
+HINT = "name the run directory that p4mesh run printed"
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A finished run, read back."""
+
+    path: Path
+    config: dict[str, Any]
+    results: dict[str, Any]
+    trials: tuple[StoredTrial, ...]
+    timings: tuple[Timing, ...]
+
+    @property
+    def label(self) -> str:
+        """Name of the run among those of a run file; the name of its test where it has none of its own."""
+        return str(self.config.get("label", self.config["test"]))
+
+
+def read_run(directory: str | Path) -> StoredRun:
+    """Return the finished run in ``directory``.
+
+    Raises RunDirectoryError when there is none, or when its files differ from those that a run has written.
+    """
+    path = Path(directory)
+    config = read_run_config(path)
+    run_files.check_config(path / RUN, config)
+    try:
+        results = run_files.read_json(path / RESULTS, HINT)
+    except FileNotFoundError:
+        raise RunDirectoryError(
+            f"{path}: the run is not finished", hint="run the same command again to resume it"
+        ) from None
+    run_files.check_sums(path, path / SUMS, SUMMED)
+    journal = run_files.read_journal(path / TRIALS, path / TIMING, finished=True)
+    return StoredRun(path, config, results, journal.trials, journal.timings)
+
+
+def read_run_config(path: Path, option: str = "", hint: str = HINT) -> dict[str, Any]:
+    """Return the configuration of a run; raises RunDirectoryError where there is none of this format."""
+    config = run_files.read_config(path / RUN, option, hint)
+    _require_format(f"{option}{path / RUN}", config)
+    return config
+
+
+def _require_format(where: str, config: Mapping[str, Any]) -> None:
+    """Raise RunDirectoryError for a run that an older or a newer version has written."""
+    found = config.get("format", _FORMAT_WITHOUT_A_NUMBER)
+    if found == FORMAT and isinstance(found, int):
+        return
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise RunDirectoryError(f"{where}: '{found}' is not a format of a run", hint="name a new directory")
+    age = "an older" if found < FORMAT else "a newer"
+    raise RunDirectoryError(
+        f"{where}: format {found}, written by {age} version of P4Mesh; this version reads format {FORMAT}",
+        hint="use that version to show or to resume it, or measure again in a new directory",
+    )

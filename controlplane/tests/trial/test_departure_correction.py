@@ -1,0 +1,101 @@
+"""Stamps of departures by the kernel: their errors, and latencies without the way through the sending kernel."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from support.networks import parsed, switch
+
+from p4mesh.report.stamps import stamps_table
+from p4mesh.store.codec import decode, encode
+from p4mesh.store.run_files import StoredTrial
+from p4mesh.tester.histogram import HistogramPer
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stamps import KERNEL, PROGRAM, PortStamps, port_stamps
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import LatencyStats, TrialResult
+from p4mesh.trial.spec import Learning, TrialSpec
+
+DELAYS_NS = {1: 1000.0, 2: 3000.0}
+SPEC = TrialSpec(
+    "corrected",
+    (Stream("pairs", 128, Fraction(10_000), 100, Pairs(), (1, 2), (2, 1)),),
+    10_000_000,
+    Learning(enabled=False),
+    per_flow=True,
+    histograms=HistogramPer.STREAM,
+)
+
+
+def test_the_spread_of_delays_is_the_error() -> None:
+    bins = [(1000, 1001, 40), (1100, 1101, 50), (1500, 1501, 9), (9000, 9001, 1)]
+    total = sum(low * number for low, _, number in bins)
+    found = port_stamps(3, "XDP program", total, (1000, 9000), bins)
+    assert (found.departures, found.samples, found.delay_avg_ns) == (KERNEL, 100, total / 100)
+    assert (found.delay_min_ns, found.delay_max_ns) == (1000, 9000)
+    # The average is 1175: 75 away are 50 frames, 175 away 40, 325 away 9.
+    assert (found.error_median_ns, found.error_p99_ns) == (75, 325)
+
+
+def test_without_stamps_of_the_kernel_the_error_is_not_known() -> None:
+    found = port_stamps(3, "kernel", 0, None, [])
+    assert (found.departures, found.samples, found.error_median_ns, found.error_p99_ns) == (PROGRAM, 0, None, None)
+
+
+def measured(stamps: dict[int, PortStamps]) -> TrialResult:
+    with open_measurer(parsed(switch("latency_ns: 2000")), "sim") as measurer:
+        measurer.tester.target.port_stamps = lambda: stamps  # type: ignore[method-assign]
+        return measurer.measure(SPEC)
+
+
+def without(latency: LatencyStats | None, delay_ns: float) -> list[float]:
+    """Return minimum, average, maximum and the percentiles of a latency, less a delay."""
+    assert latency is not None
+    values = [latency.min_ns, latency.sum_ns / latency.count, latency.max_ns]
+    return [value - delay_ns for value in (*values, *(value for _, value in latency.percentiles_ns))]
+
+
+def test_latencies_are_less_by_the_delay_of_the_port_that_sent() -> None:
+    stamps = {port: PortStamps(port, KERNEL, KERNEL, 100, delay) for port, delay in DELAYS_NS.items()}
+    raw, found = measured({}), measured(stamps)
+    assert (raw.stamps, found.stamps) == ((), tuple(stamps.values()))
+    for before, after in zip(raw.flows, found.flows, strict=True):
+        assert without(after.latency, 0) == pytest.approx(without(before.latency, DELAYS_NS[before.tx_port]))
+    # Both ports sent as many frames.
+    assert without(found.latency, 0) == pytest.approx(without(raw.latency, 2000))
+    (before_all,), (after_all,) = raw.histograms, found.histograms
+    assert without(after_all.latency, 0) == pytest.approx(without(before_all.latency, 2000))
+    bins, moved = before_all.latency.bins, after_all.latency.bins
+    assert bins and moved and moved.low_ns == pytest.approx([low - 2000 for low in bins.low_ns])
+    assert decode(TrialResult, encode(found)) == found
+
+
+def test_no_latency_is_below_zero_and_no_frame_leaves_the_histogram() -> None:
+    found = measured({1: PortStamps(1, KERNEL, KERNEL, 100, 10**6), 2: PortStamps(2, KERNEL, KERNEL, 100, 10**6)})
+    assert found.latency and (found.latency.min_ns, found.latency.sum_ns, found.latency.max_ns) == (0, 0, 0)
+    (histogram,) = found.histograms
+    assert histogram.latency.bins and histogram.latency.bins.frames == (200,)
+
+
+def stored(*stamps: PortStamps) -> StoredTrial:
+    result: dict[str, Any] = {"stamps": [encode(found) for found in stamps]}
+    return StoredTrial(**dict.fromkeys(StoredTrial.__dataclass_fields__) | {"result": result})
+
+
+def test_the_report_has_the_worst_error_of_each_port() -> None:
+    table = stamps_table(
+        [
+            stored(PortStamps(1, KERNEL, KERNEL, 5, 1000.0, 1, 9, 100.0, 900.0), PortStamps(2, KERNEL, PROGRAM)),
+            stored(PortStamps(1, KERNEL, PROGRAM)),
+            stored(PortStamps(1, KERNEL, KERNEL, 7, 500.0, 1, 9, 200.0, 300.0)),
+        ]
+    )
+    assert table is not None
+    first, second = table.rows
+    assert (first["departures"], first["samples"], first["delay_avg_us"]) == (KERNEL, 12, 1.0)
+    assert (first["error_median_us"], first["error_p99_us"]) == (0.2, 0.9)
+    assert (second["departures"], second["samples"], second["error_p99_us"]) == (PROGRAM, 0, None)
+    assert stamps_table([stored()]) is None
