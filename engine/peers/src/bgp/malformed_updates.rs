@@ -1,4 +1,4 @@
-//! What malformed UPDATEs do to a session that is up (RFC 7606).
+//! Malformed UPDATEs on a session that is up (RFC 7606).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -74,7 +74,7 @@ fn update(withdrawn: &[u8], attributes: &[&[u8]], networks: &[u8]) -> Vec<u8> {
     message
 }
 
-/// What became of the session and of 20.0.0.0/24.
+/// The state of the session and of 20.0.0.0/24 afterwards.
 #[derive(Debug, PartialEq, Eq)]
 enum Effect {
     Announced,
