@@ -86,8 +86,8 @@ class Progress:
         workers = f"1 {kind}" if run.workers == 1 else f"{run.workers} {kind}{'s' if run.cluster else 'es'}"
         where = f" of {run.cluster}" if run.cluster else ""
         self._line(f"{run.test} on {run.topology}: {len(run.trials_expected)} parts, {workers}{where}{resumed}")
-        if run.sampling:
-            self._line(run.sampling)
+        for told in filter(None, (run.time_needed, run.sampling)):
+            self._line(told)
         if run.workers > 1 and run.one_device:
             self._line(f"trials of one part run one after the other: {run.one_device}")
 

@@ -39,6 +39,8 @@ class RunStarted:
     """Number and cost of samples, where the run takes them."""
     one_device: str = ""
     """Reason why the trials of a unit share one device and run one after the other; empty where they need not."""
+    time_needed: str = ""
+    """Frames of the run and how long they take; empty where that is short, or not known."""
 
 
 @dataclass(frozen=True)

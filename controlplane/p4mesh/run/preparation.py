@@ -52,6 +52,8 @@ class Prepared:
     """Configuration of the run beside the parameters."""
     sampling: str = ""
     """Number and cost of samples, where the run takes them."""
+    time_needed: Callable[[], str] | None = None
+    """Says how long the run takes, for which it may measure a little; None where that is not known."""
     wants_end: Callable[[], bool] | None = None
     """Whether an interrupt ends the run with its results so far; None where it leaves the run to be resumed."""
 

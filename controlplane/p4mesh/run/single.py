@@ -159,6 +159,7 @@ def _started(prepared: Prepared, units: tuple[Unit, ...], directory: RunDirector
         prepared.cluster,
         prepared.sampling,
         job.memory,
+        prepared.time_needed() if prepared.time_needed else "",
     )
 
 

@@ -16,7 +16,9 @@ from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunOptions, TrafficOptions
 from p4mesh.run.preparation import Prepared, bed_of, capture_echo, check_settings, job_of, noted
 from p4mesh.run.sampling_cost import MOST_BYTES, MOST_OF_THE_TIME, sampling_cost
+from p4mesh.run.session import opened
 from p4mesh.run.single import FinishedRun, directory_path, execute
+from p4mesh.run.time_needed import is_long, real_time_text, simulated_text
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.planning import Planner
 from p4mesh.tester.programs import contract_of
@@ -63,9 +65,21 @@ def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions, wan
         capture_frames=options.capture_frames,
     )
     units = method.units(parameters, method.frame_sizes_bytes)
+    job = job_of(method, topology, bed, parameters, whole)
+    real_time = TARGETS[options.target].declare(topology).real_time
+    specs = [run.spec for run in traffic.runs] * text.traffic.repeat
+
+    def time_needed() -> str:
+        if real_time:
+            return real_time_text(specs)
+        if not is_long(specs):
+            return ""
+        with opened(job, 1) as measurer:
+            return simulated_text(specs, jobs_of(whole), measurer)
+
     return Prepared(
         method,
-        job_of(method, topology, bed, parameters, whole),
+        job,
         method.frame_sizes_bytes,
         min(jobs_of(whole), len(units)),
         cluster_of(whole),
@@ -74,7 +88,8 @@ def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions, wan
         | noted(topology, options.notes)
         | capture_echo(options.capture_frames),
         sampling,
-        wants_end if TARGETS[options.target].declare(topology).real_time else None,
+        time_needed,
+        wants_end if real_time else None,
     )
 
 

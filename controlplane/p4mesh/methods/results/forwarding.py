@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
+from p4mesh.methods.results.layers import LayerCells
 from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched
@@ -73,6 +74,7 @@ class MeshTrial(Record):
     ports: tuple[PortRates, ...]
     latency: tuple[MeshLatencyRow, ...] | None = field(default=None, metadata=OMITTED)
     wires: tuple[CalibrationCells, ...] | None = field(default=None, metadata=OMITTED)
+    layers: tuple[LayerCells, ...] | None = field(default=None, metadata=OMITTED)
     directions: tuple[Direction, ...] | None = field(default=None, metadata=OMITTED)
     verdict: Verdict | None = field(default=None, metadata=OMITTED)
     duration_ms: float | None = field(default=None, metadata=OMITTED)

@@ -56,6 +56,7 @@ SUMMARY_COLUMNS = (
         if end == "high" or key in ("min_us", "avg_us", "max_us")
     ),
     Column("avg_us_mean", "Avg, all frames", "us", 3),
+    Column("increment_us", "Increment", "us, device before", 3),
 )
 
 
@@ -150,9 +151,15 @@ def _latency_summary(bed: Bed, rows: Sequence[PortLatency]) -> tuple[dict[str, C
     summary = []
     for ports in groups.values():
         summary.append(_low_high(ALL_DEVICES, ports))
+        before: float | None = None
         for layer in layers if len(layers) > 1 else ():
             behind = [port for port in ports if devices[port.port] == layer]
-            summary += [_low_high(layer, behind)] if behind else []
+            if not behind:
+                continue
+            mean = _mean_us(behind)
+            increment: dict[str, Cell] = {"increment_us": None if before is None else mean - before}
+            summary.append(_low_high(layer, behind) | increment)
+            before = mean
     return tuple(summary)
 
 
@@ -164,6 +171,11 @@ def _low_high(device: str, ports: Sequence[PortLatency]) -> dict[str, Cell]:
         for end, value in (("low", min(values, default=None)), ("high", max(values, default=None))):
             if f"{key}_{end}" in shown:
                 shown[f"{key}_{end}"] = value
+    return shown | {"avg_us_mean": _mean_us(ports)}
+
+
+def _mean_us(ports: Sequence[PortLatency]) -> float:
+    """Return the mean over all frames of some ports."""
     weighed = [(port.latency.avg_us, port.latency.samples) for port in ports]
     total_us = sum(average_us * samples for average_us, samples in weighed if average_us is not None and samples)
-    return shown | {"avg_us_mean": total_us / sum(samples or 0 for _, samples in weighed)}
+    return total_us / sum(samples or 0 for _, samples in weighed)

@@ -33,6 +33,7 @@ from p4mesh.methods.results.latency_cells import (
     us,
     variation_cells,
 )
+from p4mesh.methods.results.layers import has_layers, layer_cells, layer_table
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import Status, TrialResult
@@ -70,10 +71,11 @@ class MeshLatency:
     def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
         """Return the trial with departures as exact as asked for, and with histograms where percentiles are wanted.
 
-        Flows are kept where each needs a correction of its own, for wires and between ports of different rates, and at
-        the throughput, for reports that show each pair of ports.
+        Flows are kept where each needs a correction of its own, for wires and between ports of different rates, where
+        ports have layers or roles, and at the throughput, for reports that show each pair of ports.
         """
-        per_flow = self._bed.calibration is not None or self._bed.mixed_rates or (self._few_flows and not sweep)
+        corrected = self._bed.calibration is not None or self._bed.mixed_rates or has_layers(self._bed)
+        per_flow = corrected or (self._few_flows and not sweep)
         error_ns = departure_error_ns(self._parameters, sweep=sweep)
         return replace(spec, per_flow=per_flow, histograms=self._histograms, departure_error_ns=error_ns)
 
@@ -100,7 +102,10 @@ class MeshLatency:
                 if found is not None:
                     average_us = us(found.latency.avg_ns)
                     wires.append(calibration_cells(bed, size, group.tx_port, group.rx_port, average_us))
-        return replace(row, latency=tuple(rows), wires=tuple(wires))
+        layers = None
+        if has_layers(bed):
+            layers = layer_cells(bed, _groups(result), lambda groups: summary_of(groups, bed, size, self._definition))
+        return replace(row, latency=tuple(rows), wires=tuple(wires), layers=layers)
 
     def _definitions(self, result: TrialResult) -> DefinitionCells | None:
         """Return the average in every definition, where the time stamps give them."""
@@ -165,6 +170,10 @@ def mesh_latency_tables(
         if bed.defines_latency:
             defined = tables.definition_table(f"{name}_definitions", _WHERE, keys, raw)
             found.append(replace(defined, detail=True))
+        layers = [_place(size, row) | cells.data() for size, row in trials for cells in row.layers or ()]
+        if layers:
+            by_layer = layer_table(f"{name}_layers", f"{title}, by layer and role", _WHERE, keys, layers)
+            found.append(replace(by_layer, detail=detail))
         if bed.calibration is not None:
             wires = [_place(size, row) | wire.data() for size, row in trials for wire in row.wires or ()]
             found.append(tables.calibration_table(f"{name}_wires", bed, _WHERE, keys, wires))
