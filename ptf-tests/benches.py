@@ -36,6 +36,8 @@ _LAST_RUN = 255
 _LONGEST_FRAME_BYTES = 9216
 _LINE_RATE_BPS = 10_000_000_000
 _TOFINO_PASS_NS = 10_000
+_INTERPRETER_PATIENCE_S = 300
+"""The interpreter answers after all frames that came before, on a busy machine a thousand of them."""
 _LOOP = {"rate_bps": 100_000_000_000, "latency_ns": 500}
 
 
@@ -301,7 +303,7 @@ class SourcesBench(Bench):
     def __init__(self) -> None:
         super().__init__(load_tofino_contract(TOFINO_1, None))
         self._switch = InterpretedTofino(self._devices).__enter__()
-        self.client = Client(self._switch.address, 1).__enter__()
+        self.client = Client(self._switch.address, 1, timeout_s=_INTERPRETER_PATIENCE_S).__enter__()
         self.tester = InBandTofinoDataPlane(self.client, self.contract, SwitchPorts(self._devices))
         self.tester.load_program()
         self.ports = EnginePorts(self._switch, self.wait)

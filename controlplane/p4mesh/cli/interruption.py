@@ -3,9 +3,10 @@
 Python hands a signal to the main thread between two of its instructions. That can be late: a trial in the engine is one
 instruction. So a thread of its own reads the signal, prints the line, and suppresses all later output: parts that are
 torn down may complain. The main thread gets a KeyboardInterrupt, gives up targets and workers, and ends the process.
-Where that takes too long, or at a second signal, the thread ends it; so it does where Python drops the exception, which
-came in a destructor or in a callback of the import system. A command that can end with the results so far is
-asked to do so at the first signal, and is given up at the second.
+Where that takes too long, or at a second signal, the thread ends it; so it does where the exception is dropped, because
+it came in a destructor, or in an import that compiled code asked for. Who drops it must not show it.
+
+A command that can end with the results so far is asked to do so at the first signal, and is given up at the second.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """A context in which signals end the command; ``line`` returns the text for the user."""
+    """A context in which signals end the command; ``line`` returns the text for the user.
+
+    Entering it raises KeyboardInterrupt, too, where a signal has waited.
+    """
 
     def __init__(self, line: Callable[[], str], keep_errors: bool = False, notice: Notice | None = None) -> None:
         self.exit_code = 0
@@ -46,14 +50,17 @@ class Interruption:
             return self
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
+        # A signal waits until everything is in place that it needs.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         self._old_wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         for number in _SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._old[number] = signal.signal(number, self._on_signal)
-        self._old_hook = sys.unraisablehook
-        sys.unraisablehook = self._on_dropped
+        self._old_hooks = sys.unraisablehook, sys.excepthook
+        sys.unraisablehook, sys.excepthook = self._on_dropped, self._on_shown
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._watcher.start()
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         return self
 
     def __exit__(
@@ -64,7 +71,7 @@ class Interruption:
             return
         for number, handler in self._old.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
-        sys.unraisablehook = self._old_hook
+        sys.unraisablehook, sys.excepthook = self._old_hooks
         signal.set_wakeup_fd(self._old_wakeup)
         os.close(self._write)
         self._watcher.join()
@@ -86,7 +93,11 @@ class Interruption:
 
     def _on_dropped(self, dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is not KeyboardInterrupt:
-            self._old_hook(dropped)
+            self._old_hooks[0](dropped)
+
+    def _on_shown(self, kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if kind is not KeyboardInterrupt:
+            self._old_hooks[1](kind, error, traceback)
 
     def _watch(self) -> None:
         number = self._next_signal(None)

@@ -36,14 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     notice = Notice()
     if words[:1] == ["serve"]:
         return _reported(lambda: _dispatch(words, notice), debug)
-    with Interruption(notice.line, keep_errors=debug, notice=notice) as interruption:
-        try:
+    interruption = Interruption(notice.line, keep_errors=debug, notice=notice)
+    try:
+        with interruption:
             return _reported(lambda: _interruptible(words, notice, interruption), debug)
-        except KeyboardInterrupt:
-            interruption.told()
-            if debug:
-                traceback.print_exc()
-            return interruption.exit_code or EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        interruption.told()
+        if debug:
+            traceback.print_exc()
+        return interruption.exit_code or EXIT_INTERRUPTED
 
 
 def _interruptible(words: list[str], notice: Notice, interruption: Interruption) -> int:

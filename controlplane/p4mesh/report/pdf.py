@@ -21,6 +21,8 @@ from p4mesh.report.paper import parts_of
 _TEMPLATE = "report.typ"
 _CHART_WIDTH, _CHART_HEIGHT = 760, 260
 _CHART_WIDTH_CM = 16.5
+_LEGEND_STROKE, _LEGEND_LINE = 1.8, 34
+"""Width and length of a line in a legend, in pixels."""
 _FACETS_AT_ONCE = 4
 """Of a figure with a part per frame size: more of them continue in another one."""
 _CONFIG = {
@@ -88,8 +90,24 @@ class _Data:
     def _figure(self, spec: dict[str, Any]) -> str:
         self._figures += 1
         name = f"figure{self._figures}.pdf"
-        (self._folder / name).write_bytes(vl_convert.vegalite_to_pdf(spec))
+        (self._folder / name).write_bytes(vl_convert.vega_to_pdf(vega_for_paper(spec)))
         return name
+
+
+def vega_for_paper(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the Vega of a figure, in whose legend marks are whole and dashes are long enough to be seen.
+
+    Vega-Lite draws a line's mark in the legend with the dashes of the line.
+    """
+    vega: dict[str, Any] = vl_convert.vegalite_to_vega(spec)
+    for legend in vega.get("legends", ()):
+        if "shape" in legend:
+            for channel in ("strokeDash", "strokeWidth", "size"):
+                legend.pop(channel, None)
+            legend["symbolStrokeWidth"] = _LEGEND_STROKE
+        elif "strokeDash" in legend:
+            legend |= {"symbolType": "stroke", "symbolSize": _LEGEND_LINE**2, "symbolStrokeWidth": _LEGEND_STROKE}
+    return vega
 
 
 def _for_paper(chart: Chart) -> list[dict[str, Any]]:

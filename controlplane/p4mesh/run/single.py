@@ -23,7 +23,7 @@ from p4mesh.run.executor import Executor
 from p4mesh.run.one_process import run_in_process
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
-from p4mesh.run.trial_findings import router_hint, stray_findings
+from p4mesh.run.trial_findings import router_hint, stamp_finding, stray_findings
 from p4mesh.run.worker_processes import WorkerProcesses
 from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
@@ -107,8 +107,9 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
         write_capture(directory, [unit.key for unit in units])
     outcome = method.assemble(job.bed, job.parameters, results)
     stored = {unit.key: directory.stored(unit.key) for unit in units}
-    hint = router_hint(job, [trial for trials in stored.values() for trial in trials])
-    found = tuple(stray_findings(stored))
+    all_trials = [trial for trials in stored.values() for trial in trials]
+    hint = router_hint(job, all_trials)
+    found = (*stray_findings(stored), *stamp_finding(all_trials))
     if missing := len(units) - len(results):
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
     found += tuple(f"measured with {fact}" for fact in facts)

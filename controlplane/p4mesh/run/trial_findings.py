@@ -9,6 +9,9 @@ from p4mesh.run.job import Job
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.topology.device_keys import ROUTER
 from p4mesh.traffic.patterns import Multicast
+from p4mesh.traffic.stamps import KERNEL
+
+NS_PER_US = 1000
 
 
 def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[str]:
@@ -38,6 +41,28 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
         f"{sum(counts)} damaged frames received in {sum(map(bool, counts))} trials of {unit}: their signature does not "
         "fit its check; they count as lost",
     )
+
+
+def stamp_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return the finding on the time stamps of ports of Linux: their sources, and the worst error of departures."""
+    stamped = [trial.result["stamps"] for trial in trials if trial.result.get("stamps")]
+    if not stamped:
+        return ()
+    both = [[port for port in ports if port["departures"] == KERNEL] for ports in stamped]
+    found = [port for ports in both for port in ports]
+    arrivals = " and ".join(sorted({port["arrivals"] for ports in stamped for port in ports}))
+    text = f"time stamps: arrivals by {arrivals}; departures by the program"
+    if found:
+        median_us, most_us = (
+            max(port[key] for port in found) / NS_PER_US for key in ("error_median_ns", "error_p99_ns")
+        )
+        text += (
+            f", in {sum(map(bool, both))} of {len(stamped)} trials by the kernel too: error of a latency at most "
+            f"{median_us:.2f} us (median) and {most_us:.2f} us (99 %)"
+        )
+    if not all(both):
+        text += "; without stamps of the kernel the error is not known"
+    return (text,)
 
 
 def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from p4mesh.errors import UnsupportedError
+from p4mesh.errors import LoopOverloadError
 from p4mesh.target.loop import LoopModel
 
 _FRACTION_BITS = 32
@@ -91,14 +91,14 @@ def slot_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:
 def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: str) -> list[int]:
     """Return the number of seeds of each stream, given (slot rate in 1/s, frame size) of each.
 
-    A stream needs one pass per slot; a seed makes one pass per round. Raises UnsupportedError when
+    A stream needs one pass per slot; a seed makes one pass per round. Raises LoopOverloadError when
     the passes of all streams do not fit through the recirculation port.
     """
     if not slots:
         return []
     busy = sum((rate * loop.pass_ps(size) / _PS_PER_S for rate, size in slots), Fraction(0))
     if busy > 1 + _RATE_ROUNDING:
-        raise UnsupportedError(
+        raise LoopOverloadError(
             f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
             hint="lower the rate or the number of streams, or give the loop more bandwidth (tester.loop.rate_bps)",
         )
@@ -116,7 +116,7 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
         # A full port shares its passes by seeds; more seeds make the shares finer.
         margin *= 2
         if margin > _FINEST_SHARE:
-            raise UnsupportedError(
+            raise LoopOverloadError(
                 f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
                 hint="leave a few per cent free: lower the rates, or give the loop more bandwidth",
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from p4mesh.errors import LoopOverloadError
 from p4mesh.tester.frames import FCS_BYTES
 from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
@@ -47,6 +48,7 @@ class TrialEngine:
         """Run one trial and return its counts; ``onlooker`` watches its streams."""
         trial = _Trial(self.tester, self._stations, self._groups, self._routing, spec, onlooker)
         reason = aborted = ""
+        undelivered = False
         try:
             trial.reset()
             reason = trial.prepare() or trial.announce() or trial.learn() or trial.join()
@@ -54,9 +56,14 @@ class TrialEngine:
                 trial.transmit()
         except (LinkLostError, EndedEarlyError) as ended:
             aborted = str(ended)
+        except LoopOverloadError as overload:
+            if not self.tester.target.capabilities.real_time:
+                raise
+            # A load like any other that the tester does not deliver: a search goes on below it.
+            reason, undelivered = f"oload_mismatch: {overload.message.partition(': ')[2]}", True
         if reason:
             self._routing.end()
-            return not_measured(spec, Status.INVALID, reason)
+            return not_measured(spec, Status.INVALID, reason, undelivered=undelivered)
         return trial.result(aborted)
 
 

@@ -8,10 +8,10 @@ traffic, which makes bursts and meshes equal in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,12 +34,21 @@ _GROWN_FRAMES = 1.5
 """Backlog that has grown while the queue was watched. Frames that are sent in step do not make less by their phases."""
 _DECAY = 0.6
 """A queue that fills grows as fast late as early; a slope that falls below this share of what it was comes to rest."""
+_EXPLAINED = 4
+"""Steps between windows may vary so many times more than jitter says before a queue is taken to wander."""
+_PHASES_FRAMES = 0.1
+"""Deviation of steps that phases of the traffic make, which windows cut differently."""
+_FEW_STEPS = 12
+"""A variance of few steps may be too small by chance: it is enlarged by this over the steps that it is from."""
+_OF_A_WALK = 1.2
+"""The slope of a line through a random walk varies by 6/5 of what that between its ends does."""
 _REPORTED_BUFFER_FRAMES = 1000
 _MOST_LONGER = 10
 _TIME_MASK = (1 << 48) - 1
 _PPM = 1e6
 
 Array = np.ndarray[Any, Any]
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -156,7 +165,7 @@ class _Judge:
             return _unclear(_MOST_LONGER)
         watched = {pair for pair in self._pairs if self._windows.has(self._pairs[pair])}
         of_pair = {pair: self._windows.series(self._pairs[pair]) for pair in sorted(watched & self._moved)}
-        slopes = {pair: _slope(series) for pair, series in of_pair.items() if series is not None}
+        slopes = self._slopes({(pair[1], pair): series for pair, series in of_pair.items() if series is not None})
         of_ports = self._of_ports(watched)
         if found := self._filling(slopes, of_ports):
             return found
@@ -170,12 +179,12 @@ class _Judge:
     def _of_ports(self, watched: set[Pair]) -> dict[int, _Slope | None]:
         """Return the slope of each receive port whose latency has moved; None where it has too few windows."""
         assert self._windows is not None
-        found: dict[int, _Slope | None] = {}
+        joined: dict[int, _Series | None] = {}
         for rx in sorted({rx for _, rx in self._moved}):
             members = [self._windows.series(self._pairs[pair]) for pair in sorted(watched) if pair[1] == rx]
-            joined = _joined([series for series in members if series is not None])
-            found[rx] = _slope(joined) if joined is not None else None
-        return found
+            joined[rx] = _joined([series for series in members if series is not None])
+        slopes = self._slopes({(rx, rx): series for rx, series in joined.items() if series is not None})
+        return {rx: slopes.get(rx) for rx in joined}
 
     def _filling(self, slopes: Mapping[Pair, _Slope], of_ports: Mapping[int, _Slope | None]) -> QueueTrend | None:
         """Return the queue that fills fastest: one to a port, or on the way of some of its frames."""
@@ -201,7 +210,7 @@ class _Judge:
             flows = self._pairs[pair]
             for flow in flows if len(flows) > 1 and self._windows.has(flows) else ():
                 series = self._windows.series([flow])
-                slope = _slope(series) if series is not None else None
+                slope = self._slopes({(pair[1], flow.cell): series})[flow.cell] if series is not None else None
                 if series is not None and slope is not None and slope.is_filling(self._growth_ticks(pair[1])):
                     frames = round(series.frames * self._duration_ticks / slope.span_ticks)
                     return self._full([pair[1]], slope, frames)
@@ -224,11 +233,24 @@ class _Judge:
             rx_ports=tuple(dict.fromkeys(rx_ports)),
         )
 
+    def _slopes(self, series: Mapping[tuple[int, _Key], _Series]) -> dict[_Key, _Slope]:
+        """Return a slope of each series, which are those of a receive port and a key of the caller's.
+
+        Queues of one trial wander alike, which tells more of each than its own few windows.
+        """
+        wandering = {place: _wandering(each, self._frame_ticks(place[0])) for place, each in series.items()}
+        usual = sum(wandering.values()) / max(1, len(wandering))
+        few = 1 + _FEW_STEPS / max(1, sum(len(each.times) - 2 for each in series.values()))
+        return {place[1]: _slope(each, few * max(wandering[place], usual)) for place, each in series.items()}
+
+    def _frame_ticks(self, rx_port: int) -> float:
+        return self._duration_ticks / self._frames_to[rx_port]
+
     def _growth_ticks(self, rx_port: int) -> float:
         """Return by how much latency must grow: senders out of step may meet later than they did at first."""
         clocks = self._clocks[rx_port]
         frames = _GROWN_FRAMES if len(clocks) == 1 else _GROWN_FRAMES + sum(clocks.values())
-        return frames * self._duration_ticks / self._frames_to[rx_port]
+        return frames * self._frame_ticks(rx_port)
 
     def _longer(self, rx_port: int, slope: _Slope | None) -> int:
         """Return how many times longer a trial would tell: errors of a slope shrink with T^1.5, growth is as T."""
@@ -303,8 +325,20 @@ def _joined(series: Sequence[_Series]) -> _Series | None:
     )
 
 
-def _slope(series: _Series) -> _Slope:
-    """Fit a line; its error combines the jitter of single frames and the residuals of the line."""
+def _wandering(series: _Series, frame_ticks: float) -> float:
+    """Return the variance of the steps from one window to the next that jitter and phases of frames do not explain.
+
+    A queue near its capacity with random arrivals goes up and down for longer than a window: its next mean begins where
+    the last one was, so that noise of the steps adds up and looks like a line for a while.
+    """
+    steps = np.diff(series.means)
+    variance = float(((steps - steps.mean()) ** 2).sum()) / (len(steps) - 1)
+    explained = _EXPLAINED * 2 * float(series.variances.mean()) + (_PHASES_FRAMES * frame_ticks) ** 2
+    return max(0.0, variance - explained)
+
+
+def _slope(series: _Series, wandering: float) -> _Slope:
+    """Fit a line; its error is from the jitter of single frames, the residuals of the line, and wandering."""
     count = len(series.times)
     value, left = _line(series.times, series.means)
     half = count // 2
@@ -313,12 +347,14 @@ def _slope(series: _Series) -> _Slope:
     early, _ = _line(series.times[:half], series.means[:half])
     late, _ = _line(series.times[-half:], series.means[-half:])
     window_ticks = float(series.times[-1] - series.times[0]) / (count - 1)
+    # Of a line through the sums of n independent steps.
+    walks = [_OF_A_WALK * wandering / (steps * window_ticks**2) for steps in (count - 1, max(1, half - 1))]
     return _Slope(
         value,
-        sqrt(variance / deviations[0]),
+        sqrt(variance / deviations[0] + walks[0]),
         early,
         late,
-        sqrt(variance / deviations[1]),
+        sqrt(variance / deviations[1] + walks[1]),
         window_ticks * count,
     )
 

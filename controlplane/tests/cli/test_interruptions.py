@@ -141,14 +141,39 @@ entry.entry()
 
 @pytest.mark.parametrize(
     "statement",
-    ["try: os.kill(os.getpid(), signal.SIGTERM)\n    finally: raise AttributeError('torn down twice')", "Dropped()"],
-    ids=["fails in its end", "drops the interrupt"],
+    [
+        "try: os.kill(os.getpid(), signal.SIGTERM)\n    finally: raise AttributeError('torn down twice')",
+        "Dropped()",
+        "import ctypes; ctypes.pythonapi.PyRun_SimpleString(b'import os; os.kill(os.getpid(), 15); os.getpid()')",
+    ],
+    ids=["fails in its end", "drops the interrupt", "shows the interrupt"],
 )
 def test_an_interrupted_command_has_no_other_result(statement: str) -> None:
     script = IN_A_COMMAND.format(statement)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 128 + signal.SIGTERM, done.stderr
     assert done.stderr == "interrupted; nothing was written\n"
+
+
+IN_THE_TAKING_OVER = """
+import os, signal, sys
+from p4mesh.cli import entry
+install = signal.signal
+def install_and_interrupt(number, handler):
+    old = install(number, handler)
+    os.kill(os.getpid(), number)
+    return old
+signal.signal = install_and_interrupt
+sys.argv = ["p4mesh", "tests"]
+entry.entry()
+"""
+
+
+def test_an_interrupt_while_the_command_takes_over_its_signals_is_one_line() -> None:
+    command = [sys.executable, "-c", IN_THE_TAKING_OVER]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM), done.stderr
+    assert (done.stdout, done.stderr) == ("", "interrupted; nothing was written\n")
 
 
 def test_an_interrupt_names_the_directory_that_p4mesh_has_chosen(place: Path) -> None:

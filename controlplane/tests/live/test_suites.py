@@ -70,7 +70,8 @@ def test_latency_of_frr(tmp_path: Path) -> None:
     outcome = run_live("rfc2544.latency", topology, SIZE_BYTES, tmp_path, *SHORT, *SEARCH, *settings)
     row = single(outcome, "latency")
     assert number(row, "samples") > 0.9 * 0.3 * LINE_FPS * number(row, "load_of_cap_pct") / 100
-    assert 0 < number(row, "min_us") <= number(row, "avg_us") <= number(row, "max_us")
+    # The way through the sending kernel is taken off; the shortest latency may be within its error.
+    assert 0 <= number(row, "min_us") <= number(row, "avg_us") <= number(row, "max_us")
 
 
 def test_frame_loss_of_the_linux_router_with_ipv6(tmp_path: Path) -> None:

@@ -103,6 +103,18 @@ def test_configurations_are_compared_and_other_questions_refused() -> None:
         comparison([first, goal])
 
 
+def test_keys_of_topologies_that_differ_are_named_where_they_are_few() -> None:
+    def on(text: str) -> Measured:
+        return measured("a", [1.0], topology={"name": "x", "text": text})
+
+    one, two = "links: [{from: a, latency_ns: 5}]", "links: [{from: a, latency_ns: 5, line_code: rs_544_514}]"
+    (digest, line_code) = configuration_differences([on(one), on(two)])
+    assert digest[0] == "topology file"
+    assert line_code == ("topology.links[0].line_code", ("-", "rs_544_514"))
+    many = "links: [" + "{from: a}, " * 30 + "]"
+    assert [name for name, _ in configuration_differences([on(one), on(many)])] == ["topology file"]
+
+
 def test_three_runs_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def measure(name: str, *settings: str) -> str:
         out = tmp_path / name

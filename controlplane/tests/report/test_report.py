@@ -21,7 +21,7 @@ from p4mesh.report.headline import headline_grids, key_numbers
 from p4mesh.report.html import page
 from p4mesh.report.line_charts import line_chart
 from p4mesh.report.paper import parts_of
-from p4mesh.report.pdf import pdf
+from p4mesh.report.pdf import pdf, vega_for_paper
 from p4mesh.report.publish import document_of
 from p4mesh.report.run_document import run_document
 from p4mesh.report.search_paths import search_chart
@@ -137,6 +137,22 @@ def test_seven_equal_lines_differ_in_colour_mark_dash_and_width() -> None:
     assert all(a.dash != b.dash for a, b in zip(chart.legend, chart.legend[1:], strict=False))
     widths = chart.spec["layer"][0]["encoding"]["strokeWidth"]["scale"]["range"]
     assert widths == sorted(widths, reverse=True) and len(set(widths)) == 7
+
+
+def test_in_a_legend_on_paper_marks_are_whole_and_dashes_are_lines() -> None:
+    marked = line_chart(Figure("f", "F", "x", "y", tuple(Series(f"{size} B", ((1.0, 1.0),)) for size in (64, 128))))
+    assert marked is not None
+    (legend,) = vega_for_paper(marked.spec)["legends"]
+    assert legend["shape"] and legend["stroke"]
+    assert legend.keys().isdisjoint({"strokeDash", "strokeWidth", "size"}), "as the line has them"
+    dashed = {
+        "data": {"values": [{"x": 1, "y": 1, "s": "a"}, {"x": 2, "y": 1, "s": "a"}]},
+        "mark": {"type": "line", "point": True},
+        "encoding": {key: {"field": key, "type": "quantitative"} for key in "xy"}
+        | {key: {"field": "s"} for key in ("color", "strokeDash")},
+    }
+    (legend,) = vega_for_paper(dashed)["legends"]
+    assert legend["strokeDash"] and (legend["symbolType"], legend["symbolSize"] > 500) == ("stroke", True)
 
 
 def test_names_cannot_leave_their_place_in_the_page_nor_in_the_pdf(finished: Path) -> None:

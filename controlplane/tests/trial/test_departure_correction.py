@@ -9,6 +9,7 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.report.stamps import stamps_table
+from p4mesh.run.trial_findings import stamp_finding
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.tester.histogram import HistogramPer
@@ -99,3 +100,15 @@ def test_the_report_has_the_worst_error_of_each_port() -> None:
     assert (first["error_median_us"], first["error_p99_us"]) == (0.2, 0.9)
     assert (second["departures"], second["samples"], second["error_p99_us"]) == (PROGRAM, 0, None)
     assert stamps_table([stored()]) is None
+
+
+def test_a_finding_names_sources_and_the_worst_errors() -> None:
+    exact = stored(PortStamps(1, "XDP program", KERNEL, 5, 1000.0, 1, 9, 100.0, 900.0), PortStamps(2, KERNEL, PROGRAM))
+    fast = stored(PortStamps(1, "XDP program", PROGRAM))
+    sources = "time stamps: arrivals by XDP program and kernel; departures by the program"
+    errors = "by the kernel too: error of a latency at most 0.10 us (median) and 0.90 us (99 %)"
+    assert stamp_finding([exact]) == (f"{sources}, in 1 of 1 trials {errors}",)
+    unknown = "; without stamps of the kernel the error is not known"
+    assert stamp_finding([fast, exact]) == (f"{sources}, in 1 of 2 trials {errors}{unknown}",)
+    assert stamp_finding([fast]) == (f"{sources.replace(' and kernel', '')}{unknown}",)
+    assert stamp_finding([stored()]) == ()

@@ -201,6 +201,10 @@ impl Dispatch for Flow<'_> {
         }
     }
 
+    fn passes_on_at_once(&self, _: &EgressPacket) -> bool {
+        self.runner.queue.is_empty()
+    }
+
     fn transmit(&mut self, port: u16, frame: Frame) {
         let runner = &mut *self.runner;
         if runner.config.cpu_port != Some(port) {

@@ -45,6 +45,10 @@ impl Dispatch for Notes {
         self.egress(packet, QueueTimes::default(), 0, 0);
     }
 
+    fn passes_on_at_once(&self, _: &EgressPacket) -> bool {
+        true
+    }
+
     fn transmit(&mut self, port: u16, frame: Frame) {
         self.seen.push(format!("transmit {port} {frame:?}"));
     }

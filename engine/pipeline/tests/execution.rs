@@ -64,7 +64,7 @@ fn fill(target: &mut Target, random: &mut Random) {
 
 #[test]
 fn native_code_and_interpreter_agree() {
-    for name in ["router", "copies", "arithmetic", "structures", "matching", "details"] {
+    for name in ["router", "copies", "arithmetic", "structures", "matching", "details", "wide"] {
         let config = SwitchConfig { pass_limit: 4, ..SwitchConfig::default() };
         let mut native = load_with(name, config.clone());
         let mut interpreted = load_with(name, config);
@@ -81,6 +81,21 @@ fn native_code_and_interpreter_agree() {
             let mut frame: Vec<u8> = (0..length).map(|_| random.byte()).collect();
             if name == "router" && length > 34 {
                 frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+            }
+            if name == "wide" {
+                frame.resize(20 + length % 3, 0);
+                let starts = [
+                    &[1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0][..],
+                    &[2, 0, 0],
+                    &[3, 0xff, 0, 0, 0, 0, 0, 0, 0, 0x0f],
+                    &[3, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x70],
+                    &[3, 0, 1, 2, 3, 4, 5, 6, 7, 0, 0x10, 0, 0],
+                    &[3, 1, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0x7f],
+                    &[3],
+                ];
+                let start = starts[random.next() as usize % starts.len()];
+                frame[..start.len()].copy_from_slice(start);
+                frame.truncate(if random.next() % 8 == 0 { 9 } else { 22 });
             }
             let (left, right) = (native.send(3, &frame), interpreted.send(3, &frame));
             assert_eq!(left, right, "{name}, frame {round}: {frame:02x?}");
@@ -101,4 +116,33 @@ fn native_code_and_interpreter_agree() {
             assert_eq!(read(&native), read(&interpreted));
         }
     }
+}
+
+#[test]
+fn a_table_leads_where_its_entries_and_its_default_action_say() {
+    let frame = [1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0];
+    let mut seen = Vec::new();
+    for execution in [Execution::Native, Execution::Interpreted] {
+        let mut target = load("wide");
+        target.switch.set_execution(execution);
+        let mut passed = vec![target.send_one(3, &frame).1[1]];
+        target.switch.table_set_default("In.first", &call("In.set", &[&[5]])).unwrap();
+        passed.push(target.send_one(3, &frame).1[1]);
+        target.switch.table_set_default("In.first", &call("In.note", &[])).unwrap();
+        passed.push(target.send_one(3, &frame).1[1]);
+        target.switch.table_set_default("In.first", &call("In.leave", &[])).unwrap();
+        passed.push(target.send_one(3, &frame).1[1]);
+        target.switch.table_reset_default("In.first").unwrap();
+        target.insert("In.second", vec![exact(&[1])], 0, call("In.set", &[&[9]]));
+        passed.push(target.send_one(3, &frame).1[1]);
+        target.insert("In.without_default", vec![exact(&[1])], 0, call("In.note", &[]));
+        passed.push(target.send_one(3, &frame).1[1]);
+        target.switch.table_delete("In.second", &[exact(&[1])], 0).unwrap();
+        passed.push(target.send_one(3, &frame).1[1]);
+        target.switch.table_delete("In.without_default", &[exact(&[1])], 0).unwrap();
+        passed.push(target.send_one(3, &frame).1[1]);
+        seen.push(passed);
+    }
+    assert_eq!(seen[0], [0x21, 0x26, 0x22, 0xee, 9, 10, 0x22, 0x21]);
+    assert_eq!(seen[0], seen[1]);
 }

@@ -1,4 +1,4 @@
-//! What malformed UPDATEs do to a session that is up (RFC 7606).
+//! Tests of malformed UPDATEs in a session that is up (RFC 7606).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -74,7 +74,7 @@ fn update(withdrawn: &[u8], attributes: &[&[u8]], networks: &[u8]) -> Vec<u8> {
     message
 }
 
-/// What became of the session and of 20.0.0.0/24.
+/// State of the session, and of 20.0.0.0/24, behind the UPDATE.
 #[derive(Debug, PartialEq, Eq)]
 enum Effect {
     Announced,

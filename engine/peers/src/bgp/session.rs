@@ -371,3 +371,53 @@ fn common_families(own: Families, open: &BgpOpenMessage) -> Families {
         ipv6: own.ipv6 && said.contains(&AddressType::Ipv6Unicast),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use netgauze_bgp_pkt::capabilities::GracefulRestartCapability;
+
+    use super::*;
+
+    fn session(number: u8) -> Session {
+        Session::new(SessionSettings {
+            own_as: 64_512 + u32::from(number),
+            router_id: Ipv4Addr::new(10, 0, 0, number),
+            neighbour_as: None,
+            hold_time_s: 90,
+            families: Families { ipv4: true, ipv6: false },
+            next_hops: Vec::new(),
+        })
+    }
+
+    /// The OPEN of a neighbour, and its first KEEPALIVE.
+    fn greeting(restarts_gracefully: bool) -> Vec<u8> {
+        let mut capabilities = vec![BgpCapability::FourOctetAs(FourOctetAsCapability::new(64_513))];
+        if restarts_gracefully {
+            let capability = GracefulRestartCapability::new(false, false, 120, Vec::new());
+            capabilities.push(BgpCapability::GracefulRestartCapability(capability));
+        }
+        let parameters = vec![BgpOpenMessageParameter::Capabilities(capabilities)];
+        let open = BgpOpenMessage::new(64_513, 90, Ipv4Addr::new(10, 0, 0, 1), parameters);
+        [BgpMessage::Open(open), BgpMessage::KeepAlive].iter().flat_map(messages::encode).collect()
+    }
+
+    #[test]
+    fn graceful_restart_is_neither_offered_nor_expected() {
+        for (restarts_gracefully, reason) in [
+            (false, "the neighbour closed the connection"),
+            (
+                true,
+                "the neighbour closed the connection; it offers graceful restart (RFC 4724), which is not supported",
+            ),
+        ] {
+            let mut session = session(2);
+            let BgpMessage::Open(open) = session.open() else { panic!("an OPEN") };
+            let graceful = |it: &&BgpCapability| matches!(it, BgpCapability::GracefulRestartCapability(_));
+            assert!(!open.capabilities().iter().any(graceful));
+            session.connected(0);
+            session.on_bytes(&greeting(restarts_gracefully), 0);
+            assert!(session.is_up());
+            assert_eq!(session.disconnected(1), [Output::Down(reason.to_string())]);
+        }
+    }
+}

@@ -23,6 +23,10 @@ pub trait Dispatch {
     /// A packet for the queue of its egress port.
     fn enqueue(&mut self, packet: EgressPacket);
 
+    /// True where the next pass after [`Dispatch::enqueue`] is certain to be the egress of that packet, if it is the
+    /// only output of its ingress: its metadata need not be put aside.
+    fn passes_on_at_once(&self, packet: &EgressPacket) -> bool;
+
     /// A frame that leaves through a port.
     fn transmit(&mut self, port: u16, frame: Frame);
 
@@ -52,7 +56,7 @@ pub trait Dispatch {
             return None;
         }
         *left -= 1;
-        switch.ingress(packet, ingress_timestamp_ps, now_ps, out);
+        switch.ingress_at_once(packet, ingress_timestamp_ps, now_ps, out);
         hand_out(self)
     }
 
@@ -83,7 +87,12 @@ fn hand_out<T: Dispatch + ?Sized>(target: &mut T) -> Option<IngressPacket> {
     let mut resubmitted = None;
     for item in items.drain(..) {
         match item {
-            Output::Enqueue(packet) => target.enqueue(packet),
+            Output::Enqueue(mut packet) => {
+                if !target.passes_on_at_once(&packet) {
+                    target.passes()?.switch.keep(&mut packet);
+                }
+                target.enqueue(packet);
+            }
             Output::Transmit { port, frame } => target.transmit(port, frame),
             Output::Reenter(packet) if packet.instance_type == InstanceType::Resubmitted => {
                 resubmitted = Some(packet);

@@ -6,7 +6,7 @@ use crate::code::program::Program;
 use crate::exec::config::{Execution, SwitchConfig};
 use crate::exec::executable::Executable;
 use crate::exec::native::Views;
-use crate::exec::passes::Engine;
+use crate::exec::passes::{Engine, Keeping};
 use crate::numbers::rng::Rng;
 use crate::numbers::words::limbs_for;
 use crate::packets::output::Outputs;
@@ -67,6 +67,7 @@ impl Switch {
                 snapshots: SnapshotPool::default(),
                 preserved: Vec::new(),
                 aside: Vec::new(),
+                passes: 0,
                 headers: Vec::new(),
                 copies: Vec::new(),
             },
@@ -105,6 +106,7 @@ impl Switch {
                 Target::Direct(binding),
                 0,
             );
+            self.engine.table_changed(&executable, initial.table);
         }
     }
 
@@ -123,6 +125,7 @@ impl Switch {
                 state.default_action = None;
             }
         }
+        self.engine.table_changed(&self.executable, table);
     }
 
     pub fn program(&self) -> &Program {
@@ -160,7 +163,26 @@ impl Switch {
         now_ps: u64,
         out: &mut Outputs,
     ) {
-        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, out);
+        let keeping = Keeping::All;
+        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, keeping, out);
+    }
+
+    /// As [`Switch::ingress`]. A packet for a queue that is the only output must go on to [`Switch::egress`] as the
+    /// next pass, or be handed to [`Switch::keep`] before there is one.
+    pub(crate) fn ingress_at_once(
+        &mut self,
+        packet: IngressPacket,
+        ingress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) {
+        let keeping = Keeping::AllButTheOnlyOne;
+        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, keeping, out);
+    }
+
+    /// Lets a packet of [`Switch::ingress_at_once`] outlast the next pass.
+    pub(crate) fn keep(&mut self, packet: &mut EgressPacket) {
+        self.engine.keep(&self.executable, packet);
     }
 
     /// Egress control and deparser, clone, recirculate.

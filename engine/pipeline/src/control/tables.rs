@@ -101,6 +101,7 @@ impl Switch {
             target,
             now_ps,
         )?;
+        self.engine.table_changed(&self.executable, index);
         Ok(())
     }
 
@@ -127,6 +128,7 @@ impl Switch {
         let index = self.table_index(table)?;
         let id = self.entry_id(index, key, priority)?;
         self.engine.state.tables[index].remove(id);
+        self.engine.table_changed(&self.executable, index);
         Ok(())
     }
 
@@ -174,6 +176,7 @@ impl Switch {
         let state = &mut self.engine.state.tables[index];
         state.default = Some(target);
         state.default_action = Some(action.clone());
+        self.engine.table_changed(&self.executable, index);
         Ok(())
     }
 

@@ -14,6 +14,10 @@ impl Views {
     pub fn of(_: &mut State) -> Views {
         Views
     }
+
+    pub fn set_shortcut(&mut self, native: &NativeCode, _: usize, _: Option<(Pc, Pc)>) {
+        match *native {}
+    }
 }
 
 /// Never made.

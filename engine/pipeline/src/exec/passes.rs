@@ -41,6 +41,16 @@ pub(crate) struct Engine {
     pub headers: Vec<u8>,
     /// Copies of the multicast group in work.
     pub copies: Vec<Replica>,
+    /// Passes that have begun: slots are those of the packet of the last one.
+    pub passes: u64,
+}
+
+/// Which packets for queues an ingress pass copies out of the slots, so that other passes may come before their egress.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    All,
+    /// All, but for one that is the only output of its pass.
+    AllButTheOnlyOne,
 }
 
 impl Engine {
@@ -53,8 +63,10 @@ impl Engine {
         packet: IngressPacket,
         ingress_timestamp_ps: u64,
         now_ps: u64,
+        keeping: Keeping,
         out: &mut Outputs,
     ) {
+        self.passes += 1;
         if let Some(reason) = boundary::refused(&self.config, &packet) {
             return self.drop_frame(packet.frame, reason, out);
         }
@@ -109,7 +121,9 @@ impl Engine {
             },
             Fate::Queue { port: egress_port, priority } => {
                 let length_bytes = self.slot(packet_slot::LENGTH) as u32;
-                let shared = self.snapshots.make(&self.regs[..program.layout.slots], frame, payload);
+                let stays = keeping == Keeping::AllButTheOnlyOne && out.items.is_empty();
+                let slots = if stays { &[][..] } else { &self.regs[..program.layout.slots] };
+                let shared = self.snapshots.make(slots, frame, payload, self.passes);
                 out.items.push(Output::Enqueue(EgressPacket {
                     egress_port,
                     egress_rid: 0,
@@ -136,7 +150,12 @@ impl Engine {
         let code = &program.code;
         let EgressPacket { egress_port, egress_rid, priority, state, .. } = packet;
         let shared = state.shared;
-        self.regs[..program.layout.slots].copy_from_slice(&shared.slots);
+        if shared.slots.is_empty() {
+            assert_eq!(shared.pass, self.passes, "a packet that is not kept goes on with the next pass");
+        } else {
+            self.regs[..program.layout.slots].copy_from_slice(&shared.slots);
+        }
+        self.passes += 1;
         if state.replicated {
             self.regs.set(code.intrinsics.egress_rid, u64::from(egress_rid));
         }
@@ -186,6 +205,23 @@ impl Engine {
             // frames, clones and replicas are new packets, which no limit binds yet.
             frame.truncate(self.limit());
             out.items.push(Output::Transmit { port: egress_port, frame });
+        }
+    }
+
+    /// Copies a packet out of the slots where that was not done.
+    pub fn keep(&self, executable: &Executable, packet: &mut EgressPacket) {
+        let Some(snapshot) = Arc::get_mut(&mut packet.state.shared) else { return };
+        if snapshot.slots.is_empty() {
+            assert_eq!(snapshot.pass, self.passes, "a packet is kept before the next pass");
+            snapshot.slots.extend_from_slice(&self.regs[..executable.program.layout.slots]);
+        }
+    }
+
+    /// Tells native code where a table leads now.
+    pub fn table_changed(&mut self, executable: &Executable, table: usize) {
+        if let Some(native) = &executable.native {
+            let leads_to = self.state.tables[table].leads_to(&executable.program.code.tables[table]);
+            self.views.set_shortcut(native, table, leads_to);
         }
     }
 
@@ -348,7 +384,7 @@ impl Engine {
         };
         let length_bytes = self.slot(packet_slot::LENGTH) as u32;
         let slots = program.layout.slots;
-        let shared = self.snapshots.make(&self.regs[..slots], frame, payload);
+        let shared = self.snapshots.make(&self.regs[..slots], frame, payload, self.passes);
         for copy in &self.copies {
             out.items.push(Output::Enqueue(EgressPacket {
                 egress_port: copy.port,

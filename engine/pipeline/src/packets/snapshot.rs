@@ -7,8 +7,10 @@ use crate::packets::frame::Frame;
 
 #[derive(Default)]
 pub(crate) struct Snapshot {
-    /// Packet slots at the end of ingress.
+    /// Packet slots at the end of ingress; none where they are still those of the switch.
     pub slots: Vec<u64>,
+    /// Number of the pass that made it.
+    pub pass: u64,
     pub frame: Frame,
     /// Offset of the first byte that the parser left alone.
     pub payload: usize,
@@ -28,7 +30,7 @@ pub(crate) struct SnapshotPool {
 }
 
 impl SnapshotPool {
-    pub fn make(&mut self, slots: &[u64], frame: Frame, payload: usize) -> Arc<Snapshot> {
+    pub fn make(&mut self, slots: &[u64], frame: Frame, payload: usize, pass: u64) -> Arc<Snapshot> {
         let mut shared = self.free.pop().unwrap_or_default();
         match Arc::get_mut(&mut shared) {
             Some(snapshot) => {
@@ -36,10 +38,11 @@ impl SnapshotPool {
                 snapshot.slots.extend_from_slice(slots);
                 snapshot.frame = frame;
                 snapshot.payload = payload;
+                snapshot.pass = pass;
                 shared
             }
             // The pool holds unshared snapshots only; a new one is right in any case.
-            None => Arc::new(Snapshot { slots: slots.to_vec(), frame, payload }),
+            None => Arc::new(Snapshot { slots: slots.to_vec(), frame, payload, pass }),
         }
     }
 

@@ -200,6 +200,18 @@ impl TableState {
         self.len
     }
 
+    /// Action and next node of every packet, where they are known without a look-up and the action takes no parameters.
+    pub fn leads_to(&self, plan: &TablePlan) -> Option<(Pc, Pc)> {
+        if self.len > 0 || plan.counted || plan.meter.is_some() {
+            return None;
+        }
+        match &self.default {
+            None => Some((plan.miss, plan.miss)),
+            Some(Target::Direct(binding)) if binding.words.is_empty() => Some((binding.entry, binding.next)),
+            Some(_) => None,
+        }
+    }
+
     fn find(&self, pattern: &Pattern, priority: i32) -> Option<u32> {
         with_matcher!(&self.index, matcher => matcher.find(pattern, priority), None)
     }

@@ -147,6 +147,10 @@ impl Dispatch for Flow<'_, '_> {
         self.waiting.push_back(Waiting::Egress(packet));
     }
 
+    fn passes_on_at_once(&self, _: &EgressPacket) -> bool {
+        self.waiting.is_empty()
+    }
+
     fn transmit(&mut self, port: u16, frame: Frame) {
         if self.device.turns.as_ref().is_some_and(|it| it.has_port(port)) {
             let instance_type = InstanceType::Normal;

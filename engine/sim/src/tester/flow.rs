@@ -152,11 +152,11 @@ impl<'a> Flow<'a> {
                 return self.discard(packet);
             }
         };
-        let free_ps = fabric.ports[tester.base + local].line.free_ps();
-        let port = &mut tester.ports[local];
-        if port.occupied == 0 && free_ps <= now_ps + tester.egress_latency_ps {
+        if self.is_idle(local) {
             return self.leave(Some(local), packet, at_once(now_ps));
         }
+        let Flow { tester, fabric, .. } = self;
+        let port = &mut tester.ports[local];
         let priority = usize::from(packet.priority).min(PRIORITIES - 1);
         let queue = &mut port.queues[priority];
         if queue.len() >= fabric.ports[tester.base + local].queue_frames {
@@ -171,6 +171,14 @@ impl<'a> Flow<'a> {
             tester.queued += 1;
         }
         self.await_free(local);
+    }
+
+    /// True for a port that can start to send now.
+    #[inline]
+    fn is_idle(&self, local: usize) -> bool {
+        let Flow { tester, fabric, .. } = self;
+        let free_ps = fabric.ports[tester.base + local].line.free_ps();
+        tester.ports[local].occupied == 0 && free_ps <= fabric.now_ps + tester.egress_latency_ps
     }
 
     /// Asks for an event when the wire of a port becomes free.
@@ -268,6 +276,16 @@ impl Dispatch for Flow<'_> {
         } else {
             self.place(packet);
         }
+    }
+
+    #[inline]
+    fn passes_on_at_once(&self, packet: &EgressPacket) -> bool {
+        !self.in_egress
+            && match self.tester.place(packet.egress_port) {
+                Place::Port(local) => self.is_idle(local),
+                Place::Cpu => true,
+                Place::Unknown => false,
+            }
     }
 
     fn transmit(&mut self, port: u16, mut frame: Frame) {

@@ -1,7 +1,7 @@
 //! Machine code for headers: reading them from the frame, adding, removing and writing them.
 
 use super::translate::Translator;
-use super::x86::{Alu, Cond, Label, Reg, Shift};
+use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::Offsets;
 use crate::code::layout::{packet_slot, Piece, Slot};
 
@@ -29,15 +29,7 @@ impl Translator<'_> {
         asm.jump_if(Cond::Above, near_end);
         asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
         for piece in &shape.pieces {
-            asm.load_at(Reg::Rax, Reg::Rcx, i32::from(piece.start));
-            asm.byte_swap(Reg::Rax);
-            if piece.lead > 0 {
-                asm.shift(Shift::Left, Reg::Rax, piece.lead);
-            }
-            if piece.bits < 64 {
-                let shift = if piece.signed { Shift::RightSigned } else { Shift::Right };
-                asm.shift(shift, Reg::Rax, 64 - piece.bits);
-            }
+            load_bits(asm, i32::from(piece.start), piece.lead, piece.bits, piece.signed);
             asm.store(base + piece.offset, Reg::Rax);
         }
         asm.store_imm(base, 1);
@@ -56,16 +48,8 @@ impl Translator<'_> {
         for piece in &shape.pieces {
             let span = piece.lead + piece.bits;
             let bytes = span.div_ceil(8);
-            asm.load_at(Reg::Rax, Reg::Rcx, i32::from(piece.start) + i32::from(bytes) - 8);
-            asm.byte_swap(Reg::Rax);
-            let above = 64 - 8 * bytes + piece.lead;
-            if above > 0 {
-                asm.shift(Shift::Left, Reg::Rax, above);
-            }
-            if piece.bits < 64 {
-                let shift = if piece.signed { Shift::RightSigned } else { Shift::Right };
-                asm.shift(shift, Reg::Rax, 64 - piece.bits);
-            }
+            let start = i32::from(piece.start) + i32::from(bytes) - 8;
+            load_bits(asm, start, 64 - 8 * bytes + piece.lead, piece.bits, piece.signed);
             asm.store(base + piece.offset, Reg::Rax);
         }
         asm.store_imm(base, 1);
@@ -87,6 +71,9 @@ impl Translator<'_> {
         signed: bool,
     ) {
         let lead = offset % 8;
+        if bits > 64 && bits % 8 == 0 && lead == 0 && !signed {
+            return self.wide_lookahead(pc, dst, (offset / 8) as i32, bits as i32 / 8, check);
+        }
         let fallback = |this: &mut Self| if check { this.host_jump(pc) } else { this.host(pc) };
         if lead + bits > 64 || bits == 0 {
             return fallback(self);
@@ -99,19 +86,40 @@ impl Translator<'_> {
         asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
         asm.jump_if(Cond::Above, near_end);
         asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
-        asm.load_at(Reg::Rax, Reg::Rcx, (offset / 8) as i32);
-        asm.byte_swap(Reg::Rax);
-        if lead > 0 {
-            asm.shift(Shift::Left, Reg::Rax, lead as u8);
-        }
-        if bits < 64 {
-            let shift = if signed { Shift::RightSigned } else { Shift::Right };
-            asm.shift(shift, Reg::Rax, 64 - bits as u8);
-        }
+        load_bits(asm, (offset / 8) as i32, lead as u8, bits as u8, signed);
         asm.store(dst, Reg::Rax);
         asm.jump(next);
         asm.bind(near_end);
         fallback(self);
+        self.asm.bind(next);
+    }
+
+    /// Looks ahead at `bytes` whole bytes, more than eight, where they are there; the host does the rest.
+    fn wide_lookahead(&mut self, pc: usize, dst: Slot, first: i32, bytes: i32, check: bool) {
+        let (absent, next) = (self.asm.label(), self.asm.label());
+        let asm = &mut self.asm;
+        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
+        asm.move_reg(Reg::Rdx, Reg::Rcx);
+        asm.alu_imm(Alu::Add, Reg::Rdx, first + bytes);
+        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
+        asm.jump_if(Cond::Above, absent);
+        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
+        // The least limb is the last one in the frame; the greatest may have less than eight bytes.
+        for (limb, end) in (1..=bytes).rev().step_by(8).enumerate() {
+            asm.load_at(Reg::Rax, Reg::Rcx, first + (end - 8).max(0));
+            asm.byte_swap(Reg::Rax);
+            if end < 8 {
+                asm.shift(Shift::Right, Reg::Rax, 64 - 8 * end as u8);
+            }
+            asm.store(dst + limb as Slot, Reg::Rax);
+        }
+        asm.jump(next);
+        asm.bind(absent);
+        if check {
+            self.host_jump(pc);
+        } else {
+            self.host(pc);
+        }
         self.asm.bind(next);
     }
 
@@ -211,5 +219,18 @@ impl Translator<'_> {
         self.asm.alu_slot_imm(Alu::Sub, packet_slot::LENGTH, bytes);
         self.asm.store_imm(base, 0);
         self.asm.bind(skip);
+    }
+}
+
+/// Loads the eight bytes at `rcx + start` into rax, and keeps `bits` bits of them, behind the first `lead` bits.
+fn load_bits(asm: &mut Assembler, start: i32, lead: u8, bits: u8, signed: bool) {
+    asm.load_at(Reg::Rax, Reg::Rcx, start);
+    asm.byte_swap(Reg::Rax);
+    if lead > 0 {
+        asm.shift(Shift::Left, Reg::Rax, lead);
+    }
+    if bits < 64 {
+        let shift = if signed { Shift::RightSigned } else { Shift::Right };
+        asm.shift(shift, Reg::Rax, 64 - bits);
     }
 }

@@ -1,5 +1,5 @@
-//! Native execution on x86-64: the compiled program as machine code, made once at load. There is
-//! nothing in it that the interpreter does not do; a test holds both side by side.
+//! Native execution on x86-64: the compiled program as machine code, made once at load. It does
+//! what the interpreter does; a test compares both.
 //!
 //! The code is position independent, keeps to registers that it saves, and touches memory in four
 //! places only: the packet's slots (every 16-bit index is inside them), the frame below, the bytes
@@ -38,11 +38,22 @@ impl View {
     }
 }
 
+/// Where a table leads that has no entries: its action is known, and takes no parameters.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Shortcut {
+    /// Address of the action; 0: the table must be looked up.
+    action: usize,
+    /// Address where the action returns to.
+    next: usize,
+}
+
 /// Data that the code shares with the host during one run.
 #[repr(C)]
 struct Frame {
     registers: *const View,
     counters: *const View,
+    shortcuts: *const Shortcut,
     /// Address where the action that runs returns to.
     return_to: usize,
     packet: *const u8,
@@ -66,6 +77,7 @@ struct Offsets;
 impl Offsets {
     const REGISTERS: u8 = std::mem::offset_of!(Frame, registers) as u8;
     const COUNTERS: u8 = std::mem::offset_of!(Frame, counters) as u8;
+    const SHORTCUTS: u8 = std::mem::offset_of!(Frame, shortcuts) as u8;
     const RETURN: u8 = std::mem::offset_of!(Frame, return_to) as u8;
     const PACKET: u8 = std::mem::offset_of!(Frame, packet) as u8;
     const LENGTH: u8 = std::mem::offset_of!(Frame, length) as u8;
@@ -73,10 +85,11 @@ impl Offsets {
     const OUT: u8 = std::mem::offset_of!(Frame, out) as u8;
 }
 
-/// Arrays of a switch as the code sees them.
+/// Arrays and tables of a switch as the code sees them.
 pub(crate) struct Views {
     registers: Vec<View>,
     counters: Vec<View>,
+    shortcuts: Vec<Shortcut>,
 }
 
 impl Views {
@@ -85,7 +98,16 @@ impl Views {
         Views {
             registers: state.registers.iter_mut().map(|array| View::of(&mut array.cells)).collect(),
             counters: state.counters.iter_mut().map(|cells| View::of(cells)).collect(),
+            shortcuts: vec![Shortcut::default(); state.tables.len()],
         }
+    }
+
+    /// Says where a table leads: action and next node, or that it must be looked up.
+    pub fn set_shortcut(&mut self, native: &NativeCode, table: usize, leads_to: Option<(Pc, Pc)>) {
+        self.shortcuts[table] = match leads_to {
+            Some((action, next)) => Shortcut { action: native.address(action), next: native.address(next) },
+            None => Shortcut::default(),
+        };
     }
 }
 
@@ -123,6 +145,12 @@ impl NativeCode {
         })
     }
 
+    /// Address of an instruction.
+    fn address(&self, pc: Pc) -> usize {
+        let end = self.offsets.last().copied().unwrap_or(0);
+        self.memory.as_ptr() as usize + self.offsets.get(pc as usize).copied().unwrap_or(end) as usize
+    }
+
     /// Runs from `entry` to the end of that part of the program.
     pub fn run(&self, context: &mut Context, views: &Views, entry: Pc) -> Outcome {
         let base = self.memory.as_ptr() as usize;
@@ -130,6 +158,7 @@ impl NativeCode {
         let mut frame = Frame {
             registers: views.registers.as_ptr(),
             counters: views.counters.as_ptr(),
+            shortcuts: views.shortcuts.as_ptr(),
             return_to: 0,
             packet: packet.as_ptr(),
             length: packet.len(),
@@ -167,6 +196,7 @@ impl NativeCode {
         let mut frame = Frame {
             registers: std::ptr::null(),
             counters: std::ptr::null(),
+            shortcuts: std::ptr::null(),
             return_to: 0,
             packet: std::ptr::null(),
             length: 0,

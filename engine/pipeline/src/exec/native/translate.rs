@@ -5,11 +5,12 @@
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
 use crate::code::calculation::SumPlan;
-use crate::code::ir::{Op, Pc, Select};
+use crate::code::ir::{Op, Pc, Select, SelectCase};
 use crate::code::layout::Layout;
 use crate::code::layout::{packet_slot, Slot};
 use crate::code::program::Code;
 use crate::exec::context::LOOP_LIMIT;
+use crate::numbers::words::{from_bytes, limbs_for, mask64};
 
 /// Select cases that become a chain of comparisons.
 const MAX_INLINE_CASES: usize = 24;
@@ -73,6 +74,18 @@ pub(super) fn translate(
     asm.finish()?;
     let emit = emit.and_then(|label| asm.offset_of(label)).map(|offset| offset as u32);
     Some(Translation { bytes: asm.bytes, offsets, emit })
+}
+
+/// True where all cases of a select are values as long as its key, and not too many to compare one after the other.
+fn has_few_values(select: &Select) -> bool {
+    let bytes = select.parts.iter().map(|part| part.bits.div_ceil(8) as usize).sum::<usize>();
+    let fits = |case: &SelectCase| match case {
+        SelectCase::Value { value, mask, .. } => {
+            value.len() == bytes && mask.as_ref().is_none_or(|mask| mask.len() == bytes)
+        }
+        SelectCase::ValueSet { .. } => false,
+    };
+    select.cases.len() <= MAX_INLINE_CASES && select.cases.iter().all(fits)
 }
 
 impl Translator<'_> {
@@ -297,10 +310,20 @@ impl Translator<'_> {
                 let select = &self.code.selects[select as usize];
                 match &select.narrow {
                     Some(cases) if cases.len() <= MAX_INLINE_CASES => self.select(select, cases),
+                    None if has_few_values(select) => self.wide_select(select),
                     _ => self.host_jump(pc),
                 }
             }
             Op::Table { table } => {
+                let look_up = self.asm.label();
+                let shortcut = i32::from(table) * 16;
+                self.asm.load_frame(Reg::Rdx, Offsets::SHORTCUTS);
+                self.asm.load_at(Reg::Rax, Reg::Rdx, shortcut);
+                self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
+                self.asm.jump_if(Cond::Equal, look_up);
+                self.asm.load_return_at(Reg::Rdx, shortcut + 8);
+                self.asm.jump_rax();
+                self.asm.bind(look_up);
                 self.asm.call(self.host.table, u32::from(table));
                 self.asm.load_return(Offsets::RETURN);
                 self.asm.jump_rax();
@@ -356,7 +379,7 @@ impl Translator<'_> {
     fn select(&mut self, select: &Select, cases: &[(u64, u64, Pc)]) {
         for (index, part) in select.parts.iter().enumerate() {
             let bytes = part.bits.div_ceil(8) as u8;
-            let mask = crate::numbers::words::mask64(part.bits);
+            let mask = mask64(part.bits);
             if index == 0 {
                 self.load(Reg::Rax, part.slot);
                 self.asm.mask(Reg::Rax, mask, Reg::Rcx);
@@ -376,18 +399,57 @@ impl Translator<'_> {
                 self.asm.mask(Reg::Rdx, mask, Reg::Rcx);
                 Reg::Rdx
             };
-            match i32::try_from(value as i64) {
-                Ok(value) => self.asm.alu_imm(Alu::Cmp, subject, value),
-                Err(_) => {
-                    self.asm.imm(Reg::Rcx, value);
-                    self.asm.alu_reg(Alu::Cmp, subject, Reg::Rcx);
-                }
-            }
+            self.compare_value(subject, value);
             let label = self.label(to);
             self.asm.jump_if(Cond::Equal, label);
         }
         let label = self.label(select.default);
         self.asm.jump(label);
+    }
+
+    /// Compares a key of more than 64 bits with one case after the other, limb by limb.
+    fn wide_select(&mut self, select: &Select) {
+        for case in &select.cases {
+            let SelectCase::Value { value, mask, to } = case else { continue };
+            let next_case = self.asm.label();
+            let mut at = 0;
+            for part in &select.parts {
+                let bytes = at..at + part.bits.div_ceil(8) as usize;
+                at = bytes.end;
+                let limbs = limbs_for(part.bits).max(1);
+                let wanted = from_bytes(&value[bytes.clone()], limbs);
+                let looked_at = match mask {
+                    Some(mask) => from_bytes(&mask[bytes], limbs),
+                    None => vec![u64::MAX; limbs],
+                };
+                for (limb, (wanted, looked_at)) in wanted.into_iter().zip(looked_at).enumerate() {
+                    let held = mask64((part.bits - 64 * limb as u32).min(64));
+                    // The key is 0 where its part has no bits.
+                    if wanted & looked_at & !held != 0 {
+                        self.asm.jump(next_case);
+                    } else if looked_at & held != 0 {
+                        self.load(Reg::Rax, part.slot + limb as Slot);
+                        self.asm.mask(Reg::Rax, looked_at & held, Reg::Rcx);
+                        self.compare_value(Reg::Rax, wanted & looked_at);
+                        self.asm.jump_if(Cond::NotEqual, next_case);
+                    }
+                }
+            }
+            self.asm.jump(self.label(*to));
+            self.asm.bind(next_case);
+        }
+        self.asm.jump(self.label(select.default));
+    }
+
+    /// Compares a register with a constant; rcx is overwritten.
+    fn compare_value(&mut self, subject: Reg, value: u64) {
+        match i32::try_from(value as i64) {
+            Ok(value) => self.asm.alu_imm(Alu::Cmp, subject, value),
+            Err(_) => {
+                self.asm.imm(Reg::Rcx, value);
+                self.asm.alu_reg(Alu::Cmp, subject, Reg::Rcx);
+            }
+        }
     }
 
     /// Sums the fields of an Internet checksum in rdx and folds the sum.

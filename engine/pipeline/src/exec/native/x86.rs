@@ -321,6 +321,12 @@ impl Assembler {
         self.frame(6, offset);
     }
 
+    /// `r14 = [base + displacement]`
+    pub fn load_return_at(&mut self, base: Reg, displacement: i32) {
+        self.emit(&[0x4c, 0x8b, 0x80 | 6 << 3 | base as u8]);
+        self.imm32(displacement);
+    }
+
     pub fn jump_return(&mut self) {
         self.emit(&[0x41, 0xff, 0xe6]);
     }
