@@ -20,7 +20,7 @@ take 30 ms instead of 30 s. It does not explain the largest latencies (managemen
 mean at 750 bytes (a load 0.02 % below the limit), nor the first 12 frames that each receiver of service frames lost."""
 _PUBLISHED = published_tables("published_timing_network.json")
 _LOSS_DM_MBPS = 10
-_LOSS_S = {2: 20, 4: 40, 32: 4}
+_LOSS_S = {2.0: 20, 4.0: 40, 32.0: 4}
 """Length of a run by the rate of each bunch-to-bucket port in Mbit/s."""
 _PHASES = {"learning_wait_ms": 1, "settle_ms": 10, "restabilise_ms": 0}
 
