@@ -19,7 +19,7 @@
     │   ├── HookError              a command of the user's failed
     │   ├── StorageError           a disk that is full, a directory that must not be written to
     │   └── UnsupportedError       "not supported on TARGET", never a silent fallback
-    │       └── LoopOverloadError  streams faster than the recirculation loop; in real time a load not delivered
+    │       └── LoopOverloadError  streams faster than the recirculation loop; a load not delivered in software
     └── InternalError              exit 4: a broken invariant of our own
 
 A message says what is wrong and where; ``hint`` says what is valid or what to do next. The command

@@ -1,4 +1,4 @@
-"""Streams that are faster than the recirculation loop: refused on sim, a load that is not delivered in real time."""
+"""Streams that are faster than the recirculation loop: refused on sim and chips, not delivered by software."""
 
 from __future__ import annotations
 
