@@ -52,7 +52,8 @@ def test_full_mesh_of_four_ports_over_a_linux_bridge(target: str) -> None:
     assert result.flooded_frames == 0
     assert len(result.flows) == 12
     assert {flow.tx_frames for flow in result.flows} == {166, 167}
-    assert result.latency is not None and result.latency.min_ns > 0
+    # The smallest may be 0 within its error: what kernel stamps show of the way out is subtracted on average.
+    assert result.latency is not None and 0 <= result.latency.min_ns < result.latency.sum_ns / 2000
 
 
 @pytest.mark.parametrize("target", ["live", pytest.param("bmv2", marks=without_bmv2)])
