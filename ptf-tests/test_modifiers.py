@@ -37,6 +37,7 @@ TAGGED_IPV6_FIELDS = {
     ModifiedField.UDP_DST: (64, 66),
 }
 """Bytes of the field in a frame, the low 32 bits of an IPv6 address."""
+MAC_FIELDS = (ModifiedField.ETHERNET_DST, ModifiedField.ETHERNET_SRC)
 FIELD_BITS = {ModifiedField.OUTER_VLAN: 12, ModifiedField.INNER_VLAN: 12}
 CHECKSUMS: dict[int | None, tuple[int, int]] = {4: (24, 25), 6: (68, 69)}
 RULES: tuple[Progression | ValueList | PseudoRandom, ...] = (
@@ -106,6 +107,8 @@ class EveryFieldChangesByEveryRule(ModifierTest):
         for port, values in enumerate(RULES, 1):
             frames = self.received(port, FRAMES)
             bits = FIELD_BITS.get(field, 8 * (place.stop - place.start))
+            if field in MAC_FIELDS:
+                bits = self.bench.mac_addend_bits
             numbers = [int.from_bytes(frame[place], "big") % (1 << bits) for frame in frames]
             self.assertEqual(
                 [(number - numbers[0]) % (1 << bits) for number in numbers],

@@ -107,6 +107,8 @@ class ChannelTest(TesterTest):
 
     def setUp(self) -> None:
         super().setUp()
+        if self.bench.name == "tofino":
+            self.skipTest("a record comes in several packet-ins there")
         self.install(self.receiver(1, STATION))
         for flow in range(4):
             self.send(1, test_frame(dst=STATION, run=self.run_id, flow=flow))

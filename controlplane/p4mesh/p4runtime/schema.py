@@ -40,7 +40,10 @@ Replicas = Iterable[tuple[int, int]]
 
 
 class Schema:
-    """Builds entities. Table, action and other names are full names or aliases of P4Info."""
+    """Builds entities. Table, action and other names are full names or aliases of P4Info.
+
+    For the action of a table entry, the last part of its name will do, where no other action of the table has it.
+    """
 
     def __init__(self, message: p4i.P4Info) -> None:
         self.info = Info(message)

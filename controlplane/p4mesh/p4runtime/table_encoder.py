@@ -142,11 +142,16 @@ class TableEncoder:
         self._fields = [FieldEncoder(f"table {self.name!r}", field) for field in table.match_fields]
         self._names = {field.name for field in self._fields}
         self._actions: dict[str, ActionEncoder] = {}
-        for reference in table.action_refs:
-            action = info.actions_by_id[reference.id]
+        actions = [info.actions_by_id[reference.id] for reference in table.action_refs]
+        for action in actions:
             encoder = ActionEncoder(action)
             self._actions[action.preamble.name] = encoder
             self._actions.setdefault(action.preamble.alias, encoder)
+        # The alias of an action is longer where another table has one of this name, too.
+        ends = [action.preamble.name.rpartition(".")[2] for action in actions]
+        for action, end in zip(actions, ends, strict=True):
+            if ends.count(end) == 1:
+                self._actions.setdefault(end, self._actions[action.preamble.name])
 
     def key(self, match: Mapping[str, MatchValue]) -> bytes:
         """Return the encoded match fields."""

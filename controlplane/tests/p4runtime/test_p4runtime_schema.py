@@ -9,6 +9,7 @@ from p4mesh.p4runtime import CounterData, Entity, MeterConfig, Schema, SchemaErr
 from p4mesh.p4runtime.describe import describe
 from p4mesh.p4runtime.stubs import p4d, p4r
 from p4mesh.p4runtime.wire import varint
+from p4mesh.tester.contract import P4SRC
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +117,12 @@ def test_entities_are_described_by_names(schema: Schema) -> None:
     assert describe(schema.info, schema.counter("port_counter", 3)) == "counter port_counter[3]"
     assert describe(schema.info, schema.multicast_group(9)) == "multicast group 9"
     assert describe(schema.info, schema.group("next_hops", 4, {})) == "group 4 of next_hops"
+
+
+@pytest.mark.parametrize("program", ["p4mesh", "p4mesh.tofino1", "p4mesh.tofino2"])
+def test_the_rules_of_hosts_have_an_action_in_every_tester_program(program: str) -> None:
+    """The alias of an action is longer where a program has two actions of its name, in different tables."""
+    schema = Schema(load_p4info(P4SRC / "compiled" / f"{program}.p4info.txtpb"))
+    entry = schema.table_entry("punt", {"ether_type": (0x0806, 0xFFFF)}, "to_controller", priority=1).table_entry
+    action = schema.info.actions_by_id[entry.action.action.action_id]
+    assert action.preamble.name == "TesterIngress.reception.to_controller"
