@@ -64,7 +64,7 @@ def control_rows(results: dict[str, Any]) -> list[tuple[str, str, str]]:
             f"{groups['memberships']:,} memberships"
         )
         measured = (
-            f"{counts}, {groups['seconds']} s, of which joins and leaves {groups['joins_seconds']} s, "
+            f"{counts}, {groups['seconds']} s; joins, one frame and leaves {groups['joins_seconds']} s, "
             f"{groups['peak_memory_mib']} MiB"
         )
         table.append((what, measured, "exact, < 60 s, < 2048 MiB"))

@@ -49,7 +49,10 @@ def full_mesh(duration_ns: int) -> dict[str, Any]:
 
 
 def multicast(duration_ns: int, groups: int) -> dict[str, Any]:
-    """Wall time and peak memory of a trial from one port to groups that all others have joined; also of the joins."""
+    """Wall time and peak memory of a trial from one port to groups that all others have joined.
+
+    A trial of one frame comes before: nearly all of its time is joins and leaves.
+    """
     text = _TOPOLOGY.read_text(encoding="utf-8")
     topology = parse_topology(str(_TOPOLOGY), text.replace("    mac_table:", "    snooping: {}\n    mac_table:"))
     ports = tuple(port.number for port in topology.tester_ports)
