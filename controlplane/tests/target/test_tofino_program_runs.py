@@ -26,18 +26,23 @@ from support.tofino_beds import (
     switch_of_chip,
     tofino_2_topology,
 )
+from support.tofino_chip import Device
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology import Topology
-from p4mesh.traffic.patterns import Pairs, Rotate
+from p4mesh.traffic.memberships import Memberships, Version
+from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs, Rotate
 from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, Progression, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 BROADCAST = b"\xff" * 6
+GROUPS = bytes.fromhex("01005e")
+IGMPV3_ROUTERS = bytes.fromhex("01005e000016")
+"""Address of reports, 224.0.0.22."""
 Running = Callable[..., AbstractContextManager[InterpretedSwitchd]]
 CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] = {
     "tofino1": (TOFINO_1, DEVICE_PORTS, bfrt_topology),
@@ -45,15 +50,29 @@ CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] =
 }
 
 
+def snooping_switch(devices: Mapping[int, int]) -> Device:
+    """Return a device that forwards groups to the ports from which reports have come, and loses every fifth frame."""
+    forward = switch(lost=lambda n: n % 5 == 4, step_ns=8, devices=devices)
+    members: set[int] = set()
+
+    def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        if mac == IGMPV3_ROUTERS:
+            members.add(port)
+        if mac in (BROADCAST, IGMPV3_ROUTERS):
+            return []
+        if mac.startswith(GROUPS):
+            return [(member, LATENCY_NS) for member in sorted(members - {port})]
+        return forward(port, mac, number)
+
+    return device
+
+
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> Running:
     @contextmanager
     def run(name: str = "tofino1") -> Iterator[InterpretedSwitchd]:
         kind, devices, _ = CHIPS[name]
-        forward = switch(lost=lambda n: n % 5 == 4, step_ns=8, devices=devices)
-
-        def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
-            return [] if mac == BROADCAST else forward(port, mac, number)
+        device = snooping_switch(devices)
 
         program = (P4SRC / "compiled" / f"p4mesh.{name}.bfrt.json").read_bytes()
         found = switch_of_chip(monkeypatch, device, kind=InterpretedSwitchd, program=program, chip=kind, name=name)
@@ -143,3 +162,18 @@ def test_learning_frames_and_a_second_trial_leave_nothing_behind(running: Runnin
         (Status.VALID, 8, 2),
         (Status.VALID, 8, 2),
     ]
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_hosts_join_groups_and_get_their_frames(name: str, running: Running) -> None:
+    """Goal: reports are packet-outs; the device forwards a group to the ports that sent them, and to no others."""
+    groups = (GroupRange("225.1.1.1", 2, (2, 4)),)
+    stream = Stream("groups", 128, Fraction(1_000_000), 10, Multicast(groups), (1,), (2, 4))
+    memberships = Memberships(
+        Version.IGMPV3, groups, robustness=1, join_wait_ns=MS, leave_wait_ns=MS, joins_per_s=1_000_000, verify=False
+    )
+    spec = replace(mesh(), streams=(stream,), duration_ns=10_000, memberships=memberships)
+    with running(name) as chip:
+        (result,) = measured(chip, spec, name=name)
+    assert (result.status, result.reason, result.flooded_frames) == (Status.VALID, "", 0)
+    assert {port.port: port.rx_frames for port in result.ports} == {1: 0, 2: 10, 3: 0, 4: 10}

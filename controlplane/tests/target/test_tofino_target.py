@@ -35,7 +35,8 @@ from p4mesh.p4runtime import Client
 from p4mesh.target.tofino import switch_of
 from p4mesh.tester import opening
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.traffic.patterns import FullMesh, Pairs
+from p4mesh.traffic.memberships import Memberships, Version
+from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
@@ -178,6 +179,23 @@ def test_streams_circulate_in_front_ports_where_one_loop_is_too_narrow(program: 
     assert fake.loop_ports == [8]
     assert (result.status, result.tx_frames, result.lost_frames) == (Status.VALID, 80, 0)
     assert sorted(port for group in (2, 3) for port, replica in fake.groups[group] if replica == 0) == [8, LOOP]
+
+
+def test_hosts_have_rules_for_queries_and_send_reports(program: Path) -> None:
+    """Goal: with P4Runtime, too, frames to hosts are punted, and each port that joins and leaves sends its reports."""
+    members = (2, 4)
+
+    def forward(port: int, mac: bytes, _: int) -> list[tuple[int, int]]:
+        return [(DEVICE_PORTS[member], LATENCY_NS) for member in members]
+
+    groups = (GroupRange("225.1.1.1", 2, members),)
+    stream = Stream("groups", 128, Fraction(1_000_000), 10, Multicast(groups), (1,), members)
+    memberships = Memberships(Version.IGMPV3, groups, robustness=1, join_wait_ns=MS, leave_wait_ns=MS, verify=False)
+    spec = replace(mesh(), streams=(stream,), duration_ns=10_000, memberships=memberships)
+    with FakeTofino(forward) as chip:
+        (result,) = measured(program, chip, spec)
+        assert (result.status, result.reason, result.rx_frames) == (Status.VALID, "", 20)
+        assert chip.sent_frames == [DEVICE_PORTS[port] for port in members] * 2, "a join and a leave of each"
 
 
 def test_a_server_without_value_sets_is_one_clear_message(program: Path) -> None:
