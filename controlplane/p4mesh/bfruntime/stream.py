@@ -16,6 +16,9 @@ from p4mesh.bfruntime.service import Service
 PortEvent = Callable[[int, bool], None]
 """Takes a device port and whether it is up; called by the thread of the stream."""
 
+_CLOSE_S = 1.0
+"""How long a server may take to end its half of a stream."""
+
 
 class Subscription:
     """One open StreamChannel; it is the heartbeat of the client, who is forgotten when it ends."""
@@ -49,8 +52,9 @@ class Subscription:
             raise BfRefusedError(f"cannot subscribe as client {client_id}: {answer.status.message}")
 
     def close(self) -> None:
-        """End the stream and its threads."""
+        """End the stream and its threads; a server that does not let go of the client is left after a second."""
         self._requests.put(None)
+        self._reader.join(_CLOSE_S)
         self._call.cancel()
         self._reader.join()
 

@@ -23,6 +23,9 @@ from p4mesh.p4runtime.stubs import p4r
 _MAX_BATCH = 1024
 """Packet-outs in one message."""
 
+_CLOSE_S = 1.0
+"""How long a server may take to end its half of a stream."""
+
 
 class Stream:
     """One open StreamChannel that has asked to be primary."""
@@ -60,8 +63,13 @@ class Stream:
             raise raised(self._failure, "use the stream", self._address)
 
     def close(self) -> None:
-        """End the stream and its threads."""
+        """End the stream and its threads, after all that was sent.
+
+        A server ends its half of the stream when it has let go of the controller: the next one, with the same election
+        id too, is not refused. A server that does not answer is left after a second.
+        """
         self._requests.put(None)
+        self._reader.join(_CLOSE_S)
         self._call.cancel()
         self._reader.join()
 

@@ -146,6 +146,17 @@ def test_a_second_controller_takes_over(switch: Switch, client: Client) -> None:
         client.insert([client.schema.table_entry("forward", {"destination": 2}, "drop")])
 
 
+def test_a_controller_that_has_closed_is_gone_and_what_it_sent_is_not(switch: Switch, client: Client) -> None:
+    for closed in range(20):
+        # The election id of the last round is free again.
+        with Client(switch.address, DEVICE_ID, election_id=2) as other:
+            other.load_schema()
+            other.packet_out(bytes(60), egress_port=1)
+        switch.network.advance(1, closed + 1, timeout_s=0)
+        with pytest.raises(NotPrimaryError, match="there is no primary"):
+            client.insert([client.schema.table_entry("forward", {"destination": 2}, "drop")])
+
+
 def test_a_controller_that_is_not_primary_gives_up(switch: Switch, client: Client) -> None:
     with pytest.raises(P4RuntimeError, match="election_id 1 is used by another controller"):
         Client(switch.address, DEVICE_ID, election_id=1).__enter__()
