@@ -16,14 +16,13 @@ from p4mesh.config_files.validation import require_valid
 from p4mesh.config_files.yaml_source import FileKind, YamlSource
 from p4mesh.config_files.yaml_source import Path as Place
 from p4mesh.errors import TrafficFileError
-from p4mesh.regular_files import read_text
 from p4mesh.traffic_file.model import Sweep, TrafficFile
 from p4mesh.traffic_file.schema import schema
+from p4mesh.traffic_file.text import EXAMPLES, read_traffic_text
 
-MOST_BYTES = 1_000_000
 MOST_RUNS = 1000
 """Of one sweep; each is a start of the device and a row per class."""
-KIND = FileKind(TrafficFileError, "see traffic/ for complete examples")
+KIND = FileKind(TrafficFileError, EXAMPLES)
 _LONGEST_SHOWN = 60
 
 
@@ -58,17 +57,7 @@ class TrafficText:
 
 def load_traffic(path: str | Path, settings: Sequence[str] = ()) -> TrafficText:
     """Return the runs of a traffic file; raises TrafficFileError with file, line and what is valid."""
-    try:
-        text = read_text(Path(path), MOST_BYTES)
-    except FileNotFoundError:
-        raise TrafficFileError(f"{path}: no such traffic file", hint=KIND.examples) from None
-    except UnicodeDecodeError:
-        raise TrafficFileError(
-            f"{path}: not a text file", hint=f"a traffic file is a YAML file, {KIND.examples}"
-        ) from None
-    except OSError as error:
-        raise TrafficFileError(f"{path}: {error.strerror}", hint=f"name a YAML file, {KIND.examples}") from None
-    return parse_traffic(str(path), text, settings)
+    return parse_traffic(str(path), read_traffic_text(path), settings)
 
 
 def parse_traffic(name: str, text: str, settings: Sequence[str] = ()) -> TrafficText:
