@@ -308,7 +308,7 @@ class TrialResult:
     messages: tuple[MessageCounts, ...] = field(default=(), metadata={"stored": "if set"})
     """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
     stamps: tuple[PortStamps, ...] = field(default=(), metadata={"stored": "if set"})
-    """Where the stamps of each port come from, on Linux interfaces: latencies are less by the average delay of the
-    transmit port, and its errors are theirs."""
+    """Where the stamps of each port come from, on Linux interfaces: averages of latencies are less by the average delay
+    of the transmit port, and its errors are theirs; single values are less by the smallest delay."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
     """None when queues were not watched, or when too few frames came to judge them."""
