@@ -128,6 +128,10 @@ class FlowCounts:
 
     rx_bytes: int | None = field(default=None, metadata={"stored": "if set"})
     """Bytes of the frames received, FCS included and duplicates not; None where all frames have one size."""
+    flooded_frames: int = field(default=0, metadata={"stored": "if set"})
+    """At ports that they were not for, where the trial has ``strays``; 0 for frames to several ports."""
+    misdirected_frames: int = field(default=0, metadata={"stored": "if set"})
+    """At the port of their destination address, with the payload of a frame for another one; as flooded ones."""
 
     @property
     def lost_frames(self) -> int:
