@@ -151,14 +151,14 @@ class NToN(MethodOf[NToNUnit]):
         load = parameters.number("load_pct")
         rows: list[StaggerTrial] = []
         for place, stagger_us in enumerate(staggers, start=1):
-            spec = _spec(setup, size, load, stagger_us)
+            spec = n_to_n_trial(setup, size, load, stagger_us)
             result = session.measure(spec, TrialNote(load, len(staggers) - place, _judge))
             trial = trial_row(spec, result, setup.line_rate_bps, load, _judge(result))
             rows.append(
                 StaggerTrial(
                     stagger_us=float(stagger_us),
                     trial=trial,
-                    latency=_latency(setup, size, result),
+                    latency=latency_of(setup, size, result),
                     layers=_layers(setup, size, result),
                 )
             )
@@ -215,7 +215,9 @@ def _staggers_us(parameters: ParameterSet) -> tuple[Fraction, ...]:
     return tuple(number * step for number in range(parameters.integer("stagger_steps") + 1))
 
 
-def _spec(setup: Setup, size: int, load: Fraction, stagger_us: Fraction) -> TrialSpec:
+def n_to_n_trial(
+    setup: Setup, size: int, load: Fraction, stagger_us: Fraction, *, prints_latency: bool = False
+) -> TrialSpec:
     """Return a trial in which each port sends to the group of its place, so that all outputs get the load."""
     ports = setup.bed.port_numbers
     rate = rate_at_pct(load, size, setup.line_rate_bps) / (len(ports) - 1)
@@ -231,7 +233,7 @@ def _spec(setup: Setup, size: int, load: Fraction, stagger_us: Fraction) -> Tria
     (stream,) = staggered((stream,), round(stagger_us * _NS_PER_US))
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     label = f"{len(ports)} to {len(ports)} {size} B stagger {float(stagger_us):g} us"
-    return setup.trial(label, (stream,), duration_ns, memberships, per_flow=True)
+    return setup.trial(label, (stream,), duration_ns, memberships, per_flow=True, prints_latency=prints_latency)
 
 
 def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fraction) -> int:
@@ -261,7 +263,8 @@ def _judge(result: TrialResult) -> Verdict:
     return judge_loss(result, Fraction(0))
 
 
-def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
+def latency_of(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
+    """Return the latency of the frames of all groups on all ports together."""
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
     return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
