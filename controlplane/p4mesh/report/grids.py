@@ -9,14 +9,23 @@ from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.report.document import Grid, GridRow, Head
 from p4mesh.report.numbers import cell_text, is_numeric
 
+MOST_ROWS = 10_000
+"""Of a table in a report: pages of browsers get slow, and nobody reads so many."""
+
 
 def grid_of(table: Table) -> Grid:
-    """Return a result table with every column; statistics of iterations are muted."""
+    """Return a result table with every column; statistics of iterations are muted.
+
+    A table that is too long for a page has its first rows, and a note that says where all are.
+    """
+    rows, note = table.rows[:MOST_ROWS], table.note
+    if len(rows) < len(table.rows):
+        note = f"The first {len(rows):,} of {len(table.rows):,} rows; {table.name}.csv has all. {note}".rstrip()
     return Grid(
         table.title,
-        heads_of(table.columns, table.rows, table.keys),
-        tuple(GridRow(cells_of(table.columns, row), is_statistic(row)) for row in table.rows),
-        table.note,
+        heads_of(table.columns, rows, table.keys),
+        tuple(GridRow(cells_of(table.columns, row), is_statistic(row)) for row in rows),
+        note,
         table.detail,
     )
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.report.document import Grid, GridCell
-from p4mesh.report.grids import grid_of
+from p4mesh.report.grids import MOST_ROWS, grid_of
 from p4mesh.report.verdict import statement_of
 
 _BOX = Box("    \n    \n -  \n    \n    \n    \n    \n    \n", ascii=True)
@@ -56,4 +56,5 @@ def _plain(cell: GridCell) -> str:
 
 
 def _pointer(table: Table) -> str:
-    return f"{table.title}: {len(table.rows)} rows in {table.name}.csv and in the report"
+    in_report = "and in the report" if len(table.rows) <= MOST_ROWS else f"and the first {MOST_ROWS} in the report"
+    return f"{table.title}: {len(table.rows)} rows in {table.name}.csv {in_report}"

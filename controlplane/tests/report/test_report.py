@@ -15,8 +15,9 @@ import pytest
 from pypdf import PdfReader
 
 from p4mesh.cli.main import main
-from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.report.document import Chart, Document, Grid, GridRow, Head, Tone
+from p4mesh.report.grids import MOST_ROWS, grid_of
 from p4mesh.report.headline import headline_grids, key_numbers
 from p4mesh.report.html import page
 from p4mesh.report.line_charts import line_chart
@@ -25,6 +26,7 @@ from p4mesh.report.pdf import pdf, vega_for_paper
 from p4mesh.report.publish import document_of
 from p4mesh.report.run_document import run_document
 from p4mesh.report.search_paths import search_chart
+from p4mesh.report.text import outcome_text
 from p4mesh.report.vega_script import vega_script
 from p4mesh.report.verdict import badge_of, statement_of
 from p4mesh.run import RunOptions, run, run_suite
@@ -93,6 +95,19 @@ def test_a_threshold_of_the_users_is_a_goal_and_the_cover_says_so(tmp_path: Path
     )
     assert run(options).outcome.goal == "throughput of at least 10 % of line rate"
     assert ">met the goal<" in page(document_of(tmp_path / "low"))
+
+
+def test_a_table_that_is_too_long_for_a_page_says_where_all_its_rows_are() -> None:
+    rows: tuple[dict[str, Cell], ...] = tuple({"frame_size_bytes": size} for size in range(MOST_ROWS + 1))
+    whole, cut = (Table("sizes", "Sizes", (SIZE,), some, "In bytes.", detail=True) for some in (rows[1:], rows))
+    assert (len(grid_of(whole).rows), grid_of(whole).note) == (MOST_ROWS, "In bytes.")
+    assert (len(grid_of(cut).rows), grid_of(cut).note) == (
+        MOST_ROWS,
+        "The first 10,000 of 10,001 rows; sizes.csv has all. In bytes.",
+    )
+    assert "Sizes: 10001 rows in sizes.csv and the first 10000 in the report" in outcome_text(
+        Outcome(State.DONE, "", (cut,), ())
+    )
 
 
 def test_the_cover_has_the_numbers_with_the_duration_under_which_they_hold(finished: Path) -> None:

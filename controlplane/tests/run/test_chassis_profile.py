@@ -68,7 +68,5 @@ def test_networks_and_groups_are_those_of_the_report(planned: dict[str, Prepared
     assert ports * number("ipv6-unicast-bgp", "advertised_networks") == 1024
     for test in ("layer-2-multicast", "ipv4-multicast"):
         assert (ports - 1) * number(test, "groups") == 1_044_225
-    staggers = {
-        name: planned[name].job.parameters.number("stagger_us") for name in planned if "n-to-n" in name
-    }
+    staggers = {name: planned[name].job.parameters.number("stagger_us") for name in planned if "n-to-n" in name}
     assert staggers == {"layer-2-multicast-n-to-n": 0, "layer-2-multicast-n-to-n-9216": 448}

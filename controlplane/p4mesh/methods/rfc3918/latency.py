@@ -15,11 +15,10 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
+    Group,
     check_definition,
     definition_text,
     groups_of,
-    shift_ns,
-    summarise,
     summary_of,
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
@@ -42,11 +41,18 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import FlowCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 BASELINE, BURDENED = "baseline", "burdened"
 _THROUGHPUT = "throughput"
+_MOST_PAIRS = 4096
+"""Pairs of group and egress port that have a row each in a trial; more are a table that nobody reads."""
+_ALL_GROUPS = "all"
+_SUMMED_UP = (
+    f" A trial with more than {_MOST_PAIRS} pairs of group and egress port has a row for each egress port with all "
+    "groups, and one for each group with all egress ports; trials.jsonl has the pairs."
+)
 _EVERY_FRAME = "Every frame is a tagged frame; RFC 3918 5.1 tags one after half the trial."
 _WHERE = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -74,11 +80,12 @@ _KEYS = ("frame_size_bytes", "part", "group", "port")
 
 @dataclass(frozen=True, kw_only=True)
 class GroupLatency(Record):
-    """Latency of the frames of a group on an egress port."""
+    """Latency of the frames of a group on an egress port; of all groups, or on all ports, where there are too many."""
 
     part: str
     group: str
-    port: int
+    port: int | None
+    """None: all egress ports."""
     latency: LatencyCells = field(metadata=INLINE)
 
 
@@ -92,6 +99,8 @@ class LatencyTrial(Record):
     lost_frames: int
     aggregate_fps: float
     """Copies of all groups on all egress ports per second of transmission."""
+    pairs: int
+    """Groups and egress ports that received their frames."""
     latency: LatencyCells = field(metadata=INLINE)
     """Of all groups and egress ports together."""
 
@@ -269,6 +278,7 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
         reason=reason,
         lost_frames=lost,
         aggregate_fps=float(received * stream.rate_fps / stream.frame_count),
+        pairs=sum(flow.stream == MULTICAST and flow.latency is not None for flow in result.flows),
         latency=latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result])),
     )
 
@@ -279,11 +289,17 @@ def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[G
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     name = definition_text(setup.bed, setup.parameters)
     only, circumstances = setup.groups()[0].first, Circumstances.of([result])
-    for flow in result.flows:
-        if flow.stream == MULTICAST:
-            summary = summarise(flow.latency, shift_ns(setup.bed, kind, size, flow.tx_port, flow.rx_port))
-            cells = latency_cells(summary, name, circumstances)
-            yield GroupLatency(part=part, group=flow.part or only, port=flow.rx_port, latency=cells)
+    flows = [flow for flow in result.flows if flow.stream == MULTICAST]
+    together: dict[tuple[str, int | None], list[FlowCounts]] = {}
+    for flow in flows:
+        of_group = flow.part or only
+        by_pair, by_each = ((of_group, flow.rx_port),), ((_ALL_GROUPS, flow.rx_port), (of_group, None))
+        for key in by_each if len(flows) > _MOST_PAIRS else by_pair:
+            together.setdefault(key, []).append(flow)
+    for (group, port), found in sorted(together.items(), key=lambda item: item[0][1] is None):
+        groups = [Group(flow.tx_port, flow.rx_port, flow.latency) for flow in found if flow.latency is not None]
+        cells = latency_cells(summary_of(groups, setup.bed, size, kind), name, circumstances)
+        yield GroupLatency(part=part, group=group, port=port, latency=cells)
 
 
 def _rates(bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> Table:
@@ -292,7 +308,7 @@ def _rates(bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> 
     rows = []
     for unit in units:
         for trial in unit.trials:
-            ports = len({row.port for row in unit.rows if row.part == trial.part})
+            ports = len({row.port for row in unit.rows if row.part == trial.part} - {None})
             if not ports:
                 continue
             size, rate_bps = unit.frame_size_bytes, bed.slowest_rate_bps
@@ -311,7 +327,8 @@ def _latencies(bed: Bed, units: Sequence[LatencyUnit]) -> Table:
         for unit in units
         for row in unit.rows
     )
-    note = latency_note(bed)
+    summed_up = any(row.port is None for unit in units for row in unit.rows)
+    note = latency_note(bed) + (_SUMMED_UP if summed_up else "")
     return Table("multicast_latency", "Multicast latency", _COLUMNS, rows, note, detail=len(rows) > 60, keys=_KEYS)
 
 
@@ -321,9 +338,9 @@ def _layers(bed: Bed, units: Sequence[LatencyUnit]) -> list[Table]:
     for unit in units:
         for trial in unit.trials:
             where = {"frame_size_bytes": unit.frame_size_bytes, "load_pct": unit.load_pct, "part": trial.part}
-            found = [row for row in unit.rows if row.part == trial.part]
+            found = [(row.port, row.latency) for row in unit.rows if row.part == trial.part and row.port is not None]
             rows += layer_rows(
-                bed, where, (item for row in found for item in PortLatency.of_cells(row.port, row.latency))
+                bed, where, (item for port, cells in found for item in PortLatency.of_cells(port, cells))
             )
     return layer_tables("multicast_latency_layers", "Multicast latency", _WHERE[:3], _KEYS[:2], rows)
 
@@ -333,19 +350,14 @@ def _spreads(units: Sequence[LatencyUnit]) -> Table:
     rows: list[dict[str, Cell]] = []
     for unit in units:
         for trial in unit.trials:
-            found = [
-                (row.latency.min_us, row.latency.max_us)
-                for row in unit.rows
-                if row.part == trial.part and row.latency.min_us is not None and row.latency.max_us is not None
-            ]
-            low = min((pair[0] for pair in found), default=None)
-            high = max((pair[1] for pair in found), default=None)
+            trusted = trial.status is Status.VALID
+            low, high = (trial.latency.min_us, trial.latency.max_us) if trusted else (None, None)
             rows.append(
                 {
                     "frame_size_bytes": unit.frame_size_bytes,
                     "load_pct": unit.load_pct,
                     "part": trial.part,
-                    "set_size": len(found),
+                    "set_size": trial.pairs if trusted else 0,
                     "low_us": low,
                     "high_us": high,
                     "spread_us": None if low is None or high is None else high - low,

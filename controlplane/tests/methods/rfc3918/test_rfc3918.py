@@ -206,6 +206,22 @@ def test_latencies_are_those_of_each_group_and_port() -> None:
     assert len(specs) == 1 and outcome.state is State.DONE
 
 
+def test_latencies_of_too_many_pairs_are_those_of_each_port_and_of_each_group() -> None:
+    def apart(_: TrialSpec, flows: Flows) -> None:
+        for key, flow in flows.items():
+            latency_ns = 1000.0 * flow.rx_port + int(flow.part.rpartition(".")[2])
+            stats = LatencyStats(flow.rx_frames, latency_ns, latency_ns, latency_ns * flow.rx_frames)
+            flows[key] = replace(flow, latency=stats)
+
+    outcome, _ = run("rfc3918.latency", GroupMeasurer(apart), "groups=1500", "load_pct=10", "scaled_frames=3000")
+    shown = {(row["group"], row["port"]): (row["min_us"], row["max_us"]) for row in rows(outcome, "multicast_latency")}
+    assert len(shown) == 3 + 1500
+    assert shown["all", 4] == pytest.approx((4.0, 4.255))
+    assert shown["225.1.2.7", None] == pytest.approx((2.007, 4.007))
+    (spread,) = rows(outcome, "latency_spread")
+    assert (spread["set_size"], spread["low_us"], spread["high_us"]) == (4500, 2.0, 4.255)
+
+
 def test_a_frame_that_is_missing_on_one_port_makes_the_latencies_invalid() -> None:
     def lossy(_: TrialSpec, flows: Flows) -> None:
         key = next(iter(flows))
