@@ -117,7 +117,7 @@ impl Runner {
     }
 
     /// Handles a frame from a port, or from the controller on the CPU port, that came at `arrival_ps`, or now. `clock`
-    /// is asked for the time of every other pass, `send` gets what goes out, with the time of its last pass.
+    /// is asked for the time of every egress pass, `send` gets what goes out, with the time of its last pass.
     pub fn frame(
         &mut self,
         port: u16,
@@ -128,32 +128,38 @@ impl Runner {
     ) {
         let instance_type = InstanceType::Normal;
         let packet = IngressPacket { port, frame, instance_type, preserved: Preserved::default() };
-        self.handle(packet, arrival_ps, clock, send);
+        let now_ps = arrival_ps.unwrap_or_else(&mut *clock);
+        self.handle(packet, now_ps, clock, send);
     }
 
-    /// Handles the packets that are in the loop now, once each. Returns how many there were.
-    pub fn turn(&mut self, clock: &mut dyn FnMut() -> u64, send: Send<'_>) -> usize {
+    /// Handles the packets that are in the loop now, once each, beginning at `now_ps`. Returns how many there were.
+    ///
+    /// The ingress of a packet has the time of the pass before it. A program sees that time in no more than the stamp of
+    /// the queue, which nothing waits in, and reading the clock takes as long as a good part of a pass.
+    pub fn turn(&mut self, now_ps: u64, clock: &mut dyn FnMut() -> u64, send: Send<'_>) -> usize {
         let count = self.circulating.len();
+        let mut now_ps = now_ps;
         for _ in 0..count {
             if let Some(packet) = self.circulating.pop_front() {
-                self.handle(packet, None, clock, send);
+                now_ps = self.handle(packet, now_ps, clock, send);
             }
         }
         count
     }
 
+    /// Gives the time of the last pass.
     fn handle(
         &mut self,
         packet: IngressPacket,
-        arrival_ps: Option<u64>,
+        now_ps: u64,
         clock: &mut dyn FnMut() -> u64,
         send: Send<'_>,
-    ) {
+    ) -> u64 {
         if self.switch.is_none() {
             self.drops.no_program += 1;
-            return self.out.pool.give(packet.frame);
+            self.out.pool.give(packet.frame);
+            return now_ps;
         }
-        let now_ps = arrival_ps.unwrap_or_else(&mut *clock);
         let mut flow = Flow { passes_left: self.limits.passes_per_packet, runner: self, send, now_ps };
         let mut next = Some(packet);
         while let Some(packet) = next {
@@ -170,6 +176,7 @@ impl Runner {
             };
             flow.egress(packet, times, flow.now_ps, flow.now_ps);
         }
+        flow.now_ps
     }
 }
 

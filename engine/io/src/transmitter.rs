@@ -106,7 +106,11 @@ fn run(sockets: &[RawFd], shared: &Shared) {
     while !shared.ends.load(Ordering::SeqCst) {
         let mut worked = false;
         for (socket, pending) in sockets.iter().zip(&shared.pending) {
-            let since_ns = pending.swap(0, Ordering::SeqCst);
+            // A look leaves the value with the core of the program, which a swap would take it from each time.
+            let since_ns = match pending.load(Ordering::SeqCst) {
+                0 => 0,
+                _ => pending.swap(0, Ordering::SeqCst),
+            };
             if since_ns > 0 {
                 worked = true;
                 if send(*socket) {

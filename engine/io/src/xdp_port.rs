@@ -2,6 +2,7 @@
 //!
 //! Frames that are too long for a buffer take the way of [`PacketSocket`], in both directions.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
@@ -23,8 +24,11 @@ const RING_FRAMES: u32 = 4_096;
 const BUFFERS: u32 = 4 * RING_FRAMES;
 /// Room in front of a frame, for its time stamp.
 const HEADROOM_BYTES: u32 = 64;
-/// Longest frame in a buffer of 2 KiB; 256 bytes are the kernel's.
-pub const MAX_XDP_FRAME_BYTES: usize = 2_048 - 256 - HEADROOM_BYTES as usize;
+const BUFFER_BYTES: usize = 2_048;
+/// Room in front of that, for the kernel.
+const KERNEL_HEADROOM_BYTES: usize = 256;
+/// Longest frame in a buffer.
+pub const MAX_XDP_FRAME_BYTES: usize = BUFFER_BYTES - KERNEL_HEADROOM_BYTES - HEADROOM_BYTES as usize;
 /// Frames that are handed to the kernel or taken from it at once.
 const BATCH: usize = 64;
 /// Long frames are looked for in each of so many rounds; a loop that rests between rounds waits for them too.
@@ -41,7 +45,7 @@ struct Queue {
     socket: XdpSocket,
     rings: Rings,
     umem: Umem,
-    arrived: HeapSlab,
+    arrived: Arrived,
     leaving: HeapSlab,
 }
 
@@ -200,10 +204,11 @@ impl Queue {
             ..UmemCfgBuilder::default()
         };
         let mut umem = Umem::map(memory.build().map_err(|error| other(&error))?)?;
+        take_huge_pages(&mut umem);
         let rings = RingConfigBuilder {
             rx_count: RING_FRAMES,
             tx_count: RING_FRAMES,
-            fill_count: 2 * RING_FRAMES,
+            fill_count: RING_FRAMES,
             completion_count: RING_FRAMES,
         };
         let rings = rings.build().map_err(|error| other(&error))?;
@@ -222,12 +227,12 @@ impl Queue {
             );
         }
         // SAFETY: the memory is part of the same queue as the socket, and goes after it.
-        unsafe { rings.fill_ring.enqueue(&mut umem, 2 * RING_FRAMES as usize) };
+        unsafe { rings.fill_ring.enqueue(&mut umem, RING_FRAMES as usize) };
         Ok(Queue {
             socket,
             rings,
             umem,
-            arrived: HeapSlab::with_capacity(BATCH),
+            arrived: Arrived(VecDeque::with_capacity(BATCH)),
             leaving: HeapSlab::with_capacity(BATCH),
         })
     }
@@ -295,6 +300,67 @@ impl Queue {
         while let Some(packet) = self.leaving.pop_back() {
             self.umem.free_packet(packet);
         }
+    }
+}
+
+/// Frames that came in, the first one at the back.
+struct Arrived(VecDeque<Packet>);
+
+impl Slab for Arrived {
+    fn available(&self) -> usize {
+        BATCH - self.0.len()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn push_front(&mut self, packet: Packet) -> Option<Packet> {
+        if self.available() == 0 {
+            return Some(packet);
+        }
+        load_ahead(&packet);
+        self.0.push_front(packet);
+        None
+    }
+
+    fn pop_back(&mut self) -> Option<Packet> {
+        self.0.pop_back()
+    }
+}
+
+/// Begins to load a frame and the stamp in front of it, which another core has written: until it is looked at, it is here.
+fn load_ahead(packet: &Packet) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        let frame = packet.as_ptr().cast::<i8>();
+        // SAFETY: a hint about an address reads nothing from it.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(frame.wrapping_sub(STAMP_BYTES));
+            _mm_prefetch::<_MM_HINT_T0>(frame);
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = packet;
+}
+
+/// Asks for large pages: frames go round all buffers, and looking up a small page for every other frame takes longer than
+/// reading the frame.
+fn take_huge_pages(umem: &mut Umem) {
+    // SAFETY: the packet goes back at once.
+    let Some(first) = (unsafe { umem.alloc() }) else { return };
+    let begin = first.as_ptr().wrapping_sub(KERNEL_HEADROOM_BYTES + HEADROOM_BYTES as usize);
+    umem.free_packet(first);
+    // SAFETY: the first buffer begins where the memory does, whose length is that of all buffers. It is advice: the
+    // content stays, and a kernel that does not take it is slower.
+    unsafe {
+        let begin = begin.cast_mut().cast();
+        libc::madvise(begin, BUFFERS as usize * BUFFER_BYTES, libc::MADV_HUGEPAGE);
     }
 }
 

@@ -37,7 +37,7 @@ fn a_loop_that_doubles_its_packets_is_full_and_goes_on() {
     let mut runner = storm(2);
     send(&mut runner, 0);
     for _ in 0..50 {
-        runner.turn(&mut || 1, &mut |_, _, _| panic!("nothing leaves"));
+        runner.turn(1, &mut || 1, &mut |_, _, _| panic!("nothing leaves"));
         assert!(runner.circulating() <= LIMITS.loop_packets);
     }
     assert_eq!(runner.circulating(), LIMITS.loop_packets);

@@ -39,6 +39,44 @@ fn multicast_makes_a_copy_per_replica() {
     assert_eq!(target.drops, [DropReason::EmptyMulticastGroup]);
 }
 
+/// The first copy goes on with the slots that its ingress has left, all others with those that were put aside.
+#[test]
+fn copies_are_the_same_whatever_runs_between_them() {
+    let mut target = load("copies");
+    let replicas: Vec<Replica> = [(7, 2), (5, 3)].map(|(port, instance)| Replica { port, instance }).into();
+    target.switch.multicast_insert(4, &replicas).unwrap();
+    let session = CloneSession { replicas: vec![replicas[0]], ..CloneSession::default() };
+    target.switch.clone_session_insert(6, &session).unwrap();
+    let send = |target: &mut Target, between: &[Vec<u8>]| -> Vec<(u16, [u8; 5])> {
+        let packet = |frame: Vec<u8>| IngressPacket {
+            port: 3,
+            frame,
+            instance_type: InstanceType::Normal,
+            preserved: Preserved::default(),
+        };
+        target.switch.ingress(packet(frame(1, 4)), 0, 0, &mut target.out);
+        let copies: Vec<Output> = target.out.items.drain(..).collect();
+        let mut sent = Vec::new();
+        for copy in copies {
+            for other in between {
+                target.switch.ingress(packet(other.clone()), 0, 0, &mut target.out);
+                target.out.items.clear();
+            }
+            let Output::Enqueue(copy) = copy else { panic!() };
+            target.switch.egress(copy, QueueTimes::default(), 0, 0, &mut target.out);
+            let Some(Output::Transmit { port, frame }) = target.out.items.pop() else { panic!() };
+            sent.push((port, record(&frame)));
+        }
+        sent
+    };
+    let expected = send(&mut target, &[]);
+    let mut in_order = expected.clone();
+    in_order.sort();
+    assert_eq!(in_order, [(5, [5, 3, 5, 3, 0]), (7, [5, 3, 7, 2, 0])]);
+    assert_eq!(send(&mut target, &[frame(0, 9)]), expected);
+    assert_eq!(send(&mut target, &[frame(2, 6), frame(1, 4)]), expected);
+}
+
 #[test]
 fn ingress_clone_is_the_original_frame_with_the_field_list() {
     let mut target = load("copies");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use p4mesh_io::{monotonic_ns, pin, wait_readable, Delays, IoError, Pauses, Ports, Runner};
 use p4mesh_p4runtime::{Event, Notifier, Target};
@@ -14,9 +14,9 @@ use crate::lock::lock;
 /// Longest sleep of an idle loop, and thus the largest delay of a packet-out to the loop.
 const IDLE_WAIT: Duration = Duration::from_millis(1);
 /// Interval at which the server is told the time.
-const CLOCK_PERIOD: Duration = Duration::from_millis(100);
+const CLOCK_PERIOD_NS: u64 = 100_000_000;
 /// Interval at which a busy loop lets the server take the lock.
-const BUSY_SLICE: Duration = Duration::from_millis(4);
+const BUSY_SLICE_NS: u64 = 4_000_000;
 const BUSY_PAUSE: Duration = Duration::from_micros(20);
 
 /// A frame that came in, with the time of its stamp where it has one.
@@ -45,7 +45,8 @@ pub struct LiveTarget {
     started_ns: u64,
     /// Frames that came in this round; the room is kept.
     arrived: Vec<Arrival>,
-    last_clock: Instant,
+    /// When the server was last told the time, nanoseconds of CLOCK_MONOTONIC.
+    told_ns: u64,
     /// As they were last reported; a server takes ports to be up.
     links: BTreeMap<u16, bool>,
 }
@@ -64,15 +65,14 @@ impl LiveTarget {
             round_ns: None,
             started_ns: monotonic_ns(),
             arrived: Vec::new(),
-            last_clock: Instant::now(),
+            told_ns: monotonic_ns(),
             links: BTreeMap::new(),
         }
     }
 
-    /// Receives the waiting frames, gives every packet in the loop a pass, sends. Returns false when there was nothing
-    /// to do.
-    pub fn round(&mut self) -> Result<bool, IoError> {
-        let now_ns = monotonic_ns();
+    /// Receives the waiting frames, gives every packet in the loop a pass, sends. `now_ns` is the present time of
+    /// CLOCK_MONOTONIC. Returns false when there was nothing to do.
+    pub fn round(&mut self, now_ns: u64) -> Result<bool, IoError> {
         if let Some(before_ns) = self.round_ns {
             self.pauses.add(now_ns - before_ns);
         }
@@ -86,21 +86,22 @@ impl LiveTarget {
             arrived.push(Arrival { port, arrival_ps, frame });
         })?;
         self.received += count as u64;
-        let turns = self.with_ports(|runner, clock, send| {
-            let turns = runner.turn(clock, send);
+        let now_ps = picoseconds(started_ns, now_ns);
+        // What departs in this turn leaves before the arrivals are worked on.
+        let turns = self.with_ports(|runner, clock, send| runner.turn(now_ps, clock, send))?;
+        let done = self.with_ports(|runner, clock, send| {
             for Arrival { port, arrival_ps, frame } in arrived.drain(..) {
                 runner.frame(port, frame, arrival_ps, clock, send);
             }
-            turns
         });
         self.arrived = arrived;
-        let turns = turns?;
+        done?;
         let LiveTarget { ports, departure_delays, started_ns, .. } = self;
         ports.departures(&mut |port, time_ps, stamp_ns| {
             let left_ns = *started_ns + (time_ps - 1) / 1_000;
             departure_delays.entry(port).or_default().add(stamp_ns as i64 - left_ns as i64);
         });
-        self.report();
+        self.report(now_ns);
         Ok(count + turns > 0)
     }
 
@@ -116,7 +117,7 @@ impl LiveTarget {
     ) -> Result<T, IoError> {
         let LiveTarget { runner, ports, unknown_port, sent, started_ns, .. } = self;
         let mut failure = None;
-        let mut clock = || picoseconds(*started_ns);
+        let mut clock = || picoseconds(*started_ns, monotonic_ns());
         let mut send = |port: u16, time_ps: u64, frame: &[u8]| match ports.send(port, time_ps, frame) {
             Ok(true) => *sent += 1,
             Ok(false) => *unknown_port += 1,
@@ -129,8 +130,8 @@ impl LiveTarget {
         failure.map_or(Ok(result), Err)
     }
 
-    fn report(&mut self) {
-        let now_ps = picoseconds(self.started_ns);
+    fn report(&mut self, now_ns: u64) {
+        let now_ps = picoseconds(self.started_ns, now_ns);
         let mut events = Vec::new();
         if self.notifier.is_some() {
             while let Some(frame) = self.runner.take_packet_in() {
@@ -140,8 +141,8 @@ impl LiveTarget {
                 events.push(Event::Digest { digest, fields, now_ps });
             }
         }
-        if self.last_clock.elapsed() >= CLOCK_PERIOD {
-            self.last_clock = Instant::now();
+        if now_ns - self.told_ns >= CLOCK_PERIOD_NS {
+            self.told_ns = now_ns;
             for (port, up) in self.ports.links() {
                 if self.notifier.is_some() && self.links.insert(port, up).unwrap_or(true) != up {
                     events.push(Event::PortStatus { port, up });
@@ -172,11 +173,11 @@ impl Target for LiveTarget {
         };
         // A port that fails shows in the next round, which can report it.
         let _ = self.with_ports(|runner, clock, send| runner.frame(cpu_port, frame, None, clock, send));
-        self.report();
+        self.report(monotonic_ns());
     }
 
     fn now_ps(&self) -> u64 {
-        picoseconds(self.started_ns)
+        picoseconds(self.started_ns, monotonic_ns())
     }
 
     /// As simple_switch: any number may be used, for example for a loop that never transmits.
@@ -191,20 +192,24 @@ pub fn drive(target: &Mutex<LiveTarget>, stop: &AtomicBool, core: Option<usize>)
         pin(core);
     }
     let descriptors = lock(target).ports.descriptors();
-    let mut slice = Instant::now();
+    let mut slice_ns = monotonic_ns();
     while !stop.load(Ordering::Relaxed) {
-        let busy = lock(target).round()?;
+        let (busy, began_ns) = {
+            let mut target = lock(target);
+            let began_ns = monotonic_ns();
+            (target.round(began_ns)?, began_ns)
+        };
         if !busy {
             wait_readable(&descriptors, IDLE_WAIT);
-        } else if slice.elapsed() >= BUSY_SLICE {
+        } else if began_ns - slice_ns >= BUSY_SLICE_NS {
             std::thread::sleep(BUSY_PAUSE);
-            slice = Instant::now();
+            slice_ns = monotonic_ns();
         }
     }
     Ok(())
 }
 
 /// Time since the start, never 0, which programs take for "not set".
-fn picoseconds(started_ns: u64) -> u64 {
-    1 + (monotonic_ns() - started_ns) * 1_000
+fn picoseconds(started_ns: u64, now_ns: u64) -> u64 {
+    1 + (now_ns - started_ns) * 1_000
 }

@@ -150,9 +150,9 @@ impl Engine {
         let code = &program.code;
         let EgressPacket { egress_port, egress_rid, priority, state, .. } = packet;
         let shared = state.shared;
-        if shared.slots.is_empty() {
-            assert_eq!(shared.pass, self.passes, "a packet that is not kept goes on with the next pass");
-        } else {
+        // The next pass after its ingress finds the slots as that has left them.
+        if shared.pass != self.passes {
+            assert!(!shared.slots.is_empty(), "a packet that is not kept goes on with the next pass");
             self.regs[..program.layout.slots].copy_from_slice(&shared.slots);
         }
         self.passes += 1;
@@ -296,8 +296,7 @@ impl Engine {
             None => self.drop_frame(copy, DropReason::LoopLimit, out),
         }
         self.preserved.push(preserved.fields);
-        self.regs[..slots].copy_from_slice(&aside);
-        self.aside = aside;
+        self.go_on(aside);
     }
 
     /// Clone of the packet as egress leaves it, with the metadata of the field list.
@@ -320,8 +319,15 @@ impl Engine {
         let copy = out.pool.copy_of(&shared.frame);
         self.replicate(program, copy, shared.payload, InstanceType::EgressClone, Some(session), out);
         self.preserved.push(preserved.fields);
-        self.regs[..slots].copy_from_slice(&aside);
+        self.go_on(aside);
+    }
+
+    /// Brings the packet back that was put aside for its clone. The slots are no longer those of the clone, so that its
+    /// pass is over.
+    fn go_on(&mut self, aside: Vec<u64>) {
+        self.regs[..aside.len()].copy_from_slice(&aside);
         self.aside = aside;
+        self.passes += 1;
     }
 
     /// Session and field list of a requested clone; the request is cleared.

@@ -1,7 +1,7 @@
 //! From the JSON document to a compiled [`Program`]: arrays, calculations, lists, and the order
 //! in which the parts of the program are translated.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
@@ -191,8 +191,8 @@ fn load_action_infos(root: &Node, unused: UnusedParams) -> Load<(HashMap<u32, us
     Ok((ids, infos))
 }
 
-fn load_field_lists(root: &Node, layout: &Layout) -> Load<HashMap<u32, Vec<FieldRef>>> {
-    let mut lists = HashMap::new();
+fn load_field_lists(root: &Node, layout: &Layout) -> Load<BTreeMap<u32, Vec<FieldRef>>> {
+    let mut lists = BTreeMap::new();
     for node in root.list("field_lists")? {
         let mut fields = Vec::new();
         for element in node.list("elements")? {
