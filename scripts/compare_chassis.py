@@ -17,22 +17,21 @@ from typing import Any
 _ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = _ROOT / "docs" / "CHASSIS.md"
 PUBLISHED = _ROOT / "controlplane" / "tests" / "fixtures" / "published_nexus_9508.json"
-_UNICAST, _MULTICAST = "rate_and_latency", "multicast_rates"
 RUNS = {
-    "t3": (_UNICAST, "layer-2-unicast-64", "layer-2-unicast"),
-    "t4": (_UNICAST, "ipv4-unicast-64", "ipv4-unicast"),
-    "t6": (_UNICAST, "ipv6-unicast-86", "ipv6-unicast"),
-    "t8": (_MULTICAST, "layer-2-multicast"),
+    "t1": ("test-bed-copper",),
+    "t3": ("layer-2-unicast-64", "layer-2-unicast"),
+    "t4": ("ipv4-unicast-64", "ipv4-unicast"),
+    "t6": ("ipv6-unicast-86", "ipv6-unicast"),
+    "t8": ("layer-2-multicast",),
 }
-"""Tables of results, and tests of the profile, for each published table of rates and latency."""
-_COLUMNS = {_UNICAST: ("frames_per_s", "line_rate_pct"), _MULTICAST: ("aggregate_fps", "line_pct")}
-"""Rate in frames/s and in percent of line rate."""
+"""Tests of the profile for each published table of rates and latency."""
+_TABLE = "rate_and_latency"
 _JITTER = {"t12": "jitter_avg", "t13": "jitter_max"}
 _BEGIN = "<!-- deviations: made by scripts/compare_chassis.py -->\n"
 _END = "<!-- end of the deviations -->\n"
 _HEAD = (
-    "| frame size | published frames/s | model | % of line | model | latency avg | model | deviation | "
-    "min, max | model |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    "| frame size | published frames/s | model | Tbit/s | model | % of line | model | latency avg | model | "
+    "deviation | min, max | model | jitter avg, max | model |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 _JITTER_HEAD = "| frame size | 10 % | 50 % | 90 % | throughput |\n|---|---|---|---|---|\n"
 
@@ -48,18 +47,16 @@ def main(run: Path) -> None:
 
 def tables(run: Path, published: dict[str, Any]) -> Iterator[str]:
     """Yield one table of rates and latency per test of the run, then those of jitter against load."""
-    for name, (table, *tests) in RUNS.items():
-        found = {size: row for test in tests for size, row in _rows(run / test / f"{table}.csv").items()}
+    for name, tests in RUNS.items():
+        found = {size: row for test in tests for size, row in _rows(run / test / f"{_TABLE}.csv").items()}
         if found:
             yield f"### {published[name]['title']}\n\n{_HEAD}"
             yield from (
-                _row(row, found[row["frame_size_B"]], *_COLUMNS[table])
-                for row in published[name]["rows"]
-                if row["frame_size_B"] in found
+                _row(row, found[row["frame_size_B"]]) for row in published[name]["rows"] if row["frame_size_B"] in found
             )
             yield "\n"
     for name, table in _JITTER.items():
-        found = {size: row for test in RUNS["t3"][1:] for size, row in _rows(run / test / f"{table}.csv").items()}
+        found = {size: row for test in RUNS["t3"] for size, row in _rows(run / test / f"{table}.csv").items()}
         if found:
             yield f"### {published[name]['title']}\n\n{_JITTER_HEAD}"
             yield from (
@@ -77,20 +74,24 @@ def _rows(path: Path) -> dict[int, dict[str, str]]:
         return {int(row["frame_size_bytes"]): row for row in csv.DictReader(file)}
 
 
-def _row(row: dict[str, Any], model: dict[str, str], rate: str, share: str) -> str:
+def _row(row: dict[str, Any], model: dict[str, str]) -> str:
     average = float(model["avg_us"])
     deviation = 100 * (average / row["lat_avg_us"] - 1)
     cells = (
         row["frame_size_B"],
         f"{row['frames_per_s']:.2f}",
-        f"{float(model[rate]):.2f}",
+        f"{float(model['frames_per_s']):.2f}",
+        f"{row['throughput_tbps']:.3f}",
+        f"{float(model['throughput_tbps']):.3f}",
         f"{row['line_rate_pct']:.4f}",
-        f"{float(model[share]):.4f}",
+        f"{float(model['line_rate_pct']):.4f}",
         f"{row['lat_avg_us']:.3f}",
         f"{average:.3f}",
         f"{deviation:+.1f} %",
         f"{row['lat_min_us']:.2f}, {row['lat_max_us']:.2f}",
         f"{float(model['min_us']):.2f}, {float(model['max_us']):.2f}",
+        f"{row['jit_avg_us']:.3f}, {row['jit_max_us']:.2f}",
+        f"{float(model['jitter_avg_us']):.3f}, {float(model['jitter_max_us']):.2f}",
     )
     return f"| {' | '.join(map(str, cells))} |\n"
 

@@ -111,12 +111,15 @@ class Composed(MethodOf[Record]):
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests of one standard and the extensions of all of them. Test names begin with the name of the suite."""
+    """The tests of one standard and their extensions. Test names begin with the name of the suite."""
 
     name: str
     methods: tuple[Method, ...]
     extensions: tuple[Extension, ...] = ()
+    plain_methods: tuple[Method, ...] = ()
+    """Tests without the extensions of the suite; they come last."""
 
     def tests(self, extensions: Sequence[Extension]) -> tuple[Method, ...]:
         """Return the tests within the extensions of the suite, and those within the given ones."""
-        return tuple(Composed(method, (*self.extensions, *extensions)) for method in self.methods)
+        extended = tuple(Composed(method, (*self.extensions, *extensions)) for method in self.methods)
+        return (*extended, *(Composed(method, extensions) for method in self.plain_methods))

@@ -24,7 +24,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "messages": ("latency", "background", "n_to_one"),
     "recirculation": ("delta",),
-    "chassis": ("full_mesh",),
+    "chassis": ("full_mesh", "multicast", "n_to_n"),
     "convergence": ("announcement", "withdrawal", "flap", "loss_of_link", "silence"),
     "gsi": ("dm_broadcast", "b2b", "mixed"),
 }

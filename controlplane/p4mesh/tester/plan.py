@@ -6,7 +6,7 @@ Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -251,20 +251,26 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     """Allocate cells and places for ``streams``; raises when the program has no room for them.
 
     Start offsets are exact to the tick where the loop has room for the clocks and seeds that this needs; else they are
-    whole departures (``start_offset_error_ticks``).
+    rounded to as many phases of a departure as there is room for, at worst to whole ones: ``start_offset_error_ticks``.
     """
     for stream in streams:
         check_stream(stream)
     streams = [with_addresses(stream.as_sent()) for stream in streams]
     if any(any(stream.start_offset_ns) for stream in streams):
-        with suppress(UnsupportedError):
-            return _allocate(streams, limits, rate_bps_of, whole_departures=False)
-    return _allocate(streams, limits, rate_bps_of, whole_departures=True)
+        for phases in (None, *_phases(limits.streams // len(streams))):
+            with suppress(UnsupportedError):
+                return _allocate(streams, limits, rate_bps_of, phases)
+    return _allocate(streams, limits, rate_bps_of, 1)
 
 
-def _allocate(
-    streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, whole_departures: bool
-) -> Plan:
+def _phases(most: int) -> Iterator[int]:
+    """Yield numbers of phases, each about half of the one before it, down to 2."""
+    while most > 1:
+        yield most
+        most //= 2
+
+
+def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], phases: int | None) -> Plan:
     shared = shared_ports(streams, CounterRoom(limits.flows, limits.groups, limits.group_ports))
     next_cell, next_number = shared.cells, 0
     counted: list[CountedGroups] = []
@@ -290,7 +296,7 @@ def _allocate(
             )
         first_size = len(sizes)
         sizes += frame_sizes_of(stream)
-        starts = _starts(stream, clock, limits, whole_departures=whole_departures)
+        starts = _starts(stream, clock, limits, phases)
         transmitters = []
         for source, port in enumerate(stream.tx_ports):
             transmitter_id += 1
@@ -439,17 +445,19 @@ class _Start:
     error_ticks: Fraction
 
 
-def _starts(stream: Stream, clock: DepartureClock, limits: Limits, *, whole_departures: bool) -> list[_Start]:
+def _starts(stream: Stream, clock: DepartureClock, limits: Limits, phases: int | None) -> list[_Start]:
+    """Return the start of each transmitter; ``phases`` of a period at most, 1: whole departures, None: exact ones."""
     period, interval = clock.period_ticks, clock.frame_interval_ticks
     starts = []
     for offset_ns in stream.start_offset_ns or (0,) * len(stream.tx_ports):
         wanted = Fraction(offset_ns * 1000, limits.tick_ps)
-        if whole_departures:
+        if phases == 1:
             together = stream.pattern.frames_together
             skipped, ticks = round(wanted / interval / together) * together, 0
         else:
-            periods = int((wanted + Fraction(1, 2)) / period)
-            skipped, ticks = periods * clock.burst_slots, round(wanted - periods * period)
+            begin = wanted if phases is None else round(wanted * phases / period) * period / phases
+            periods = int((begin + Fraction(1, 2)) / period)
+            skipped, ticks = periods * clock.burst_slots, round(begin - periods * period)
             require(ticks, LONGEST_SLOT_TICKS, "ticks between the first departures of two ports", limits)
         starts.append(_Start(skipped, ticks, abs(skipped * interval + ticks - wanted)))
     return starts

@@ -88,6 +88,22 @@ def test_start_offset_is_a_whole_number_of_departures() -> None:
     assert plan.streams[0].clock.departures == 13
 
 
+def test_more_offsets_than_clocks_are_rounded_to_phases_of_a_departure() -> None:
+    """256 ports 448 us apart, as in N-to-N multicast with 9216 bytes at 100G: whole departures are 188 us apart."""
+    ports = tuple(range(1, 257))
+    rate = Fraction(99955, 100_000) * 10**11 / (8 * 9236) / 255
+    offsets_ns = tuple(448_000 * place for place in range(256))
+    plan = plan_of(Pairs(), ports, ports, rate_fps=rate, frame_size_bytes=9216, start_offset_ns=offsets_ns)
+    assert len(plan.streams) == 64
+    period = plan.streams[0].clock.period_ticks
+    for stream in plan.streams:
+        assert 0 < stream.start_offset_error_ticks <= period / 128 + 1
+        assert 2 <= len(stream.transmitters) <= 6
+        for transmitter in stream.transmitters:
+            begins = transmitter.skipped * period + stream.start_offset_ticks
+            assert abs(begins - offsets_ns[transmitter.port - 1]) <= period / 128 + 1
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -15,6 +15,8 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.chassis import tables as own
+from p4mesh.methods.chassis.loads import FRAME_SIZES_BYTES, LOWER_LOADS_PCT, PPM_BELOW
+from p4mesh.methods.chassis.udp_ports import FIXED, UDP_PORTS, udp_modifiers
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.mesh import LATENCY, THROUGHPUT, Leg, Mesh, measure_throughput, swept_row, trial_spec
@@ -30,23 +32,11 @@ from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency
 from p4mesh.traffic.patterns import FullMesh, MeshStreams, Pattern
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, PseudoRandom
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 2544 26.1, 26.2"
 MIN_PORTS = 2
-LOWER_LOADS_PCT = (Fraction(10), Fraction(50), Fraction(90))
-FIXED, IN_TURN, RANDOM = "fixed", "in_turn", "random"
-_UDP_PORTS = 8000
-_RANDOM_UDP_MASK = 0x1FFF
-_PPM_BELOW = 60
 _MOST_IN_STEP = 512
-_FIELDS = (ModifiedField.UDP_SRC, ModifiedField.UDP_DST)
-_UDP_MODIFIERS: dict[str, tuple[FieldModifier, ...]] = {
-    FIXED: (),
-    IN_TURN: tuple(FieldModifier(field, Progression(_UDP_PORTS)) for field in _FIELDS),
-    RANDOM: tuple(FieldModifier(field, PseudoRandom(seed, _RANDOM_UDP_MASK)) for seed, field in enumerate(_FIELDS, 1)),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +60,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
     name = "chassis.full_mesh"
     title = "Full mesh at 10, 50, 90 % and at the throughput"
     section = SECTION
-    frame_sizes_bytes = (64, 128, 256, 512, 1024, 1280, 1518, 9216)
+    frame_sizes_bytes = FRAME_SIZES_BYTES
     parameters = (
         choice(
             "pattern",
@@ -87,17 +77,11 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
             "neighbouring ports with a common phase in mesh_streams, as those of one module of a tester",
             (1, _MOST_IN_STEP),
         ),
-        choice(
-            "udp_ports",
-            FIXED,
-            "RFC 4814 4",
-            "UDP source and destination: 20001; 20001 to 28000 in turn; or 8192 from 20001 at random",
-            tuple(_UDP_MODIFIERS),
-        ),
+        UDP_PORTS,
         *with_defaults((LATENCY_DEFINITION,), latency_definition="LIFO"),
         shared.DEPARTURE_ERROR,
         PERCENTILES,
-        *with_defaults(shared.trial_parameters(SECTION, 60), ppm_below=Fraction(_PPM_BELOW)),
+        *with_defaults(shared.trial_parameters(SECTION, 60), ppm_below=Fraction(PPM_BELOW)),
         *shared.search_parameters(SECTION),
     )
 
@@ -106,9 +90,9 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         self.mesh(bed, parameters)
         shared.search_of(parameters)
         check_definition(self.name, bed, parameters)
-        if parameters.text("udp_ports") != FIXED and shared.template_of(parameters).ip_version is None:
+        if parameters.text(UDP_PORTS.name) != FIXED and shared.template_of(parameters).ip_version is None:
             raise ParameterError(
-                f"udp_ports={parameters.text('udp_ports')}: frames without IP have no UDP ports",
+                f"{UDP_PORTS.name}={parameters.text(UDP_PORTS.name)}: frames without IP have no UDP ports",
                 hint="use frame_format=ipv4 or ipv6",
             )
 
@@ -127,7 +111,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         return Mesh(
             (Leg(pattern, ports, ports),),
             bed.common_rate_bps(self.name),
-            modifiers=_UDP_MODIFIERS[parameters.text("udp_ports")],
+            modifiers=udp_modifiers(parameters),
             watched=parameters.flag(shared.SUSTAINED),
         )
 
@@ -166,9 +150,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         units = list(results.values())
         found = [unit.throughput for unit in units]
         state = rate_tables.overall_state(found, units)
-        rows = own.rows_of(
-            [(unit.frame_size_bytes, unit.throughput.of_latency, unit.lower) for unit in units], LOWER_LOADS_PCT
-        )
+        rows = own.rows_of([_cells(unit) for unit in units], LOWER_LOADS_PCT)
         mesh = self.mesh(bed, parameters)
         definition, note = definition_text(bed, parameters), latency_note(bed)
         sizes = [unit.frame_size_bytes for unit in units]
@@ -185,6 +167,12 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
             ),
             (*((duration,) if duration else ()), phases),
         )
+
+
+def _cells(unit: LoadsUnit) -> own.Loads:
+    size, highest = unit.frame_size_bytes, unit.throughput.of_latency
+    lower = {row.load_pct: own.cells_of(row, size) for row in unit.lower}
+    return own.Loads(size, None if highest is None else own.cells_of(highest, size), lower)
 
 
 def _phases(parameters: ParameterSet) -> str:

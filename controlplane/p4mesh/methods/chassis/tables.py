@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.methods.results.forwarding import MeshTrial
+from p4mesh.methods.results.latency_cells import LatencyCells
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, Table
 
 AT_THROUGHPUT = "throughput"
@@ -30,35 +32,48 @@ LATENCY_COLUMNS = (
 Row = dict[str, Cell]
 
 
-def rows_of(
-    units: Sequence[tuple[int, MeshTrial | None, Sequence[MeshTrial]]], lower_loads_pct: Sequence[Fraction]
-) -> list[Row]:
+@dataclass(frozen=True)
+class Loads:
+    """The cells of the trials of one frame size."""
+
+    frame_size_bytes: int
+    highest: Row | None
+    """At the throughput; None where no load passed."""
+    lower: Mapping[float, Row]
+    """By load in percent of line rate."""
+
+
+def rows_of(sizes: Sequence[Loads], lower_loads_pct: Sequence[Fraction]) -> list[Row]:
     """Return a row per frame size and load: the lower loads, NA where they are above the throughput, then that."""
     rows: list[Row] = []
-    for size, at_throughput, lower in units:
-        taken = {row.load_pct: row for row in lower}
+    for one in sizes:
         for load in lower_loads_pct:
-            row = taken.get(float(load))
-            place: Row = {"frame_size_bytes": size, "at": f"{load} %", "line_rate_pct": float(load)}
-            cells: Row = {"state": NOT_APPLICABLE} if row is None else cells_of(row, size)
-            rows.append({**place, **cells})
-        if at_throughput is not None:
-            rows.append({"frame_size_bytes": size, "at": AT_THROUGHPUT, **cells_of(at_throughput, size)})
+            place: Row = {"frame_size_bytes": one.frame_size_bytes, "at": f"{load} %", "line_rate_pct": float(load)}
+            rows.append({**place, **one.lower.get(float(load), {"state": NOT_APPLICABLE})})
+        if one.highest is not None:
+            rows.append({"frame_size_bytes": one.frame_size_bytes, "at": AT_THROUGHPUT, **one.highest})
     return rows
 
 
 def cells_of(row: MeshTrial, frame_size_bytes: int) -> Row:
-    """Return the cells of one trial; rates are those of the receivers."""
-    cells: Row = {
-        "state": row.verdict.value if row.verdict else row.status.value,
-        "frames_per_s": row.forwarding_fps,
-        "throughput_tbps": row.forwarding_fps * 8 * frame_size_bytes / _BITS_PER_TBIT,
-        "line_rate_pct": row.received_pct,
+    """Return the cells of one trial of a mesh; rates are those of the receivers."""
+    state = row.verdict.value if row.verdict else row.status.value
+    rates = rate_cells(row.forwarding_fps, row.received_pct, frame_size_bytes)
+    return {"state": state, **rates, **(latency_cells_of(row.latency[0].latency) if row.latency else {})}
+
+
+def rate_cells(frames_per_s: float, line_rate_pct: float, frame_size_bytes: int) -> Row:
+    """Return the cells of RATE_COLUMNS."""
+    return {
+        "frames_per_s": frames_per_s,
+        "throughput_tbps": frames_per_s * 8 * frame_size_bytes / _BITS_PER_TBIT,
+        "line_rate_pct": line_rate_pct,
     }
-    if row.latency:
-        latency = row.latency[0].latency.data()
-        cells |= {column.key: latency.get(column.key) for column in LATENCY_COLUMNS}
-    return cells
+
+
+def latency_cells_of(latency: LatencyCells) -> Row:
+    """Return the cells of LATENCY_COLUMNS."""
+    return latency.cells(LATENCY_COLUMNS)
 
 
 def tables_of(rows: Sequence[Row], definition: str, note: str) -> list[Table]:

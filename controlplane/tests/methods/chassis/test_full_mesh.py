@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
 import pytest
-from support.networks import TOPOLOGIES, shipped
+from support.networks import shipped
 from support.runs import run_on_sim
+from support.small_chassis import PORTS, QUICK, ROUTER, SWITCH, rows, smaller
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.run.preparation import bed_of
-from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 
-SWITCH, ROUTER = "nexus9508-32x100g", "nexus9508-32x100g-routed"
-PORTS = 8
-"""Ports 1 to 4 are of one module here, 5 to 8 of another."""
-QUICK = ("scaled_frames=600", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 ETHERNET = "frame_format=ethernet"
 TOP_PCT = Fraction("99.994")
 
@@ -29,18 +23,6 @@ TOP_PCT = Fraction("99.994")
 def run(topology: str, size: int, *settings: str) -> Outcome:
     small = smaller(topology)
     return run_on_sim(find_test("chassis.full_mesh"), small, (size,), *QUICK, *settings)[1]
-
-
-def smaller(name: str) -> Topology:
-    """Return the first ports of a chassis, with smaller modules."""
-    text = (TOPOLOGIES / f"{name}.yaml").read_text()
-    lines = [line for line in text.splitlines() if not re.match(r"      - \{port: (9|[1-3][0-9]),", line)]
-    small = "\n".join(lines).replace("1-32", f"1-{PORTS}").replace("ports_per_module: 16", "ports_per_module: 4")
-    return parse_topology(f"{name} (smaller).yaml", small.replace("links_per_module: 32", "links_per_module: 8"))
-
-
-def rows(outcome: Outcome, name: str) -> list[dict[str, object]]:
-    return [dict(row) for table in outcome.tables if table.name == name for row in table.rows]
 
 
 def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:

@@ -1,0 +1,280 @@
+"""Rate, latency and jitter of multicast at the throughput and at 10, 50 and 90 %: one port to all, and all to all."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+
+from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.chassis import tables as own
+from p4mesh.methods.chassis.loads import FRAME_SIZES_BYTES, LOWER_LOADS_PCT, PPM_BELOW
+from p4mesh.methods.chassis.udp_ports import UDP_PORTS, with_udp_ports
+from p4mesh.methods.longer_trials import Asked, Taken, measure_each
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, decimal, with_defaults
+from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition, definition_text
+from p4mesh.methods.results.latency_cells import LatencyCells
+from p4mesh.methods.results.latency_tables import latency_note
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.search_findings import search_findings
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.searched import NS_PER_MS, Searched
+from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
+from p4mesh.methods.rfc3918.n_to_n import latency_of, n_to_n_trial
+from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import (
+    LATENCY_DURATION_S,
+    MULTICAST,
+    Setup,
+    setup_parameters,
+    trial_parameters,
+    verify_parameter,
+)
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+_HIGHEST = decimal(
+    "load_pct", "99.955", "% of line rate", "RFC 3918 4.3", "highest load of each output", ("0.0001", "100")
+)
+_STAGGER = decimal(
+    "stagger_us", "0", "us", "RFC 2889 5.1.3", "start of each port after the one before it", ("0", "1000000")
+)
+_OWN = ("source_port", "groups", "start_stagger_us", "ppm_below")
+"""Parameters of one source, and those that this test has in another form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadTrial(Record):
+    """The trial of one load, whose latency is shown."""
+
+    trial: MulticastTrial
+    latency: LatencyCells = field(metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsUnit(Record):
+    """The trials of one frame size."""
+
+    frame_size_bytes: int
+    members: int
+    """Ports that receive."""
+    lower: tuple[LoadTrial, ...]
+    highest: LoadTrial | None
+    """At the throughput; None where no load passed."""
+    search: Searched[MulticastTrial] | None = field(default=None, metadata=OMITTED)
+
+    @property
+    def trials(self) -> tuple[LoadTrial, ...]:
+        """All trials, by load."""
+        return (*self.lower, *((self.highest,) if self.highest else ()))
+
+
+@dataclass(frozen=True)
+class _SearchedSize:
+    """The search of one frame size."""
+
+    frame_size_bytes: int
+    search: Searched[MulticastTrial]
+
+
+class _AtLoads(MethodOf[GroupsUnit]):
+    """Trials of the lower loads and of the highest one, and their tables."""
+
+    frame_sizes_bytes = FRAME_SIZES_BYTES
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "loads") for size in sizes)
+
+    @abstractmethod
+    def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
+        """Return the trial of a load."""
+
+    @abstractmethod
+    def note(self, parameters: ParameterSet) -> str:
+        """Return what the table says about the highest load."""
+
+    @abstractmethod
+    def _roles(self, bed: Bed, parameters: ParameterSet) -> str:
+        """Return who sends to whom, for the summary."""
+
+    def _unit(
+        self,
+        setup: Setup,
+        size: int,
+        highest: Fraction | None,
+        session: Session,
+        search: Searched[MulticastTrial] | None = None,
+    ) -> GroupsUnit:
+        """Measure the lower loads that are below the highest one, and that."""
+        parameters = setup.parameters
+        duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
+
+        def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
+            return with_udp_ports(self.spec(setup, size, load, length_ns), (MULTICAST,), parameters)
+
+        loads = [] if highest is None else [*(load for load in LOWER_LOADS_PCT if load < highest), highest]
+        asked = [Asked(load, partial(spec_at, load), duration_ns, _judge) for load in loads]
+        taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
+        rows = [_row(one, setup, size) for one in taken]
+        members = len(setup.receivers) if search is not None else len(setup.bed.ports)
+        return GroupsUnit(
+            frame_size_bytes=size,
+            members=members,
+            lower=tuple(rows[:-1]),
+            highest=rows[-1] if rows else None,
+            search=search,
+        )
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, GroupsUnit]) -> Outcome:
+        """Return the table at the throughput, that at every load, jitter against load, and the figures."""
+        units = list(results.values())
+        searched = [_SearchedSize(unit.frame_size_bytes, unit.search) for unit in units if unit.search is not None]
+        verdicts = [one.search.verdict for one in searched]
+        verdicts += [one.trial.verdict or Verdict.INVALID for unit in units for one in unit.trials]
+        state = State.worst((verdict.value for verdict in verdicts), State.PASS)
+        rows = own.rows_of([_loads(unit, bed) for unit in units], LOWER_LOADS_PCT)
+        definition = definition_text(bed, parameters)
+        durations_ns = [round(one.trial.duration_ms * NS_PER_MS) for unit in units for one in unit.trials]
+        duration = shared.duration_text(durations_ns, LATENCY_DURATION_S, "RFC 3918 5.1")
+        note = f"{self.note(parameters)} {latency_note(bed)}"
+        findings = (
+            text for unit in units for text in untrusted(unit.frame_size_bytes, [one.trial for one in unit.trials])
+        )
+        return Outcome(
+            state,
+            f"{self.title}: {self._roles(bed, parameters)}, {state.value}",
+            (*own.tables_of(rows, definition, note), *search_tables(searched)),
+            own.figures_of(rows, definition),
+            (*search_findings(searched), *findings),
+            (duration,) if duration else (),
+        )
+
+
+class MulticastAtLoads(_AtLoads):
+    """One port sends to groups that all others have joined."""
+
+    name = "chassis.multicast"
+    title = "Multicast at 10, 50, 90 % and at the throughput"
+    section = "RFC 3918 4.3, 5.1"
+    parameters = (
+        UDP_PORTS,
+        *setup_parameters("RFC 3918 5.1"),
+        *with_defaults((LATENCY_DEFINITION,), latency_definition="LIFO"),
+        shared.DEPARTURE_ERROR,
+        verify_parameter(),
+        *with_defaults(trial_parameters("RFC 3918 5.1", LATENCY_DURATION_S), ppm_below=Fraction(PPM_BELOW)),
+        *shared.search_parameters("RFC 3918 4.3"),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with too few ports, unknown ports and groups, contradicting bounds."""
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
+        shared.search_of(parameters)
+        check_definition(self.name, bed, parameters)
+
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+        """Return the pairs from the source to every egress port."""
+        setup = Setup(bed, parameters)
+        return tuple((setup.source, port) for port in setup.receivers)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the search, its latency trial, and the lower loads."""
+        return shared.search_of(parameters).trials_expected + 1 + len(LOWER_LOADS_PCT)
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> GroupsUnit:
+        """Find the throughput, then measure latency at it and at the lower loads that it reaches."""
+        setup, size = Setup(bed, parameters), unit.frame_size_bytes
+        search = search_aggregated(setup, size, session, 1 + len(LOWER_LOADS_PCT))
+        return self._unit(setup, size, search.result_load_pct, session, search)
+
+    def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
+        """Return the trial of a load of the source."""
+        return group_trial(setup, size, load, duration_ns, watch_queues=True, prints_latency=True)
+
+    def note(self, parameters: ParameterSet) -> str:
+        """Return the source."""
+        return f"From port {parameters.integer('source_port')} to all egress ports."
+
+    def _roles(self, bed: Bed, parameters: ParameterSet) -> str:
+        receivers = len(Setup(bed, parameters).receivers)
+        return f"port {parameters.integer('source_port')} to {receivers} ports, {parameters.integer('groups')} groups"
+
+
+class NToNAtLoads(_AtLoads):
+    """Each port sends to a group of its own that all others have joined."""
+
+    name = "chassis.n_to_n"
+    title = "N-to-N multicast at 10, 50, 90 % and at the highest load"
+    section = "RFC 3918 4.3, every port a source"
+    parameters = (
+        UDP_PORTS,
+        *(item for item in setup_parameters("RFC 3918 4.3") if item.name not in _OWN),
+        _HIGHEST,
+        _STAGGER,
+        *with_defaults((LATENCY_DEFINITION,), latency_definition="LIFO"),
+        shared.DEPARTURE_ERROR,
+        verify_parameter(),
+        *(item for item in trial_parameters("RFC 3918 5.1", LATENCY_DURATION_S) if item.name not in _OWN),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with fewer than three ports, unknown ports and groups."""
+        bed.require_ports(self.name, 3)
+        Setup(bed, parameters).check_hosts(len(bed.ports))
+        check_definition(self.name, bed, parameters)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return a trial for each load."""
+        return 1 + len(LOWER_LOADS_PCT)
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> GroupsUnit:
+        """Measure latency at the lower loads and at the highest one."""
+        setup = Setup(bed, parameters)
+        return self._unit(setup, unit.frame_size_bytes, parameters.number(_HIGHEST.name), session)
+
+    def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
+        """Return the trial of a load of each output."""
+        return n_to_n_trial(setup, size, load, setup.parameters.number(_STAGGER.name), prints_latency=True)
+
+    def note(self, parameters: ParameterSet) -> str:
+        """Return the highest load and the stagger."""
+        stagger_us = float(parameters.number(_STAGGER.name))
+        started = f"ports start {stagger_us:g} us apart" if stagger_us else "all ports start together"
+        return f"Each output gets up to {float(parameters.number(_HIGHEST.name)):g} %; {started}."
+
+    def _roles(self, bed: Bed, parameters: ParameterSet) -> str:
+        return f"{len(bed.ports)} ports, each to a group of its own with {parameters.text('protocol')}"
+
+
+def _judge(result: TrialResult) -> Verdict:
+    return judge_loss(result, Fraction(0))
+
+
+def _row(one: Taken, setup: Setup, size: int) -> LoadTrial:
+    trial = trial_row(one.spec, one.result, setup.line_rate_bps, one.load_pct, _judge(one.result))
+    return LoadTrial(trial=trial, latency=latency_of(setup, size, one.result))
+
+
+def _loads(unit: GroupsUnit, bed: Bed) -> own.Loads:
+    size, whole = unit.frame_size_bytes, unit.members * max_rate_fps(unit.frame_size_bytes, bed.slowest_rate_bps)
+
+    def cells(one: LoadTrial) -> own.Row:
+        fps = one.trial.aggregate_fps
+        state = (one.trial.verdict or Verdict.INVALID).value
+        return {
+            "state": state,
+            **own.rate_cells(fps, 100 * fps / float(whole), size),
+            **own.latency_cells_of(one.latency),
+        }
+
+    lower = {one.trial.load_pct: cells(one) for one in unit.lower}
+    return own.Loads(size, None if unit.highest is None else cells(unit.highest), lower)

@@ -1,0 +1,63 @@
+"""Multicast over a chassis at its loads: the columns of published reports, against closed-form answers of the model."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from support.runs import run_on_sim
+from support.small_chassis import PORTS, QUICK, SWITCH, rows, smaller
+
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.traffic.line_rate import max_rate_fps
+
+JOINS = ("joins_per_s=100000", "join_wait_ms=1", "leave_wait_ms=1")
+
+
+def run(test: str, size: int, *settings: str) -> Outcome:
+    given = (*QUICK, *JOINS, "udp_ports=in_turn", *settings)
+    return run_on_sim(find_test(test), smaller(SWITCH), (size,), *given)[1]
+
+
+def test_one_port_to_all_at_every_load() -> None:
+    outcome = run("chassis.multicast", 512, "groups=5")
+    assert outcome.state is State.PASS, outcome.findings
+    every = rows(outcome, "every_load")
+    assert [row["at"] for row in every] == ["10 %", "50 %", "90 %", "throughput"]
+    for row, load in zip(every, ("10", "50", "90", "99.994"), strict=True):
+        fps = (PORTS - 1) * max_rate_fps(512, 10**11) * Fraction(load) / 100
+        assert row["frames_per_s"] == pytest.approx(float(fps), rel=1e-12)
+        assert row["throughput_tbps"] == pytest.approx(float(fps * 8 * 512 / 10**12), rel=1e-12)
+        assert row["line_rate_pct"] == pytest.approx(float(load))
+        # Two cables of 175 ns and 500 ns within a module; 1700 ns more to the other one.
+        assert row["min_us"] == pytest.approx(0.85, abs=0.025)
+        assert row["avg_us"] == pytest.approx(0.85 + 4 / 7 * 1.7, abs=0.1)
+    for name in ("jitter_avg", "jitter_max"):
+        (jitter,) = rows(outcome, name)
+        assert list(jitter) == ["frame_size_bytes", "load_10_us", "load_50_us", "load_90_us", "throughput_us"]
+    assert [figure.name for figure in outcome.figures] == ["average_delay", "maximum_delay"]
+    assert [len(series.points) for figure in outcome.figures for series in figure.series] == [4, 4]
+
+
+def test_every_port_to_all_others_at_every_load() -> None:
+    outcome = run("chassis.n_to_n", 256)
+    assert outcome.state is State.PASS, outcome.findings
+    every = rows(outcome, "every_load")
+    assert [row["line_rate_pct"] for row in every] == pytest.approx([10, 50, 90, 99.955], abs=1e-3)
+    averages = [row["avg_us"] for row in every]
+    # All ports send at once, so that an output has a queue of seven frames at every load.
+    queued_us = 3 * 8 * 276 / 100_000
+    assert all(average > 0.85 + 4 / 7 * 1.7 + 0.5 * queued_us for average in averages)  # type: ignore[operator]
+
+
+def test_a_load_that_buffers_do_not_hold_fails_and_is_shown() -> None:
+    shallow = smaller(SWITCH, queue_frames=1)
+    outcome = run_on_sim(find_test("chassis.n_to_n"), shallow, (256,), *QUICK, *JOINS)[1]
+    assert outcome.state is State.FAIL
+    every = rows(outcome, "every_load")
+    assert [row["state"] for row in every] == ["FAIL"] * 4
+    assert all(row["line_rate_pct"] < load for row, load in zip(every, (10, 50, 90, 99.955), strict=True))
+    # With a stagger of several frame times none of them meet.
+    spread = run_on_sim(find_test("chassis.n_to_n"), shallow, (256,), *QUICK, *JOINS, "load_pct=20", "stagger_us=1")[1]
+    assert spread.state is State.PASS
