@@ -17,7 +17,7 @@ from p4mesh.tester.records import ALL_ONES, STOPPING_COUNTS
 from p4mesh.traffic.line_rate import NS_PER_S, PS_PER_S
 from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.departure_correction import corrected
-from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
+from p4mesh.trial.latency_stats import columns_of, histogram_stats, latency_of_all, latency_of_columns, rows_of
 from p4mesh.trial.message_stats import message_counts, message_distrust
 from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
@@ -389,14 +389,15 @@ def _gap_ns(time_ticks: int, tick_ps: int) -> int | None:
 def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
     names, records = plan.names, reading.records
     transmitters = {(t.stream, t.port): t.id for stream in plan.streams for t in stream.transmitters}
-    rows_of: dict[tuple[int, int, int, str], list[int]] = {}
+    by_flow: dict[tuple[int, int, int, str], list[int]] = {}
     for row, flow in enumerate(plan.flows):
         if flow.expected:
-            rows_of.setdefault((flow.stream, flow.tx_port, flow.rx_port, flow.part), []).append(row)
+            by_flow.setdefault((flow.stream, flow.tx_port, flow.rx_port, flow.part), []).append(row)
     # Most flows are one row each: lists are several times quicker there than arrays.
     sent, unique, duplicates = flows.sent.tolist(), flows.unique.tolist(), flows.duplicates.tolist()
     reordered, cells = flows.reordered.tolist(), flows.cells.tolist()
     first_arrival, last_arrival = records["first_arrival"].tolist(), records["last_arrival"].tolist()
+    columns = columns_of(records)
     last_gap, next_sequence = records["last_gap_time"].tolist(), records["next_sequence"].tolist()
     flooded, misdirected = _strays_of_flows(plan, reading)
     of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
@@ -409,7 +410,7 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
             rx_frames=sum(unique[row] + duplicates[row] for row in rows),
             duplicate_frames=sum(duplicates[row] for row in rows),
             reordered_frames=sum(reordered[row] for row in rows),
-            latency=latency_stats(records[[cells[row] for row in rows]], tick_ps),
+            latency=latency_of_columns(rows_of(columns, [cells[row] for row in rows]), tick_ps),
             first_rx_ns=min(filter(None, (first_arrival[cells[row]] for row in rows)), default=0) * tick_ps // 1000,
             last_rx_ns=max(last_arrival[cells[row]] for row in rows) * tick_ps // 1000,
             first_tx_ns=int(records["first_departure"][transmitters[stream, tx_port]]) * tick_ps // 1000,
@@ -420,7 +421,7 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
             flooded_frames=sum(flooded.get(row, 0) for row in rows),
             misdirected_frames=sum(misdirected.get(row, 0) for row in rows),
         )
-        for (stream, tx_port, rx_port, part), rows in rows_of.items()
+        for (stream, tx_port, rx_port, part), rows in by_flow.items()
     )
 
 

@@ -27,38 +27,73 @@ _MOST_BINS_OF_A_TRIAL = 4096
 _LEAST_BINS = 16
 
 
+Columns = Mapping[str, Sequence[int]]
+"""Fields of records by name."""
+
+_FIELDS = (
+    *("frames", "latency_min_inverted", "latency_max", "latency_sum_high", "latency_sum_low", "latency_overflows"),
+    *("jitter_min_inverted", "jitter_max", "jitter_sum_high", "jitter_sum_low", "jitter_smoothed_x16"),
+    *("ipdv_count", "ipdv_min_inverted", "ipdv_max", "ipdv_sum_high", "ipdv_sum_low"),
+)
+_SIGNED = "_high"
+"""End of the names of the high parts of sums."""
+
+
+def columns_of(records: np.ndarray[Any, Any]) -> Columns:
+    """Return the fields that :func:`latency_of_columns` needs, as far as the target measures them.
+
+    Lists: most statistics are those of the one record of a flow, where a list is several times quicker than an array.
+    """
+    names = [name for name in _FIELDS if name in (records.dtype.names or ())]
+    return {
+        name: (records[name].astype(np.int64) if name.endswith(_SIGNED) else records[name]).tolist() for name in names
+    }
+
+
+def rows_of(columns: Columns, rows: Sequence[int]) -> Columns:
+    """Return some of the records, in this order."""
+    return {name: [column[row] for row in rows] for name, column in columns.items()}
+
+
 def latency_stats(
     records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bins] = (), most_bins: int = MOST_BINS
+) -> LatencyStats | None:
+    """Return the statistics of the flows of these records, as :func:`latency_of_columns` does."""
+    return latency_of_columns(columns_of(records), tick_ps, bins, most_bins)
+
+
+def latency_of_columns(
+    columns: Columns, tick_ps: int, bins: Sequence[Bins] = (), most_bins: int = MOST_BINS
 ) -> LatencyStats | None:
     """Return the statistics of the flows of these records; percentiles when ``bins`` count their frames.
 
     The histogram has ``most_bins`` bins at most. Statistics that the target does not measure have a count of 0.
     """
-    records = _above(records, "frames", 0)
-    if not len(records):
+    timed = _above(columns, "frames", 0)
+    if not timed["frames"]:
         return None
-    names = records.dtype.names or ()
     tick_ns = tick_ps / 1000
-    jittered = _above(records, "frames", 1)
-    varied = _above(records, "ipdv_count", 0) if "ipdv_count" in names else records[:0]
-    smoothed = jittered if "jitter_smoothed_x16" in names else jittered[:0]
+    jittered = _above(timed, "frames", 1)
+    smoothed = jittered.get("jitter_smoothed_x16", ())
+    varied = _above(timed, "ipdv_count", 0) if "ipdv_count" in timed else rows_of(timed, ())
+    some_jittered, some_varied = bool(jittered["frames"]), bool(varied["frames"])
     return LatencyStats(
-        count=_total(records, "frames"),
-        min_ns=(ALL_ONES - _greatest(records, "latency_min_inverted")) * tick_ns,
-        max_ns=_greatest(records, "latency_max") * tick_ns,
-        sum_ns=_wide_total(records, "latency_sum") * tick_ns,
-        jitter_count=_total(jittered, "frames") - len(jittered),
-        jitter_min_ns=(ALL_ONES - _greatest(jittered, "jitter_min_inverted")) * tick_ns if len(jittered) else 0.0,
-        jitter_max_ns=_greatest(jittered, "jitter_max") * tick_ns if len(jittered) else 0.0,
+        count=sum(timed["frames"]),
+        min_ns=(ALL_ONES - max(timed["latency_min_inverted"])) * tick_ns,
+        max_ns=max(timed["latency_max"]) * tick_ns,
+        sum_ns=_wide_total(timed, "latency_sum") * tick_ns,
+        jitter_count=sum(jittered["frames"]) - len(jittered["frames"]),
+        jitter_min_ns=(ALL_ONES - max(jittered["jitter_min_inverted"])) * tick_ns if some_jittered else 0.0,
+        jitter_max_ns=max(jittered["jitter_max"]) * tick_ns if some_jittered else 0.0,
         jitter_sum_ns=_wide_total(jittered, "jitter_sum") * tick_ns,
         rfc3550_jitter_flows=len(smoothed),
-        rfc3550_jitter_sum_ns=_total(smoothed, "jitter_smoothed_x16") * tick_ns / 16 if len(smoothed) else 0.0,
-        rfc3550_jitter_max_ns=_greatest(smoothed, "jitter_smoothed_x16") * tick_ns / 16 if len(smoothed) else 0.0,
-        ipdv_count=_total(varied, "ipdv_count") if len(varied) else 0,
-        ipdv_min_ns=(ALL_ONES - _greatest(varied, "ipdv_min_inverted") - IPDV_ZERO) * tick_ns if len(varied) else 0.0,
-        ipdv_max_ns=(_greatest(varied, "ipdv_max") - IPDV_ZERO) * tick_ns if len(varied) else 0.0,
-        ipdv_sum_ns=_wide_total(varied, "ipdv_sum") * tick_ns if len(varied) else 0.0,
-        overflow_count=_total(records, "latency_overflows"),
+        rfc3550_jitter_sum_ns=sum(smoothed) * tick_ns / 16 if smoothed else 0.0,
+        rfc3550_jitter_max_ns=max(smoothed) * tick_ns / 16 if smoothed else 0.0,
+        ipdv_count=sum(varied["ipdv_count"]) if some_varied else 0,
+        ipdv_min_ns=(ALL_ONES - max(varied["ipdv_min_inverted"]) - IPDV_ZERO) * tick_ns if some_varied else 0.0,
+        ipdv_max_ns=(max(varied["ipdv_max"]) - IPDV_ZERO) * tick_ns if some_varied else 0.0,
+        ipdv_sum_ns=_wide_total(varied, "ipdv_sum") * tick_ns if some_varied else 0.0,
+        overflow_count=sum(timed["latency_overflows"]),
         percentiles_ns=_percentiles([part.latency for part in bins], percentile_ticks, PERCENTILES, tick_ps),
         ipdv_percentiles_ns=_percentiles(
             [part.ipdv for part in bins], signed_percentile_ticks, SIGNED_PERCENTILES, tick_ps
@@ -68,32 +103,16 @@ def latency_stats(
     )
 
 
-# Most calls are for the one record of a flow, where a list is several times quicker than a reduction of numpy.
-
-
-def _above(records: np.ndarray[Any, Any], name: str, limit: int) -> np.ndarray[Any, Any]:
+def _above(columns: Columns, name: str, limit: int) -> Columns:
     """Return the records whose field is greater than ``limit``."""
-    rows = [row for row, value in enumerate(_numbers(records, name)) if value > limit]
-    return records if len(rows) == len(records) else records[rows]
+    column = columns[name]
+    rows = [row for row, value in enumerate(column) if value > limit]
+    return columns if len(rows) == len(column) else rows_of(columns, rows)
 
 
-def _numbers(records: np.ndarray[Any, Any], name: str) -> list[int]:
-    numbers: list[int] = records[name].tolist()
-    return numbers
-
-
-def _total(records: np.ndarray[Any, Any], name: str) -> int:
-    return sum(_numbers(records, name))
-
-
-def _greatest(records: np.ndarray[Any, Any], name: str) -> int:
-    return max(_numbers(records, name))
-
-
-def _wide_total(records: np.ndarray[Any, Any], name: str) -> int:
+def _wide_total(columns: Columns, name: str) -> int:
     """Return the total of a 96-bit sum, whose high part is signed."""
-    high = sum(int(part) for part in records[f"{name}_high"].astype(np.int64))
-    return (high << 32) + _total(records, f"{name}_low")
+    return (sum(columns[f"{name}_high"]) << 32) + sum(columns[f"{name}_low"])
 
 
 def _percentiles(

@@ -4,3 +4,4 @@ pub(crate) mod calculation;
 pub(crate) mod ir;
 pub(crate) mod layout;
 pub(crate) mod program;
+pub(crate) mod registers;

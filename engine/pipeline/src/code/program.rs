@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::code::calculation::{Calculation, HashAlgorithm, HashInput};
 use crate::code::ir::{ActionCode, NextNodes, Op, Pc, Select};
 use crate::code::layout::{FieldRef, Layout, Slot};
+use crate::code::registers::RegisterPlace;
 use crate::vocabulary::entries::{ActionCall, KeyMatch};
 use crate::vocabulary::info::{
     ActionInfo, ActionProfileInfo, CounterInfo, DigestInfo, EnumInfo, HeaderInfo, HeaderTypeInfo, MatchKind,
@@ -164,6 +165,7 @@ pub(crate) struct Code {
     pub selects: Vec<Select>,
     pub calculations: Vec<Calculation>,
     pub actions: Vec<ActionCode>,
+    pub registers: Vec<RegisterPlace>,
     pub tables: Vec<TablePlan>,
     pub profiles: Vec<ProfilePlan>,
     pub parser_entry: Pc,

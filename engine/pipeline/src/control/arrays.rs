@@ -121,15 +121,14 @@ impl Switch {
     pub fn register_read(&self, register: &str, index: usize) -> Result<Vec<u8>> {
         let at = self.register(register)?;
         let info = &self.executable.program.registers[at];
-        let state = &self.engine.state.registers[at];
-        if index >= info.size {
-            return Err(out_of_range("register", register, index, info.size));
+        match self.engine.state.registers.cell(at as u16, index as u64) {
+            Some(cell) => Ok(to_bytes(cell, info.width_bits)),
+            None => Err(out_of_range("register", register, index, info.size)),
         }
-        Ok(to_bytes(&state.cells[index * state.limbs..(index + 1) * state.limbs], info.width_bits))
     }
 
     /// Cells `first..first+count` of a register of at most 64 bits.
-    pub fn register_read_u64(&self, register: &str, first: usize, count: usize) -> Result<&[u64]> {
+    pub fn register_read_u64(&self, register: &str, first: usize, count: usize) -> Result<Vec<u64>> {
         let at = self.register(register)?;
         let info = &self.executable.program.registers[at];
         if info.width_bits > 64 {
@@ -139,10 +138,13 @@ impl Switch {
             });
         }
         let end = first.saturating_add(count);
-        self.engine.state.registers[at]
-            .cells
-            .get(first..end)
-            .ok_or_else(|| out_of_range("register", register, end.saturating_sub(1), info.size))
+        if end > info.size {
+            return Err(out_of_range("register", register, end.saturating_sub(1), info.size));
+        }
+        let registers = &self.engine.state.registers;
+        Ok((first..end)
+            .filter_map(|index| registers.cell(at as u16, index as u64)?.first().copied())
+            .collect())
     }
 
     fn register_value(&self, at: usize, value: &[u8]) -> Result<Vec<u64>> {
@@ -154,27 +156,32 @@ impl Switch {
                 width_bits: info.width_bits,
             });
         }
-        Ok(from_bytes(value, self.engine.state.registers[at].limbs))
+        Ok(from_bytes(value, self.engine.state.registers.place(at as u16).limbs))
     }
 
     pub fn register_write(&mut self, register: &str, index: usize, value: &[u8]) -> Result<()> {
         let at = self.register(register)?;
         let words = self.register_value(at, value)?;
-        let size = self.executable.program.registers[at].size;
-        if index >= size {
-            return Err(out_of_range("register", register, index, size));
+        match self.engine.state.registers.cell_mut(at as u16, index as u64) {
+            Some(cell) => {
+                cell.copy_from_slice(&words);
+                Ok(())
+            }
+            None => {
+                let size = self.executable.program.registers[at].size;
+                Err(out_of_range("register", register, index, size))
+            }
         }
-        let limbs = words.len();
-        self.engine.state.registers[at].cells[index * limbs..(index + 1) * limbs].copy_from_slice(&words);
-        Ok(())
     }
 
     /// Writes one value to all cells.
     pub fn register_fill(&mut self, register: &str, value: &[u8]) -> Result<()> {
         let at = self.register(register)?;
         let words = self.register_value(at, value)?;
-        for cell in self.engine.state.registers[at].cells.chunks_exact_mut(words.len().max(1)) {
-            cell.copy_from_slice(&words);
+        for index in 0..self.executable.program.registers[at].size {
+            if let Some(cell) = self.engine.state.registers.cell_mut(at as u16, index as u64) {
+                cell.copy_from_slice(&words);
+            }
         }
         Ok(())
     }

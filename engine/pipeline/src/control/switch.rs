@@ -8,12 +8,12 @@ use crate::exec::executable::Executable;
 use crate::exec::native::Views;
 use crate::exec::passes::{Engine, Keeping};
 use crate::numbers::rng::Rng;
-use crate::numbers::words::limbs_for;
 use crate::packets::output::Outputs;
 use crate::packets::packet::{EgressPacket, IngressPacket, QueueTimes};
 use crate::packets::snapshot::SnapshotPool;
-use crate::state::cells::{zeroed_counters, MeterState, RegisterState, State};
+use crate::state::cells::{zeroed_counters, MeterState, State};
 use crate::state::profile::ProfileState;
+use crate::state::registers::Registers;
 use crate::state::replication::Replication;
 use crate::state::table::{bind, TableState, Target};
 use crate::state::value_set::ValueSetState;
@@ -32,16 +32,8 @@ impl Switch {
         let code = &program.code;
         let base = code.constant_base as usize;
         regs[base..base + code.constants.len()].copy_from_slice(&code.constants);
-        let registers = program
-            .registers
-            .iter()
-            .map(|info| {
-                let limbs = limbs_for(info.width_bits);
-                RegisterState { cells: vec![0; info.size * limbs], limbs }
-            })
-            .collect();
         let mut state = State {
-            registers,
+            registers: Registers::new(&code.registers),
             counters: program.counters.iter().map(|info| zeroed_counters(info.size)).collect(),
             meters: program
                 .meters

@@ -12,8 +12,7 @@ pub struct Executable {
 
 impl Executable {
     pub fn new(program: Program) -> Executable {
-        let register_bits = program.registers.iter().map(|info| info.width_bits);
-        let native = NativeCode::compile(&program.code, &program.layout, register_bits);
+        let native = NativeCode::compile(&program.code, &program.layout);
         Executable { program, native }
     }
 

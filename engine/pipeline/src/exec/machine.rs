@@ -123,15 +123,6 @@ pub(crate) fn interpret(context: &mut Context, entry: Pc) -> Outcome {
                 regs[dst as usize] = (regs[a as usize] as i64).max(regs[b as usize] as i64) as u64
             }
             Op::MinU { dst, a, b } => regs[dst as usize] = regs[a as usize].min(regs[b as usize]),
-
-            Op::RegisterRead { dst, register, index }
-                if context.state.registers[register as usize].limbs == 1 =>
-            {
-                let index = usize::try_from(regs[index as usize]).unwrap_or(usize::MAX);
-                if let Some(&value) = context.state.registers[register as usize].cells.get(index) {
-                    regs[dst as usize] = value;
-                }
-            }
             ref op => match context.step(op) {
                 Flow::Next => {}
                 Flow::To(to) => pc = to as usize,

@@ -15,7 +15,7 @@ impl Views {
         Views
     }
 
-    pub fn set_shortcut(&mut self, native: &NativeCode, _: usize, _: Option<(Pc, Pc)>) {
+    pub fn set_shortcut(&mut self, native: &NativeCode, _: usize, _: Option<(Pc, Pc, &[u64])>) {
         match *native {}
     }
 }
@@ -24,7 +24,7 @@ impl Views {
 pub(crate) enum NativeCode {}
 
 impl NativeCode {
-    pub fn compile(_: &Code, _: &Layout, _: impl Iterator<Item = u32>) -> Option<NativeCode> {
+    pub fn compile(_: &Code, _: &Layout) -> Option<NativeCode> {
         None
     }
 

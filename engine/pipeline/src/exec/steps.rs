@@ -75,31 +75,13 @@ impl Context<'_> {
             Op::Select { select } => return Flow::To(self.select(&code.selects[select as usize])),
             Op::Table { table } => return self.apply(table),
             Op::RegisterRead { dst, register, index } => {
-                let array = &self.state.registers[register as usize];
-                let index = self.regs[index as usize];
-                if array.limbs == 1 {
-                    if let Some(&value) = usize::try_from(index).ok().and_then(|i| array.cells.get(i)) {
-                        self.regs[dst as usize] = value;
-                    }
-                } else {
-                    let from = usize::try_from(index).unwrap_or(usize::MAX).saturating_mul(array.limbs);
-                    if let Some(cell) = array.cells.get(from..from.saturating_add(array.limbs)) {
-                        self.regs[dst as usize..dst as usize + array.limbs].copy_from_slice(cell);
-                    }
+                if let Some(cell) = self.state.registers.cell(register, self.regs[index as usize]) {
+                    self.regs[dst as usize..dst as usize + cell.len()].copy_from_slice(cell);
                 }
             }
             Op::RegisterWrite { register, index, src } => {
-                let array = &mut self.state.registers[register as usize];
-                let index = usize::try_from(self.regs[index as usize]).unwrap_or(usize::MAX);
-                if array.limbs == 1 {
-                    if let Some(cell) = array.cells.get_mut(index) {
-                        *cell = self.regs[src as usize];
-                    }
-                } else {
-                    let from = index.saturating_mul(array.limbs);
-                    if let Some(cell) = array.cells.get_mut(from..from.saturating_add(array.limbs)) {
-                        cell.copy_from_slice(&self.regs[src as usize..src as usize + array.limbs]);
-                    }
+                if let Some(cell) = self.state.registers.cell_mut(register, self.regs[index as usize]) {
+                    cell.copy_from_slice(&self.regs[src as usize..src as usize + cell.len()]);
                 }
             }
             Op::Count { counter, index } => {

@@ -59,7 +59,7 @@ pub(super) enum Effect {
 /// A word of a register that the pass has read, or has written with what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Guard {
-    register: u16,
+    block: usize,
     word: usize,
     value: u64,
 }
@@ -68,7 +68,7 @@ impl Guard {
     /// Whether the word is what it was.
     #[inline]
     pub fn holds(&self, state: &State) -> bool {
-        state.registers[self.register as usize].cells.get(self.word) == Some(&self.value)
+        state.registers.word(self.block, self.word) == Some(self.value)
     }
 }
 
@@ -217,25 +217,21 @@ impl Shadow {
                     pc = entry as usize;
                 }
                 Op::RegisterRead { dst, register, index } => {
-                    let array = &state.registers[register as usize];
-                    let from = usize::try_from(self.fixed(index)?).unwrap_or(usize::MAX);
-                    let from = from.saturating_mul(array.limbs);
-                    if let Some(cell) = array.cells.get(from..from.saturating_add(array.limbs)) {
-                        self.regs[dst as usize..][..array.limbs].copy_from_slice(cell);
-                        self.mark(dst, array.limbs, Form::Fixed);
-                        self.guard(register, from, cell);
+                    let index = self.fixed(index)?;
+                    if let Some(cell) = state.registers.cell(register, index) {
+                        self.regs[dst as usize..][..cell.len()].copy_from_slice(cell);
+                        self.mark(dst, cell.len(), Form::Fixed);
+                        self.guard(state, register, index);
                     }
                 }
                 Op::RegisterWrite { register, index, src } => {
-                    let array = &state.registers[register as usize];
-                    let from = usize::try_from(self.fixed(index)?).unwrap_or(usize::MAX);
-                    let from = from.saturating_mul(array.limbs);
-                    if let Some(cell) = array.cells.get(from..from.saturating_add(array.limbs)) {
-                        let same = cell == &self.regs[src as usize..][..array.limbs];
-                        if !same || !self.all_fixed(src, array.limbs) {
+                    let index = self.fixed(index)?;
+                    if let Some(cell) = state.registers.cell(register, index) {
+                        let same = cell == &self.regs[src as usize..][..cell.len()];
+                        if !same || !self.all_fixed(src, cell.len()) {
                             return Err(Refusal("the pass writes a register"));
                         }
-                        self.guard(register, from, cell);
+                        self.guard(state, register, index);
                     }
                 }
                 Op::Count { counter, index } => {
@@ -278,10 +274,12 @@ impl Shadow {
         Err(Refusal("the pass is long"))
     }
 
-    /// Makes the proof depend on a cell of a register, the first word of which is number `from`.
-    fn guard(&mut self, register: u16, from: usize, cell: &[u64]) {
-        let words = cell.iter().enumerate();
-        self.guards.extend(words.map(|(at, &value)| Guard { register, word: from + at, value }));
+    /// Makes the proof depend on a cell of a register.
+    fn guard(&mut self, state: &State, register: u16, index: u64) {
+        let place = state.registers.place(register);
+        let cell = state.registers.cell(register, index).unwrap_or(&[]);
+        let words = place.word(index).unwrap_or(0)..;
+        self.guards.extend(words.zip(cell).map(|(word, &value)| Guard { block: place.block, word, value }));
     }
 
     /// Extracts a header; the inner error is a parser error.

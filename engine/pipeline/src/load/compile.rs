@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::code::ir::{Pc, Select, SelectCase};
 use crate::code::layout::{packet_slot, FieldRef, Layout, Slot};
 use crate::code::program::{Code, DigestPlan, Errors, Intrinsics, Program};
+use crate::code::registers::place_registers;
 use crate::load::arrays::{load_counters, load_meters, load_registers, load_value_sets};
 use crate::load::asm::{Asm, Linked};
 use crate::load::calculations::load_calculations;
@@ -106,6 +107,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         selects,
         calculations: calculation_plans,
         actions: action_codes,
+        registers: place_registers(&register_infos),
         tables: tables.plans,
         profiles: tables.profiles,
         parser_entry: pc(parser.entry),

@@ -5,16 +5,11 @@ use std::mem::ManuallyDrop;
 use crate::numbers::rng::Rng;
 use crate::state::meter::MeterCell;
 use crate::state::profile::ProfileState;
+use crate::state::registers::Registers;
 use crate::state::table::TableState;
 use crate::state::value_set::ValueSetState;
 use crate::vocabulary::entries::CounterCell;
 use crate::vocabulary::info::MeterUnit;
-
-pub(crate) struct RegisterState {
-    /// Cell by cell, `limbs` words each.
-    pub cells: Vec<u64>,
-    pub limbs: usize,
-}
 
 pub(crate) struct MeterState {
     pub cells: Vec<MeterCell>,
@@ -23,7 +18,7 @@ pub(crate) struct MeterState {
 
 /// Everything that outlives a packet.
 pub(crate) struct State {
-    pub registers: Vec<RegisterState>,
+    pub registers: Registers,
     pub counters: Vec<Vec<CounterCell>>,
     pub meters: Vec<MeterState>,
     pub tables: Vec<TableState>,

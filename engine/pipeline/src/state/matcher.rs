@@ -1,4 +1,4 @@
-//! Look-up structures over packed keys: hash map for exact keys, one hash map per mask for
+//! Look-up structures over packed keys: an index or a hash map for exact keys, one hash map per mask for
 //! prefixes and ternary keys (tuple space search), a list by priority where ranges take part.
 //!
 //! Order of preference is simple_switch's: the higher priority first, then the lower entry id.
@@ -11,6 +11,8 @@ use rustc_hash::FxHashMap;
 pub(crate) trait PackedKey: Copy + Eq + Hash + Send + Sync {
     fn pack(words: &[u64]) -> Self;
     fn and(self, other: Self) -> Self;
+    /// A key of one word as a number.
+    fn number(self) -> Option<u64>;
 }
 
 impl PackedKey for u64 {
@@ -22,6 +24,11 @@ impl PackedKey for u64 {
     #[inline]
     fn and(self, other: u64) -> u64 {
         self & other
+    }
+
+    #[inline]
+    fn number(self) -> Option<u64> {
+        Some(self)
     }
 }
 
@@ -35,6 +42,11 @@ impl PackedKey for u128 {
     #[inline]
     fn and(self, other: u128) -> u128 {
         self & other
+    }
+
+    #[inline]
+    fn number(self) -> Option<u64> {
+        None
     }
 }
 
@@ -55,6 +67,10 @@ where
             *word &= mask;
         }
         self
+    }
+
+    fn number(self) -> Option<u64> {
+        None
     }
 }
 
@@ -95,6 +111,62 @@ impl RangePattern {
 }
 
 const NONE: u32 = u32::MAX;
+
+/// Keys below this are found by index.
+const DIRECT_KEYS: u64 = 1 << 16;
+
+/// Entry ids by key. Small keys, as ports and identifiers are, are indices, so that they need no hash.
+pub(crate) struct Exact<K> {
+    direct: Vec<u32>,
+    others: FxHashMap<K, u32>,
+}
+
+impl<K: PackedKey> Exact<K> {
+    fn new() -> Exact<K> {
+        Exact { direct: Vec::new(), others: FxHashMap::default() }
+    }
+
+    /// The index of a small key.
+    #[inline]
+    fn index(key: K) -> Option<usize> {
+        key.number().filter(|&number| number < DIRECT_KEYS).map(|number| number as usize)
+    }
+
+    #[inline]
+    fn get(&self, key: K) -> Option<u32> {
+        match Exact::index(key) {
+            Some(index) => self.direct.get(index).copied().filter(|&id| id != NONE),
+            None => self.others.get(&key).copied(),
+        }
+    }
+
+    fn insert(&mut self, key: K, id: u32) {
+        match Exact::index(key) {
+            Some(index) => {
+                if self.direct.len() <= index {
+                    self.direct.resize(index + 1, NONE);
+                }
+                self.direct[index] = id;
+            }
+            None => {
+                self.others.insert(key, id);
+            }
+        }
+    }
+
+    fn remove(&mut self, key: K) {
+        match Exact::index(key) {
+            Some(index) => {
+                if let Some(id) = self.direct.get_mut(index) {
+                    *id = NONE;
+                }
+            }
+            None => {
+                self.others.remove(&key);
+            }
+        }
+    }
+}
 
 struct Group<K> {
     mask: K,
@@ -264,7 +336,7 @@ pub(crate) struct Ranged<K> {
 }
 
 pub(crate) enum Matcher<K> {
-    Exact(FxHashMap<K, u32>),
+    Exact(Exact<K>),
     Masked(Masked<K>),
     /// By falling priority, then rising id.
     Ranged(Vec<Ranged<K>>),
@@ -272,7 +344,7 @@ pub(crate) enum Matcher<K> {
 
 impl<K: PackedKey> Matcher<K> {
     pub fn exact() -> Matcher<K> {
-        Matcher::Exact(FxHashMap::default())
+        Matcher::Exact(Exact::new())
     }
 
     pub fn masked() -> Matcher<K> {
@@ -287,7 +359,7 @@ impl<K: PackedKey> Matcher<K> {
     pub fn lookup(&self, words: &[u64]) -> Option<u32> {
         let key = K::pack(words);
         match self {
-            Matcher::Exact(map) => map.get(&key).copied(),
+            Matcher::Exact(exact) => exact.get(key),
             Matcher::Masked(masked) => masked.lookup(key),
             Matcher::Ranged(list) => list
                 .iter()
@@ -302,9 +374,7 @@ impl<K: PackedKey> Matcher<K> {
     pub fn insert(&mut self, pattern: &Pattern, priority: i32, id: u32) {
         let (value, mask) = (K::pack(&pattern.value), K::pack(&pattern.mask));
         match self {
-            Matcher::Exact(map) => {
-                map.insert(value, id);
-            }
+            Matcher::Exact(exact) => exact.insert(value, id),
             Matcher::Masked(masked) => masked.insert(value, mask, priority, id),
             Matcher::Ranged(list) => {
                 let at = list.partition_point(|entry| {
@@ -319,9 +389,7 @@ impl<K: PackedKey> Matcher<K> {
     pub fn remove(&mut self, pattern: &Pattern, id: u32) {
         let (value, mask) = (K::pack(&pattern.value), K::pack(&pattern.mask));
         match self {
-            Matcher::Exact(map) => {
-                map.remove(&value);
-            }
+            Matcher::Exact(exact) => exact.remove(value),
             Matcher::Masked(masked) => masked.remove(value, mask, id),
             Matcher::Ranged(list) => list.retain(|entry| entry.id != id),
         }
@@ -331,7 +399,7 @@ impl<K: PackedKey> Matcher<K> {
     pub fn find(&self, pattern: &Pattern, priority: i32) -> Option<u32> {
         let (value, mask) = (K::pack(&pattern.value), K::pack(&pattern.mask));
         match self {
-            Matcher::Exact(map) => map.get(&value).copied(),
+            Matcher::Exact(exact) => exact.get(value),
             Matcher::Masked(masked) => masked.find(value, mask, priority),
             Matcher::Ranged(list) => list
                 .iter()
@@ -402,6 +470,25 @@ mod tests {
             }
         }
         assert!(entries.len() == few.len && few.few.len() == few.len && many.few.is_empty());
+    }
+
+    #[test]
+    fn small_and_great_keys_are_found_by_value() {
+        let mut matcher: Matcher<u64> = Matcher::exact();
+        let keys = [0, 7, DIRECT_KEYS - 1, DIRECT_KEYS, u64::MAX];
+        for (id, &key) in keys.iter().enumerate() {
+            matcher.insert(&pattern(key, u64::MAX), 0, id as u32);
+        }
+        for (id, &key) in keys.iter().enumerate() {
+            assert_eq!(matcher.lookup(&[key]), Some(id as u32));
+            assert_eq!(matcher.find(&pattern(key, u64::MAX), 0), Some(id as u32));
+            assert_eq!(matcher.lookup(&[key ^ 1 << 5]), None, "{key}");
+        }
+        for &key in &keys {
+            matcher.remove(&pattern(key, u64::MAX), 0);
+            assert_eq!(matcher.lookup(&[key]), None);
+            matcher.remove(&pattern(key ^ 1, u64::MAX), 0);
+        }
     }
 
     #[test]

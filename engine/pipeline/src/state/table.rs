@@ -200,14 +200,16 @@ impl TableState {
         self.len
     }
 
-    /// Action and next node of every packet, where they are known without a look-up and the action takes no parameters.
-    pub fn leads_to(&self, plan: &TablePlan) -> Option<(Pc, Pc)> {
+    /// Action, next node and parameters of every packet, where they are known without a look-up.
+    pub fn leads_to(&self, plan: &TablePlan) -> Option<(Pc, Pc, &[u64])> {
         if self.len > 0 || plan.counted || plan.meter.is_some() {
             return None;
         }
         match &self.default {
-            None => Some((plan.miss, plan.miss)),
-            Some(Target::Direct(binding)) if binding.words.is_empty() => Some((binding.entry, binding.next)),
+            None => Some((plan.miss, plan.miss, &[])),
+            Some(Target::Direct(binding)) if plan.actions.contains(&binding.action) => {
+                Some((binding.entry, binding.next, &binding.words))
+            }
             Some(_) => None,
         }
     }

@@ -17,7 +17,6 @@ use crate::code::layout::Regs;
 use crate::code::program::{Code, Program};
 use crate::exec::context::{Context, Flow};
 use crate::exec::context::{Outcome, Wire};
-use crate::numbers::words::limbs_for;
 use crate::state::cells::State;
 
 const STATUS_DONE: u32 = 0;
@@ -33,12 +32,15 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub fn of<T>(cells: &mut [T]) -> View {
-        View { cells: cells.as_mut_ptr().expose_provenance(), count: cells.len() }
+    fn of<T>(first: *mut T, count: usize) -> View {
+        View { cells: first.expose_provenance(), count }
     }
 }
 
-/// Where a table leads that has no entries: its action is known, and takes no parameters.
+/// Words of parameters that a shortcut holds.
+const SHORTCUT_WORDS: usize = 2;
+
+/// Where a table leads that has no entries: its action is known, and takes few parameters.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct Shortcut {
@@ -46,6 +48,7 @@ struct Shortcut {
     action: usize,
     /// Address where the action returns to.
     next: usize,
+    params: [u64; SHORTCUT_WORDS],
 }
 
 /// Data that the code shares with the host during one run.
@@ -96,17 +99,29 @@ impl Views {
     /// The arrays must stay where they are as long as the views are used.
     pub fn of(state: &mut State) -> Views {
         Views {
-            registers: state.registers.iter_mut().map(|array| View::of(&mut array.cells)).collect(),
-            counters: state.counters.iter_mut().map(|cells| View::of(cells)).collect(),
+            registers: state
+                .registers
+                .arrays_mut()
+                .map(|(place, first)| View::of(first, place.size))
+                .collect(),
+            counters: state
+                .counters
+                .iter_mut()
+                .map(|cells| View::of(cells.as_mut_ptr(), cells.len()))
+                .collect(),
             shortcuts: vec![Shortcut::default(); state.tables.len()],
         }
     }
 
-    /// Says where a table leads: action and next node, or that it must be looked up.
-    pub fn set_shortcut(&mut self, native: &NativeCode, table: usize, leads_to: Option<(Pc, Pc)>) {
+    /// Says where a table leads: action, next node and parameters, or that it must be looked up.
+    pub fn set_shortcut(&mut self, native: &NativeCode, table: usize, leads_to: Option<(Pc, Pc, &[u64])>) {
         self.shortcuts[table] = match leads_to {
-            Some((action, next)) => Shortcut { action: native.address(action), next: native.address(next) },
-            None => Shortcut::default(),
+            Some((action, next, words)) if words.len() <= SHORTCUT_WORDS => {
+                let mut params = [0; SHORTCUT_WORDS];
+                params[..words.len()].copy_from_slice(words);
+                Shortcut { action: native.address(action), next: native.address(next), params }
+            }
+            _ => Shortcut::default(),
         };
     }
 }
@@ -124,16 +139,11 @@ pub(crate) struct NativeCode {
 
 impl NativeCode {
     /// `None` where the system gives no executable memory, or the program does not fit.
-    pub fn compile(
-        code: &Code,
-        layout: &Layout,
-        register_bits: impl Iterator<Item = u32>,
-    ) -> Option<NativeCode> {
-        let limbs: Vec<usize> = register_bits.map(limbs_for).collect();
+    pub fn compile(code: &Code, layout: &Layout) -> Option<NativeCode> {
         type HostFunction = extern "sysv64" fn(*mut Frame, u32) -> usize;
         let address = |function: HostFunction| function as usize as u64;
         let host = translate::Host { step: address(step), table: address(table) };
-        let translation = translate::translate(code, layout, &limbs, host)?;
+        let translation = translate::translate(code, layout, host)?;
         let mut memory = MmapMut::map_anon(translation.bytes.len()).ok()?;
         memory.copy_from_slice(&translation.bytes);
         let header_bytes = code.deparse_order.iter().map(|&header| layout.shape_of(header).fixed_bytes());

@@ -3,7 +3,7 @@
 //! executes the instruction as the interpreter would.
 
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
-use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
+use super::{Offsets, Shortcut, SHORTCUT_WORDS, STATUS_DONE, STATUS_RUNAWAY};
 use crate::code::calculation::SumPlan;
 use crate::code::ir::{Op, Pc, Select, SelectCase};
 use crate::code::layout::Layout;
@@ -33,7 +33,6 @@ pub(super) struct Translator<'c> {
     pub done: Label,
     runaway: Label,
     host: Host,
-    register_limbs: &'c [usize],
 }
 
 /// Addresses of host functions.
@@ -45,17 +44,12 @@ pub(super) struct Host {
     pub table: u64,
 }
 
-pub(super) fn translate(
-    code: &Code,
-    layout: &Layout,
-    register_limbs: &[usize],
-    host: Host,
-) -> Option<Translation> {
+pub(super) fn translate(code: &Code, layout: &Layout, host: Host) -> Option<Translation> {
     let mut asm = Assembler::default();
     let labels: Vec<Label> = (0..=code.ops.len()).map(|_| asm.label()).collect();
     let (done, runaway) = (asm.label(), asm.label());
     asm.prologue();
-    let mut translator = Translator { code, layout, asm, labels, done, runaway, host, register_limbs };
+    let mut translator = Translator { code, layout, asm, labels, done, runaway, host };
     for (pc, op) in code.ops.iter().enumerate() {
         translator.asm.bind(translator.labels[pc]);
         translator.op(pc, op);
@@ -316,26 +310,36 @@ impl Translator<'_> {
             }
             Op::Table { table } => {
                 let look_up = self.asm.label();
-                let shortcut = i32::from(table) * 16;
+                let shortcut = i32::from(table) * size_of::<Shortcut>() as i32;
                 self.asm.load_frame(Reg::Rdx, Offsets::SHORTCUTS);
                 self.asm.load_at(Reg::Rax, Reg::Rdx, shortcut);
                 self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
                 self.asm.jump_if(Cond::Equal, look_up);
-                self.asm.load_return_at(Reg::Rdx, shortcut + 8);
+                for word in 0..self.shortcut_words(table) {
+                    let at = std::mem::offset_of!(Shortcut, params) as i32 + 8 * i32::from(word);
+                    self.asm.load_at(Reg::Rcx, Reg::Rdx, shortcut + at);
+                    self.asm.store(self.code.param_base + word, Reg::Rcx);
+                }
+                let next = std::mem::offset_of!(Shortcut, next) as i32;
+                self.asm.load_return_at(Reg::Rdx, shortcut + next);
                 self.asm.jump_rax();
                 self.asm.bind(look_up);
                 self.asm.call(self.host.table, u32::from(table));
                 self.asm.load_return(Offsets::RETURN);
                 self.asm.jump_rax();
             }
-            Op::RegisterRead { dst, register, index } if self.register_limbs[register as usize] == 1 => {
-                let skip = self.array_element(Offsets::REGISTERS, register, index);
+            Op::RegisterRead { dst, register, index }
+                if self.code.registers[register as usize].limbs == 1 =>
+            {
+                let skip = self.register_cell(register, index);
                 self.asm.load_indexed(Reg::Rax, Reg::Rdx, Reg::Rax);
                 self.asm.store(dst, Reg::Rax);
                 self.asm.bind(skip);
             }
-            Op::RegisterWrite { register, index, src } if self.register_limbs[register as usize] == 1 => {
-                let skip = self.array_element(Offsets::REGISTERS, register, index);
+            Op::RegisterWrite { register, index, src }
+                if self.code.registers[register as usize].limbs == 1 =>
+            {
+                let skip = self.register_cell(register, index);
                 self.load(Reg::Rcx, src);
                 self.asm.store_indexed(Reg::Rdx, Reg::Rax, Reg::Rcx);
                 self.asm.bind(skip);
@@ -364,6 +368,13 @@ impl Translator<'_> {
         }
     }
 
+    /// Words of parameters that a shortcut of the table may have.
+    fn shortcut_words(&self, table: u16) -> u16 {
+        let actions = &self.code.tables[table as usize].actions;
+        let words = actions.iter().map(|&action| self.code.actions[action].words);
+        words.filter(|&words| usize::from(words) <= SHORTCUT_WORDS).max().unwrap_or(0)
+    }
+
     /// Checks an index: rax is the index and rdx the first cell; past the label it is out of range.
     fn array_element(&mut self, table: u8, array: u16, index: Slot) -> Label {
         let skip = self.asm.label();
@@ -373,6 +384,16 @@ impl Translator<'_> {
         self.asm.cmp_at(Reg::Rax, Reg::Rdx, view + 8);
         self.asm.jump_if(Cond::NotBelow, skip);
         self.asm.load_at(Reg::Rdx, Reg::Rdx, view);
+        skip
+    }
+
+    /// As `array_element`; rax becomes the distance in words from the first cell.
+    fn register_cell(&mut self, register: u16, index: Slot) -> Label {
+        let skip = self.array_element(Offsets::REGISTERS, register, index);
+        let stride = self.code.registers[register as usize].stride;
+        if stride > 1 {
+            self.asm.multiply_imm(Reg::Rax, stride as i32);
+        }
         skip
     }
 

@@ -221,6 +221,11 @@ impl Assembler {
         self.slot(reg as u8, slot);
     }
 
+    pub fn multiply_imm(&mut self, reg: Reg, value: i32) {
+        self.emit(&[0x48, 0x69, 0xc0 | (reg as u8) << 3 | reg as u8]);
+        self.imm32(value);
+    }
+
     pub fn not(&mut self, reg: Reg) {
         self.emit(&[0x48, 0xf7, 0xd0 | reg as u8]);
     }
