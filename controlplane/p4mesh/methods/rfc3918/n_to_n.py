@@ -152,9 +152,7 @@ class NToN(MethodOf[NToNUnit]):
             spec = n_to_n_trial(setup, size, load, stagger_us)
             result = session.measure(spec, TrialNote(load, len(staggers) - place, _judge))
             trial = trial_row(spec, result, setup.line_rate_bps, load, _judge(result))
-            rows.append(
-                StaggerTrial(stagger_us=float(stagger_us), trial=trial, latency=latency_of(setup, size, result))
-            )
+            rows.append(StaggerTrial(stagger_us=float(stagger_us), trial=trial, latency=_latency(setup, size, result)))
             if trial.verdict is not Verdict.FAIL:
                 break
         return NToNUnit(frame_size_bytes=size, sources=len(bed.ports), rows=tuple(rows))
@@ -250,8 +248,7 @@ def _judge(result: TrialResult) -> Verdict:
     return judge_loss(result, Fraction(0))
 
 
-def latency_of(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
-    """Return the latency of the frames of all groups on all ports together."""
+def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
     return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
