@@ -64,10 +64,11 @@ ptf: setup ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, 
 	$(BIN)/python -m pytest -q ptf-tests --target $(TARGET) $(ARGS)
 
 test-ptf: setup ## run the PTF tests on the engine, and on simple_switch_grpc where it is installed
-	$(BIN)/python -m pytest -q ptf-tests --target engine
+	@# Each process has a bench of its own; those on simple_switch_grpc wait for real time.
+	$(BIN)/python -m pytest -q ptf-tests --target engine --numprocesses 3
 	@if ! command -v simple_switch_grpc > /dev/null; then echo "PTF on bmv2: not run, simple_switch_grpc is not installed"; \
 	elif [ "$$(id -u)" != 0 ]; then echo "PTF on bmv2: not run, network namespaces need root"; \
-	else $(BIN)/python -m pytest -q ptf-tests --target bmv2; fi
+	else $(BIN)/python -m pytest -q ptf-tests --target bmv2 --numprocesses 3; fi
 
 differential: setup ## compare the engine with simple_switch_grpc, or with what it was recorded to do where it is absent
 	@if command -v simple_switch_grpc > /dev/null; then echo "simple_switch_grpc: new random scenarios"; \

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -36,18 +36,11 @@ def _positions(_: str, folder: Path) -> Row:
     settings = {**_PHASES, "messages": 20, "messages_per_s": 200}
     rows = measured("messages.latency", _TOPOLOGY, "64", settings, folder)["positions"]
     by_name = {str(row["position"]): row for row in rows}
-    return {
-        f"c{name.replace('..', '_')}": _delay(by_name, covered)
-        for name, covered in {
-            "1": ["1"], "2": ["2"], "2..191": ["2", "3..96", "97", "98..190", "191"], "3..96": ["3..96"], "97": ["97"],
-            "3..190": ["3..96", "97", "98..190"], "98..190": ["98..190"], "191": ["191"], "192": ["192"],
-        }.items()
-    }  # fmt: skip
+    return {f"c{name.replace('..', '_')}": _delay([row]) for name, row in by_name.items()}
 
 
-def _delay(rows: Mapping[str, Row], names: Sequence[str]) -> float | None:
-    found = [rows[name] for name in names]
-    mean = _mean([row["avg_us"] for row in found], [row["received_frames"] for row in found])
+def _delay(rows: Sequence[Row]) -> float | None:
+    mean = _mean([row["avg_us"] for row in rows], [row["received_frames"] for row in rows])
     return None if mean is None else mean + _CLOSED_LOOP_US
 
 
@@ -99,14 +92,10 @@ def _background(table: str) -> Comparison:
         last = str(settings["message_frames"])
         fifo, mimo = (_mean([row[f"{name}_us_avg"] for row in whole]) for name in ("fifo", "mimo"))
 
-        def delay(chosen: Sequence[Row]) -> float | None:
-            mean = _mean([row["avg_us"] for row in chosen], [row["received_frames"] for row in chosen])
-            return None if mean is None else mean + _CLOSED_LOOP_US
-
         return {
-            "first_us": delay([row for row in positions if row["position"] == "1"]),
-            "middle_us": delay([row for row in positions if row["position"] not in ("1", last)]),
-            "last_us": delay([row for row in positions if row["position"] == last]),
+            "first_us": _delay([row for row in positions if row["position"] == "1"]),
+            "middle_us": _delay([row for row in positions if row["position"] == f"2..{int(last) - 1}"]),
+            "last_us": _delay([row for row in positions if row["position"] == last]),
             "mimo_us": mimo,
             "fifo_us": fifo,
             "dif_pct": None if mimo is None or not fifo else 100 * (mimo - fifo) / fifo,

@@ -60,7 +60,7 @@ def _latency_rows() -> dict[str, dict[str, Any]]:
     """Return the layers that the whole table is of, all of them four hops away, of one run."""
     with TemporaryDirectory() as folder:
         rows = _mixed(("dm.rate=10 Mbit/s L1", "b2b.rate=2 Mbit/s L1", "duration_s=0.5"), Path(folder), table="layers")
-    of_layer = {(row["traffic_class"], row["layer"]): row for row in rows}
+    of_layer = {(row["traffic_class"], row["name"]): row for row in rows}
     return {
         "DM": of_layer["dm", "layer4"],
         "B2B": of_layer["b2b", "layer1"],

@@ -47,15 +47,21 @@ def served_folder(arguments: argparse.Namespace) -> None:
 
 def topology(arguments: argparse.Namespace) -> None:
     """Load the topology; raise TopologyError, and UsageError for options that do not fit it or the target."""
-    from p4mesh.run.chosen_interfaces import topology_of
+    from p4mesh.run.checks import check_choices
 
     chosen = arguments.target, arguments.access, arguments.interfaces
+    check_choices(*chosen)
+    from p4mesh.run.chosen_interfaces import topology_of
+
     arguments.topology = topology_of(arguments.topology, arguments.target)
     topology_of(arguments.topology, *chosen)
 
 
 def traffic(arguments: argparse.Namespace) -> None:
     """Read the traffic file with its settings, and load the topology; raise TrafficFileError and TopologyError."""
+    from p4mesh.traffic_file.text import read_traffic_text
+
+    read_traffic_text(arguments.traffic)  # What understands the file takes longer to load.
     from p4mesh.traffic_file.reader import load_traffic
 
     load_traffic(arguments.traffic, arguments.settings)

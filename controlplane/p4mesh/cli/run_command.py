@@ -47,16 +47,16 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
 
 def _with_topology(options: RunOptions) -> RunOptions:
     """Return the options with the topology itself, which the choices of the user must fit; the run makes them again."""
+    if options.calibration is not None:
+        from p4mesh.store.calibration_file import read_calibration
+
+        read_calibration(Path(options.calibration), "--calibration")
     from p4mesh.run.chosen_interfaces import topology_of
     from p4mesh.run.tester_ports import chosen_ports, ports_of
 
     topology = topology_of(options.topology, options.target)
     topology_of(topology, options.target, options.access, options.interfaces)
     chosen_ports(ports_of(topology), options.ports)
-    if options.calibration is not None:
-        from p4mesh.store.calibration_file import read_calibration
-
-        read_calibration(Path(options.calibration), "--calibration")
     return replace(options, topology=topology)
 
 
@@ -106,6 +106,9 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
     )
     if options.out is not None:
         notice.place(Path(options.out))
+    from p4mesh.run_file.text import read_run_text
+
+    read_run_text(options.file)  # What understands the file takes longer to load.
     from p4mesh.run_file.reader import load_run_file
 
     load_run_file(options.file)  # The run reads it again, with what it needs to check the tests in it.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import Any, cast
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
+from typing import TYPE_CHECKING, Any, cast
 
 from p4mesh.config_files.yaml_source import YamlSource
 from p4mesh.errors import UsageError
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 _TYPE_NAMES = {
     "object": "a mapping",
@@ -24,6 +24,8 @@ _TYPE_NAMES = {
 
 def require_valid(source: YamlSource, schema: dict[str, Any]) -> None:
     """Raise the error of the file's kind for the first fault in file order."""
+    from jsonschema import Draft202012Validator  # Takes long to load; a file that is missing is not validated.
+
     validator = Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(source.data), key=lambda error: _order(source, error))
     if errors:

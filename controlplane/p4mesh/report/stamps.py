@@ -17,11 +17,13 @@ _COLUMNS = (
     Column("delay_avg_us", "Way through the kernel", "us, largest avg", 3),
     Column("error_median_us", "Error, median", "+- us", 3),
     Column("error_p99_us", "Error, 99 %", "+- us", 3),
+    Column("rest_p99_us", "Left in single values, 99 %", "us", 3),
 )
 _NOTE = (
-    "A signature has the time at which the program let its frame go. Where the kernel stamps departures too, latencies "
-    "are less by the average way through the kernel in their trial; how far a single frame may be from it is the "
-    "error. Latencies of other ports contain that way."
+    "A signature has the time at which the program let its frame go. Where the kernel stamps departures too, average "
+    "latencies are less by the average way through the kernel in their trial; how far a single frame may be from it is "
+    "the error. Smallest and largest latencies, and percentiles, are less by the smallest way, which every frame has "
+    "had: what is left of it in them is no more than the last column. Latencies of other ports contain that way."
 )
 
 
@@ -43,5 +45,7 @@ def _take(row: dict[str, Any], stamps: dict[str, Any]) -> None:
         row["departures"] = stamps["departures"]
     row["samples"] = (row["samples"] or 0) + stamps["samples"]
     if stamps["samples"]:
-        for key in ("delay_avg", "error_median", "error_p99"):
-            row[f"{key}_us"] = max(row[f"{key}_us"] or 0.0, stamps[f"{key}_ns"] / 1000)
+        rest_ns = stamps["delay_avg_ns"] - max(0.0, stamps["delay_min_ns"]) + stamps["error_p99_ns"]
+        values_ns = {key: stamps[f"{key}_ns"] for key in ("delay_avg", "error_median", "error_p99")}
+        for key, value_ns in {**values_ns, "rest_p99": rest_ns}.items():
+            row[f"{key}_us"] = max(row[f"{key}_us"] or 0.0, value_ns / 1000)

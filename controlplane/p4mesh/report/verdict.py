@@ -6,8 +6,8 @@ from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.report.document import Badge, Tone
 
 EXECUTED = "executed"
-MET = "met its goal"
-MISSED = "missed its goal"
+MET = "met the goal"
+MISSED = "missed the goal"
 NOT_RUN = "not run"
 _UNTRUSTED = {State.INVALID: "not trusted", State.ABORT: "aborted"}
 

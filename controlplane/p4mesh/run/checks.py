@@ -16,6 +16,8 @@ MAX_FRAME_SIZE_BYTES = 9216
 _LONGEST_SIZE = 20
 NOTE_KEY = "[a-z][a-z0-9_-]{0,39}"
 _LONGEST_NOTE = 500
+_WITH_INTERFACES = ("live", "bmv2")
+_WITH_ACCESS = ("live",)
 MOST_JOBS = 1024
 """Processes of one machine; a cluster may have more."""
 MOST_CAPTURED_FRAMES = 1000
@@ -29,6 +31,17 @@ def check_options(options: RunOptions) -> None:
     jobs_of(options)
     cluster_of(options)
     check_capture(options.capture_frames)
+    check_choices(options.target, options.access, options.interfaces)
+
+
+def check_choices(target: str, access: str | None, interfaces: str | None) -> None:
+    """Raise UsageError for a choice that the target does not have."""
+    for option, value, targets in (("access", access, _WITH_ACCESS), ("interfaces", interfaces, _WITH_INTERFACES)):
+        if value is not None and target not in targets:
+            raise UsageError(
+                f"--{option} {shortened(value)}: not supported on {target}",
+                hint=f"leave it out, or use --target {' or '.join(targets)}",
+            )
 
 
 def check_capture(frames: int) -> None:

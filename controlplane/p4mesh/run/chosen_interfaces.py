@@ -7,10 +7,8 @@ from pathlib import Path
 
 from p4mesh.errors import UsageError
 from p4mesh.methods.options.parameters import shortened
+from p4mesh.run.checks import check_choices
 from p4mesh.topology import Topology, load_topology
-
-_WITH_INTERFACES = ("live", "bmv2")
-_WITH_ACCESS = ("live",)
 
 
 def topology_of(
@@ -20,13 +18,8 @@ def topology_of(
 
     Raises TopologyError, and UsageError for a choice that does not fit the topology or the target.
     """
+    check_choices(target, access, interfaces)
     found = topology if isinstance(topology, Topology) else load_topology(topology)
-    for option, value, targets in (("access", access, _WITH_ACCESS), ("interfaces", interfaces, _WITH_INTERFACES)):
-        if value is not None and target not in targets:
-            raise UsageError(
-                f"--{option} {shortened(value)}: not supported on {target}",
-                hint=f"leave it out, or use --target {' or '.join(targets)}",
-            )
     if access is not None:
         found = replace(found, live=replace(found.live, access=access), chosen={**found.chosen, "access": access})
     return found if interfaces is None else _on_interfaces(found, interfaces)

@@ -11,12 +11,11 @@ from p4mesh.config_files.validation import require_valid
 from p4mesh.config_files.yaml_source import FileKind, YamlSource
 from p4mesh.config_files.yaml_source import Path as Place
 from p4mesh.errors import RunFileError
-from p4mesh.regular_files import read_text
 from p4mesh.run_file.model import RequestedTest, RunFile
 from p4mesh.run_file.schema import schema
+from p4mesh.run_file.text import EXAMPLES, read_run_text
 
-MOST_BYTES = 1_000_000
-KIND = FileKind(RunFileError, "p4mesh init writes a complete example")
+KIND = FileKind(RunFileError, EXAMPLES)
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,7 @@ class RunText:
 
 def load_run_file(path: str | Path) -> RunText:
     """Return the file; raises RunFileError with file, line and what is valid."""
-    try:
-        text = read_text(Path(path), MOST_BYTES)
-    except FileNotFoundError:
-        raise RunFileError(f"{path}: no such run file", hint=KIND.examples) from None
-    except UnicodeDecodeError:
-        raise RunFileError(f"{path}: not a text file", hint=f"a run file is a YAML file; {KIND.examples}") from None
-    except OSError as error:
-        raise RunFileError(f"{path}: {error.strerror}", hint=f"name a YAML file; {KIND.examples}") from None
-    return parse_run_file(str(path), text)
+    return parse_run_file(str(path), read_run_text(path))
 
 
 def parse_run_file(name: str, text: str) -> RunText:

@@ -25,8 +25,9 @@ _DEVICE_ID = 1
 MOST_STAMPED_FPS = 100_000
 """Of all ports together. The kernel stamps what leaves by packet sockets, which is slower than by rings of AF_XDP."""
 _STAMPS = (
-    "time stamps: of departures by the program, before the kernel sends; where the kernel stamps them too, latencies "
-    "are less by the average difference, else they contain the way through the sending kernel"
+    "time stamps: of departures by the program, before the kernel sends; where the kernel stamps them too, averages "
+    "are less by the average difference and single values by the smallest, else they contain the way through the "
+    "sending kernel"
 )
 
 

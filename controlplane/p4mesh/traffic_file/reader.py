@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -16,15 +16,16 @@ from p4mesh.config_files.validation import require_valid
 from p4mesh.config_files.yaml_source import FileKind, YamlSource
 from p4mesh.config_files.yaml_source import Path as Place
 from p4mesh.errors import TrafficFileError
-from p4mesh.regular_files import read_text
 from p4mesh.traffic_file.model import Sweep, TrafficFile
 from p4mesh.traffic_file.schema import schema
+from p4mesh.traffic_file.text import EXAMPLES, read_traffic_text
 
-MOST_BYTES = 1_000_000
 MOST_RUNS = 1000
 """Of one sweep; each is a start of the device and a row per class."""
-KIND = FileKind(TrafficFileError, "see traffic/ for complete examples")
+KIND = FileKind(TrafficFileError, EXAMPLES)
 _LONGEST_SHOWN = 60
+Setting = tuple[Place, Any, str]
+"""Path, value and origin of a value that replaces one of the file."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +59,7 @@ class TrafficText:
 
 def load_traffic(path: str | Path, settings: Sequence[str] = ()) -> TrafficText:
     """Return the runs of a traffic file; raises TrafficFileError with file, line and what is valid."""
-    try:
-        text = read_text(Path(path), MOST_BYTES)
-    except FileNotFoundError:
-        raise TrafficFileError(f"{path}: no such traffic file", hint=KIND.examples) from None
-    except UnicodeDecodeError:
-        raise TrafficFileError(
-            f"{path}: not a text file", hint=f"a traffic file is a YAML file, {KIND.examples}"
-        ) from None
-    except OSError as error:
-        raise TrafficFileError(f"{path}: {error.strerror}", hint=f"name a YAML file, {KIND.examples}") from None
-    return parse_traffic(str(path), text, settings)
+    return parse_traffic(str(path), read_traffic_text(path), settings)
 
 
 def parse_traffic(name: str, text: str, settings: Sequence[str] = ()) -> TrafficText:
@@ -76,9 +67,11 @@ def parse_traffic(name: str, text: str, settings: Sequence[str] = ()) -> Traffic
     source = YamlSource(name, text, KIND)
     if not isinstance(source.data, dict):
         require_valid(source, schema())
-    source = source.with_values([_setting(source, setting) for setting in _each_once(settings)])
-    traffic = _checked(source)
-    runs = tuple(_run(source, values) for values in _rows(source, traffic.sweep or Sweep()))
+    given = list(_each_once(_setting(source, setting) for setting in settings))
+    source = source.with_values(given)
+    sweep = _checked(source).sweep or Sweep()
+    _require_effect(source, sweep, given)
+    runs = tuple(_each_label_once(source, (_run(source, values) for values in _rows(source, sweep))))
     return TrafficText(name, text, tuple(settings), runs)
 
 
@@ -98,21 +91,54 @@ def _run(source: YamlSource, values: Mapping[str, tuple[Any, str]]) -> FileRun:
     return FileRun(label, _checked(changed), changed)
 
 
-def _each_once(settings: Sequence[str]) -> Iterator[str]:
+def _each_once(settings: Iterable[Setting]) -> Iterator[Setting]:
+    seen: set[Place] = set()
+    for place, value, origin in settings:
+        if place in seen:
+            raise TrafficFileError(f"{origin}: '{_key(place)}' is set twice", hint="give each key once")
+        seen.add(place)
+        yield place, value, origin
+
+
+def _require_effect(source: YamlSource, sweep: Sweep, settings: Iterable[Setting]) -> None:
+    """Raise TrafficFileError for a setting that every value of the sweep would replace."""
+    keys: list[tuple[Place, str]] = [(("sweep", "product", key), key) for key in sweep.product]
+    if sweep.rows:
+        shared = [key for key in sweep.rows[0] if all(key in row for row in sweep.rows)]
+        keys += [(("sweep", "list", 0, key), key) for key in shared]
+    for where, key in keys:
+        swept = _place(source, key, source.where(where))
+        for place, _, origin in settings:
+            if place[: len(swept)] == swept:
+                raise TrafficFileError(
+                    f"{origin}: the sweep gives every run a '{_key(swept)}' of its own",
+                    hint=f"change the sweep ({source.where(where)}), or leave --set out",
+                )
+
+
+def _each_label_once(source: YamlSource, runs: Iterable[FileRun]) -> Iterator[FileRun]:
     seen: set[str] = set()
-    for setting in settings:
-        key, equals, _ = setting.partition("=")
-        if not equals:
-            raise TrafficFileError(f"--set {_cut(setting)}: no '='", hint="write --set class.key=value")
-        if key in seen:
-            raise TrafficFileError(f"--set {_cut(setting)}: '{_cut(key)}' is set twice", hint="give each key once")
-        seen.add(key)
-        yield setting
+    for run in runs:
+        if run.label in seen:
+            raise TrafficFileError(
+                f"{source.where(('sweep',))}: the run {_cut(run.label)} is there twice",
+                hint="give each run once; repeat at the top of the file runs everything several times",
+            )
+        seen.add(run.label)
+        yield run
 
 
-def _setting(source: YamlSource, setting: str) -> tuple[Place, Any, str]:
-    key, _, text = setting.partition("=")
+def _key(place: Place) -> str:
+    """Return a path as users write it: a class without ``classes``."""
+    words = place[1:] if place[0] == "classes" and len(place) > 1 else place
+    return _cut(".".join(map(str, words)))
+
+
+def _setting(source: YamlSource, setting: str) -> Setting:
+    key, equals, text = setting.partition("=")
     origin = f"--set {_cut(setting)}"
+    if not equals:
+        raise TrafficFileError(f"{origin}: no '='", hint="write --set class.key=value")
     try:
         value = YamlSource(origin, f"value: {text}\n", KIND).data["value"]
     except (TrafficFileError, yaml.YAMLError):

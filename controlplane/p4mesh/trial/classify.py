@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -107,7 +108,7 @@ def classify(
         last_tx_ns=last * tick_ps // 1000,
         ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps, window) for port in plan.ports),
         latency=latency_of_all(plan, records[flows.cells[expected[: len(flows.cells)]]], reading.bins, tick_ps),
-        flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
+        flows=_flow_counts(plan, reading, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
         start_spread_ns=start_spread * tick_ps // 1000,
         oload_error_ppm=_load_error_ppm(plan, records),
@@ -385,8 +386,8 @@ def _gap_ns(time_ticks: int, tick_ps: int) -> int | None:
     return time_ticks * tick_ps // 1000 if time_ticks else None
 
 
-def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
-    names = plan.names
+def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
+    names, records = plan.names, reading.records
     transmitters = {(t.stream, t.port): t.id for stream in plan.streams for t in stream.transmitters}
     rows_of: dict[tuple[int, int, int, str], list[int]] = {}
     for row, flow in enumerate(plan.flows):
@@ -397,6 +398,7 @@ def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_
     reordered, cells = flows.reordered.tolist(), flows.cells.tolist()
     first_arrival, last_arrival = records["first_arrival"].tolist(), records["last_arrival"].tolist()
     last_gap, next_sequence = records["last_gap_time"].tolist(), records["next_sequence"].tolist()
+    flooded, misdirected = _strays_of_flows(plan, reading)
     of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
     return tuple(
         FlowCounts(
@@ -415,9 +417,21 @@ def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_
             tail_lost_frames=sum(_tail_lost(sent[row], next_sequence[cells[row]]) for row in rows),
             part=part,
             rx_bytes=sum(int(records["bytes"][cells[row]]) for row in rows) if stream in of_many_sizes else None,
+            flooded_frames=sum(flooded.get(row, 0) for row in rows),
+            misdirected_frames=sum(misdirected.get(row, 0) for row in rows),
         )
         for (stream, tx_port, rx_port, part), rows in rows_of.items()
     )
+
+
+def _strays_of_flows(plan: Plan, reading: Reading) -> tuple[dict[int, int], dict[int, int]]:
+    """Return flooded and misdirected frames by row of the plan; frames to many have one number for all receivers."""
+    if reading.strays is None or not reading.strays.any():
+        return {}, {}
+    of_cell = Counter(flow.sequence_cell for flow in plan.flows)
+    own = {row: flow.sequence_cell for row, flow in enumerate(plan.flows) if of_cell[flow.sequence_cell] == 1}
+    flooded, misdirected = reading.strays.tolist()
+    return {row: flooded[cell] for row, cell in own.items()}, {row: misdirected[cell] for row, cell in own.items()}
 
 
 def _outages(plan: Plan, observed: Observed, flows: _Flows, origin: int, tick_ps: int) -> tuple[Outage, ...]:

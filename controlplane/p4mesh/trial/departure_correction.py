@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,65 +15,88 @@ from p4mesh.trial.result import FlowCounts, LatencyBins, LatencyStats, MessageCo
 _SMALLEST_BIN_NS = 1.0
 
 
+@dataclass(frozen=True)
+class _Delay:
+    """Delay of the departures of some frames."""
+
+    average_ns: float
+    smallest_ns: float
+
+
+_NONE = _Delay(0.0, 0.0)
+
+
 def corrected(
     result: TrialResult, plan: Plan, records: np.ndarray[Any, Any], stamps: Mapping[int, PortStamps]
 ) -> TrialResult:
-    """Return a result with the stamps of its ports, whose latencies are less by the average delay of departures.
+    """Return a result with the stamps of its ports, whose latencies are less by the delay of departures.
 
-    The delay of a single frame is not known, but the distribution of delays: averages are corrected, and the spread of
-    the delays is the error of everything else. No latency becomes less than 0.
+    The delay of a single frame is not known, but the distribution of delays. Averages are less by the average delay.
+    The smallest and the largest value, percentiles and bins are of single frames: they are less by the smallest delay,
+    which every frame has had, and so never below the latency of the frame. The smallest is no more than the average.
     """
     shown = tuple(stamps[port] for port in plan.ports if port in stamps)
-    delays_ns = {found.port: found.delay_avg_ns for found in shown}
-    if not any(delays_ns.values()):
+    delays = {found.port: _Delay(found.delay_avg_ns, max(0.0, found.delay_min_ns)) for found in shown}
+    if all(delay == _NONE for delay in delays.values()):
         return replace(result, stamps=shown) if shown else result
     ports = {flow.cell: flow.tx_port for flow in plan.flows}
     cells = {(found.stream, found.tx_port, found.rx_port): found.cells for found in plan.histograms}
 
-    def delay_of(chosen: Iterable[int]) -> float:
-        """Return the average delay of the frames of some cells."""
-        frames = [(int(records["frames"][cell]), delays_ns.get(ports[cell], 0.0)) for cell in chosen]
-        return sum(count * delay for count, delay in frames) / max(1, sum(count for count, _ in frames))
+    def delay_of(chosen: Iterable[int]) -> _Delay:
+        """Return the delay of the frames of some cells."""
+        counted = [(int(records["frames"][cell]), delays.get(ports[cell], _NONE)) for cell in chosen]
+        sent = [(frames, delay) for frames, delay in counted if frames]
+        if not sent:
+            return _NONE
+        total_ns = sum(frames * delay.average_ns for frames, delay in sent)
+        return _Delay(total_ns / sum(frames for frames, _ in sent), min(delay.smallest_ns for _, delay in sent))
 
     expected = [flow.cell for flow in plan.flows if flow.expected]
     return replace(
         result,
         stamps=shown,
         latency=result.latency and _earlier(result.latency, delay_of(expected)),
-        flows=tuple(_flow(flow, delays_ns.get(flow.tx_port, 0.0)) for flow in result.flows),
+        flows=tuple(_flow(flow, delays.get(flow.tx_port, _NONE)) for flow in result.flows),
         histograms=tuple(
             replace(found, latency=_earlier(found.latency, delay_of(cells[found.stream, found.tx_port, found.rx_port])))
             for found in result.histograms
         ),
-        messages=tuple(_message(found, delays_ns.get(found.tx_port, 0.0)) for found in result.messages),
+        messages=tuple(_message(found, delays.get(found.tx_port, _NONE)) for found in result.messages),
     )
 
 
-def _flow(flow: FlowCounts, delay_ns: float) -> FlowCounts:
-    return replace(flow, latency=_earlier(flow.latency, delay_ns)) if flow.latency else flow
+def _flow(flow: FlowCounts, delay: _Delay) -> FlowCounts:
+    return replace(flow, latency=_earlier(flow.latency, delay)) if flow.latency else flow
 
 
-def _message(message: MessageCounts, delay_ns: float) -> MessageCounts:
+def _message(message: MessageCounts, delay: _Delay) -> MessageCounts:
     def time(found: MessageTime | None) -> MessageTime | None:
-        return found and replace(
-            found,
-            min_ns=_less(found.min_ns, delay_ns),
-            max_ns=_less(found.max_ns, delay_ns),
-            sum_ns=_less(found.sum_ns, found.count * delay_ns),
-        )
+        if found is None:
+            return None
+        min_ns, sum_ns, max_ns = _spread(found, delay)
+        return replace(found, min_ns=min_ns, sum_ns=sum_ns, max_ns=max_ns)
 
     return replace(message, fifo=time(message.fifo), lilo=time(message.lilo), filo=time(message.filo))
 
 
-def _earlier(latency: LatencyStats, delay_ns: float) -> LatencyStats:
+def _earlier(latency: LatencyStats, delay: _Delay) -> LatencyStats:
+    smallest_ns = delay.smallest_ns
+    min_ns, sum_ns, max_ns = _spread(latency, delay)
     return replace(
         latency,
-        min_ns=_less(latency.min_ns, delay_ns),
-        max_ns=_less(latency.max_ns, delay_ns),
-        sum_ns=_less(latency.sum_ns, latency.count * delay_ns),
-        percentiles_ns=tuple((percent, _less(value, delay_ns)) for percent, value in latency.percentiles_ns),
-        bins=_bins(latency.bins, delay_ns) if latency.bins else None,
+        min_ns=min_ns,
+        max_ns=max_ns,
+        sum_ns=sum_ns,
+        percentiles_ns=tuple((percent, _less(value, smallest_ns)) for percent, value in latency.percentiles_ns),
+        bins=_bins(latency.bins, smallest_ns) if latency.bins else None,
     )
+
+
+def _spread(found: LatencyStats | MessageTime, delay: _Delay) -> tuple[float, float, float]:
+    """Return the smallest value, the sum and the largest value."""
+    sum_ns = _less(found.sum_ns, found.count * delay.average_ns)
+    min_ns, max_ns = (_less(value, delay.smallest_ns) for value in (found.min_ns, found.max_ns))
+    return min(min_ns, sum_ns / max(1, found.count)), sum_ns, max_ns
 
 
 def _bins(bins: LatencyBins, delay_ns: float) -> LatencyBins:
@@ -89,4 +112,5 @@ def _bins(bins: LatencyBins, delay_ns: float) -> LatencyBins:
 
 
 def _less(value_ns: float, delay_ns: float) -> float:
+    """Return a time less a delay: below 0 only by the error of clocks, or of a delay that few frames have told."""
     return max(0.0, value_ns - delay_ns)

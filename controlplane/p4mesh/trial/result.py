@@ -128,6 +128,10 @@ class FlowCounts:
 
     rx_bytes: int | None = field(default=None, metadata={"stored": "if set"})
     """Bytes of the frames received, FCS included and duplicates not; None where all frames have one size."""
+    flooded_frames: int = field(default=0, metadata={"stored": "if set"})
+    """At ports that they were not for, where the trial has ``strays``; 0 for frames to several ports."""
+    misdirected_frames: int = field(default=0, metadata={"stored": "if set"})
+    """At the port of their destination address, with the payload of a frame for another one; as flooded ones."""
 
     @property
     def lost_frames(self) -> int:
@@ -308,7 +312,7 @@ class TrialResult:
     messages: tuple[MessageCounts, ...] = field(default=(), metadata={"stored": "if set"})
     """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
     stamps: tuple[PortStamps, ...] = field(default=(), metadata={"stored": "if set"})
-    """Where the stamps of each port come from, on Linux interfaces: latencies are less by the average delay of the
-    transmit port, and its errors are theirs."""
+    """Where the stamps of each port come from, on Linux interfaces: averages of latencies are less by the average delay
+    of the transmit port, and its errors are theirs; single values are less by the smallest delay."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
     """None when queues were not watched, or when too few frames came to judge them."""

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 from p4mesh.methods.results.rate_tables import THROUGHPUT_COLUMNS
+from p4mesh.report.text import table_text
+from p4mesh.run import RunOptions, run
 from p4mesh.topology import load_topology
 
 ROOT = Path(__file__).parents[3]
@@ -30,6 +32,16 @@ def test_the_command_behind_make_run_is_the_one_that_the_readme_shows() -> None:
 def test_the_sample_has_the_columns_of_the_throughput_table() -> None:
     header = next(line for line in README.splitlines() if line.startswith("Frame size  Result"))
     assert header.split() == " ".join(column.title for column in THROUGHPUT_COLUMNS).split()
+
+
+def test_the_sample_has_the_numbers_of_a_run(tmp_path: Path) -> None:
+    topology = str(ROOT / "topologies" / "wrs-18x1g.yaml")
+    outcome = run(
+        RunOptions("rfc2889.fully_meshed", topology, "64", ("parts=throughput",), tmp_path / "run", jobs=1)
+    ).outcome
+    printed = table_text(outcome.tables[0]).splitlines()
+    row = next(line.split() for line in printed if line.split()[0] == "64")
+    assert row in [line.split() for line in README.splitlines()]
 
 
 def test_continuous_integration_runs_make_check() -> None:

@@ -75,7 +75,39 @@ def test_times_of_messages_are_those_of_the_definitions(
     positions = {row["position"]: row for row in rows(found, "positions")}
     assert positions["1"]["min_us"] == positions["1"]["max_us"] == pytest.approx(float(first / 1000), abs=5e-7)
     assert positions[str(frames)]["avg_us"] == pytest.approx(float(last / 1000), abs=5e-7)
-    assert sum(row["received_frames"] for row in positions.values()) == 10 * frames
+    for name, row in positions.items():
+        low, _, high = name.partition("..")
+        covered = range(int(low), int(high or low) + 1)
+        behind_first = Fraction(sum(covered), len(covered)) - 1
+        mean = first + behind_first * max(Fraction(0), slot_out - slot_in)
+        assert row["avg_us"] == pytest.approx(float(mean / 1000), abs=5e-7), name
+        assert (row["sent_frames"], row["received_frames"]) == (10 * len(covered), 10 * len(covered)), name
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        (1, ["1"]),
+        (2, ["1", "2"]),
+        (3, ["1", "2", "3"]),
+        (4, ["1", "2", "2..3", "3", "4"]),
+        (7, ["1", "2", "2..6", "3", "3..5", "4", "5", "6", "7"]),
+        (192, ["1", "2", "2..191", "3..96", "3..190", "97", "98..190", "191", "192"]),
+    ],
+)
+def test_positions_are_shown_as_in_the_table_of_the_report(frames: int, expected: list[str]) -> None:
+    """Table 2.1 has cells 1, 2, 2 to 191, 3 to 96, 97, 3 to 190, 98 to 190, 191 and 192."""
+    flows = tuple(flow(part.name, 1000.0 + part.first) for part in position_classes(frames))
+    measured = Measured(64, frames, 1, 2, GIGABIT, GIGABIT, Fraction(672), flows)
+    result = TrialResult(Status.VALID, "", "", 0, *(0,) * 13)
+    shown = message_row(measured, result, "measured", Fraction(1), None).positions
+    assert [row.position for row in shown] == expected
+    joined = {row.position: row for row in shown}
+    if frames == 192:
+        # Each class has 10 frames here, whatever its width.
+        assert (joined["2..191"].received_frames, joined["3..190"].received_frames) == (50, 30)
+        assert joined["3..190"].avg_us == pytest.approx((1003 + 1097 + 1098) / 3000)
+        assert (joined["3..190"].min_us, joined["3..190"].max_us) == (1.003, 1.098)
 
 
 def test_position_classes_are_those_of_the_report() -> None:

@@ -72,7 +72,7 @@ def test_executed_and_met_its_goal_are_different_words() -> None:
     assert (badge_of(outcome(State.PASS)).text, badge_of(outcome(State.PASS)).tone) == ("executed", Tone.NEUTRAL)
     assert badge_of(outcome(State.DONE, "some goal")).tone is Tone.NEUTRAL
     assert (badge_of(outcome(State.PASS, "90 %")).text, badge_of(outcome(State.PASS, "90 %")).tone) == (
-        "met its goal",
+        "met the goal",
         Tone.GOOD,
     )
     assert badge_of(outcome(State.FAIL, "90 %")).tone is Tone.BAD
@@ -92,7 +92,7 @@ def test_a_threshold_of_the_users_is_a_goal_and_the_cover_says_so(tmp_path: Path
         opener="support.fakes:open_fake_switch",
     )
     assert run(options).outcome.goal == "throughput of at least 10 % of line rate"
-    assert ">met its goal<" in page(document_of(tmp_path / "low"))
+    assert ">met the goal<" in page(document_of(tmp_path / "low"))
 
 
 def test_the_cover_has_the_numbers_with_the_duration_under_which_they_hold(finished: Path) -> None:

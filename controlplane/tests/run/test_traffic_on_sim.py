@@ -113,6 +113,10 @@ sweep: {{list: [{{one.frames: 30}}, {{one.frames: 7}}]}}
     found = [(row["flooded_frames"], row["misdirected_frames"]) for row in rows(run, "classes")]
     assert found == [(60, 0), (40, 0), (0, 0), (14, 0), (40, 0), (0, 0)]
     assert [row["flooded_frames"] for row in rows(run, "runs")] == [100, 54]
+    by_pair = [(row["tx_port"], row["rx_port"], row["flooded_frames"]) for row in rows(run, "pairs")]
+    to_many = [(4, port, None) for port in (1, 2, 3)]
+    assert by_pair == [(1, 3, 60), (2, 4, 40), *to_many, (1, 3, 14), (2, 4, 40), *to_many]
+    assert {row["misdirected_frames"] for row in rows(run, "pairs") if row["tx_port"] != 4} == {0}
 
 
 def test_shares_of_a_mix_are_exact_and_equal_ones_leave_in_turn(tmp_path: Path) -> None:
@@ -302,7 +306,7 @@ def test_samples_of_a_trial_that_was_broken_off_are_dropped(tmp_path: Path) -> N
         assert (whole.directory / name).read_bytes() == (resumed.directory / name).read_bytes(), name
 
 
-def test_latency_is_shown_by_layer_with_the_increment(tmp_path: Path) -> None:
+def test_latency_is_shown_by_layer_with_the_increment_and_by_role(tmp_path: Path) -> None:
     """Two cut-through switches in a chain: the second one adds its own look-ahead and latency, and a cable."""
     text = f"""\
 name: layers
@@ -312,7 +316,7 @@ duration_s: 0.005
 groups: {{near: 1}}
 """
     model = "forwarding: cut_through, look_ahead_bytes: 100, latency_ns: 700"
-    layers = {1: "layer: top", 2: "layer: top", 3: "layer: bottom", 4: "layer: bottom"}
+    layers = {1: "layer: top", 2: "layer: top", 3: "layer: bottom", 4: "layer: bottom, role: snooping"}
     chain = network(
         node("first", model, ports=3),
         node("second", model, ports=3),
@@ -326,9 +330,11 @@ groups: {{near: 1}}
     )
     (tmp_path / "traffic.yaml").write_text(text)
     options = TrafficOptions(tmp_path / "traffic.yaml", parsed(chain), (), tmp_path / "out", 1)
-    top, bottom = rows(run_traffic(options), "layers")
-    assert (top["layer"], top["receivers"], top["latency_us_avg"]) == ("top", 1, 1.5)
-    assert (bottom["layer"], bottom["receivers"], bottom["latency_us_avg"]) == ("bottom", 2, 3.02)
+    top, bottom, snooping = rows(run_traffic(options), "layers")
+    assert (top["name"], top["receivers"], top["latency_us_avg"]) == ("top", 1, 1.5)
+    assert (bottom["name"], bottom["receivers"], bottom["latency_us_avg"]) == ("bottom", 2, 3.02)
+    assert (snooping["kind"], snooping["name"], snooping["latency_us_avg"]) == ("role", "snooping", 3.02)
+    assert (snooping["receivers"], snooping["increment_us"]) == (1, None)
     assert (bottom["latency_us_low"], bottom["latency_us_high"]) == (3.02, 3.02)
     assert bottom["increment_us"] == pytest.approx(1.52)
     assert bottom["expected_frames"] == 2 * bottom["sent_frames"]

@@ -108,6 +108,21 @@ def test_settings_replace_values_and_messages_name_them() -> None:
     assert run.source.where(("classes", "west", "rate")) == "x.yaml:5: classes.west.rate"
 
 
+def test_a_setting_that_every_run_of_the_sweep_replaces_is_refused() -> None:
+    swept = PAIR + "sweep:\n  product: {east.sizes: [64, 128]}\n"
+    for setting in ("east.sizes=256", "classes.east.sizes=256"):
+        with pytest.raises(TrafficFileError, match=r"the sweep gives every run a 'east.sizes' of its own") as raised:
+            parse_traffic("x.yaml", swept, [setting])
+        assert "x.yaml:7: sweep.product" in raised.value.hint
+    rows = PAIR + "sweep:\n  list: [{east.accept.lost_frames: 1}, {east.accept.lost_frames: 2, east.rate: 2 %}]\n"
+    with pytest.raises(TrafficFileError, match=r"a 'east\.accept\.lost_frames' of its own"):
+        parse_traffic("x.yaml", rows, ["east.accept.lost_frames=3"])
+    # A key of some rows alone, and what is around a key of the sweep, still count.
+    one, two = parse_traffic("x.yaml", rows, ["east.rate=3 %", "east.accept={loss_ratio: 0.5}"]).runs
+    assert (one.traffic.classes["east"].rate, two.traffic.classes["east"].rate) == ("3 %", "2 %")
+    assert [run.traffic.classes["east"].accept.loss_ratio for run in (one, two)] == [0.5, 0.5]
+
+
 def test_a_value_of_a_sweep_is_checked_where_it_stands() -> None:
     with pytest.raises(TrafficFileError, match=r"x.yaml:7: sweep.product.east.sizes\[1\]: 63 is not valid"):
         parse_traffic("x.yaml", PAIR + "sweep:\n  product: {east.sizes: [64, 63]}\n")

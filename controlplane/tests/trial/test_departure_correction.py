@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,7 @@ from p4mesh.trial.result import LatencyStats, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 DELAYS_NS = {1: 1000.0, 2: 3000.0}
+SMALLEST_NS = {1: 700, 2: 1900}
 SPEC = TrialSpec(
     "corrected",
     (Stream("pairs", 128, Fraction(10_000), 100, Pairs(), (1, 2), (2, 1)),),
@@ -46,36 +48,56 @@ def test_without_stamps_of_the_kernel_the_error_is_not_known() -> None:
     assert (found.departures, found.samples, found.error_median_ns, found.error_p99_ns) == (PROGRAM, 0, None, None)
 
 
-def measured(stamps: dict[int, PortStamps]) -> TrialResult:
+def measured(stamps: dict[int, PortStamps], spec: TrialSpec = SPEC) -> TrialResult:
     with open_measurer(parsed(switch("latency_ns: 2000")), "sim") as measurer:
         measurer.tester.target.port_stamps = lambda: stamps  # type: ignore[method-assign]
-        return measurer.measure(SPEC)
+        return measurer.measure(spec)
 
 
-def without(latency: LatencyStats | None, delay_ns: float) -> list[float]:
-    """Return minimum, average, maximum and the percentiles of a latency, less a delay."""
+def without(latency: LatencyStats | None, delay_ns: float, smallest_ns: float) -> list[float]:
+    """Return the average of a latency, less a delay; and maximum, percentiles and minimum, less the smallest delay."""
     assert latency is not None
-    values = [latency.min_ns, latency.sum_ns / latency.count, latency.max_ns]
-    return [value - delay_ns for value in (*values, *(value for _, value in latency.percentiles_ns))]
+    average_ns = latency.sum_ns / latency.count - delay_ns
+    single = [latency.max_ns, *(value for _, value in latency.percentiles_ns)]
+    smallest = min(average_ns, latency.min_ns - smallest_ns)
+    return [average_ns, *(value - smallest_ns for value in single), smallest]
 
 
-def test_latencies_are_less_by_the_delay_of_the_port_that_sent() -> None:
-    stamps = {port: PortStamps(port, KERNEL, KERNEL, 100, delay) for port, delay in DELAYS_NS.items()}
+def test_averages_are_less_by_the_average_delay_and_single_values_by_the_smallest_one() -> None:
+    stamps = {
+        port: PortStamps(port, KERNEL, KERNEL, 100, delay, SMALLEST_NS[port]) for port, delay in DELAYS_NS.items()
+    }
     raw, found = measured({}), measured(stamps)
     assert (raw.stamps, found.stamps) == ((), tuple(stamps.values()))
     for before, after in zip(raw.flows, found.flows, strict=True):
-        assert without(after.latency, 0) == pytest.approx(without(before.latency, DELAYS_NS[before.tx_port]))
-    # Both ports sent as many frames.
-    assert without(found.latency, 0) == pytest.approx(without(raw.latency, 2000))
+        port = before.tx_port
+        assert without(after.latency, 0, 0) == pytest.approx(
+            without(before.latency, DELAYS_NS[port], SMALLEST_NS[port])
+        )
+    # Both ports sent as many frames; the smallest delay of either is in each of them.
+    assert without(found.latency, 0, 0) == pytest.approx(without(raw.latency, 2000, 700))
     (before_all,), (after_all,) = raw.histograms, found.histograms
-    assert without(after_all.latency, 0) == pytest.approx(without(before_all.latency, 2000))
+    assert without(after_all.latency, 0, 0) == pytest.approx(without(before_all.latency, 2000, 700))
     bins, moved = before_all.latency.bins, after_all.latency.bins
-    assert bins and moved and moved.low_ns == pytest.approx([low - 2000 for low in bins.low_ns])
+    assert bins and moved and moved.low_ns == pytest.approx([low - 700 for low in bins.low_ns])
     assert decode(TrialResult, encode(found)) == found
 
 
+def test_the_smallest_latency_stays_where_delays_vary_by_more_than_it() -> None:
+    long = replace(SPEC.streams[0], name="long", frame_size_bytes=1500, rate_fps=Fraction(5000), frame_count=50)
+    spec = replace(SPEC, streams=(*SPEC.streams, long))
+    raw = measured({}, spec)
+    assert raw.latency and 2000 < raw.latency.min_ns < raw.latency.max_ns - 10_000
+    delay_ns = raw.latency.min_ns + 100
+    found = measured({port: PortStamps(port, KERNEL, KERNEL, 100, delay_ns, 1900, 10**5) for port in (1, 2)}, spec)
+    assert found.latency and found.latency.min_ns == pytest.approx(raw.latency.min_ns - 1900)
+    # A clock that is behind by its error adds nothing to any frame.
+    behind = measured({port: PortStamps(port, KERNEL, KERNEL, 100, 10.0, -40) for port in (1, 2)}, spec)
+    assert behind.latency and behind.latency.min_ns == raw.latency.min_ns
+
+
 def test_no_latency_is_below_zero_and_no_frame_leaves_the_histogram() -> None:
-    found = measured({1: PortStamps(1, KERNEL, KERNEL, 100, 10**6), 2: PortStamps(2, KERNEL, KERNEL, 100, 10**6)})
+    found = measured({port: PortStamps(port, KERNEL, KERNEL, 100, 10**6, 10**6) for port in (1, 2)})
     assert found.latency and (found.latency.min_ns, found.latency.sum_ns, found.latency.max_ns) == (0, 0, 0)
     (histogram,) = found.histograms
     assert histogram.latency.bins and histogram.latency.bins.frames == (200,)
@@ -98,6 +120,8 @@ def test_the_report_has_the_worst_error_of_each_port() -> None:
     first, second = table.rows
     assert (first["departures"], first["samples"], first["delay_avg_us"]) == (KERNEL, 12, 1.0)
     assert (first["error_median_us"], first["error_p99_us"]) == (0.2, 0.9)
+    # The average is 999 ns above the smallest.
+    assert first["rest_p99_us"] == pytest.approx(0.999 + 0.9)
     assert (second["departures"], second["samples"], second["error_p99_us"]) == (PROGRAM, 0, None)
     assert stamps_table([stored()]) is None
 

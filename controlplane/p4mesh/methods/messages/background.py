@@ -12,7 +12,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages import parameters as options
 from p4mesh.methods.messages.latency import MEASURED, row_of
 from p4mesh.methods.messages.results import MessageRows
-from p4mesh.methods.messages.tables import findings_of, position_table, state_of, times_table
+from p4mesh.methods.messages.tables import findings_of, mimo_by_layer, position_table, state_of, times_table
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer
 from p4mesh.methods.results.latency import Definition, require_definition
@@ -123,6 +123,7 @@ class MessageBackground(MethodOf[MessageRows]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MessageRows]) -> Outcome:
         """Return the times of messages at each load."""
         rows = [row for unit in results.values() for row in unit.rows]
+        _, receiver = options.require_measured_ports(self.name, bed, parameters)
         state = state_of(results.values())
         lines = tuple(
             Series(
@@ -140,7 +141,7 @@ class MessageBackground(MethodOf[MessageRows]):
         return Outcome(
             state,
             f"{self.title}: messages of {parameters.integer('message_frames')} frames, {state.value}",
-            (times_table(rows, bed), position_table(rows, detail=True)),
+            (times_table(rows, bed), *mimo_by_layer(rows, bed, receiver), position_table(rows, detail=True)),
             (figure,),
             findings_of(results.values()),
             (

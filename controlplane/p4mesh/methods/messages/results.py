@@ -196,7 +196,7 @@ def message_row(
         damaged_messages_max=high,
         departure_error_ns=Circumstances.of([result]).departure_error_ns,
         times=tuple(rows),
-        positions=tuple(_position_row(flow) for flow in measured.flows),
+        positions=_position_rows(measured),
     )
 
 
@@ -219,8 +219,8 @@ def damaged(
 
 def width_of(part: str) -> int:
     """Return how many positions a class of positions has."""
-    first, _, last = part.partition("..")
-    return int(last or first) - int(first) + 1
+    first, last = _bounds(part)
+    return last - first + 1
 
 
 def _times_row(times: MessageTimes | None, calibrated: str) -> TimesRow:
@@ -236,13 +236,29 @@ def _times_row(times: MessageTimes | None, calibrated: str) -> TimesRow:
     return replace(TimesRow(calibrated=calibrated, **cells), dif_pct=dif)
 
 
-def _position_row(flow: FlowCounts) -> PositionRow:
-    spread = _fifo([flow])
+def _position_rows(measured: Measured) -> tuple[PositionRow, ...]:
+    """Return the classes of positions, and those of the report that join several: 2..n-1 and 3..n-2."""
+    flows = {_bounds(flow.part): [flow] for flow in measured.flows}
+    alone = dict(flows)
+    for first, last in ((2, measured.frames - 1), (3, measured.frames - 2)):
+        if first < last and (first, last) not in alone:
+            flows[first, last] = [flow for (low, high), (flow,) in alone.items() if first <= low and high <= last]
+    return tuple(_position_row(bounds, flows[bounds]) for bounds in sorted(flows))
+
+
+def _bounds(part: str) -> tuple[int, int]:
+    first, _, last = part.partition("..")
+    return int(first), int(last or first)
+
+
+def _position_row(bounds: tuple[int, int], flows: Sequence[FlowCounts]) -> PositionRow:
+    first, last = bounds
+    spread = _fifo(flows)
     return PositionRow(
-        position=flow.part,
-        sent_frames=flow.tx_frames,
-        received_frames=flow.rx_frames - flow.duplicate_frames,
-        lost_frames=flow.lost_frames,
+        position=str(first) if first == last else f"{first}..{last}",
+        sent_frames=sum(flow.tx_frames for flow in flows),
+        received_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
+        lost_frames=sum(flow.lost_frames for flow in flows),
         min_us=us(spread.min_ns) if spread else None,
         avg_us=us(spread.avg_ns) if spread else None,
         max_us=us(spread.max_ns) if spread else None,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.results import MessageRow, MessageRows, TimesRow
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_tables import DEPARTURES
+from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Cell, Column, State, Table
 from p4mesh.trial.result import Status
 
@@ -56,6 +58,26 @@ def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
     return Table("messages", "Messages", columns, shown, note, keys=keys)
 
 
+def mimo_by_layer(rows: Sequence[MessageRow], bed: Bed, receiver: int) -> list[Table]:
+    """Return MIMO of the messages by the layer and the role of their receiver."""
+    shown = [
+        cells
+        for row in rows
+        for cells in layer_rows(
+            bed, row.cells(_WHERE), (found for times in row.times for found in _mimo(row, times, receiver))
+        )
+    ]
+    return layer_tables("messages_layers", "Messages, MIMO", _WHERE, _KEYS, shown)
+
+
+def _mimo(row: MessageRow, times: TimesRow, receiver: int) -> Iterator[PortLatency]:
+    values = (times.mimo_us_min, times.mimo_us_avg, times.mimo_us_max)
+    found = [Fraction(value) for value in values if value is not None]
+    if found:
+        low, mean, high = found
+        yield PortLatency(receiver, row.messages, low, mean, high, times.calibrated)
+
+
 def position_table(rows: Sequence[MessageRow], *, detail: bool = False) -> Table:
     """Return the latency of each class of positions."""
     columns = (
@@ -73,7 +95,8 @@ def position_table(rows: Sequence[MessageRow], *, detail: bool = False) -> Table
         for row in rows
         for position in row.positions
     )
-    return Table("positions", "Positions in a message", columns, cells, detail=detail, keys=(*_KEYS, "position"))
+    note = "Ranges contain the positions between them: 2..n-1 and 3..n-2 join rows below them."
+    return Table("positions", "Positions in a message", columns, cells, note, detail=detail, keys=(*_KEYS, "position"))
 
 
 def _only(row: dict[str, Cell], columns: Iterable[Column]) -> dict[str, Cell]:

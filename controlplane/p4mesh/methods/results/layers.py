@@ -1,31 +1,66 @@
-"""Latency of a trial by the layers, or by the roles, that the topology gives to the receiving ports."""
+"""Latency by the layers, and by the roles, that the topology gives to the receiving ports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.results.latency import Group, LatencySummary
-from p4mesh.methods.results.latency_cells import us
+from p4mesh.methods.results.latency import Definition, Group, summary_of
+from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, LatencyCells
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.methods.results.record import Record
 
+KIND_COLUMNS = (Column("kind", "By"), Column("name", "Receivers of"), Column("receivers", "Receivers", "ports"))
 _COLUMNS = (
-    Column("kind", "By"),
-    Column("name", "Receivers of"),
-    Column("receivers", "Receivers", "ports"),
+    *KIND_COLUMNS,
     Column("min_us", "Min", "us", 3),
     Column("avg_us", "Avg", "us", 3),
     Column("max_us", "Max", "us", 3),
     Column("low_us", "Low", "us mean", 3),
     Column("high_us", "High", "us mean", 3),
     Column("increment_us", "Increment", "us", 3),
+    Column("calibrated", "Calibrated"),
 )
 _NOTE = (
     "Frames that the ports of a layer, or of a role, received; layers and roles in the order of their ports. Low and "
-    "high: means of its ports. Increment: mean less that of the layer before. Nothing is subtracted for wires."
+    "high: means of its ports. Increment: mean less that of the layer before. Nothing is subtracted for wires unless "
+    "calibrated."
 )
+
+
+@dataclass(frozen=True)
+class PortLatency:
+    """Latency of frames that one port received."""
+
+    rx_port: int
+    samples: int
+    min_us: Fraction
+    avg_us: Fraction
+    max_us: Fraction
+    calibrated: str = RAW
+
+    @classmethod
+    def of_cells(cls, rx_port: int, cells: LatencyCells) -> Iterator[PortLatency]:
+        """Yield the latency of stored cells; nothing without samples."""
+        found = (cells.min_us, cells.avg_us, cells.max_us)
+        if cells.samples:
+            low, mean, high = (Fraction(value) for value in found if value is not None)
+            yield cls(rx_port, cells.samples, low, mean, high, cells.calibrated)
+
+    @classmethod
+    def of_groups(
+        cls, groups: Sequence[Group], bed: Bed, frame_size_bytes: int, definition: Definition
+    ) -> Iterator[PortLatency]:
+        """Yield the latency of each group that has samples, and again less that of its wire where that is known."""
+        for calibrated in (RAW, CALIBRATED) if bed.calibration is not None else (RAW,):
+            for group in groups:
+                summary = summary_of([group], bed, frame_size_bytes, definition, calibrated=calibrated == CALIBRATED)
+                if summary is not None:
+                    found = summary.latency
+                    low, mean, high = (time_ns / NS_PER_US for time_ns in (found.min_ns, found.avg_ns, found.max_ns))
+                    yield cls(group.rx_port, found.count, low, mean, high, calibrated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,54 +79,87 @@ class LayerCells(Record):
     high_us: float
     increment_us: float | None
     """Mean less that of the layer before; None for the first one, and for roles, which have no order."""
+    calibrated: str = RAW
 
 
-def _kinds(bed: Bed) -> dict[str, Callable[[Port], str]]:
+def ports_by_layer(bed: Bed) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """Yield ``layer`` or ``role``, its name and its ports; nothing where the topology tells no ports apart by it."""
     of_port: dict[str, Callable[[Port], str]] = {"layer": lambda port: port.layer, "role": lambda port: port.role}
-    return {kind: name for kind, name in of_port.items() if len({name(port) for port in bed.ports} - {""}) > 1}
+    for kind, name_of in of_port.items():
+        if len({name_of(port) for port in bed.ports}) > 1:
+            for name in dict.fromkeys(filter(None, map(name_of, bed.ports))):
+                yield kind, name, tuple(port.number for port in bed.ports if name_of(port) == name)
 
 
 def has_layers(bed: Bed) -> bool:
     """Return whether the topology tells layers or roles of ports apart."""
-    return bool(_kinds(bed))
+    return any(ports_by_layer(bed))
 
 
-def layer_cells(
-    bed: Bed, groups: Sequence[Group], summary_of: Callable[[Sequence[Group]], LatencySummary | None]
-) -> tuple[LayerCells, ...]:
-    """Return the latency of groups by each layer and role that received frames."""
+class Increments:
+    """Means of layers, one after the other."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, float] = {}
+
+    def after(self, kind: str, mean_us: float, series: str = RAW) -> float | None:
+        """Return the mean less that of the layer before; None for the first one, and for roles, which have no order."""
+        before = self._before.get(series)
+        if kind != "layer":
+            return None
+        self._before[series] = mean_us
+        return None if before is None else mean_us - before
+
+
+def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, ...]:
+    """Return the latency at the ports of each layer and role that received frames."""
+    by_port: dict[tuple[str, int], list[PortLatency]] = {}
+    for item in measured:
+        by_port.setdefault((item.calibrated, item.rx_port), []).append(item)
+    series = tuple(dict.fromkeys(calibrated for calibrated, _ in by_port))
+    increments = Increments()
     found: list[LayerCells] = []
-    for kind, name_of in _kinds(bed).items():
-        before: float | None = None
-        for name in dict.fromkeys(filter(None, map(name_of, bed.ports))):
-            ports = [port.number for port in bed.ports if name_of(port) == name]
-            of_port = [[group for group in groups if group.rx_port == port] for port in ports]
-            whole = summary_of([group for of_one in of_port for group in of_one])
-            means = [us(summary.latency.avg_ns) for of_one in of_port if (summary := summary_of(of_one)) is not None]
-            if whole is None:
+    for kind, name, ports in ports_by_layer(bed):
+        for calibrated in series:
+            of_ports = [by_port[calibrated, port] for port in ports if (calibrated, port) in by_port]
+            if not of_ports:
                 continue
-            mean = us(whole.latency.avg_ns)
+            means = [_mean_us(of_one) for of_one in of_ports]
+            inside = [item for of_one in of_ports for item in of_one]
+            mean_us = float(_mean_us(inside))
             found.append(
                 LayerCells(
                     kind=kind,
                     name=name,
-                    receivers=len(means),
-                    min_us=us(whole.latency.min_ns),
-                    avg_us=mean,
-                    max_us=us(whole.latency.max_ns),
-                    low_us=min(means),
-                    high_us=max(means),
-                    increment_us=mean - before if before is not None and kind == "layer" else None,
+                    receivers=len(of_ports),
+                    min_us=float(min(item.min_us for item in inside)),
+                    avg_us=mean_us,
+                    max_us=float(max(item.max_us for item in inside)),
+                    low_us=float(min(means)),
+                    high_us=float(max(means)),
+                    increment_us=increments.after(kind, mean_us, calibrated),
+                    calibrated=calibrated,
                 )
             )
-            before = mean
     return tuple(found)
 
 
-def layer_table(
-    name: str, title: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[dict[str, Cell]]
-) -> Table:
-    """Return the table of latencies by layer and role; ``where`` are the columns that name the trial of a row."""
+def _mean_us(items: Sequence[PortLatency]) -> Fraction:
+    return sum((item.avg_us * item.samples for item in items), Fraction(0)) / sum(item.samples for item in items)
+
+
+def layer_rows(bed: Bed, where: Mapping[str, Cell], measured: Iterable[PortLatency]) -> list[dict[str, Cell]]:
+    """Return the rows of one trial, which ``where`` names."""
+    return [{**where, **cells.data()} for cells in layer_cells(bed, measured)]
+
+
+def layer_tables(
+    name: str, title: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Mapping[str, Cell]]
+) -> list[Table]:
+    """Return the table of latencies by layer and role, if any; ``where`` are the columns that name a trial."""
+    if not rows:
+        return []
     columns = (*where, *_COLUMNS)
     shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
-    return Table(name, title, columns, shown, _NOTE, keys=(*keys, "kind", "name"))
+    named = (*keys, "kind", "name", "calibrated")
+    return [Table(name, f"{title}, by layer and role", columns, shown, _NOTE, keys=named)]

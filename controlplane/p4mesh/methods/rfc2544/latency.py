@@ -23,6 +23,7 @@ from p4mesh.methods.results.latency import (
     definition_text,
 )
 from p4mesh.methods.results.latency_cells import RAW, calibration_cells
+from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_findings import search_findings
@@ -268,6 +269,7 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
             keys=(*keys, "calibrated"),
             headline=("load_pct", "definition", "min_us", "avg_us", "max_us", "p99_us"),
         ),
+        *layer_tables("latency_layers", "Latency", where, keys, _layer_rows(bed, where, links)),
         _pair_table(where, keys, measured, links, note),
     ]
     if parameters.text("mode") == ALL_FRAMES:
@@ -280,6 +282,18 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
     if bed.calibration is not None:
         found.append(latency.calibration_table("latency_calibration", bed, where, keys, _wire_rows(bed, where, links)))
     return found
+
+
+def _layer_rows(bed: Bed, where: Sequence[Column], rows: Sequence[LinkLatency]) -> list[dict[str, Cell]]:
+    return [
+        cells
+        for row in rows
+        for cells in layer_rows(
+            bed,
+            row.cells(where),
+            (received for pair in row.pairs for received in PortLatency.of_cells(pair.rx_port, pair.latency)),
+        )
+    ]
 
 
 def _latency_columns(parameters: ParameterSet) -> tuple[Column, ...]:

@@ -29,6 +29,8 @@ from p4mesh.methods.results.latency_tables import (
     latency_note,
     variation_table,
 )
+from p4mesh.methods.results.layers import PortLatency as Received
+from p4mesh.methods.results.layers import layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.line_rate import rate_at_pct
@@ -121,6 +123,7 @@ def port_latency_tables(bed: Bed, rows: Sequence[PortLatency]) -> list[Table]:
             note,
             keys=(*_KEYS, "calibrated", "device"),
         ),
+        *layer_tables("broadcast_latency_layers", "Broadcast latency", _WHERE, _KEYS, _by_layer(bed, rows)),
         Table(
             "broadcast_latency_ports",
             "Broadcast latency per port",
@@ -161,6 +164,22 @@ def _latency_summary(bed: Bed, rows: Sequence[PortLatency]) -> tuple[dict[str, C
             summary.append(_low_high(layer, behind) | increment)
             before = mean
     return tuple(summary)
+
+
+def _by_layer(bed: Bed, rows: Sequence[PortLatency]) -> list[dict[str, Cell]]:
+    """Return the latency of each frame size and mode at the ports of each layer and role of the topology."""
+    groups: dict[tuple[int, str], list[PortLatency]] = {}
+    for row in rows:
+        groups.setdefault((row.frame_size_bytes, row.mode), []).append(row)
+    return [
+        cells
+        for found in groups.values()
+        for cells in layer_rows(
+            bed,
+            found[0].cells(_WHERE),
+            (received for row in found for received in Received.of_cells(row.port, row.latency)),
+        )
+    ]
 
 
 def _low_high(device: str, ports: Sequence[PortLatency]) -> dict[str, Cell]:

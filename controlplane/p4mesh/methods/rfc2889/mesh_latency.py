@@ -33,7 +33,7 @@ from p4mesh.methods.results.latency_cells import (
     us,
     variation_cells,
 )
-from p4mesh.methods.results.layers import has_layers, layer_cells, layer_table
+from p4mesh.methods.results.layers import PortLatency, has_layers, layer_cells, layer_tables
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import Status, TrialResult
@@ -104,7 +104,7 @@ class MeshLatency:
                     wires.append(calibration_cells(bed, size, group.tx_port, group.rx_port, average_us))
         layers = None
         if has_layers(bed):
-            layers = layer_cells(bed, _groups(result), lambda groups: summary_of(groups, bed, size, self._definition))
+            layers = layer_cells(bed, PortLatency.of_groups(_groups(result), bed, size, self._definition))
         return replace(row, latency=tuple(rows), wires=tuple(wires), layers=layers)
 
     def _definitions(self, result: TrialResult) -> DefinitionCells | None:
@@ -171,9 +171,8 @@ def mesh_latency_tables(
             defined = tables.definition_table(f"{name}_definitions", _WHERE, keys, raw)
             found.append(replace(defined, detail=True))
         layers = [_place(size, row) | cells.data() for size, row in trials for cells in row.layers or ()]
-        if layers:
-            by_layer = layer_table(f"{name}_layers", f"{title}, by layer and role", _WHERE, keys, layers)
-            found.append(replace(by_layer, detail=detail))
+        by_layer = layer_tables(f"{name}_layers", title, _WHERE, keys, layers)
+        found += [replace(table, detail=detail) for table in by_layer]
         if bed.calibration is not None:
             wires = [_place(size, row) | wire.data() for size, row in trials for wire in row.wires or ()]
             found.append(tables.calibration_table(f"{name}_wires", bed, _WHERE, keys, wires))

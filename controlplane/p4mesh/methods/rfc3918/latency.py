@@ -24,6 +24,7 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
+from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import search_findings
@@ -213,7 +214,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
 
     def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
         """Return the latencies by group and egress port."""
-        return (_rates(bed, parameters, units), _latencies(bed, units), _spreads(units))
+        return (_rates(bed, parameters, units), _latencies(bed, units), *_layers(bed, units), _spreads(units))
 
 
 class MinMaxLatency(MulticastLatency):
@@ -225,7 +226,7 @@ class MinMaxLatency(MulticastLatency):
 
     def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
         """Return the spread, and the latencies that it covers."""
-        return (_spreads(units), _rates(bed, parameters, units), _latencies(bed, units))
+        return (_spreads(units), _rates(bed, parameters, units), _latencies(bed, units), *_layers(bed, units))
 
 
 class BurdenedLatency(MulticastLatency):
@@ -312,6 +313,19 @@ def _latencies(bed: Bed, units: Sequence[LatencyUnit]) -> Table:
     )
     note = latency_note(bed)
     return Table("multicast_latency", "Multicast latency", _COLUMNS, rows, note, detail=len(rows) > 60, keys=_KEYS)
+
+
+def _layers(bed: Bed, units: Sequence[LatencyUnit]) -> list[Table]:
+    """Return the latencies of all groups at the ports of each layer and role."""
+    rows: list[dict[str, Cell]] = []
+    for unit in units:
+        for trial in unit.trials:
+            where = {"frame_size_bytes": unit.frame_size_bytes, "load_pct": unit.load_pct, "part": trial.part}
+            found = [row for row in unit.rows if row.part == trial.part]
+            rows += layer_rows(
+                bed, where, (item for row in found for item in PortLatency.of_cells(row.port, row.latency))
+            )
+    return layer_tables("multicast_latency_layers", "Multicast latency", _WHERE[:3], _KEYS[:2], rows)
 
 
 def _spreads(units: Sequence[LatencyUnit]) -> Table:

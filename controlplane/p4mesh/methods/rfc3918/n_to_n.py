@@ -25,9 +25,10 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
+from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
-from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import (
@@ -80,6 +81,7 @@ class StaggerTrial(Record):
     stagger_us: float
     trial: MulticastTrial
     latency: LatencyCells = field(metadata=INLINE)
+    layers: tuple[LayerCells, ...] | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +154,14 @@ class NToN(MethodOf[NToNUnit]):
             spec = n_to_n_trial(setup, size, load, stagger_us)
             result = session.measure(spec, TrialNote(load, len(staggers) - place, _judge))
             trial = trial_row(spec, result, setup.line_rate_bps, load, _judge(result))
-            rows.append(StaggerTrial(stagger_us=float(stagger_us), trial=trial, latency=_latency(setup, size, result)))
+            rows.append(
+                StaggerTrial(
+                    stagger_us=float(stagger_us),
+                    trial=trial,
+                    latency=_latency(setup, size, result),
+                    layers=_layers(setup, size, result),
+                )
+            )
             if trial.verdict is not Verdict.FAIL:
                 break
         return NToNUnit(frame_size_bytes=size, sources=len(bed.ports), rows=tuple(rows))
@@ -166,6 +175,11 @@ class NToN(MethodOf[NToNUnit]):
             for unit in units
             for row in unit.rows
         )
+        layers = [
+            {"frame_size_bytes": unit.frame_size_bytes, "stagger_us": unit.rows[-1].stagger_us} | cells.data()
+            for unit in units
+            for cells in unit.rows[-1].layers or ()
+        ]
         durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
         duration = shared.duration_text(durations_ns, DURATION_S, _CLAUSE)
         searched = parameters.is_word("stagger_us")
@@ -183,6 +197,7 @@ class NToN(MethodOf[NToNUnit]):
                 Table(
                     "n_to_n", self.title, _SUMMARY, tuple(_row(unit, bed) for unit in units), note + latency_note(bed)
                 ),
+                *layer_tables("n_to_n_layers", self.title, _SUMMARY[:2], ("frame_size_bytes",), layers),
                 Table("n_to_n_trials", "N-to-N multicast: all trials", _TRIALS, trials, detail=True, keys=()),
             ),
             (),
@@ -252,6 +267,12 @@ def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
     return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
+
+
+def _layers(setup: Setup, size: int, result: TrialResult) -> tuple[LayerCells, ...] | None:
+    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
+    groups = groups_of(result, (MULTICAST,))
+    return layer_cells(setup.bed, PortLatency.of_groups(groups, setup.bed, size, kind)) or None
 
 
 def _row(unit: NToNUnit, bed: Bed) -> dict[str, Cell]:

@@ -128,9 +128,13 @@ def _rate_fps(
     """Return the frames per second of each sender; raises TrafficFileError where a line cannot carry them."""
     where = (*place, "rate")
     size = mean_bytes(parts)
+    try:
+        rate = Rate.parse(given.rate)
+    except ValueError as error:
+        raise run.error(where, f"'{given.rate}' is not above 0", f"valid: {error}") from None
     cap = None if run.traffic.port_rate_cap is UNSET else parse_bit_rate(run.traffic.port_rate_cap)
     try:
-        rates = {Rate.parse(given.rate).fps(size, port.own_rate_bps, cap) for port in senders}
+        rates = {rate.fps(size, port.own_rate_bps, cap) for port in senders}
     except ValueError as error:
         raise run.error(where, str(error), "give port_rate_cap at the top of the file") from None
     if len(rates) > 1:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
 from p4mesh.methods.results.latency_cells import us
+from p4mesh.methods.results.layers import Increments, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.outcome import State
 from p4mesh.methods.results.record import INLINE, Record
@@ -84,16 +85,21 @@ class FlowResult(Record):
     tx_port: int
     rx_port: int
     counts: Counts = field(metadata=INLINE)
+    flooded_frames: int | None
+    misdirected_frames: int | None
+    """At ports that they were not for; None for frames to many, and where the target counts them per port alone."""
     delay: Delay = field(metadata=INLINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerResult(Record):
-    """Counts and delays of a class at the receivers of one layer."""
+    """Counts and delays of a class at the receivers of one layer or role."""
 
     run: str
     traffic_class: str
-    layer: str
+    kind: str
+    """``layer`` or ``role``."""
+    name: str
     receivers: int
     counts: Counts = field(metadata=INLINE)
     delay: Delay = field(metadata=INLINE)
@@ -101,7 +107,7 @@ class LayerResult(Record):
     latency_us_high: float | None
     """Lowest and highest mean of its receivers."""
     increment_us: float | None
-    """Mean less that of the layer before."""
+    """Mean less that of the layer before; None for roles, which have no order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +125,7 @@ class RunResult(Record):
     flows: tuple[FlowResult, ...]
     pairs: tuple[FlowResult, ...]
     layers: tuple[LayerResult, ...]
-    """By the layers of the topology; empty where it has none."""
+    """By the layers and roles of the topology; empty where it has none."""
     rounded_starts: tuple[str, ...]
     """Streams whose starts the tester had to round, and by how much."""
 
@@ -142,12 +148,12 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
         foreign_frames=result.foreign_frames,
         classes=classes,
         flows=tuple(
-            _row(run.label, name, [(stream, flow)], bed, definition, flow.stream, flow.part)
+            _row(run.label, name, [(stream, flow)], bed, definition, bool(result.strays), flow.stream, flow.part)
             for name, found in flows.items()
             for stream, flow in found
         ),
         pairs=tuple(
-            _row(run.label, name, list(group), bed, definition, "", "")
+            _row(run.label, name, list(group), bed, definition, bool(result.strays))
             for name, found in flows.items()
             for group in _by_pair(found)
         ),
@@ -175,9 +181,17 @@ def _by_pair(found: Sequence[Found]) -> Iterable[list[Found]]:
 
 
 def _row(
-    run: str, name: str, found: Sequence[Found], bed: Bed, definition: Definition, stream: str, part: str
+    run: str,
+    name: str,
+    found: Sequence[Found],
+    bed: Bed,
+    definition: Definition,
+    strays: bool,
+    stream: str = "",
+    part: str = "",
 ) -> FlowResult:
     flow = found[0][1]
+    counted = strays and not any(one.pattern.to_many for one, _ in found)
     return FlowResult(
         run=run,
         traffic_class=name,
@@ -186,14 +200,15 @@ def _row(
         tx_port=flow.tx_port,
         rx_port=flow.rx_port,
         counts=_counts(found),
+        flooded_frames=sum(flow.flooded_frames for _, flow in found) if counted else None,
+        misdirected_frames=sum(flow.misdirected_frames for _, flow in found) if counted else None,
         delay=_delay(merged(_summaries(found, bed, definition))),
     )
 
 
 def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: Definition) -> Iterable[LayerResult]:
-    before: float | None = None
-    for layer in dict.fromkeys(port.layer for port in bed.ports if port.layer):
-        ports = [port.number for port in bed.ports if port.layer == layer]
+    increments = Increments()
+    for kind, of_kind, ports in ports_by_layer(bed):
         by_port = {port: [item for item in found if item[1].rx_port == port] for port in ports}
         inside = [item for items in by_port.values() for item in items]
         if not inside:
@@ -208,15 +223,15 @@ def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: D
         yield LayerResult(
             run=run,
             traffic_class=name,
-            layer=layer,
+            kind=kind,
+            name=of_kind,
             receivers=sum(map(bool, by_port.values())),
             counts=_counts(inside),
             delay=delay,
             latency_us_low=min(means, default=None),
             latency_us_high=max(means, default=None),
-            increment_us=None if mean is None or before is None else mean - before,
+            increment_us=None if mean is None else increments.after(kind, mean),
         )
-        before = mean if mean is not None else before
 
 
 def _counts(found: Sequence[Found]) -> Counts:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_tables import DEPARTURES, DEPARTURES_NOTE
+from p4mesh.methods.results.layers import KIND_COLUMNS
 from p4mesh.methods.results.outcome import Column, Table
 from p4mesh.methods.results.queues import QUEUES
 from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
@@ -91,8 +92,7 @@ def _layer_table(rows: Sequence[LayerResult], definition: str) -> Table:
     columns = (
         _RUN,
         _CLASS,
-        Column("layer", "Layer"),
-        Column("receivers", "Receivers"),
+        *KIND_COLUMNS,
         *_COUNTS,
         *_LATENCY,
         Column("latency_us_low", "Low", "us mean", 3),
@@ -101,11 +101,11 @@ def _layer_table(rows: Sequence[LayerResult], definition: str) -> Table:
         *_JITTER,
     )
     note = (
-        f"Latency {definition} of all frames that the receivers of a layer got, layers in the order of their ports. "
-        "Low and high: means of its receivers. Increment: mean less that of the layer before."
+        f"Latency {definition} of all frames that the receivers of a layer, or of a role, got; layers and roles in the "
+        "order of their ports. Low and high: means of its receivers. Increment: mean less that of the layer before."
     )
     cells = tuple(row.cells(columns) for row in rows)
-    return Table("layers", "Layers", columns, cells, note, keys=("run", "traffic_class", "layer"))
+    return Table("layers", "Layers and roles", columns, cells, note, keys=("run", "traffic_class", "kind", "name"))
 
 
 def _run_table(results: Sequence[RunResult]) -> Table:
@@ -128,6 +128,7 @@ def _flow_table(name: str, title: str, which: Sequence[Column], rows: Sequence[F
         Column("tx_port", "Sender", "port"),
         Column("rx_port", "Receiver", "port"),
         *_COUNTS,
+        *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
         *_LATENCY,
         *_JITTER,
     )

@@ -70,8 +70,9 @@ def test_mixed_traffic_has_a_verdict_per_class_and_stays_in_its_vlan(tmp_path: P
     assert all(row["received_frames"] == row["expected_frames"] for name, row in classes.items() if name != "b2b")
     sent = {(row["traffic_class"], row["tx_port"]) for row in rows(found, "pairs")}
     assert not [port for _, port in sent if port == 3], "the snooping port sends nothing"
-    layers = {(row["traffic_class"], row["layer"]) for row in rows(found, "layers")}
-    assert {("dm", "layer1"), ("dm", "layer4"), ("b2b", "layer1")} <= layers
+    layers = {(row["traffic_class"], row["kind"], row["name"]) for row in rows(found, "layers")}
+    assert {("dm", "layer", "layer1"), ("dm", "layer", "layer4"), ("b2b", "layer", "layer1")} <= layers
+    assert {("dm", "role", "b2b"), ("dm", "role", "snooping"), ("b2b", "role", "dm")} <= layers
 
 
 def test_every_combination_is_a_run() -> None:
