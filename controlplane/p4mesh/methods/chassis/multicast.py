@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -16,8 +16,17 @@ from p4mesh.methods.chassis.udp_ports import UDP_PORTS, with_udp_ports
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, with_defaults
-from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition, definition_text
-from p4mesh.methods.results.latency_cells import LatencyCells
+from p4mesh.methods.results.latency import (
+    LATENCY_DEFINITION,
+    Definition,
+    check_definition,
+    definition_text,
+    groups_of,
+    shift_ns,
+    summarise,
+    summary_of,
+)
+from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import latency_note
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome, State
@@ -26,7 +35,7 @@ from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import NS_PER_MS, Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
-from p4mesh.methods.rfc3918.n_to_n import latency_of, n_to_n_trial
+from p4mesh.methods.rfc3918.n_to_n import n_to_n_trial
 from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import (
     LATENCY_DURATION_S,
@@ -119,7 +128,9 @@ class _AtLoads(MethodOf[GroupsUnit]):
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
 
         def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
-            return with_udp_ports(self.spec(setup, size, load, length_ns), (MULTICAST,), parameters)
+            spec = with_udp_ports(self.spec(setup, size, load, length_ns), (MULTICAST,), parameters)
+            # Flows of their own are needed only where each has a correction of its own: there may be a million.
+            return replace(spec, per_flow=setup.bed.mixed_rates)
 
         loads = [] if highest is None else [*(load for load in LOWER_LOADS_PCT if load < highest), highest]
         asked = [Asked(load, partial(spec_at, load), duration_ns, _judge) for load in loads]
@@ -261,7 +272,17 @@ def _judge(result: TrialResult) -> Verdict:
 
 def _row(one: Taken, setup: Setup, size: int) -> LoadTrial:
     trial = trial_row(one.spec, one.result, setup.line_rate_bps, one.load_pct, _judge(one.result))
-    return LoadTrial(trial=trial, latency=latency_of(setup, size, one.result))
+    return LoadTrial(trial=trial, latency=_latency(setup, size, one.result))
+
+
+def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
+    """Return the latency of all frames on all ports."""
+    bed, kind = setup.bed, Definition(setup.parameters.text(LATENCY_DEFINITION.name))
+    if bed.mixed_rates:
+        summary = summary_of(groups_of(result, (MULTICAST,)), bed, size, kind)
+    else:
+        summary = summarise(result.latency, shift_ns(bed, kind, size, bed.port_numbers[0], bed.port_numbers[0]))
+    return latency_cells(summary, definition_text(bed, setup.parameters), Circumstances.of([result]))
 
 
 def _loads(unit: GroupsUnit, bed: Bed) -> own.Loads:

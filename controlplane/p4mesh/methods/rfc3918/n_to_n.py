@@ -158,7 +158,7 @@ class NToN(MethodOf[NToNUnit]):
                 StaggerTrial(
                     stagger_us=float(stagger_us),
                     trial=trial,
-                    latency=latency_of(setup, size, result),
+                    latency=_latency(setup, size, result),
                     layers=_layers(setup, size, result),
                 )
             )
@@ -263,8 +263,7 @@ def _judge(result: TrialResult) -> Verdict:
     return judge_loss(result, Fraction(0))
 
 
-def latency_of(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
-    """Return the latency of the frames of all groups on all ports together."""
+def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
     return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
