@@ -153,6 +153,19 @@ def test_fairness_is_1_for_equal_losses_and_1_over_n_for_one_loser() -> None:
 FORWARDING = f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}"
 
 
+def test_a_queue_that_empties_after_the_last_message_is_no_throughput_above_the_line(tmp_path: Path) -> None:
+    """Three inputs send 300 frames in the time of 100 at the output, whose queue holds all of them."""
+    found = measure(
+        tmp_path,
+        "messages.n_to_one",
+        switch(FORWARDING, port="queue_frames: 1024"),
+        64,
+        *("message_frames=20", "messages=5", "loads_pct=full", "phases=in_step"),
+    )
+    (row,) = rows(found, "loads")
+    assert (row["sent_frames"], row["lost_frames"], row["throughput_pct"]) == (300, 0, pytest.approx(100, abs=0.2))
+
+
 def test_background_leaves_the_first_frame_alone_at_low_load_and_costs_frames_at_full_load(tmp_path: Path) -> None:
     found = measure(
         tmp_path,

@@ -39,6 +39,7 @@ class LoadRow(Record):
     inputs: tuple[InputRow, ...]
     input_count: int
     throughput_pct: float
+    """Share of the output's line while frames were sent, or until its queue was empty where that took longer."""
     sent_frames: int
     lost_frames: int
     frame_loss_ratio: float
@@ -98,7 +99,7 @@ def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction
         reason=result.reason,
         inputs=inputs,
         input_count=len(inputs),
-        throughput_pct=float(100 * (sent - lost) * slot_ns / longest_ns),
+        throughput_pct=float(100 * (sent - lost) * slot_ns / max(longest_ns, carried * slot_ns)),
         sent_frames=sent,
         lost_frames=lost,
         frame_loss_ratio=lost / sent if sent else 0.0,

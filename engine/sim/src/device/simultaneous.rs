@@ -9,7 +9,7 @@ use super::size_table::SizeTable;
 use crate::config::{ConfigError, Latency, Place, Ppb, Whole};
 use crate::rng::Rng;
 
-/// Frames that can be lost, and that are in the way of others.
+/// Frames by their destination.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameClass {
@@ -19,6 +19,16 @@ pub enum FrameClass {
     Unicast,
     /// To a group, or to everybody.
     Group,
+}
+
+impl FrameClass {
+    fn has(self, to_group: bool) -> bool {
+        match self {
+            FrameClass::All => true,
+            FrameClass::Unicast => !to_group,
+            FrameClass::Group => to_group,
+        }
+    }
 }
 
 /// `simultaneous_arrivals` of an Ethernet switch.
@@ -33,9 +43,11 @@ pub struct SimultaneousConfig {
     pub window_by_size: SizeTable,
     /// Probability that the later frame is lost.
     pub drop_ppb: Ppb,
-    /// Frames that are lost and that are in the way of others: all, unicast or group.
+    /// Frames that are lost: all, unicast or group.
     #[serde(default)]
     pub frames: FrameClass,
+    /// Frames that are in the way of those; the same without this key.
+    pub in_the_way: Option<FrameClass>,
     /// As many other ports must have a frame in that time.
     #[serde(default)]
     pub other_ports: Whole<1, 512, 1>,
@@ -74,19 +86,21 @@ impl Simultaneous {
 
     /// True when the frame of `port` is lost.
     pub fn loses(&mut self, port: usize, to_group: bool, wire_bytes: u32, now_ps: u64) -> bool {
-        let concerned = match self.config.frames {
-            FrameClass::All => true,
-            FrameClass::Unicast => !to_group,
-            FrameClass::Group => to_group,
-        };
-        if !concerned {
+        let config = &self.config;
+        let can_be_lost = config.frames.has(to_group);
+        let in_the_way = config.in_the_way.unwrap_or(config.frames).has(to_group);
+        if !(can_be_lost || in_the_way) {
             return false;
         }
-        self.recent.retain(|&(_, other)| other != port);
         let window_ps = self.config.window_ps(wire_bytes);
-        let at_once = self.recent.iter().rev().take_while(|(at_ps, _)| now_ps - at_ps <= window_ps).count();
-        self.recent.push_back((now_ps, port));
-        at_once as u64 >= self.config.other_ports.get()
+        let within = self.recent.iter().rev().take_while(|(at_ps, _)| now_ps - at_ps <= window_ps);
+        let at_once = within.filter(|&&(_, other)| other != port).count();
+        if in_the_way {
+            self.recent.retain(|&(_, other)| other != port);
+            self.recent.push_back((now_ps, port));
+        }
+        can_be_lost
+            && at_once as u64 >= self.config.other_ports.get()
             && self.rng.chance_ppb(self.config.drop_ppb.get() as u32)
     }
 }
@@ -102,6 +116,7 @@ mod tests {
             window_by_size: SizeTable::default(),
             drop_ppb: Ppb::of(1_000_000_000),
             frames: FrameClass::All,
+            in_the_way: None,
             other_ports: Whole::default(),
         }
     }
@@ -123,6 +138,33 @@ mod tests {
         assert!(!arrivals.loses(1, false, 64, 0));
         assert!(!arrivals.loses(2, true, 64, 0));
         assert!(arrivals.loses(3, false, 64, 0));
+    }
+
+    #[test]
+    fn frames_that_are_never_lost_may_be_in_the_way() {
+        let of_unicast = SimultaneousConfig {
+            frames: FrameClass::Unicast,
+            in_the_way: Some(FrameClass::All),
+            ..config(100)
+        };
+        let mut arrivals = Simultaneous::new(&of_unicast, Rng::new(1));
+        assert!(!arrivals.loses(0, true, 64, 0));
+        assert!(!arrivals.loses(1, true, 64, 0));
+        assert!(arrivals.loses(2, false, 64, 0));
+        assert!(!arrivals.loses(3, true, 64, 0));
+        assert!(arrivals.loses(1, false, 64, 100));
+        assert!(!arrivals.loses(2, false, 64, 201));
+    }
+
+    #[test]
+    fn a_port_is_not_in_its_own_way() {
+        let in_the_way = Some(FrameClass::Group);
+        let of_unicast = SimultaneousConfig { frames: FrameClass::Unicast, in_the_way, ..config(100) };
+        let mut arrivals = Simultaneous::new(&of_unicast, Rng::new(1));
+        assert!(!arrivals.loses(0, true, 64, 0));
+        assert!(!arrivals.loses(0, false, 64, 1));
+        assert!(arrivals.loses(1, false, 64, 2));
+        assert!(arrivals.loses(2, false, 64, 3));
     }
 
     #[test]
