@@ -31,7 +31,8 @@ _BEGIN = "<!-- deviations: made by scripts/compare_chassis.py -->\n"
 _END = "<!-- end of the deviations -->\n"
 _HEAD = (
     "| frame size | published frames/s | model | Tbit/s | model | % of line | model | latency avg | model | "
-    "deviation | min, max | model | jitter avg, max | model |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+    "deviation | min, max | model | jitter avg, max | model |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 _JITTER_HEAD = "| frame size | 10 % | 50 % | 90 % | throughput |\n|---|---|---|---|---|\n"
 
