@@ -116,6 +116,39 @@ def assemble_for(chip: Chip, output: Path) -> tuple[int, dict[str, Any]]:
     return binary, context
 
 
+def verdicts_of(assembly: str) -> dict[str, dict[str, Any]]:
+    """Return where each gress keeps ``drop_ctl``, and which fields are in the same bits before.
+
+    ``if`` names the bit that makes it valid. Without one (Tofino 1) the deparser obeys what the bits hold at the end,
+    so no other field may use them: SystemExit where one does.
+    """
+    found = {}
+    for gress in ("ingress", "egress"):
+        fields = re.search(rf"^phv {gress}:\n((?:[ \t].*\n)+)", assembly, re.M)
+        verdict = re.search(rf"^deparser {gress}:\n(?:[ \t].*\n)*?  drop_ctl: (.*)\n", assembly, re.M)
+        if fields is None or verdict is None:
+            raise SystemExit(f"no drop_ctl of {gress} in the assembly")
+        place, *valid = _bits_of(verdict[1].partition("#")[0])
+        sharing = {
+            name
+            for name, where in re.findall(r"^  ([^\s:]+): (.*)$", fields[1].partition("  context_json:")[0], re.M)
+            for container, first, last in _bits_of(where)
+            if container == place[0] and first <= place[2] and place[1] <= last and not name.endswith("dprsr.drop_ctl")
+        }
+        if sharing and not valid:
+            raise SystemExit(f"drop_ctl of {gress} shares its container with {', '.join(sorted(sharing))}")
+        found[gress] = {"bits": list(place), "if": [list(one) for one in valid], "shared_with": sorted(sharing)}
+    return found
+
+
+def _bits_of(text: str) -> list[tuple[str, int, int]]:
+    """Return the containers in a line of assembly with their first and last bit."""
+    return [
+        (name, int(first or 0), int(last or first or 31))
+        for name, first, last in re.findall(r"\b([MDT]?[BHW]\d+)(?:\((\d+)(?:\.\.(\d+))?\))?", text)
+    ]
+
+
 def clocks_of(context: dict[str, Any]) -> dict[str, int]:
     """Return the clocks that a frame takes through the stages of each gress."""
     found = {"ingress": 0, "egress": 0}
@@ -266,7 +299,8 @@ def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
             raise SystemExit(f"{program}: {len(stages)} stages, the chip has {chip.stages}")
         p4info, bfrt = (output / "p4info.txtpb").read_bytes(), (output / "bfrt.json").read_bytes()
         size, context = assemble_for(chip, output)
-        view = lines_of(drivers_view(context, bfrt))
+        verdicts = verdicts_of((output / "pipe" / "p4mesh.bfa").read_text())
+        view = lines_of(drivers_view(context, bfrt) | {"drop_ctl": verdicts})
         return Compiled(stages, p4info, table_per_line(bfrt), size, clocks_of(context), view)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -214,17 +214,29 @@ def _table(table: dict[str, Any]) -> TableInfo:
         table["table_type"],
         table["size"],
         _fields(table["key"]),
-        _fields(
-            item["singleton"] | {"mandatory": item.get("mandatory", False), "read_only": item.get("read_only", False)}
-            for item in table.get("data", [])
-            if "singleton" in item
-        ),
+        _fields(_plain(table.get("data", []))),
         {
-            action["name"]: ActionInfo(action["id"], action["name"], _fields(action["data"]))
+            action["name"]: ActionInfo(action["id"], action["name"], _fields(_plain(action["data"])))
             for action in table.get("action_specs", [])
         },
         tuple(table.get("supported_operations", [])),
     )
+
+
+def _plain(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the fields in a list of data, without those that are one of several.
+
+    Data of tables, and of actions of some fixed tables of the drivers, has a field in ``singleton``; data of other
+    actions is the field itself.
+    """
+    for item in items:
+        if "singleton" in item:
+            yield item["singleton"] | {
+                "mandatory": item.get("mandatory", False),
+                "read_only": item.get("read_only", False),
+            }
+        elif "name" in item:
+            yield item
 
 
 def _fields(found: Iterable[dict[str, Any]]) -> dict[str, FieldInfo]:

@@ -89,3 +89,11 @@ def test_the_client_says_the_same_as_rbfrt() -> None:
     default = schema.default_entry("receive_run", "set_receive_run", {"run_id": 9}).message
     (of_rbfrt,) = [entry for entry in theirs if entry.is_default_entry]
     assert (of_rbfrt.table_id, of_rbfrt.data) == (default.table_id, default.data)
+
+
+def test_data_of_actions_is_read_in_both_forms() -> None:
+    bfrt = BfrtInfo(PROGRAM.read_bytes(), fixed_tables())
+    mirror = bfrt.table("$mirror.cfg")
+    assert mirror.action("$coalescing").fields["$timeout_usec"].width_bits == 32
+    assert mirror.action("$normal").fields["$direction"].kind == "string"
+    assert "interval_ticks" in bfrt.table("stream").action("set_stream").fields

@@ -110,3 +110,13 @@ def test_the_loop_takes_longer_than_its_stages(chip: str) -> None:
     assert 1_000 * (clocks["ingress"] + clocks["egress"]) < known.latency_ps
     drivers = (COMPILED / f"p4mesh.{chip}.drivers.json").read_bytes()
     assert record["output_sha256"][f"p4mesh.{chip}.drivers.json"] == hashlib.sha256(drivers).hexdigest()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_nothing_else_is_in_the_bits_that_drop_a_frame(chip: str) -> None:
+    _, _, document = programs(chip)
+    for gress in ("ingress", "egress"):
+        verdict = document["drop_ctl"][gress]
+        assert verdict["if"] or not verdict["shared_with"]
+        _, first, last = verdict["bits"]
+        assert last - first == 2

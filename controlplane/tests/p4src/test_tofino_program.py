@@ -170,3 +170,37 @@ def test_codes_are_those_of_v1model() -> None:
 
     assert v1model
     assert {name: tofino.get(name) for name in v1model} == v1model
+
+
+def assembly_of(drop_ctl: str) -> str:
+    """Return the parts of an assembly that say what is in which container; ``drop_ctl`` is that of egress."""
+    return f"""
+phv ingress:
+  ig_intr_md_for_dprsr.drop_ctl: {{  stage 3..12: B5(3..5) }}
+  meta.queue: {{  stage 3..6: B5(0..2) }}
+phv egress:
+  random_value: {{  stage 5..6: W16 }}
+  small: {{  stage 5..6: B17(0..3) }}
+  eg_intr_md_for_dprsr.drop_ctl: {{  stage 12: {drop_ctl} }}
+  context_json:
+    W16:
+deparser ingress:
+  dictionary: {{}}
+  drop_ctl: B5(3..5)  # bit[5..3]: ingress::ig_intr_md_for_dprsr.drop_ctl
+deparser egress:
+  drop_ctl: {drop_ctl}  # egress::eg_intr_md_for_dprsr.drop_ctl
+stage 0 ingress:
+"""
+
+
+def test_a_drop_that_shares_its_bits_fails_the_build(script: ModuleType) -> None:
+    with pytest.raises(SystemExit, match="drop_ctl of egress shares its container with random_value"):
+        script.verdicts_of(assembly_of("W16(0..2)"))
+    found = script.verdicts_of(assembly_of("B17(4..6)"))
+    assert found["ingress"] == {"bits": ["B5", 3, 5], "if": [], "shared_with": []}
+    assert found["egress"] == {"bits": ["B17", 4, 6], "if": [], "shared_with": []}
+
+
+def test_a_drop_with_a_bit_that_makes_it_valid_may_share_its_bits(script: ModuleType) -> None:
+    found = script.verdicts_of(assembly_of("{ W16(0..2): H4(2) }"))
+    assert found["egress"] == {"bits": ["W16", 0, 2], "if": [["H4", 2, 2]], "shared_with": ["random_value"]}

@@ -54,7 +54,10 @@ def _table(number: int, name: str, kind: str, size: int, key: tuple[str, str], d
 
 
 def fixed_tables(more_loopback: tuple[str, ...] = ()) -> bytes:
-    """Return the fixed tables of a Tofino 1; another chip has ``more_loopback`` as ``$LOOPBACK_MODE``."""
+    """Return the fixed tables of a Tofino 1; another chip has ``more_loopback`` as ``$LOOPBACK_MODE``.
+
+    The data of their actions has the form that the drivers give it, not the one of the compiler.
+    """
     return json.dumps(
         {
             "schema_version": "1.0.0",
@@ -84,6 +87,20 @@ def fixed_tables(more_loopback: tuple[str, ...] = ()) -> bytes:
                     ("$DEV_PORT", "uint32"),
                     [_field(number, name, "uint64") for name, number in _STATISTICS.items()],
                 ),
+                _table(
+                    4278452225,
+                    "$mirror.cfg",
+                    "MirrorCfg",
+                    1024,
+                    ("$sid", "uint16"),
+                    [_field(1, "$session_enable", "bool")],
+                )
+                | {
+                    "action_specs": [
+                        {"id": 1, "name": "$coalescing", "data": [_field(3, "$timeout_usec", "uint32")]},
+                        {"id": 2, "name": "$normal", "data": [_field(1, "$direction", "string")]},
+                    ]
+                },
                 _table(
                     4278321153,
                     "$pre.mgid",
