@@ -18,6 +18,7 @@ from p4mesh.methods.traffic.method import laid_over
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import load_topology
 from p4mesh.traffic.rates import Rate, line_share
+from p4mesh.traffic_file.model import Accept
 from p4mesh.traffic_file.reader import load_traffic, parse_traffic
 from p4mesh.traffic_file.schema import schema
 
@@ -120,7 +121,8 @@ def test_a_setting_that_every_run_of_the_sweep_replaces_is_refused() -> None:
     # A key of some rows alone, and what is around a key of the sweep, still count.
     one, two = parse_traffic("x.yaml", rows, ["east.rate=3 %", "east.accept={loss_ratio: 0.5}"]).runs
     assert (one.traffic.classes["east"].rate, two.traffic.classes["east"].rate) == ("3 %", "2 %")
-    assert [run.traffic.classes["east"].accept.loss_ratio for run in (one, two)] == [0.5, 0.5]
+    accepted = [run.traffic.classes["east"].accept for run in (one, two)]
+    assert [isinstance(accept, Accept) and accept.loss_ratio for accept in accepted] == [0.5, 0.5]
 
 
 def test_a_value_of_a_sweep_is_checked_where_it_stands() -> None:

@@ -132,7 +132,7 @@ def test_n_to_n_multicast_shows_the_layers_of_its_receivers(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("test", ["messages.latency", "messages.background"])
 def test_messages_show_the_layer_and_the_role_of_their_receiver(test: str, tmp_path: Path) -> None:
-    settings = ("receiver=3", "message_frames=10", "messages=5", "messages_per_s=1000", *QUICK)
+    settings: tuple[str, ...] = ("receiver=3", "message_frames=10", "messages=5", "messages_per_s=1000", *QUICK)
     if test == "messages.background":
         settings += ("load_start_pct=10", "load_end_pct=20", "load_step_pct=10", "repeats=1", "stabilise_ms=0")
     tables = measure(tmp_path, test, *settings)
