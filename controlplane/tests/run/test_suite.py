@@ -71,7 +71,7 @@ def test_a_suite_that_is_required_as_a_whole_fails_without_all_of_its_tests(
     assert "needs at least 3 tester ports" in data["not_run"]["rfc2889.partially_meshed"]
     whole = replace(options(tmp_path / "whole", topology=ROUTER), test="chassis", sizes="128", require_all=True)
     assert run_tests(whole) == 0
-    assert "Tests run: all 1." in capsys.readouterr().out
+    assert "Tests run: all 3." in capsys.readouterr().out
 
 
 def test_a_setting_reaches_the_tests_that_know_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

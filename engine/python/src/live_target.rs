@@ -87,7 +87,7 @@ impl LiveTarget {
         })?;
         self.received += count as u64;
         let now_ps = picoseconds(started_ns, now_ns);
-        // What departs in this turn leaves before the arrivals are worked on.
+        // Departures of this turn leave before the arrivals are worked on.
         let turns = self.with_ports(|runner, clock, send| runner.turn(now_ps, clock, send))?;
         let done = self.with_ports(|runner, clock, send| {
             for Arrival { port, arrival_ps, frame } in arrived.drain(..) {
