@@ -22,6 +22,7 @@ from support.runs import run_on_sim, run_unit
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.criterion import Criterion
 from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
@@ -208,6 +209,29 @@ def test_trials_of_30_s_on_seeded_devices_find_the_same_and_what_a_queue_holds(s
     # Frames that an output serves, and that a sender has begun, when the trial ends.
     hidden_pct = float(device.sustained_pct) * (device.queue_frames + 2) / sent
     assert -0.011 <= real_pct - found_pct(device) <= 0.011 + hidden_pct, device
+
+
+@pytest.mark.parametrize(
+    ("name", "sustained_pct", "settings"),
+    [
+        ("back-to-back", 100, ()),
+        ("bridge-4x10m", 100, ()),
+        ("three-switches", 100, ()),
+        ("p4-l2-4ports", 100, ()),
+        ("p4-l3-4ports", 100, ("routed=true",)),
+        # It looks up 4 million frames of four ports, and 64 at once.
+        ("router-4x1g", 67.2, ("routed=true",)),
+        ("router-4x1g-bgp", 67.2, ("routed=true",)),
+    ],
+)
+def test_shipped_topologies_read_what_their_devices_sustain(
+    name: str, sustained_pct: float, settings: tuple[str, ...]
+) -> None:
+    """To the resolution of the search, at the usual length. Others have tests of what limits them."""
+    test = find_test("rfc2544.throughput")
+    _, outcome, _ = run_on_sim(test, shipped(name), (64,), "confirm_factor=1", *QUICK, *settings)
+    (row,) = outcome.tables[0].rows
+    assert row["throughput_pct"] == pytest.approx(sustained_pct, abs=0.1)
 
 
 def test_latency_at_the_throughput_is_not_that_of_a_queue_that_fills() -> None:
