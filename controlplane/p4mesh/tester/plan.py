@@ -303,7 +303,8 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
             places = stream.pattern.places(stream, source)
             if stream.has_own_lists:
                 places = Places(0, places.positions, places.positions)
-            base = _list_base(stream, source, destinations, list_bases)
+            if source == 0 or stream.lists_differ:
+                base = _list_base(stream, source, destinations, list_bases)
             counts = shared.counts and stream.pattern.to_many
             first_flow = next_number if counts else next_cell
             transmitters.append(
