@@ -76,7 +76,7 @@ class PacketCodec:
             for field in (out.metadata if out else ())
         }
         incoming = info.headers.get("packet_in")
-        self._in = {field.id: field.name for field in (incoming.metadata if incoming else ())}
+        self._in = _FieldNames((field.id, field.name) for field in (incoming.metadata if incoming else ()))
 
     def packet_out(self, payload: bytes, metadata: Mapping[str, Value]) -> bytes:
         """Return an encoded PacketOut; fields that are left out are 0."""
@@ -94,8 +94,12 @@ class PacketCodec:
     def packet_in(self, message: p4r.PacketIn) -> PacketIn:
         """Return a packet-in with its metadata by name."""
         names = self._in
-        metadata = {
-            names.get(field.metadata_id, str(field.metadata_id)): int.from_bytes(field.value, "big")
-            for field in message.metadata
-        }
+        metadata = {names[field.metadata_id]: int.from_bytes(field.value, "big") for field in message.metadata}
         return PacketIn(message.payload, metadata)
+
+
+class _FieldNames(dict[int, str]):
+    """Names of fields by their ids; the name of a field that P4Info does not have is its id."""
+
+    def __missing__(self, key: int) -> str:
+        return str(key)

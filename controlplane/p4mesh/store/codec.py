@@ -32,7 +32,7 @@ def encode(value: Any) -> Any:
             if not (if_set and item == default):
                 stored[name] = encode(item)
         if hasattr(value, "of_kind"):
-            kind: str = value.kind
+            kind: str = value.kind  # type: ignore[attr-defined]
             return {"kind": kind, **stored} if stored else kind
         return stored
     if isinstance(value, Fraction):

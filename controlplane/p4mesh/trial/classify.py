@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -411,7 +411,7 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
     def ns(times_ticks: Iterable[int]) -> list[int]:
         return [ticks * tick_ps // 1000 for ticks in times_ticks]
 
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "stream": [names[stream] for stream, _, _, _ in by_flow],
         "tx_port": [tx_port for _, tx_port, _, _ in by_flow],
         "rx_port": [rx_port for _, _, rx_port, _ in by_flow],
