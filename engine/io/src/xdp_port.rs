@@ -18,10 +18,13 @@ use crate::packet_socket::{interface_index, PacketSocket};
 use crate::xdp_program::{XdpMode, XdpProgram, STAMP_BYTES, STAMP_MARK};
 use crate::IoError;
 
-/// Frames of the kernel and of the program that a queue holds, per direction.
-const RING_FRAMES: u32 = 4_096;
-/// Buffers of a queue: both rings full, and the frames in between.
-const BUFFERS: u32 = 4 * RING_FRAMES;
+/// Frames of the kernel and of the program that a queue holds, per direction: where there are few ports, and at least.
+const MOST_RING_FRAMES: u32 = 4_096;
+const LEAST_RING_FRAMES: u32 = 512;
+/// Of all ports together. Buffers take 8 KiB of memory for each, which go round, so that all of it is in use soon.
+const ALL_RING_FRAMES: u32 = 32 * MOST_RING_FRAMES;
+/// Buffers of a queue for each frame of a ring: both rings full, and the frames in between.
+const BUFFERS_PER_RING_FRAME: u32 = 4;
 /// Room in front of a frame, for its time stamp.
 const HEADROOM_BYTES: u32 = 64;
 const BUFFER_BYTES: usize = 2_048;
@@ -45,6 +48,8 @@ struct Queue {
     socket: XdpSocket,
     rings: Rings,
     umem: Umem,
+    /// Of each of its rings.
+    ring_frames: u32,
     arrived: Arrived,
     leaving: HeapSlab,
 }
@@ -66,8 +71,9 @@ pub struct XdpPort {
 unsafe impl Send for XdpPort {}
 
 impl XdpPort {
-    /// Opens an interface; needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. The kernel's bridge and stack see none of its frames.
-    pub fn open(interface: &str) -> Result<XdpPort, IoError> {
+    /// Opens one of `ports` interfaces; needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. The kernel's bridge and stack see
+    /// none of its frames.
+    pub fn open(interface: &str, ports: usize) -> Result<XdpPort, IoError> {
         let packets = PacketSocket::open(interface)?;
         let index = interface_index(interface)?;
         let failed = |action: &'static str, source: io::Error| IoError::Socket {
@@ -87,7 +93,8 @@ impl XdpPort {
         };
         let mut queues = Vec::new();
         for number in 0..count {
-            let queue = Queue::open(index, number).map_err(|error| failed("open an AF_XDP socket", error))?;
+            let queue = Queue::open(index, number, ring_frames(ports))
+                .map_err(|error| failed("open an AF_XDP socket", error))?;
             program
                 .set_socket(number, queue.socket.as_raw_fd())
                 .map_err(|error| failed("direct frames to an AF_XDP socket", error))?;
@@ -195,21 +202,21 @@ impl XdpPort {
 }
 
 impl Queue {
-    fn open(interface: u32, number: u32) -> io::Result<Queue> {
+    fn open(interface: u32, number: u32, ring_frames: u32) -> io::Result<Queue> {
         let other = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
         let memory = UmemCfgBuilder {
             frame_size: FrameSize::TwoK,
             head_room: HEADROOM_BYTES,
-            frame_count: BUFFERS,
+            frame_count: BUFFERS_PER_RING_FRAME * ring_frames,
             ..UmemCfgBuilder::default()
         };
         let mut umem = Umem::map(memory.build().map_err(|error| other(&error))?)?;
-        take_huge_pages(&mut umem);
+        take_huge_pages(&mut umem, BUFFERS_PER_RING_FRAME as usize * ring_frames as usize * BUFFER_BYTES);
         let rings = RingConfigBuilder {
-            rx_count: RING_FRAMES,
-            tx_count: RING_FRAMES,
-            fill_count: RING_FRAMES,
-            completion_count: RING_FRAMES,
+            rx_count: ring_frames,
+            tx_count: ring_frames,
+            fill_count: ring_frames,
+            completion_count: ring_frames,
         };
         let rings = rings.build().map_err(|error| other(&error))?;
         let mut builder = XdpSocketBuilder::new().map_err(|error| other(&error))?;
@@ -227,11 +234,12 @@ impl Queue {
             );
         }
         // SAFETY: the memory is part of the same queue as the socket, and goes after it.
-        unsafe { rings.fill_ring.enqueue(&mut umem, RING_FRAMES as usize) };
+        unsafe { rings.fill_ring.enqueue(&mut umem, ring_frames as usize) };
         Ok(Queue {
             socket,
             rings,
             umem,
+            ring_frames,
             arrived: Arrived(VecDeque::with_capacity(BATCH)),
             leaving: HeapSlab::with_capacity(BATCH),
         })
@@ -293,7 +301,7 @@ impl Queue {
 
     /// Takes buffers back whose frames have left.
     fn reclaim(&mut self) {
-        self.rings.completion_ring.dequeue(&mut self.umem, RING_FRAMES as usize);
+        self.rings.completion_ring.dequeue(&mut self.umem, self.ring_frames as usize);
     }
 
     fn discard(&mut self) {
@@ -301,6 +309,13 @@ impl Queue {
             self.umem.free_packet(packet);
         }
     }
+}
+
+/// Frames of each ring of a port among so many: a power of two, as rings need.
+fn ring_frames(ports: usize) -> u32 {
+    let share = ALL_RING_FRAMES / u32::try_from(ports.max(1)).unwrap_or(u32::MAX);
+    let power = 1 << share.max(1).ilog2();
+    power.clamp(LEAST_RING_FRAMES, MOST_RING_FRAMES)
 }
 
 /// Frames that came in, the first one at the back.
@@ -351,7 +366,7 @@ fn load_ahead(packet: &Packet) {
 
 /// Asks for large pages: frames go round all buffers, and looking up a small page for every other frame takes longer than
 /// reading the frame.
-fn take_huge_pages(umem: &mut Umem) {
+fn take_huge_pages(umem: &mut Umem, bytes: usize) {
     // SAFETY: the packet goes back at once.
     let Some(first) = (unsafe { umem.alloc() }) else { return };
     let begin = first.as_ptr().wrapping_sub(KERNEL_HEADROOM_BYTES + HEADROOM_BYTES as usize);
@@ -360,7 +375,7 @@ fn take_huge_pages(umem: &mut Umem) {
     // content stays, and a kernel that does not take it is slower.
     unsafe {
         let begin = begin.cast_mut().cast();
-        libc::madvise(begin, BUFFERS as usize * BUFFER_BYTES, libc::MADV_HUGEPAGE);
+        libc::madvise(begin, bytes, libc::MADV_HUGEPAGE);
     }
 }
 
@@ -380,4 +395,21 @@ fn take_stamp(packet: &mut Packet) -> Option<u64> {
     // It has just been moved the other way.
     packet.adjust_head(STAMP_BYTES as i32).ok()?;
     (mark == STAMP_MARK).then_some(stamp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_ports_share_the_memory_of_32() {
+        assert_eq!([1, 4, 32].map(ring_frames), [4_096; 3]);
+        assert_eq!(
+            [33, 64, 65, 128, 200, 256, 512].map(ring_frames),
+            [2_048, 2_048, 1_024, 1_024, 512, 512, 512]
+        );
+        for ports in 1..=256 {
+            assert!(ports as u32 * ring_frames(ports) <= ALL_RING_FRAMES);
+        }
+    }
 }
