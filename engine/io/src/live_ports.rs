@@ -50,7 +50,7 @@ impl LivePorts {
             if places[usize::from(*number)].replace(ports.len()).is_some() {
                 return Err(two_names(*number, interface));
             }
-            ports.push(Port { number: *number, io: open(interface, access)? });
+            ports.push(Port { number: *number, io: open(interface, access, interfaces.len())? });
         }
         let outlets = ports.iter_mut().map(|port| match &mut port.io {
             PortIo::Packet(socket) => Outlet { socket: socket.as_raw_fd(), ring: None },
@@ -64,11 +64,11 @@ impl LivePorts {
     }
 }
 
-fn open(interface: &str, access: PortAccess) -> Result<PortIo, IoError> {
+fn open(interface: &str, access: PortAccess, ports: usize) -> Result<PortIo, IoError> {
     match access {
         PortAccess::AfPacket => PacketSocket::open(interface).map(PortIo::Packet),
-        PortAccess::AfXdp => XdpPort::open(interface).map(PortIo::Xdp),
-        PortAccess::Best => match XdpPort::open(interface) {
+        PortAccess::AfXdp => XdpPort::open(interface, ports).map(PortIo::Xdp),
+        PortAccess::Best => match XdpPort::open(interface, ports) {
             Ok(port) => Ok(PortIo::Xdp(port)),
             Err(error @ IoError::Interface { .. }) => Err(error),
             Err(_) => PacketSocket::open(interface).map(PortIo::Packet),

@@ -21,10 +21,13 @@ use crate::transmitter::{Outlet, CALL_FRAMES};
 use crate::xdp_program::{XdpMode, XdpProgram, STAMP_BYTES, STAMP_MARK};
 use crate::IoError;
 
-/// Frames of the kernel and of the program that a queue holds, per direction.
-const RING_FRAMES: u32 = 4_096;
-/// Buffers of a queue: both rings full, and the frames in between.
-const BUFFERS: u32 = 4 * RING_FRAMES;
+/// Frames of the kernel and of the program that a queue holds, per direction: where there are few ports, and at least.
+const MOST_RING_FRAMES: u32 = 4_096;
+const LEAST_RING_FRAMES: u32 = 512;
+/// Of all ports together. Buffers take 8 KiB of memory for each, which go round, so that all of it is in use soon.
+const ALL_RING_FRAMES: u32 = 32 * MOST_RING_FRAMES;
+/// Buffers of a queue for each frame of a ring: both rings full, and the frames in between.
+const BUFFERS_PER_RING_FRAME: u32 = 4;
 /// Room in front of a frame, for its time stamp.
 const HEADROOM_BYTES: u32 = 64;
 const BUFFER_BYTES: usize = 2_048;
@@ -49,6 +52,8 @@ struct Queue {
     umem: Umem,
     /// For whoever lets the kernel send.
     transmit_ring: Option<TransmitRing>,
+    /// Of each of its rings.
+    ring_frames: u32,
     arrived: Arrived,
     leaving: HeapSlab,
 }
@@ -70,8 +75,9 @@ pub struct XdpPort {
 unsafe impl Send for XdpPort {}
 
 impl XdpPort {
-    /// Opens an interface; needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. The kernel's bridge and stack see none of its frames.
-    pub fn open(interface: &str) -> Result<XdpPort, IoError> {
+    /// Opens one of `ports` interfaces; needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. The kernel's bridge and stack see
+    /// none of its frames.
+    pub fn open(interface: &str, ports: usize) -> Result<XdpPort, IoError> {
         let packets = PacketSocket::open(interface)?;
         let index = interface_index(interface)?;
         let failed = |action: &'static str, source: io::Error| IoError::Socket {
@@ -91,7 +97,8 @@ impl XdpPort {
         };
         let mut queues = Vec::new();
         for number in 0..count {
-            let queue = Queue::open(index, number).map_err(|error| failed("open an AF_XDP socket", error))?;
+            let queue = Queue::open(index, number, ring_frames(ports))
+                .map_err(|error| failed("open an AF_XDP socket", error))?;
             program
                 .set_socket(number, queue.socket.as_raw_fd())
                 .map_err(|error| failed("direct frames to an AF_XDP socket", error))?;
@@ -200,28 +207,28 @@ impl XdpPort {
 }
 
 impl Queue {
-    fn open(interface: u32, number: u32) -> io::Result<Queue> {
+    fn open(interface: u32, number: u32, ring_frames: u32) -> io::Result<Queue> {
         let other = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
         let memory = UmemCfgBuilder {
             frame_size: FrameSize::TwoK,
             head_room: HEADROOM_BYTES,
-            frame_count: BUFFERS,
+            frame_count: BUFFERS_PER_RING_FRAME * ring_frames,
             ..UmemCfgBuilder::default()
         };
         let mut umem = Umem::map(memory.build().map_err(|error| other(&error))?)?;
         let memory = begin_of(&mut umem);
-        take_huge_pages(memory);
+        take_huge_pages(memory, BUFFERS_PER_RING_FRAME as usize * ring_frames as usize * BUFFER_BYTES);
         let rings = RingConfigBuilder {
-            rx_count: RING_FRAMES,
-            tx_count: RING_FRAMES,
-            fill_count: RING_FRAMES,
-            completion_count: RING_FRAMES,
+            rx_count: ring_frames,
+            tx_count: ring_frames,
+            fill_count: ring_frames,
+            completion_count: ring_frames,
         };
         let rings = rings.build().map_err(|error| other(&error))?;
         let mut builder = XdpSocketBuilder::new().map_err(|error| other(&error))?;
         let (mut rings, flags) = builder.build_rings(&umem, rings).map_err(|error| other(&error))?;
         // Only a matter of speed.
-        let transmit_ring = TransmitRing::of(builder.as_raw_fd(), RING_FRAMES, memory).ok();
+        let transmit_ring = TransmitRing::of(builder.as_raw_fd(), ring_frames, memory).ok();
         let socket = builder.bind(NicIndex(interface), number, flags).map_err(|error| other(&error))?;
         // Only a matter of speed, of Linux 6.17 and later: frames that one system call sends.
         // SAFETY: pointer and size describe the value.
@@ -235,12 +242,13 @@ impl Queue {
             );
         }
         // SAFETY: the memory is part of the same queue as the socket, and goes after it.
-        unsafe { rings.fill_ring.enqueue(&mut umem, RING_FRAMES as usize) };
+        unsafe { rings.fill_ring.enqueue(&mut umem, ring_frames as usize) };
         Ok(Queue {
             socket,
             rings,
             umem,
             transmit_ring,
+            ring_frames,
             arrived: Arrived(VecDeque::with_capacity(BATCH)),
             leaving: HeapSlab::with_capacity(BATCH),
         })
@@ -302,7 +310,7 @@ impl Queue {
 
     /// Takes buffers back whose frames have left.
     fn reclaim(&mut self) {
-        self.rings.completion_ring.dequeue(&mut self.umem, RING_FRAMES as usize);
+        self.rings.completion_ring.dequeue(&mut self.umem, self.ring_frames as usize);
     }
 
     fn discard(&mut self) {
@@ -310,6 +318,13 @@ impl Queue {
             self.umem.free_packet(packet);
         }
     }
+}
+
+/// Frames of each ring of a port among so many: a power of two, as rings need.
+fn ring_frames(ports: usize) -> u32 {
+    let share = ALL_RING_FRAMES / u32::try_from(ports.max(1)).unwrap_or(u32::MAX);
+    let power = 1 << share.max(1).ilog2();
+    power.clamp(LEAST_RING_FRAMES, MOST_RING_FRAMES)
 }
 
 /// Frames that came in, the first one at the back.
@@ -355,11 +370,11 @@ fn begin_of(umem: &mut Umem) -> usize {
 
 /// Asks for large pages: frames go round all buffers, and looking up a small page for every other frame takes longer than
 /// reading the frame.
-fn take_huge_pages(begin: usize) {
+fn take_huge_pages(begin: usize, bytes: usize) {
     // SAFETY: the first buffer begins where the memory does, whose length is that of all buffers. It is advice: the
     // content stays, and a kernel that does not take it is slower.
     unsafe {
-        libc::madvise(begin as *mut libc::c_void, BUFFERS as usize * BUFFER_BYTES, libc::MADV_HUGEPAGE);
+        libc::madvise(begin as *mut libc::c_void, bytes, libc::MADV_HUGEPAGE);
     }
 }
 
@@ -379,4 +394,21 @@ fn take_stamp(packet: &mut Packet) -> Option<u64> {
     // It has just been moved the other way.
     packet.adjust_head(STAMP_BYTES as i32).ok()?;
     (mark == STAMP_MARK).then_some(stamp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_ports_share_the_memory_of_32() {
+        assert_eq!([1, 4, 32].map(ring_frames), [4_096; 3]);
+        assert_eq!(
+            [33, 64, 65, 128, 200, 256, 512].map(ring_frames),
+            [2_048, 2_048, 1_024, 1_024, 512, 512, 512]
+        );
+        for ports in 1..=256 {
+            assert!(ports as u32 * ring_frames(ports) <= ALL_RING_FRAMES);
+        }
+    }
 }

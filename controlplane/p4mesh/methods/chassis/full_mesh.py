@@ -7,7 +7,7 @@ receivers, Tbit/s, percent of line rate, latency and jitter of every frame.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -19,9 +19,10 @@ from p4mesh.methods.chassis.loads import FRAME_SIZES_BYTES, LOWER_LOADS_PCT, PPM
 from p4mesh.methods.chassis.udp_ports import FIXED, UDP_PORTS, udp_modifiers
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, measure_each
-from p4mesh.methods.mesh import LATENCY, THROUGHPUT, Leg, Mesh, measure_throughput, swept_row, trial_spec
+from p4mesh.methods.mesh import LATENCY, THROUGHPUT, Mesh, measure_throughput, swept_row, trial_spec
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import ParameterSet, choice, integer, with_defaults
+from p4mesh.methods.options.parameters import ParameterSet, with_defaults
+from p4mesh.methods.port_patterns import PATTERN, PORTS_IN_STEP, full_mesh, pattern_parameters
 from p4mesh.methods.results import rate_tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition, definition_text
@@ -31,12 +32,10 @@ from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency
-from p4mesh.traffic.patterns import FullMesh, MeshStreams, Pattern
+from p4mesh.traffic.patterns import FullMesh, MeshStreams
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 2544 26.1, 26.2"
-MIN_PORTS = 2
-_MOST_IN_STEP = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,21 +61,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
     section = SECTION
     frame_sizes_bytes = FRAME_SIZES_BYTES
     parameters = (
-        choice(
-            "pattern",
-            FullMesh.kind,
-            "RFC 2889 5.1.3",
-            "order of the standard with all ports in step, or mesh_streams: ports without a common phase",
-            (FullMesh.kind, MeshStreams.kind),
-        ),
-        integer(
-            "ports_in_step",
-            1,
-            "ports",
-            "RFC 2889 5.1.3",
-            "neighbouring ports with a common phase in mesh_streams, as those of one module of a tester",
-            (1, _MOST_IN_STEP),
-        ),
+        *pattern_parameters("RFC 2889 5.1.3", FullMesh.kind, MeshStreams.kind),
         UDP_PORTS,
         *with_defaults((LATENCY_DEFINITION,), latency_definition="LIFO"),
         shared.DEPARTURE_ERROR,
@@ -102,15 +87,8 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
         """Return one leg with all ports on both sides; needs two ports of one line rate."""
-        bed.require_ports(self.name, MIN_PORTS)
-        ports = bed.port_numbers
-        in_step = parameters.integer("ports_in_step")
-        pattern: Pattern = FullMesh()
-        if parameters.text("pattern") == MeshStreams.kind:
-            pattern = MeshStreams(ports_in_step=in_step)
-        return Mesh(
-            (Leg(pattern, ports, ports),),
-            bed.common_rate_bps(self.name),
+        return replace(
+            full_mesh(self.name, bed, parameters),
             modifiers=udp_modifiers(parameters),
             watched=parameters.flag(shared.SUSTAINED),
         )
@@ -176,8 +154,8 @@ def _cells(unit: LoadsUnit) -> own.Loads:
 
 
 def _phases(parameters: ParameterSet) -> str:
-    if parameters.text("pattern") == FullMesh.kind:
+    if parameters.text(PATTERN) == FullMesh.kind:
         return "all ports in step, so that no two of them send to one port at a time"
-    in_step = parameters.integer("ports_in_step")
+    in_step = parameters.integer(PORTS_IN_STEP)
     together = f"{in_step} neighbouring ports have" if in_step > 1 else "each port has"
     return f"{together} a phase of their own, so outputs are over-subscribed for short times"

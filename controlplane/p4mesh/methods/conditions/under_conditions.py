@@ -19,6 +19,7 @@ from p4mesh.methods.conditions.background import renamed, without
 from p4mesh.methods.conditions.filters import FILTER_1, FILTER_25, denied, filter_tables
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.options.shared import template_of
+from p4mesh.methods.port_patterns import PATTERN
 from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.tester.histogram import FlowName
@@ -310,11 +311,11 @@ def _check(test: str, parameters: ParameterSet) -> None:
             f"{test}: modifier=broadcast with frame_format=ipv6, which has no broadcasts (RFC 5180 6)",
             hint="use frame_format=ipv4 or another modifier",
         )
-    ports = parameters.values.get("ports")
-    if kind == NETWORKS and not routed and (ports in ("multi_port", "full_mesh") or "pattern" in parameters.values):
-        asked = f"ports={ports}" if ports else f"pattern={parameters.values['pattern']}"
+    pattern = parameters.values.get(PATTERN, Pairs.kind)
+    if kind == NETWORKS and not routed and pattern != Pairs.kind:
         raise ParameterError(
-            f"{test}: modifier=networks with {asked} needs a router", hint="use ports=pairs or routed=true"
+            f"{test}: modifier=networks with {PATTERN}={pattern} needs a router",
+            hint=f"use {PATTERN}={Pairs.kind} or routed=true",
         )
 
 

@@ -17,7 +17,7 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
-from p4mesh.methods.port_pairs import MIN_PORTS
+from p4mesh.methods.port_patterns import MIN_PORTS
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps

@@ -9,7 +9,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import swept_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
-from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
+from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
@@ -99,7 +99,7 @@ class FrameLoss(MethodOf[LossSweep]):
                 *tables.findings({FRAME_LOSS: units}),
                 *(text for unit in units for text in queue_findings(f"{unit.frame_size_bytes} B", unit.rows)),
             ),
-            (*((duration,) if duration else ()), *percent_of(bed, parameters)),
+            (*((duration,) if duration else ()), *mesh_notes(self.name, bed, parameters)),
         )
 
 

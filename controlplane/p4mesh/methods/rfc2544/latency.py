@@ -13,7 +13,7 @@ from p4mesh.methods.longer_trials import measure_each
 from p4mesh.methods.mesh import LATENCY, Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
-from p4mesh.methods.port_pairs import percent_of
+from p4mesh.methods.port_patterns import mesh_notes
 from p4mesh.methods.results import latency_tables as latency
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput
@@ -217,7 +217,7 @@ class Latency(MethodOf[LatencyUnit]):
                 *latency.overflows((_size(row), row.latency) for row in rows),
                 *_lost_tags(mesh, parameters, rows),
             ),
-            (*noted, *_deviations(bed, parameters, sizes)),
+            (*noted, *_deviations(bed, parameters, sizes), *mesh_notes(self.name, bed, parameters)),
         )
 
 
@@ -367,7 +367,7 @@ def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tup
         texts.append("All frames after the warm-up are samples, not one tagged frame.")
     if runs < RFC_RUNS:
         texts.append(f"{runs} run{'s' if runs > 1 else ''} per load instead of {RFC_RUNS}.")
-    return (*texts, *percent_of(bed, parameters))
+    return tuple(texts)
 
 
 def _figure(rows: Sequence[LatencyRow], definition: str) -> Figure:

@@ -14,7 +14,7 @@ from p4mesh.methods.longer_trials import Asked
 from p4mesh.methods.mesh import LATENCY, Leg, Mesh, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.port_pairs import mesh_of
+from p4mesh.methods.port_patterns import mesh_of
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.patterns import Pairs

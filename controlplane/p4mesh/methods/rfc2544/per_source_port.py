@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from p4mesh.methods.base import Session, TrialNote
@@ -23,6 +23,7 @@ from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Ve
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING, settled, until_clear
 from p4mesh.methods.search.limit import stretch
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
+from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, Trend, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -161,21 +162,32 @@ def port_spec(
     for leg in mesh.legs:
         for index, port in enumerate(leg.tx_ports):
             rate_fps = rate_at_pct(loads[port], size, mesh.line_rate_bps)
-            streams.append(
-                Stream(
-                    name=f"port{port}",
-                    frame_size_bytes=size,
-                    rate_fps=rate_fps,
-                    frame_count=max(1, tx_frames(duration_ns, rate_fps)),
-                    pattern=leg.pattern,
-                    tx_ports=(port,),
-                    rx_ports=leg.pattern.receivers(leg, index),
-                    template=shared.template_of(parameters),
-                )
+            whole = Stream(
+                name=f"port{port}",
+                frame_size_bytes=size,
+                rate_fps=rate_fps,
+                frame_count=max(1, tx_frames(duration_ns, rate_fps)),
+                pattern=leg.pattern,
+                tx_ports=leg.tx_ports,
+                rx_ports=leg.rx_ports,
+                template=shared.template_of(parameters),
             )
+            streams.append(_of_source(whole, index))
     span = f"{float(min(loads.values())):.4f} to {float(max(loads.values())):.4f}"
     label = f"{PER_SOURCE_PORT} {size} B {span} %"
     return shared.trial_of(parameters, label, tuple(streams), duration_ns, per_flow=True, watch_queues=True)
+
+
+def _of_source(whole: Stream, source: int) -> Stream:
+    """Return the frames of one source of a stream: to the same receivers in the same order, at the same times."""
+    order = tuple(flow.ports[0] for flow in whole.pattern.flows(whole, source))
+    return replace(
+        whole,
+        pattern=Pairs() if len(order) == 1 else InPhase(),
+        tx_ports=whole.tx_ports[source : source + 1],
+        rx_ports=order,
+        start_offset_ns=whole.as_sent().start_offset_ns[source : source + 1],
+    )
 
 
 def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:

@@ -14,7 +14,7 @@ from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, mesh_throughput, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
+from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Outcome
@@ -135,7 +135,7 @@ class Throughput(MethodOf[ThroughputUnit]):
 
     def _deviations(self, bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
         rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
-        return (*deviations(parameters, sizes, rate_bps), *percent_of(bed, parameters))
+        return (*deviations(parameters, sizes, rate_bps), *mesh_notes(self.name, bed, parameters))
 
 
 def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> MeshThroughput:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import ParameterSet, choice
+from p4mesh.methods.mesh import Mesh
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.port_patterns import full_mesh, pattern_parameters
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
-from p4mesh.traffic.patterns import FullMesh, MeshStreams, Pattern
-
-MIN_PORTS = 2
+from p4mesh.traffic.patterns import FullMesh, MeshStreams
 
 
 class FullyMeshed(Meshed):
@@ -19,18 +18,9 @@ class FullyMeshed(Meshed):
     section = "RFC 2889 5.1"
     parameters = (
         *mesh_parameters("5.1"),
-        choice(
-            "pattern",
-            FullMesh.kind,
-            "RFC 2889 5.1.3",
-            "order of the standard with all ports in step, or mesh_streams: ports without a common phase",
-            (FullMesh.kind, MeshStreams.kind),
-        ),
+        *pattern_parameters("RFC 2889 5.1.3", FullMesh.kind, MeshStreams.kind),
     )
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
         """Return one leg with all ports on both sides; needs two ports of one line rate."""
-        bed.require_ports(self.name, MIN_PORTS)
-        ports = bed.port_numbers
-        pattern = Pattern.of_kind(parameters.text("pattern"))()
-        return Mesh((Leg(pattern, ports, ports),), bed.common_rate_bps(self.name))
+        return full_mesh(self.name, bed, parameters)

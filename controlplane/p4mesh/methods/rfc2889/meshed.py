@@ -18,6 +18,7 @@ from p4mesh.methods.mesh import (
 )
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
+from p4mesh.methods.port_patterns import pattern_notes
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition
@@ -146,17 +147,7 @@ def _check_routed(test: str, parameters: ParameterSet) -> None:
 
 
 def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> tuple[str, ...]:
-    noted = [shared.duration_deviation(parameters, sizes, mesh.line_rate_bps)]
-    if mesh.load_limit_pct < 100:
-        noted.append(
-            f"The pattern over-subscribes an output above {float(mesh.load_limit_pct):.4g} % of line rate per port: "
-            "no device has a higher throughput."
-        )
-    if any(not leg.pattern.in_step for leg in mesh.legs):
-        noted.append(
-            "Pattern mesh_streams: the ports have no common phase, so outputs are over-subscribed for short times "
-            "(RFC 2889 5.1.3 asks for ports in step)."
-        )
+    noted = [shared.duration_deviation(parameters, sizes, mesh.line_rate_bps), *pattern_notes(mesh)]
     burst_frames = parameters.integer("burst_frames")
     bursts = f"bursts of {burst_frames} frames" if burst_frames > 1 else "no bursts"
     noted.append(

@@ -7,14 +7,14 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice
+from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean
+from p4mesh.methods.port_patterns import pattern_of, pattern_parameters
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
-from p4mesh.traffic.patterns import Pairs, Rotate
+from p4mesh.traffic.patterns import InPhase, Pairs, Rotate
 
 MIN_PORTS = 2
 HALF = "half"
 _SECTION = "RFC 2889 5.4.2"
-_PATTERNS = {"rotate": Rotate(), "pairs": Pairs()}
 
 
 class Unidirectional(Meshed):
@@ -35,7 +35,7 @@ class Unidirectional(Meshed):
             Fraction(511),
             (HALF,),
         ),
-        choice("pattern", "rotate", _SECTION, "receivers in turn, or one receiver for each sender", tuple(_PATTERNS)),
+        *pattern_parameters(_SECTION, Rotate.kind, Pairs.kind, InPhase.kind),
         boolean("bidirectional", False, _SECTION, "receivers send to the senders as well"),
         *mesh_parameters("5.4"),
     )
@@ -46,7 +46,7 @@ class Unidirectional(Meshed):
         ports = bed.port_numbers
         count = _senders(self.name, bed, parameters)
         senders, receivers = ports[:count], ports[count:]
-        pattern = _PATTERNS[parameters.text("pattern")]
+        pattern = pattern_of(self.name, parameters)
         if isinstance(pattern, Pairs) and len(senders) != len(receivers):
             raise ParameterError(
                 f"pattern=pairs: {len(senders)} ports send, {len(receivers)} receive",

@@ -15,7 +15,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import swept_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, with_defaults
-from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
+from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
@@ -104,7 +104,7 @@ class HopByHop(MethodOf[LossSweep]):
             (Table(HOP_BY_HOP, self.title, COLUMNS, rows, note, keys=KEYS),),
             (),
             tables.findings({HOP_BY_HOP: units}),
-            (*((duration,) if duration else ()), *percent_of(bed, parameters)),
+            (*((duration,) if duration else ()), *mesh_notes(self.name, bed, parameters)),
         )
 
 

@@ -14,7 +14,7 @@ from p4mesh.methods.extensions.resets import hook_of
 from p4mesh.methods.mesh import measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, command, decimal, integer, text
-from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
+from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.record import Record
@@ -315,7 +315,7 @@ def _note(bed: Bed, parameters: ParameterSet) -> str:
 def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
     rate_bps = mesh_of(NAME, bed, parameters).line_rate_bps
     shortest = min(before_ns(parameters, size, rate_bps) for size in sizes)
-    texts = list(percent_of(bed, parameters))
+    texts = list(mesh_notes(NAME, bed, parameters))
     duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
     if duration and parameters.is_word("load_pct"):
         texts.append(duration)

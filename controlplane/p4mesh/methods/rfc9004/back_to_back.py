@@ -12,7 +12,7 @@ from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, with_defaults
-from p4mesh.methods.port_pairs import RFC_DURATION_S, rates_text
+from p4mesh.methods.port_patterns import RFC_DURATION_S, rates_text
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.metrics import judge_loss, search_verdict
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table

@@ -177,7 +177,7 @@ def test_random_destinations_of_a_bridge_are_mac_addresses_of_the_receiver() -> 
     ("settings", "message"),
     [
         (("routed=true", "frame_format=ethernet"), "routed=true with frame_format=ethernet"),
-        (("modifier=networks", "ports=multi_port"), "needs a router"),
+        (("modifier=networks", "pattern=in_phase"), "needs a router"),
         (("modifier=broadcast", "frame_format=ipv6"), "modifier=broadcast with frame_format=ipv6, which has no broad"),
         (("extension_headers=routing",), "extension_headers=routing with frame_format=ipv4"),
         (("ip_mix=50:50",), "ip_mix=50:50 with frame_format=ipv4"),

@@ -37,11 +37,11 @@ def mixed(first: int, second: int) -> str:
 
 
 @pytest.mark.parametrize("rates", [(10**9, 10**8), (10**8, 10**9)])
-@pytest.mark.parametrize("ports", ["pairs", "first_pair", "multi_port"])
+@pytest.mark.parametrize("asked", ["pattern=pairs", "ports=first_pair", "pattern=in_phase"])
 @pytest.mark.parametrize("name", ["throughput", "frame_loss", "latency"])
-def test_port_pairs_may_have_two_rates(name: str, ports: str, rates: tuple[int, int]) -> None:
+def test_port_pairs_may_have_two_rates(name: str, asked: str, rates: tuple[int, int]) -> None:
     test = find_test(f"rfc2544.{name}")
-    results, outcome, _ = run_on_sim(test, parsed(mixed(*rates)), (SIZE,), f"ports={ports}", *QUICK)
+    results, outcome, _ = run_on_sim(test, parsed(mixed(*rates)), (SIZE,), asked, *QUICK)
     (result,) = (unit.result for unit in results.values())
     assert SAID in outcome.deviations
     assert outcome.state in ("PASS", "DONE")

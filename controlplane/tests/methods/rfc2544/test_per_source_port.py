@@ -107,7 +107,7 @@ def test_a_port_that_loses_always_fails_and_the_others_do_not() -> None:
 
 def test_ports_that_send_in_phase_keep_their_pattern() -> None:
     measurer = FlowMeasurer(lossless)
-    run(measurer, "ports=multi_port", "bidirectional=false")
+    run(measurer, "pattern=in_phase", "bidirectional=false")
     assert [(s.pattern, s.tx_ports, s.rx_ports) for s in measurer.specs[0].streams] == [
         (InPhase(), (1,), (3, 4)),
         (InPhase(), (2,), (3, 4)),

@@ -57,7 +57,7 @@ def test_pairs_are_neighbours_in_both_directions() -> None:
 
 def test_multi_port_traffic_is_in_phase_from_half_to_half() -> None:
     measurer = FakeMeasurer()
-    run(Throughput(), measurer, 64, "ports=multi_port", "bidirectional=false")
+    run(Throughput(), measurer, 64, "pattern=in_phase", "bidirectional=false")
     (stream,) = measurer.specs[0].streams
     assert (stream.pattern, stream.tx_ports, stream.rx_ports) == (InPhase(), (1, 2), (3, 4))
 
