@@ -190,7 +190,9 @@ def found_pct(device: Device, *settings: str) -> float:
     own = ("parts=throughput",) if isinstance(method, FullyMeshed) else ("confirm_factor=1",)
     _, outcome, _ = run_on_sim(method, device.topology, (device.frame_size_bytes,), *own, *FINE, *settings)
     (row,) = (table.rows[0] for table in outcome.tables if table.name == "searches")
-    return float(row["lower_pct"])
+    found = row["lower_pct"]
+    assert isinstance(found, float)
+    return found
 
 
 @pytest.mark.parametrize("seed", range(DEVICES))
