@@ -401,6 +401,7 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
         for transmitter in stream.transmitters
     }
     of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
+    received_bytes = groups.totals(records["bytes"]) if of_many_sizes else [0] * len(by_flow)
     flooded, misdirected = _strays_of_flows(plan, reading)
     arrived = records["first_arrival"].astype(np.int64)
     arrived[arrived == 0] = _NEVER_TICKS
@@ -428,7 +429,7 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
         "part": [part for _, _, _, part in by_flow],
         "rx_bytes": [
             octets if stream in of_many_sizes else None
-            for octets, (stream, _, _, _) in zip(groups.totals(records["bytes"]), by_flow, strict=True)
+            for octets, (stream, _, _, _) in zip(received_bytes, by_flow, strict=True)
         ],
         "flooded_frames": total(flooded),
         "misdirected_frames": total(misdirected),
