@@ -12,6 +12,7 @@ from p4mesh.bfruntime.errors import (
     BfRefusedError,
     BfRuntimeError,
     BfSchemaError,
+    BfTimeoutError,
 )
 from p4mesh.bfruntime.info import BfrtInfo, digest_of, tables_of_program
 from p4mesh.bfruntime.ports import MacCounters, Ports, PortSettings, PortState, PortWatch
@@ -23,6 +24,7 @@ __all__ = [
     "BfRefusedError",
     "BfRuntimeError",
     "BfSchemaError",
+    "BfTimeoutError",
     "BfrtInfo",
     "CpuPort",
     "FrameSocket",

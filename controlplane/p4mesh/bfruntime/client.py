@@ -12,7 +12,7 @@ import numpy as np
 
 from p4mesh.bfruntime import messages
 from p4mesh.bfruntime.cpu_port import CpuPort
-from p4mesh.bfruntime.errors import BfProgramError, BfRefusedError, BfRuntimeError
+from p4mesh.bfruntime.errors import BfProgramError, BfRefusedError, BfRuntimeError, BfTimeoutError
 from p4mesh.bfruntime.info import COUNTER_INDEX, REGISTER_INDEX, BfrtInfo, DataValue, TableInfo
 from p4mesh.bfruntime.schema import BfEntity, BfSchema, Entry, Group, ValueSet, entry_of
 from p4mesh.bfruntime.service import Service
@@ -24,6 +24,8 @@ from p4mesh.p4runtime.values import Value
 CLIENT_ID = 1000
 _MOST_ELEMENTS = 1024
 """Of a request; a server works on one for milliseconds."""
+_WHOLE_TABLE = ("clear", "synchronise")
+"""Actions on every cell or entry of a table; each is a request of its own, because it takes the longest."""
 _SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
 """Operation by kind of table; ``Sync`` of bfrt.json is another name, which servers of older SDEs do not know."""
 _GROUPS, _NODES = "$pre.mgid", "$pre.node"
@@ -49,6 +51,7 @@ class BfClient:
         client_id: int = CLIENT_ID,
         timeout_s: float = 30.0,
         connect_timeout_s: float = 10.0,
+        request_timeout_s: float = 30.0,
         on_port: PortEvent = lambda port, up: None,
     ) -> None:
         self.address = address
@@ -58,6 +61,8 @@ class BfClient:
         self._device_id = device_id
         self._client_id = client_id
         self._connect_timeout_s = connect_timeout_s
+        self.request_timeout_s = request_timeout_s
+        """Of requests after the next connecting."""
         self._on_port = on_port
         self._schema: BfSchema | None = None
         self._nodes: dict[int, tuple[int, ...]] = {}
@@ -87,7 +92,7 @@ class BfClient:
         self._close()
 
     def _connect(self) -> None:
-        self._service = Service(self.address, self._connect_timeout_s)
+        self._service = Service(self.address, self._connect_timeout_s, self.request_timeout_s)
         self.packet_outs_sent = self.packet_ins_taken = 0
         try:
             self._stream = Subscription(
@@ -254,14 +259,18 @@ class BfClient:
 
     def _write(self, updates: Sequence[_Update]) -> None:
         """Apply updates in order; raise BfRefusedError for the first request with some that failed."""
-        for first in range(0, len(updates), _MOST_ELEMENTS):
-            part = updates[first : first + _MOST_ELEMENTS]
+        for part in _requests(updates):
             request = messages.WriteRequest(
                 target=self._target(), client_id=self._client_id, updates=[update for _, _, update in part]
             )
-            self._service.call(
-                "Write", request, messages.WriteResponse, "write", [f"({verb}) {name}" for verb, name, _ in part]
-            )
+            places = [f"({verb}) {name}" for verb, name, _ in part]
+            try:
+                self._service.call("Write", request, messages.WriteResponse, "write", places)
+            except BfTimeoutError:
+                # The server still works on it, and would take its end for that of a later operation of the same client.
+                self._stream.close()
+                self._client_id += 1
+                raise
 
     def _target(self) -> Any:
         return messages.TargetDevice(
@@ -350,6 +359,15 @@ class BfClient:
 
 _Update = tuple[str, str, Any]
 """(action, name of the table, Update message)."""
+
+
+def _requests(updates: Sequence[_Update]) -> Iterator[Sequence[_Update]]:
+    """Yield the updates of each request, in order."""
+    for whole, same in groupby(updates, key=lambda update: update[0] in _WHOLE_TABLE):
+        part = list(same)
+        most = 1 if whole else _MOST_ELEMENTS
+        for first in range(0, len(part), most):
+            yield part[first : first + most]
 
 
 def values_of(table: TableInfo, entry: Any) -> dict[str, Any]:

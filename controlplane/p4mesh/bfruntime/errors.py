@@ -23,6 +23,10 @@ class BfConnectError(BfRuntimeError):
     """There is no BF Runtime server at the address, or it went away."""
 
 
+class BfTimeoutError(BfConnectError):
+    """The server has not answered a request in time; what it has done of it is not known."""
+
+
 class BfProgramError(BfRuntimeError):
     """The switch runs no program of the given name, or another one than the controller knows."""
 

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import grpc
 
 from p4mesh.bfruntime import messages
-from p4mesh.bfruntime.errors import BfConnectError, BfRefusedError, BfRuntimeError
+from p4mesh.bfruntime.errors import BfConnectError, BfRefusedError, BfRuntimeError, BfTimeoutError
 from p4mesh.p4runtime.channel import answers, channel_options
 from p4mesh.p4runtime.errors import code_name
 from p4mesh.p4runtime.stubs import rpc_status
 
 _DETAILS_KEY = "grpc-status-details-bin"
 _METADATA_BYTES = 16 << 20
-_GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
+_GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
 class Service:
     """A connection and its methods; raises BfConnectError when no server answers."""
 
-    def __init__(self, address: str, timeout_s: float) -> None:
+    def __init__(self, address: str, connect_timeout_s: float, request_timeout_s: float) -> None:
         self._address = address
-        self._timeout_s = timeout_s
+        self._request_timeout_s = request_timeout_s
         self._channel = grpc.insecure_channel(address, options=channel_options(_METADATA_BYTES))
-        if not answers(self._channel, timeout_s):
+        if not answers(self._channel, connect_timeout_s):
             self._channel.close()
             raise BfConnectError(
-                f"no BF Runtime server answers at {address} within {timeout_s:g} s",
+                f"no BF Runtime server answers at {address} within {connect_timeout_s:g} s",
                 hint="is bf_switchd running, is the address right (port 50052), and does it listen beyond localhost?",
             )
         self.stream_channel = self._channel.stream_stream(
@@ -54,16 +55,26 @@ class Service:
             response_deserializer=response.FromString,
         )
         try:
-            return run(request, timeout=self._timeout_s)
+            return run(request, timeout=self._request_timeout_s, metadata=self._patience())
         except grpc.RpcError as error:
             raise self.raised(error, doing, names) from None
 
     def read(self, request: Any, names: Sequence[str]) -> list[Any]:
         """Return the entities of a read."""
         try:
-            return [entity for answer in self._read(request, timeout=self._timeout_s) for entity in answer.entities]
+            return [
+                entity for answer in self._read(request, timeout=self._request_timeout_s) for entity in answer.entities
+            ]
         except grpc.RpcError as error:
             raise self.raised(error, "read", names) from None
+
+    def _patience(self) -> tuple[tuple[str, str], ...]:
+        """Return how long the server is to wait for the operations of a request: longer than we do.
+
+        Without this it waits 5 s for each, and then answers as if the operation had ended. It compares seconds and
+        nanoseconds on their own; with the largest number of these only the seconds count.
+        """
+        return ("deadline_sec", str(ceil(self._request_timeout_s) + 1)), ("deadline_nsec", "999999999")
 
     def raised(self, error: grpc.RpcError, doing: str, names: Sequence[str] = ()) -> BfRuntimeError:
         """Return the exception for a failed call."""
@@ -74,6 +85,15 @@ class Service:
             reason = first.message or "no reason given"
             return BfRefusedError(f"cannot {doing}{place}: {reason} ({code_name(first.canonical_code)}){more}")
         code, text = error.code(), error.details() or "no reason given"
+        if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+            place = f" {names[0]}" if names else ""
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            return BfTimeoutError(
+                f"cannot {doing}{place}{more}: the BF Runtime server at {self._address} has not answered within "
+                f"{self._request_timeout_s:g} s",
+                hint="set a longer tester.tofino.request_timeout_s if the switch is slow, as a model of one is; "
+                "else look at bf_switchd",
+            )
         if code in _GONE:
             return BfConnectError(
                 f"cannot {doing}: the BF Runtime server at {self._address} does not answer ({code.name}: {text})",

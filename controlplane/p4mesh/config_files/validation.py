@@ -24,7 +24,14 @@ _TYPE_NAMES = {
 
 def require_valid(source: YamlSource, schema: dict[str, Any]) -> None:
     """Raise the error of the file's kind for the first fault in file order."""
-    from jsonschema import Draft202012Validator  # Takes long to load; a file that is missing is not validated.
+    import jsonschema_rs  # A file that is missing is not validated.
+
+    try:
+        if jsonschema_rs.is_valid(schema, source.data):
+            return
+    except ValueError:
+        pass  # It takes no keys but strings.
+    from jsonschema import Draft202012Validator  # Takes long to load, and explains what is not valid.
 
     validator = Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(source.data), key=lambda error: _order(source, error))

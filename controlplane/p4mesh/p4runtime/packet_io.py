@@ -10,7 +10,7 @@ from p4mesh.p4runtime.errors import SchemaError
 from p4mesh.p4runtime.info import Info
 from p4mesh.p4runtime.stubs import p4r
 from p4mesh.p4runtime.values import Value, encode
-from p4mesh.p4runtime.wire import delimited, number, varint
+from p4mesh.p4runtime.wire import delimited, heads, number, tag, varint
 
 BATCH_KEY = "p4mesh-packet-batches"
 """Metadata that asks a P4Mesh server for packets in batches, and by which it agrees; others ignore it."""
@@ -68,24 +68,24 @@ class PacketCodec:
     def __init__(self, info: Info) -> None:
         out = info.headers.get("packet_out")
         self._out = {
-            field.name: (number(1, field.id), field.bitwidth, f"packet_out field {field.name!r}")
+            field.name: (
+                heads(tag(2, 2), number(1, field.id) + tag(2, 2), field.bitwidth),
+                field.bitwidth,
+                f"packet_out field {field.name!r}",
+            )
             for field in (out.metadata if out else ())
         }
-        self._zero = {name: delimited(2, head + delimited(2, b"\0")) for name, (head, _, _) in self._out.items()}
         incoming = info.headers.get("packet_in")
-        self._in = {field.id: field.name for field in (incoming.metadata if incoming else ())}
+        self._in = _FieldNames((field.id, field.name) for field in (incoming.metadata if incoming else ()))
 
     def packet_out(self, payload: bytes, metadata: Mapping[str, Value]) -> bytes:
         """Return an encoded PacketOut; fields that are left out are 0."""
         parts = [delimited(1, payload)] if payload else []
-        for name, (head, width_bits, what) in self._out.items():
-            value = metadata.get(name)
-            if value is None:
-                parts.append(self._zero[name])
-            else:
-                parts.append(delimited(2, head + delimited(2, encode(value, width_bits, what))))
-        unknown = metadata.keys() - self._out.keys()
-        if unknown:
+        for name, (by_length, width_bits, what) in self._out.items():
+            value = metadata.get(name, 0)
+            encoded = b"\0" if value == 0 else encode(value, width_bits, what)
+            parts += (by_length[len(encoded)], encoded)
+        if unknown := metadata.keys() - self._out.keys():
             raise SchemaError(
                 f"packet_out has no field {sorted(unknown)[0]!r}", hint=f"valid: {', '.join(self._out) or 'none'}"
             )
@@ -94,8 +94,12 @@ class PacketCodec:
     def packet_in(self, message: p4r.PacketIn) -> PacketIn:
         """Return a packet-in with its metadata by name."""
         names = self._in
-        metadata = {
-            names.get(field.metadata_id, str(field.metadata_id)): int.from_bytes(field.value, "big")
-            for field in message.metadata
-        }
+        metadata = {names[field.metadata_id]: int.from_bytes(field.value, "big") for field in message.metadata}
         return PacketIn(message.payload, metadata)
+
+
+class _FieldNames(dict[int, str]):
+    """Names of fields by their ids; the name of a field that P4Info does not have is its id."""
+
+    def __missing__(self, key: int) -> str:
+        return str(key)

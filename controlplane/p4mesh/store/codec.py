@@ -16,20 +16,22 @@ from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+_PLAIN = frozenset({type(None), bool, int, float, str})
 
 
 def encode(value: Any) -> Any:
     """Return ``value`` as JSON data; raise TypeError for a type that has no place in a result."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
-        named = hasattr(value, "of_kind")
-        stored = {
-            item.name: encode(getattr(value, item.name))
-            for item in fields(value)
-            if not ((named or "stored" in item.metadata) and getattr(value, item.name) == item.default)
-        }
-        if named:
+        stored = {}
+        for name, if_set, default in _stored_fields(type(value)):
+            item = getattr(value, name)
+            if not (if_set and item == default):
+                stored[name] = encode(item)
+        if hasattr(value, "of_kind"):
             kind: str = value.kind  # type: ignore[attr-defined]
             return {"kind": kind, **stored} if stored else kind
         return stored
@@ -41,7 +43,7 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, dict):
         return {str(key): encode(item) for key, item in value.items()}
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"{type(value).__name__} cannot be stored")
 
@@ -99,6 +101,13 @@ def _member(union: Any, data: Any) -> Any:
         if is_dataclass(member) and isinstance(data, dict) and set(_hints(cast(type, member))) == set(data):
             return member
     raise ValueError(f"{data!r} is none of {', '.join(member.__name__ for member in members)}")
+
+
+@cache
+def _stored_fields(kind: type) -> list[tuple[str, bool, Any]]:
+    """Return (name, whether it is left out at its default, default) of each field of a class."""
+    named = hasattr(kind, "of_kind")
+    return [(item.name, named or "stored" in item.metadata, item.default) for item in fields(kind)]
 
 
 @cache

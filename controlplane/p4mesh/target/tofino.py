@@ -183,6 +183,7 @@ class BfTofinoTarget(TofinoTarget):
                 cpu,
                 device_id=switch.device_id,
                 connect_timeout_s=_CONNECT_S,
+                request_timeout_s=switch.request_timeout_s,
                 on_port=watch.on_port,
             ) as client,
         ):

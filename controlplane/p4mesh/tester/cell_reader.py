@@ -157,10 +157,11 @@ class CellReader:
     def _records(self, cells: Set[int], older: int | None, timeout_s: float | None = None) -> dict[int, PacketIn]:
         """Return the first record of each cell that was read later than ``older``; fewer when no more come."""
         found: dict[int, PacketIn] = {}
+        kind = self._contract["KIND_READ"]
         while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found), timeout_s)):
             for packet in packets:
                 cell = int.from_bytes(packet.payload[:4], "big")
-                if packet.metadata["kind"] != self._contract["KIND_READ"]:
+                if packet.metadata["kind"] != kind:
                     self._keep(packet)
                 elif cell in cells and (older is None or _is_later(packet.metadata["time"], older)):
                     self._last_record_ticks = packet.metadata["time"]

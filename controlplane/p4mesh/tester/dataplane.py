@@ -81,6 +81,7 @@ class DataPlane:
         self._punts: dict[EntryKey, Entity] = {}
         self._punted = 0
         self._handed: list[tuple[int, bytes]] = []
+        self._cells_of: tuple[tuple[int, ...], dict[str, dict[int, tuple[int, str]]]] = ((), {})
         self.faults = FaultCapture(client, contract, self._number_of, self._keep_punted)
         """Frames that come because something is wrong with them."""
 
@@ -257,15 +258,11 @@ class DataPlane:
 
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
         """Return the frames per (port, reason)."""
-        counts = {}
-        for counter, reasons in (
-            ("receive_reason", PORT_REASONS + LOOP_REASONS),
-            ("transmit_reason", TRANSMIT_REASONS),
-        ):
-            cells = {self._reason_cell(port, reason): (port, reason) for port in ports for reason in reasons}
-            for index, data in self._client.read_counters(counter, list(cells)):
-                counts[cells[index]] = data.packets
-        return counts
+        return {
+            cells[index]: data.packets
+            for counter, cells in self._reason_cells(tuple(ports)).items()
+            for index, data in self._client.read_counters(counter, cells)
+        }
 
     @property
     def counts_strays(self) -> bool:
@@ -328,6 +325,19 @@ class DataPlane:
             counts[cell - first] = data.packets - self._bins_before.get((counter, cell), 0)
             self._bins[counter, cell] = data.packets
         return counts
+
+    def _reason_cells(self, ports: tuple[int, ...]) -> dict[str, dict[int, tuple[int, str]]]:
+        """Return (port, reason) of each cell, by counter; those of the last ports are kept."""
+        if self._cells_of[0] != ports:
+            counters = {"receive_reason": PORT_REASONS + LOOP_REASONS, "transmit_reason": TRANSMIT_REASONS}
+            self._cells_of = (
+                ports,
+                {
+                    counter: {self._reason_cell(port, reason): (port, reason) for port in ports for reason in reasons}
+                    for counter, reasons in counters.items()
+                },
+            )
+        return self._cells_of[1]
 
     def _reason_cell(self, port: int, reason: str) -> int:
         return (self._ports.of(port) << self._contract["REASON_BITS"]) + self._contract.reason(reason.upper())

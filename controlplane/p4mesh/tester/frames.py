@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
@@ -97,6 +98,7 @@ def extension_sizes(names: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(len(_EXTENSIONS[name]) for name in names)
 
 
+@lru_cache(maxsize=64)
 def seed_payload(template: FrameTemplate, frame_size_bytes: int) -> bytes:
     """Return the bytes of a seed behind its loop header, which has the size of the signature.
 

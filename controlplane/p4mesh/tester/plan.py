@@ -303,7 +303,8 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
             places = stream.pattern.places(stream, source)
             if stream.has_own_lists:
                 places = Places(0, places.positions, places.positions)
-            base = _list_base(stream, source, destinations, list_bases)
+            if source == 0 or stream.lists_differ:
+                base = _list_base(stream, source, destinations, list_bases)
             counts = shared.counts and stream.pattern.to_many
             first_flow = next_number if counts else next_cell
             transmitters.append(
@@ -448,8 +449,9 @@ class _Start:
 def _starts(stream: Stream, clock: DepartureClock, limits: Limits, phases: int | None) -> list[_Start]:
     """Return the start of each transmitter; ``phases`` of a period at most, 1: whole departures, None: exact ones."""
     period, interval = clock.period_ticks, clock.frame_interval_ticks
-    starts = []
-    for offset_ns in stream.start_offset_ns or (0,) * len(stream.tx_ports):
+    offsets_ns = stream.start_offset_ns or (0,) * len(stream.tx_ports)
+    starts = {}
+    for offset_ns in dict.fromkeys(offsets_ns):
         wanted = Fraction(offset_ns * 1000, limits.tick_ps)
         if phases == 1:
             together = stream.pattern.frames_together
@@ -459,8 +461,8 @@ def _starts(stream: Stream, clock: DepartureClock, limits: Limits, phases: int |
             periods = int((begin + Fraction(1, 2)) / period)
             skipped, ticks = periods * clock.burst_slots, round(begin - periods * period)
             require(ticks, LONGEST_SLOT_TICKS, "ticks between the first departures of two ports", limits)
-        starts.append(_Start(skipped, ticks, abs(skipped * interval + ticks - wanted)))
-    return starts
+        starts[offset_ns] = _Start(skipped, ticks, abs(skipped * interval + ticks - wanted))
+    return [starts[offset_ns] for offset_ns in offsets_ns]
 
 
 def _groups(

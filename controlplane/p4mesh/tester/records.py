@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,13 @@ def with_ipdv(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def with_read_ticks(records: np.ndarray[Any, Any], ticks: list[int]) -> np.ndarray[Any, Any]:
     """Return the records with the field READ_TICKS."""
-    timed = np.empty(len(records), dtype=np.dtype([*records.dtype.descr, (READ_TICKS, np.uint64)]))
+    timed = np.empty(len(records), dtype=_timed(records.dtype))
     for name in records.dtype.names or ():
         timed[name] = records[name]
     timed[READ_TICKS] = ticks
     return timed
+
+
+@cache
+def _timed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype([*dtype.descr, (READ_TICKS, np.uint64)])

@@ -50,7 +50,7 @@ _TESTER_PORT_KEYS = (
 )
 _LEAST_HOLD_TIME_S = 3
 _KEYS_OF_THE_OTHER_API = {
-    "p4runtime": ("cpu_interface", "port_settings", "program"),
+    "p4runtime": ("cpu_interface", "port_settings", "program", "request_timeout_s"),
     "bfrt": ("device_config", "election_id", "tls"),
 }
 _RESERVED_AS = {23_456, 65_535}
@@ -183,6 +183,7 @@ def _tofino(source: YamlSource, given: dict[str, Any]) -> TofinoSwitch:
         device_config=str(Path(source.name).parent / data["device_config"]) if p4runtime else "",
         program=data["program"],
         cpu_interface=data.get("cpu_interface", ""),
+        request_timeout_s=float(data["request_timeout_s"]),
         port_settings=_port_settings(source, data.get("port_settings", [])),
         pipes=data.get("pipes"),
         device_id=data.get("device_id", 1 if p4runtime else 0),

@@ -96,6 +96,8 @@ class TofinoSwitch:
     """Name of the program that bf_switchd runs, with BF Runtime."""
     cpu_interface: str = ""
     """Network interface of the CPU port, with BF Runtime."""
+    request_timeout_s: float = 30.0
+    """Longest time for the answer to a request, with BF Runtime."""
     port_settings: Mapping[int, FrontPort] = field(default_factory=dict)
     """Set-up by device port, with BF Runtime; others have the defaults."""
     pipes: int | None = None

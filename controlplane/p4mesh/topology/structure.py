@@ -269,6 +269,14 @@ def _tofino(rate_bps: Rule) -> Rule:
             "minLength": 1,
         },
         "cpu_interface": _text("network interface of the CPU port, on the machine of bf_switchd; needed with api bfrt"),
+        "request_timeout_s": {
+            "title": "longest time for the answer to a request of up to 1024 entries or of one whole table, with api "
+            "bfrt; raise it for a slow switch, such as a model of one",
+            "default": 30,
+            "type": "number",
+            "minimum": 1,
+            "maximum": 3600,
+        },
         "port_settings": {
             "title": "set-up of front ports, with api bfrt; ports that are not named have the defaults",
             **_list(port_settings),

@@ -8,6 +8,7 @@ alone. Every name says which one it is. References: RFC 2544 appendix B, RFC 823
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 PREAMBLE_BYTES = 8
 """Seven bytes of preamble and the start frame delimiter."""
@@ -20,11 +21,13 @@ PS_PER_S = 1_000_000_000_000
 Rational = int | Fraction
 
 
+@lru_cache
 def own_line_rate_bps(rate_bps: int, clock_offset_ppm: Rational | float) -> int:
     """Return the line rate of a port by its own clock, in whole bit/s that it can send (RFC 8238 section 5.3)."""
     return int(rate_bps * (1 + Fraction(str(clock_offset_ppm)) / 1_000_000))
 
 
+@lru_cache
 def max_rate_fps(
     frame_size_bytes: Rational, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
 ) -> Fraction:
@@ -67,6 +70,7 @@ def serialization_ns(frame_size_bytes: int, line_rate_bps: Rational) -> Fraction
     return Fraction(8 * frame_size_bytes * NS_PER_S) / Fraction(line_rate_bps)
 
 
+@lru_cache
 def frame_time_ns(
     frame_size_bytes: int, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
 ) -> Fraction:

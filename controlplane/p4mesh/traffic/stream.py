@@ -187,6 +187,11 @@ class Stream:
         return len(set(self.router_macs)) > 1
 
     @property
+    def lists_differ(self) -> bool:
+        """Whether the destinations of a frame depend on its transmit port."""
+        return self.has_own_lists or self.advertised_networks > 0
+
+    @property
     def frame_sizes_bytes(self) -> tuple[int, ...]:
         """Every size of its frames, in their order."""
         return self.sizes_in_turn_bytes or (self.frame_size_bytes,)

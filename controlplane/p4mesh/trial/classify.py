@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,9 +14,10 @@ from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES, STOPPING_COUNTS
 from p4mesh.traffic.line_rate import NS_PER_S, PS_PER_S
+from p4mesh.trial.columns import Array, Groups, from_columns
 from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.departure_correction import corrected
-from p4mesh.trial.latency_stats import columns_of, histogram_stats, latency_of_all, latency_of_columns, rows_of
+from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_of_groups
 from p4mesh.trial.message_stats import message_counts, message_distrust
 from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
@@ -37,6 +37,8 @@ _RATE_TOLERANCE = 1e-4
 _READ_TICKS = 2
 """Largest error of a difference of two time stamps."""
 _WORD_BYTES = 4
+_NEVER_TICKS = 1 << 62
+"""Arrival of the first frame where none has come; later than all others."""
 
 
 @dataclass(frozen=True)
@@ -157,14 +159,14 @@ def addresses_reached(plan: Plan, reading: Reading) -> set[int]:
 class _Flows:
     """Columns over the flows of a plan, in the plan's order."""
 
-    cells: np.ndarray[Any, Any]
+    cells: Array
     """Of those that have one: the first ones. The others are counted alone, and have no duplicates and no order."""
-    rx_port: np.ndarray[Any, Any]
-    expected: np.ndarray[Any, Any]
-    sent: np.ndarray[Any, Any]
-    unique: np.ndarray[Any, Any]
-    duplicates: np.ndarray[Any, Any]
-    reordered: np.ndarray[Any, Any]
+    rx_port: Array
+    expected: Array
+    sent: Array
+    unique: Array
+    duplicates: Array
+    reordered: Array
 
 
 def _flow_arrays(plan: Plan, reading: Reading) -> _Flows:
@@ -195,7 +197,7 @@ def _flow_arrays(plan: Plan, reading: Reading) -> _Flows:
     )
 
 
-def _missing(plan: Plan, records: np.ndarray[Any, Any]) -> str:
+def _missing(plan: Plan, records: Array) -> str:
     """Return which port did not send all of its frames, or an empty text."""
     for stream in plan.streams:
         for transmitter in stream.transmitters:
@@ -230,7 +232,7 @@ def _distrust(spec: TrialSpec, plan: Plan, reading: Reading, flows: _Flows, tx_f
     return message_distrust(plan, reading)
 
 
-def _spans(plan: Plan, records: np.ndarray[Any, Any]) -> Iterator[tuple[Transmitter, float, int]]:
+def _spans(plan: Plan, records: Array) -> Iterator[tuple[Transmitter, float, int]]:
     """Yield, per transmitter, the time from the first to the last departure in ticks: intended and as it was."""
     for stream in plan.streams:
         ideal = float(stream.clock.frame_interval_ticks)
@@ -245,12 +247,12 @@ def _spans(plan: Plan, records: np.ndarray[Any, Any]) -> Iterator[tuple[Transmit
             yield transmitter, wanted, span
 
 
-def _load_error_ppm(plan: Plan, records: np.ndarray[Any, Any]) -> float:
+def _load_error_ppm(plan: Plan, records: Array) -> float:
     errors = (1_000_000 * (wanted / span - 1) for _, wanted, span in _spans(plan, records) if span > 0)
     return max(errors, key=abs, default=0.0)
 
 
-def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, lateness_ns: int) -> str:
+def _load_mismatch(plan: Plan, records: Array, tick_ps: int, lateness_ns: int) -> str:
     for transmitter, wanted, span in _spans(plan, records):
         # Oload / Iload is wanted / span, so what the rule allows is a share of the span.
         allowed = max(_RATE_TOLERANCE * span, (lateness_ns * 1000 + transmitter.contention_ps) / tick_ps)
@@ -288,7 +290,7 @@ def _queues(spec: TrialSpec, plan: Plan, observed: Observed, tick_ps: int) -> Qu
     return queue_trend(plan, observed.queues, observed.reading.records, duration_ticks=duration_ticks, tick_ps=tick_ps)
 
 
-def _departures(plan: Plan, records: np.ndarray[Any, Any]) -> tuple[int, int]:
+def _departures(plan: Plan, records: Array) -> tuple[int, int]:
     ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
     sent = [identifier for identifier in ids if records["departures"][identifier]]
     if not sent:
@@ -296,7 +298,7 @@ def _departures(plan: Plan, records: np.ndarray[Any, Any]) -> tuple[int, int]:
     return int(records["first_departure"][sent].min()), int(records["last_departure"][sent].max())
 
 
-def _start_differences(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any]) -> tuple[int, int]:
+def _start_differences(spec: TrialSpec, plan: Plan, records: Array) -> tuple[int, int]:
     """Return the largest difference of the starts of two ports of a stream: not asked for, and asked for."""
     skew = spread = 0
     for number in plan.names:
@@ -327,7 +329,7 @@ class _Window:
         return frames - int(self.transmission * (frames - 1) / (last - first))
 
 
-def _window(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any], tick_ps: int) -> _Window:
+def _window(spec: TrialSpec, plan: Plan, records: Array, tick_ps: int) -> _Window:
     longest_s = max((Fraction(stream.frame_count) / stream.rate_fps for stream in spec.streams), default=Fraction(0))
     ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
     starts = records["first_departure"][[number for number in ids if records["departures"][number]]]
@@ -377,9 +379,9 @@ def _controller_tx_ns(reading: Reading, port: int, tick_ps: int) -> int | None:
     return ticks * tick_ps // 1000 if ticks else None
 
 
-def _tail_lost(sent: Any, next_sequence: Any) -> int:
+def _tail_lost(sent: Any, next_sequence: Any) -> Any:
     """Return the frames sent behind the last one received; sequence numbers are those of 32 bits."""
-    return (int(sent) - int(next_sequence)) % (1 << 32)
+    return (sent - next_sequence.astype(np.int64)) % (1 << 32)
 
 
 def _gap_ns(time_ticks: int, tick_ps: int) -> int | None:
@@ -387,52 +389,61 @@ def _gap_ns(time_ticks: int, tick_ps: int) -> int | None:
 
 
 def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
-    names, records = plan.names, reading.records
-    transmitters = {(t.stream, t.port): t.id for stream in plan.streams for t in stream.transmitters}
     by_flow: dict[tuple[int, int, int, str], list[int]] = {}
     for row, flow in enumerate(plan.flows):
         if flow.expected:
             by_flow.setdefault((flow.stream, flow.tx_port, flow.rx_port, flow.part), []).append(row)
-    # Most flows are one row each: lists are several times quicker there than arrays.
-    sent, unique, duplicates = flows.sent.tolist(), flows.unique.tolist(), flows.duplicates.tolist()
-    reordered, cells = flows.reordered.tolist(), flows.cells.tolist()
-    first_arrival, last_arrival = records["first_arrival"].tolist(), records["last_arrival"].tolist()
-    columns = columns_of(records)
-    last_gap, next_sequence = records["last_gap_time"].tolist(), records["next_sequence"].tolist()
-    flooded, misdirected = _strays_of_flows(plan, reading)
+    groups = Groups(by_flow.values())
+    records, names = reading.records[flows.cells[groups.rows]], plan.names
+    first_departure = {
+        (transmitter.stream, transmitter.port): int(reading.records["first_departure"][transmitter.id])
+        for stream in plan.streams
+        for transmitter in stream.transmitters
+    }
     of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
-    return tuple(
-        FlowCounts(
-            stream=names[stream],
-            tx_port=tx_port,
-            rx_port=rx_port,
-            tx_frames=sum(sent[row] for row in rows),
-            rx_frames=sum(unique[row] + duplicates[row] for row in rows),
-            duplicate_frames=sum(duplicates[row] for row in rows),
-            reordered_frames=sum(reordered[row] for row in rows),
-            latency=latency_of_columns(rows_of(columns, [cells[row] for row in rows]), tick_ps),
-            first_rx_ns=min(filter(None, (first_arrival[cells[row]] for row in rows)), default=0) * tick_ps // 1000,
-            last_rx_ns=max(last_arrival[cells[row]] for row in rows) * tick_ps // 1000,
-            first_tx_ns=int(records["first_departure"][transmitters[stream, tx_port]]) * tick_ps // 1000,
-            last_gap_tx_ns=_gap_ns(max(last_gap[cells[row]] for row in rows), tick_ps),
-            tail_lost_frames=sum(_tail_lost(sent[row], next_sequence[cells[row]]) for row in rows),
-            part=part,
-            rx_bytes=sum(int(records["bytes"][cells[row]]) for row in rows) if stream in of_many_sizes else None,
-            flooded_frames=sum(flooded.get(row, 0) for row in rows),
-            misdirected_frames=sum(misdirected.get(row, 0) for row in rows),
-        )
-        for (stream, tx_port, rx_port, part), rows in by_flow.items()
-    )
+    flooded, misdirected = _strays_of_flows(plan, reading)
+    arrived = records["first_arrival"].astype(np.int64)
+    arrived[arrived == 0] = _NEVER_TICKS
+
+    def total(column: Array) -> list[int]:
+        return groups.totals(column[groups.rows])
+
+    def ns(times_ticks: Iterable[int]) -> list[int]:
+        return [ticks * tick_ps // 1000 for ticks in times_ticks]
+
+    columns: dict[str, Sequence[Any]] = {
+        "stream": [names[stream] for stream, _, _, _ in by_flow],
+        "tx_port": [tx_port for _, tx_port, _, _ in by_flow],
+        "rx_port": [rx_port for _, _, rx_port, _ in by_flow],
+        "tx_frames": total(flows.sent),
+        "rx_frames": total(flows.unique + flows.duplicates),
+        "duplicate_frames": total(flows.duplicates),
+        "reordered_frames": total(flows.reordered),
+        "latency": latency_of_groups(records, groups, tick_ps),
+        "first_rx_ns": ns(ticks % _NEVER_TICKS for ticks in groups.smallest(arrived)),
+        "last_rx_ns": ns(groups.largest(records["last_arrival"])),
+        "first_tx_ns": ns(first_departure[stream, tx_port] for stream, tx_port, _, _ in by_flow),
+        "last_gap_tx_ns": [_gap_ns(ticks, tick_ps) for ticks in groups.largest(records["last_gap_time"])],
+        "tail_lost_frames": groups.totals(_tail_lost(flows.sent[groups.rows], records["next_sequence"])),
+        "part": [part for _, _, _, part in by_flow],
+        "rx_bytes": [
+            octets if stream in of_many_sizes else None
+            for octets, (stream, _, _, _) in zip(groups.totals(records["bytes"]), by_flow, strict=True)
+        ],
+        "flooded_frames": total(flooded),
+        "misdirected_frames": total(misdirected),
+    }
+    return tuple(from_columns(FlowCounts, columns))
 
 
-def _strays_of_flows(plan: Plan, reading: Reading) -> tuple[dict[int, int], dict[int, int]]:
+def _strays_of_flows(plan: Plan, reading: Reading) -> tuple[Array, Array]:
     """Return flooded and misdirected frames by row of the plan; frames to many have one number for all receivers."""
-    if reading.strays is None or not reading.strays.any():
-        return {}, {}
-    of_cell = Counter(flow.sequence_cell for flow in plan.flows)
-    own = {row: flow.sequence_cell for row, flow in enumerate(plan.flows) if of_cell[flow.sequence_cell] == 1}
-    flooded, misdirected = reading.strays.tolist()
-    return {row: flooded[cell] for row, cell in own.items()}, {row: misdirected[cell] for row, cell in own.items()}
+    numbers = np.array([flow.sequence_cell for flow in plan.flows], dtype=np.int64)
+    if reading.strays is None:
+        return np.zeros_like(numbers), np.zeros_like(numbers)
+    own = np.bincount(numbers)[numbers] == 1
+    flooded, misdirected = reading.strays[:, numbers] * own
+    return flooded, misdirected
 
 
 def _outages(plan: Plan, observed: Observed, flows: _Flows, origin: int, tick_ps: int) -> tuple[Outage, ...]:
@@ -447,7 +458,7 @@ def _outages(plan: Plan, observed: Observed, flows: _Flows, origin: int, tick_ps
             rx_port=flow.rx_port,
             tx_frames=int(flows.sent[row]),
             lost_frames=int(flows.sent[row] - flows.unique[row]),
-            tail_lost_frames=_tail_lost(flows.sent[row], records["next_sequence"][flow.cell]),
+            tail_lost_frames=int(_tail_lost(flows.sent[row], records["next_sequence"][flow.cell])),
             last_before_ns=since_first_ns(observed.last_before.get(flow.cell)),
             first_after_ns=since_first_ns(int(records["last_gap_time"][flow.cell])),
         )

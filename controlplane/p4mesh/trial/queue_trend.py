@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from p4mesh.tester.plan import Flow, Plan
 from p4mesh.tester.records import ALL_ONES, READ_TICKS
+from p4mesh.trial.columns import Array, Groups
 from p4mesh.trial.queue_watch import Pair, pairs_of
 from p4mesh.trial.result import QueueTrend, Trend
 
@@ -47,7 +48,6 @@ _MOST_LONGER = 10
 _TIME_MASK = (1 << 48) - 1
 _PPM = 1e6
 
-Array = np.ndarray[Any, Any]
 _Key = TypeVar("_Key", bound=Hashable)
 
 
@@ -66,10 +66,11 @@ def queue_trend(
 
     ``last`` are the records of all cells at rest.
     """
-    pairs = {pair: flows for pair, flows in pairs_of(plan).items() if _frames(last, flows) > 1}
-    if not pairs:
+    all_pairs = pairs_of(plan)
+    spreads = _spreads(last, all_pairs)
+    if not spreads:
         return None
-    spreads = {pair: _Spread.of(last, flows) for pair, flows in pairs.items()}
+    pairs = {pair: all_pairs[pair] for pair in spreads}
     moved = {pair for pair, spread in spreads.items() if spread.ticks > _CERTAIN_LIMIT * spread.span_ticks}
     if not moved:
         # No two latencies differ by so much that a queue could have filled.
@@ -84,13 +85,26 @@ class _Spread:
     ticks: int
     span_ticks: int
 
-    @classmethod
-    def of(cls, last: Array, flows: Sequence[Flow]) -> _Spread:
-        records = last[[flow.cell for flow in flows]]
-        records = records[records["frames"] > 0]
-        shortest = ALL_ONES - int(records["latency_min_inverted"].max())
-        first, end = int(records["first_arrival"].min()), int(records["last_arrival"].max())
-        return cls(int(records["latency_max"].max()) - shortest, end - first)
+
+def _spreads(last: Array, pairs: Mapping[Pair, Sequence[Flow]]) -> dict[Pair, _Spread]:
+    """Return those of the pairs that have got two frames."""
+    groups = Groups([[flow.cell for flow in flows] for flows in pairs.values()])
+    records = last[groups.rows]
+    frames, inverted, longest, first, end = (
+        records[name].astype(np.int64)
+        for name in ("frames", "latency_min_inverted", "latency_max", "first_arrival", "last_arrival")
+    )
+    # Cells without frames show 0, which is no arrival.
+    first[frames == 0] = np.iinfo(np.int64).max
+    columns = (
+        *(groups.totals(frames), groups.largest(inverted), groups.largest(longest)),
+        *(groups.smallest(first), groups.largest(end)),
+    )
+    return {
+        pair: _Spread(most - (ALL_ONES - least), last_ticks - first_ticks)
+        for pair, count, least, most, first_ticks, last_ticks in zip(pairs, *columns, strict=True)
+        if count > 1
+    }
 
 
 @dataclass(frozen=True)

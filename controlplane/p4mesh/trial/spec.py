@@ -135,4 +135,5 @@ class TrialSpec:
             memberships=None,
             routing_event=None,
             departure_error_ns=None,
+            watch_queues=False,
         )

@@ -13,7 +13,15 @@ import grpc
 import pytest
 from support.fake_bfruntime import CpuInterface, FakeBfSwitchd
 
-from p4mesh.bfruntime import BfClient, BfConnectError, BfRefusedError, BfSchemaError, CpuPort, messages
+from p4mesh.bfruntime import (
+    BfClient,
+    BfConnectError,
+    BfRefusedError,
+    BfSchemaError,
+    BfTimeoutError,
+    CpuPort,
+    messages,
+)
 from p4mesh.bfruntime.info import LOWEST_PRIORITY
 from p4mesh.bfruntime.ports import PortWatch
 from p4mesh.bfruntime.schema import entry_of
@@ -106,6 +114,53 @@ def test_counters_are_added_up_by_the_server_and_synchronised_first(client: BfCl
     switchd.counters["receive_reason", 33] = 12
     ((cell, data),) = client.read_counters("receive_reason", [33])
     assert (cell, data.packets) == (33, 12)
+
+
+def test_registers_are_read_after_they_were_fetched_however_long_that_takes(
+    client: BfClient, switchd: FakeBfSwitchd
+) -> None:
+    switchd.operations.duration_s, switchd.operations.wait_s = 0.3, 0.01
+    switchd.cells[0, "frames", 2] = 6
+    client.sync([FRAMES])
+    assert client.read_registers(FRAMES, [2])["low"].tolist() == [[6], [0]]
+
+
+def test_whole_tables_are_each_a_request_with_a_time_of_its_own(client: BfClient, switchd: FakeBfSwitchd) -> None:
+    switchd.whole_tables.clear()
+    client.clear()
+    client.sync([FRAMES, "receive_reason", "cells.window_cells"])
+    assert sum(switchd.whole_tables) > 30
+    assert max(switchd.whole_tables) == 1
+
+
+def test_an_operation_that_does_not_end_in_time_is_an_error_and_never_taken_for_a_later_one(
+    switchd: FakeBfSwitchd,
+) -> None:
+    with (
+        CpuPort(CpuInterface(switchd)) as cpu,
+        BfClient(switchd.address, "p4mesh", cpu) as client,
+    ):
+        client.set_pipeline(P4INFO, PROGRAM)
+        client.request_timeout_s = 0.2
+        client.reconnect()
+        switchd.operations.may_end.clear()
+        with pytest.raises(BfTimeoutError) as caught:
+            client.sync([FRAMES])
+        assert str(caught.value) == (
+            "cannot write (synchronise) pipe.TesterIngress.flow_measurement.cells.frames_cells: "
+            f"the BF Runtime server at {switchd.address} has not answered within 0.2 s"
+        )
+        assert caught.value.hint is not None and "tester.tofino.request_timeout_s" in caught.value.hint
+        assert not client.is_connected, "the server would take the end of this operation for that of the next"
+        client.request_timeout_s = 30.0
+        client.reconnect()
+        switchd.operations.may_end.set()
+        assert switchd.operations.all_have_ended(10)
+        client.set_pipeline(P4INFO, PROGRAM)
+        switchd.cells[0, "frames", 2] = 6
+        switchd.operations.duration_s = 0.3
+        client.sync([FRAMES])
+        assert client.read_registers(FRAMES, [2])["low"].tolist() == [[6], [0]]
 
 
 def test_more_elements_than_a_request_has_room_for_go_in_several(client: BfClient, switchd: FakeBfSwitchd) -> None:

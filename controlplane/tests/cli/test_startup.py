@@ -56,7 +56,7 @@ TEST = ("run", "rfc2889.fully_meshed", "--topology")
         ((*TEST, "absent.yaml"), 2, HEAVY | {"jsonschema"}),
         ((*TEST, "bad.yaml"), 2, HEAVY),
         ((*TEST, str(GOOD), "--set", "frames=1"), 2, HEAVY),
-        ((*TEST, str(GOOD), "--ports", "99"), 2, HEAVY | METHODS),
+        ((*TEST, str(GOOD), "--ports", "99"), 2, HEAVY | METHODS | {"jsonschema"}),
         ((*TEST, str(GOOD), "--interfaces", "eth0"), 2, HEAVY | YAML | METHODS),
         ((*TEST, str(GOOD), "--calibration", "absent.json"), 2, HEAVY | YAML | METHODS),
         (("run", "absent.yaml"), 2, HEAVY | YAML | METHODS),

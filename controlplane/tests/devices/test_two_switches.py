@@ -30,7 +30,9 @@ def run(uplink_bps: int, *settings: str) -> Outcome:
     ],
 )
 def test_the_uplink_limits_what_two_switches_carry(uplink_bps: int, local: str, limit_pct: Fraction) -> None:
-    outcome = run(uplink_bps, f"local_traffic={local}")
+    highest = min(float(limit_pct) + 0.2, 100)
+    bounds = (f"search_min_pct={float(limit_pct) - 0.3}", f"search_initial_pct={highest}", f"search_max_pct={highest}")
+    outcome = run(uplink_bps, f"local_traffic={local}", *bounds, "search_resolution_pct=0.5")
     throughput, forwarding = (
         next(table for table in outcome.tables if table.name == name).rows[0]
         for name in ("throughput", "forwarding_rate")

@@ -57,20 +57,31 @@ def module_file(module: str) -> Path:
     return Path(file)
 
 
+@cache
+def parts(tree: ast.Module) -> tuple[frozenset[str], frozenset[tuple[str, str]], frozenset[str]]:
+    """Return the modules that code imports, what it takes from modules (module, name), and all names that it uses."""
+    modules: set[str] = set()
+    names: set[tuple[str, str]] = set()
+    used: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update((node.module or "", alias.name) for alias in node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            used.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            used.add(node.attr)
+    return frozenset(modules), frozenset(names), frozenset(used)
+
+
 def imports(tree: ast.Module, module: str, name: str | None = None) -> bool:
     """Return whether code imports a module, or a name from it, by whatever spelling."""
     package, _, last = module.rpartition(".")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import) and any(alias.name == module for alias in node.names):
-            return name is None or mentions(tree, name)
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        names = {alias.name for alias in node.names}
-        if node.module == module and (name is None or name in names):
-            return True
-        if node.module == package and last in names:
-            return name is None or mentions(tree, name)
-    return False
+    modules, names, used = parts(tree)
+    whole = module in modules or (package, last) in names
+    taken = any(place == module and name in (None, imported) for place, imported in names)
+    return taken or (whole and (name is None or name in used))
 
 
 def mentions(tree: ast.AST, name: str, but: str = "") -> bool:
@@ -101,9 +112,9 @@ def is_used(name: str) -> bool:
         defined = getattr(getattr(owner, last), "__module__", None) or module
         places = {module, defined} if defined.startswith("p4mesh.") else {module}
         files = {module_file(place) for place in places}
-        own = any(mentions(product()[file], last, last) for file in files)
         others = [tree for file, tree in product().items() if file not in files]
-        return own or any(imports(tree, place, last) for tree in others for place in places)
+        elsewhere = any(imports(tree, place, last) for tree in others for place in places)
+        return elsewhere or any(mentions(product()[file], last, last) for file in files)
     own_file = module_file(module)
     return any(imports(tree, module) for file, tree in product().items() if file != own_file)
 

@@ -74,7 +74,8 @@ def test_it_follows_a_run_to_its_end_and_outlives_the_server(tab: Any, tmp_path:
     with serving(runs) as page:
         tab.goto(page.address)
         tab.wait_for_selector("#idle:visible")
-        running = begin(runs / "now", "--topology", str(TOPOLOGIES / "wrs-18x1g.yaml"), "--set", "scaled_frames=60000")
+        long_trials = ("--set", "scaled_frames=60000", "--set", "sustained=false")
+        running = begin(runs / "now", "--topology", str(TOPOLOGIES / "wrs-18x1g.yaml"), *long_trials)
         try:
             hold(running, runs / "now", 1)
             tab.click("#now .card a")

@@ -2,14 +2,16 @@
 
 It is written from the public server's behaviour and knows bfrt.json by itself. Unknown tables, fields and actions,
 values of another length, missing data, entries that are there already or are not there, and a second client of a
-program are errors. Counters and registers are read as they were when they were last synchronised. Packets go by
-:class:`CpuInterface`, with the headers of the contract.
+program are errors. Counters and registers are read as they were when they were last synchronised; operations are
+waited for as long as the request says, else for 5 s, and one that takes longer is answered as if it had ended. Packets
+go by :class:`CpuInterface`, with the headers of the contract.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent import futures
@@ -30,6 +32,7 @@ from support.bfruntime_values import (
     key_of,
     put,
 )
+from support.slow_operations import SlowOperations, is_too_late
 from support.tofino_chip import CPU, LOOP, PAIRS, PORTS_PER_PIPE, Device, TofinoChip
 
 from p4mesh.bfruntime import messages
@@ -97,6 +100,9 @@ class FakeBfSwitchd(TofinoChip):
         """Client that the program is bound to."""
         self.writes: list[tuple[str, str]] = []
         """(kind of update, table) of all that was written."""
+        self.whole_tables: list[int] = []
+        """Updates of every cell or entry of a table, of each request."""
+        self.operations = SlowOperations()
         self._tables = {
             table["id"]: table for document in (program, self._fixed) for table in json.loads(document)["tables"]
         }
@@ -164,15 +170,17 @@ class FakeBfSwitchd(TofinoChip):
             raise Refused(NOT_FOUND, f"Table not found for id {number}")
         return self._tables[number]
 
-    def _update(self, update: Any) -> None:
+    def _update(self, client: int, update: Any) -> None:
         kind = update.entity.WhichOneof("entity")
+        without_key = kind == "table_entry" and not update.entity.table_entry.HasField("key")
+        self.whole_tables[-1] += kind == "table_operation" or (without_key and update.type == messages.DELETE)
         if kind == "table_operation":
             asked = update.entity.table_operation
             table = self._table(asked.table_id)
             names = ("Sync", _SYNCHRONISE.get(table["table_type"]))
             if asked.table_operations_type not in names or "Sync" not in table["supported_operations"]:
                 raise Refused(UNSUPPORTED, "Operation not supported")
-            self._synchronise(table)
+            self.operations.start(client, table["id"], lambda: self._synchronise(table))
         elif kind == "table_attribute":
             attribute = update.entity.table_attribute
             if "port_status_notif_cb" not in self._table(attribute.table_id)["attributes"]:
@@ -390,7 +398,19 @@ class FakeBfSwitchd(TofinoChip):
 
     def _write(self, request: Any, context: Any) -> Any:
         self._require_owner(request.client_id, context)
-        outcomes = [self._outcome(self._update, update) for update in request.updates]
+        started, asked = time.time_ns(), dict(context.invocation_metadata())
+        self.whole_tables.append(0)
+        outcomes = []
+        for update in request.updates:
+            if is_too_late(asked, started):
+                context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "Write RPC request timed out")
+            outcomes.append(self._outcome(self._update, request.client_id, update))
+        started_on = [
+            update.entity.table_operation.table_id
+            for update, refused in zip(request.updates, outcomes, strict=True)
+            if update.entity.HasField("table_operation") and not refused
+        ]
+        self.operations.wait(request.client_id, started_on, asked)
         _end(outcomes, "Write Error Status", context)
         return messages.WriteResponse()
 
@@ -438,6 +458,7 @@ class FakeBfSwitchd(TofinoChip):
         if client in self._clients:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "Can't have two clients with the same client id")
         self._clients[client] = queue
+        self.operations.connected(client)
         answer = messages.StreamMessageResponse()
         answer.subscribe.status.code = OK
         queue.put(answer)
@@ -448,6 +469,7 @@ class FakeBfSwitchd(TofinoChip):
                 yield message
         finally:
             del self._clients[client]
+            self.operations.disconnected(client)
             if self.owner == client:
                 self.owner, self._watches_ports = None, False
 

@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from support.p4_interpreter import Control, Entries, Execution, Extern, MatchKey, Number, Program, Struct, joined_bits
+from support.p4_interpreter import (
+    Control,
+    Entries,
+    Execution,
+    Extern,
+    MatchKey,
+    Number,
+    Program,
+    Struct,
+    fits,
+    joined_bits,
+)
 from support.p4_syntax import Node, ParserTree
 
 Reference = Callable[..., Any]
@@ -159,7 +170,7 @@ class Parser:
         return all(
             self._value_sets[match[1]].has(key)
             if match[0] == "name" and match[1] in self._value_sets
-            else execution.fits(key, match)
+            else fits(key, execution.match_key(match))
             for key, match in zip(keys, matches, strict=True)
         )
 

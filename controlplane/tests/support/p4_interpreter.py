@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from support.p4_syntax import ControlTree, Node, ProgramTree
@@ -155,6 +156,7 @@ class Control:
         names = {name: Number(value, 32) for (_, _, name), value in zip(tree.constructor, constructor, strict=True)}
         self.constants: list[dict[str, Any]] = [names]
         self.instances = {instance[2]: self._instance(*instance) for instance in self.tree.instances}
+        self._own_entries: dict[str, list[tuple[list[MatchKey | None], Node]]] = {}
 
     def _instance(self, kind: Node, arguments: list[Node], own_name: str, body: Node) -> Any:
         name, types = kind
@@ -176,6 +178,15 @@ class Control:
     def entries_of(self, table: str) -> Sequence[Entry] | None:
         """Return the entries that the controller has given a table; None: it has its own."""
         return self.entries.get(f"{self._path}.{table}")
+
+    def own_entries_of(self, table: str) -> list[tuple[list[MatchKey | None], Node]]:
+        """Return the entries that a table has of itself: keys, None where any fits, and the call of an action."""
+        if table not in self._own_entries:
+            execution = Execution(self, self.constants)
+            self._own_entries[table] = [
+                ([execution.match_key(match) for match in own], call) for own, call in self.tree.tables[table].entries
+            ]
+        return self._own_entries[table]
 
     def apply(self, arguments: Sequence[Callable[..., Any]]) -> None:
         """Execute for one frame. An argument returns its value when called, and takes one when called with it."""
@@ -209,8 +220,8 @@ class Execution:
         self._scopes = scopes
 
     def run(self, statements: list[Node]) -> None:
-        for kind, *rest in statements:
-            getattr(self, f"_{kind}")(*rest)
+        for statement in statements:
+            _STATEMENTS[statement[0]](self, *statement[1:])
 
     def _block(self, statements: list[Node]) -> None:
         self.run(statements)
@@ -250,10 +261,10 @@ class Execution:
     # Values
 
     def value(self, expression: Node) -> Any:
-        kind, *rest = expression
-        if kind == "number":
-            return Number(*rest)
-        return getattr(self, f"_value_of_{kind}")(*rest)
+        return _VALUES[expression[0]](self, *expression[1:])
+
+    def _value_of_number(self, *literal: Any) -> Number:
+        return _literal(*literal)
 
     def _value_of_name(self, name: str) -> Any:
         scope = self._scope_of(name)
@@ -371,25 +382,42 @@ class Execution:
         given = self._control.entries_of(name)
         if given is not None:
             for matches, (action, arguments) in given:
-                if all(key & mask == value & mask for key, (value, mask) in zip(keys, matches, strict=True)):
+                if _all_fit(keys, matches):
                     return self._act(action, [Number(argument) for argument in arguments])
         else:
-            for own, call in table.entries:
-                if all(self.fits(key, match) for key, match in zip(keys, own, strict=True)):
+            for own, call in self._control.own_entries_of(name):
+                if _all_fit(keys, own):
                     self.value(call)
                     return None
         if table.default is not None:
             self.value(table.default)
         return None
 
-    def fits(self, key: int, match: Node) -> bool:
-        """Return whether a key matches what an entry or a select has."""
+    def match_key(self, match: Node) -> MatchKey | None:
+        """Return value and mask of what an entry or a select has; None: any key fits."""
         if match in (("name", "_"), ("name", "default")):
-            return True
+            return None
         if match[0] == "masked":
-            mask = self.value(match[2]).value
-            return bool(key & mask == self.value(match[1]).value & mask)
-        return bool(self.value(match).value == key)
+            return self.value(match[1]).value, self.value(match[2]).value
+        return self.value(match).value, -1
+
+
+def fits(key: int, match: MatchKey | None) -> bool:
+    """Return whether a key has the bits that a value and a mask ask for."""
+    return match is None or key & match[1] == match[0] & match[1]
+
+
+def _all_fit(keys: Sequence[int], matches: Sequence[MatchKey | None]) -> bool:
+    return all(fits(key, match) for key, match in zip(keys, matches, strict=True))
+
+
+def _methods(prefix: str) -> dict[str, Callable[..., Any]]:
+    """Return the methods of an execution by the kind of node that they are for."""
+    return {name.removeprefix(prefix): of for name, of in vars(Execution).items() if name.startswith(prefix)}
+
+
+_STATEMENTS, _VALUES = _methods("_"), _methods("_value_of_")
+_literal = cache(Number)
 
 
 def joined_bits(fields: Sequence[Number]) -> int:

@@ -28,9 +28,10 @@ from support.tofino_beds import (
 )
 from support.tofino_chip import LOOP
 
-from p4mesh.bfruntime import BfProgramError, BfRefusedError, BfRuntimeError
+from p4mesh.bfruntime import BfProgramError, BfRefusedError, BfRuntimeError, BfTimeoutError
 from p4mesh.errors import ParameterError, TargetError, TopologyError, UnsupportedError
 from p4mesh.target import tofino
+from p4mesh.target.tofino import BfTofinoTarget
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology.loader import parse_topology
@@ -282,6 +283,14 @@ def test_a_second_controller_is_told_of_the_first(fake: FakeBfSwitchd) -> None:
     assert caught.value.hint.startswith("end the controller that has this client id")
 
 
+def test_requests_have_the_time_that_the_topology_gives_them(fake: FakeBfSwitchd) -> None:
+    with BfTofinoTarget.connected(bfrt_topology(fake.address, ", request_timeout_s: 2")) as target:
+        fake.operations.may_end.clear()
+        with pytest.raises(BfTimeoutError, match="has not answered within 2 s"):
+            target.client.sync(["cells.frames_cells"])
+        fake.operations.may_end.set()
+
+
 def test_no_server_is_one_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("p4mesh.target.tofino._CONNECT_S", 0.2)
     with switch_of_chip(monkeypatch, switch()) as chip:
@@ -305,6 +314,10 @@ def test_what_the_p4runtime_target_refuses_is_refused_too(fake: FakeBfSwitchd) -
         (
             "device_config: x, cpu_interface: x",
             "wedge.yaml:4: tester.tofino.cpu_interface: cpu_interface has no use with api p4runtime",
+        ),
+        (
+            "device_config: x, request_timeout_s: 60",
+            "wedge.yaml:4: tester.tofino.request_timeout_s: request_timeout_s has no use with api p4runtime",
         ),
         (
             "device_config: x, port_settings: [{device_ports: 4}]",

@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use crate::affinity::Cores;
 use crate::ports::{two_names, ArrivalStamps, Handle};
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Outlet, Transmitter};
 use crate::xdp_port::XdpPort;
 use crate::xdp_program::XdpMode;
 use crate::{IoError, PacketSocket, Pauses, Ports};
@@ -52,13 +52,14 @@ impl LivePorts {
             }
             ports.push(Port { number: *number, io: open(interface, access, interfaces.len())? });
         }
-        let sending = ports.iter().map(|port| match &port.io {
-            PortIo::Packet(socket) => socket.as_raw_fd(),
-            PortIo::Xdp(port) => port.sending_socket(),
+        let outlets = ports.iter_mut().map(|port| match &mut port.io {
+            PortIo::Packet(socket) => Outlet { socket: socket.as_raw_fd(), ring: None },
+            PortIo::Xdp(port) => port.outlet(),
         });
+        let outlets = outlets.collect();
         let uses_rings = ports.iter().any(|port| matches!(port.io, PortIo::Xdp(_)));
         let none = Cores::default();
-        let transmitter = Transmitter::start(sending.collect(), if uses_rings { cores } else { &none })?;
+        let transmitter = Transmitter::start(outlets, if uses_rings { cores } else { &none })?;
         Ok(LivePorts { transmitter, ports, places })
     }
 }

@@ -10,10 +10,20 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::affinity::{pin, Cores};
+use crate::transmit_ring::TransmitRing;
 use crate::{monotonic_ns, IoError, Pauses};
 
 /// How long the thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(200);
+
+/// Frames that one system call sends, where the kernel lets one choose (Linux 6.17 and later).
+pub(crate) static CALL_FRAMES: u32 = 64;
+
+/// Where the frames of a port leave.
+pub(crate) struct Outlet {
+    pub socket: RawFd,
+    pub ring: Option<TransmitRing>,
+}
 
 /// Sockets whose rings may have frames to send.
 struct Shared {
@@ -28,6 +38,7 @@ struct Shared {
 
 /// Sends what is in the rings, in a thread of its own, or at once on a machine with a single core.
 pub(crate) struct Transmitter {
+    /// For a machine with a single core.
     sockets: Vec<RawFd>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -35,20 +46,21 @@ pub(crate) struct Transmitter {
 
 impl Transmitter {
     /// The sockets must outlive this.
-    pub fn start(sockets: Vec<RawFd>, cores: &Cores) -> Result<Transmitter, IoError> {
+    pub fn start(outlets: Vec<Outlet>, cores: &Cores) -> Result<Transmitter, IoError> {
         let shared = Arc::new(Shared {
-            pending: sockets.iter().map(|_| AtomicU64::new(0)).collect(),
+            pending: outlets.iter().map(|_| AtomicU64::new(0)).collect(),
             longest_ns: AtomicU64::new(0),
             late_ns: AtomicU64::new(0),
             sleeps: AtomicBool::new(false),
             ends: AtomicBool::new(false),
         });
+        let sockets = outlets.iter().map(|outlet| outlet.socket).collect();
         let mut thread = None;
         if let Some(core) = cores.transmitter {
-            let (sockets, shared) = (sockets.clone(), shared.clone());
+            let shared = shared.clone();
             let work = move || {
                 pin(core);
-                run(&sockets, &shared);
+                run(&outlets, &shared);
             };
             let builder = std::thread::Builder::new().name("p4mesh-transmit".to_string());
             thread = Some(builder.spawn(work).map_err(IoError::Thread)?);
@@ -101,11 +113,11 @@ impl Shared {
     }
 }
 
-fn run(sockets: &[RawFd], shared: &Shared) {
+fn run(outlets: &[Outlet], shared: &Shared) {
     let mut idle_since = Instant::now();
     while !shared.ends.load(Ordering::SeqCst) {
         let mut worked = false;
-        for (socket, pending) in sockets.iter().zip(&shared.pending) {
+        for (outlet, pending) in outlets.iter().zip(&shared.pending) {
             // A look leaves the value with the core of the program, which a swap would take it from each time.
             let since_ns = match pending.load(Ordering::SeqCst) {
                 0 => 0,
@@ -113,7 +125,10 @@ fn run(sockets: &[RawFd], shared: &Shared) {
             };
             if since_ns > 0 {
                 worked = true;
-                if send(*socket) {
+                if let Some(ring) = &outlet.ring {
+                    ring.load_ahead(CALL_FRAMES);
+                }
+                if send(outlet.socket) {
                     shared.waited(since_ns);
                 } else {
                     // Those that came meanwhile have not waited for as long.

@@ -15,6 +15,9 @@ use xdp::{Packet, Umem};
 use xdp::{RingConfigBuilder, Rings};
 
 use crate::packet_socket::{interface_index, PacketSocket};
+use crate::prefetch::load_ahead;
+use crate::transmit_ring::TransmitRing;
+use crate::transmitter::{Outlet, CALL_FRAMES};
 use crate::xdp_program::{XdpMode, XdpProgram, STAMP_BYTES, STAMP_MARK};
 use crate::IoError;
 
@@ -40,7 +43,6 @@ const LONG_FRAME_ROUNDS: u32 = 64;
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 const SOL_XDP: libc::c_int = 283;
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
-static TX_BUDGET_FRAMES: u32 = 256;
 
 /// One queue of the interface.
 struct Queue {
@@ -48,6 +50,8 @@ struct Queue {
     socket: XdpSocket,
     rings: Rings,
     umem: Umem,
+    /// For whoever lets the kernel send.
+    transmit_ring: Option<TransmitRing>,
     /// Of each of its rings.
     ring_frames: u32,
     arrived: Arrived,
@@ -120,9 +124,10 @@ impl XdpPort {
         self.queues.len()
     }
 
-    /// The socket whose ring frames leave by.
-    pub fn sending_socket(&self) -> RawFd {
-        self.queues[0].socket.as_raw_fd()
+    /// The socket whose ring frames leave by, and a look into that ring.
+    pub fn outlet(&mut self) -> Outlet {
+        let queue = &mut self.queues[0];
+        Outlet { socket: queue.socket.as_raw_fd(), ring: queue.transmit_ring.take() }
     }
 
     /// All descriptors that tell of arrivals.
@@ -211,7 +216,8 @@ impl Queue {
             ..UmemCfgBuilder::default()
         };
         let mut umem = Umem::map(memory.build().map_err(|error| other(&error))?)?;
-        take_huge_pages(&mut umem, BUFFERS_PER_RING_FRAME as usize * ring_frames as usize * BUFFER_BYTES);
+        let memory = begin_of(&mut umem);
+        take_huge_pages(memory, BUFFERS_PER_RING_FRAME as usize * ring_frames as usize * BUFFER_BYTES);
         let rings = RingConfigBuilder {
             rx_count: ring_frames,
             tx_count: ring_frames,
@@ -221,6 +227,8 @@ impl Queue {
         let rings = rings.build().map_err(|error| other(&error))?;
         let mut builder = XdpSocketBuilder::new().map_err(|error| other(&error))?;
         let (mut rings, flags) = builder.build_rings(&umem, rings).map_err(|error| other(&error))?;
+        // Only a matter of speed.
+        let transmit_ring = TransmitRing::of(builder.as_raw_fd(), ring_frames, memory).ok();
         let socket = builder.bind(NicIndex(interface), number, flags).map_err(|error| other(&error))?;
         // Only a matter of speed, of Linux 6.17 and later: frames that one system call sends.
         // SAFETY: pointer and size describe the value.
@@ -229,7 +237,7 @@ impl Queue {
                 socket.as_raw_fd(),
                 SOL_XDP,
                 XDP_MAX_TX_SKB_BUDGET,
-                (&raw const TX_BUDGET_FRAMES).cast(),
+                (&raw const CALL_FRAMES).cast(),
                 size_of::<u32>() as libc::socklen_t,
             );
         }
@@ -239,6 +247,7 @@ impl Queue {
             socket,
             rings,
             umem,
+            transmit_ring,
             ring_frames,
             arrived: Arrived(VecDeque::with_capacity(BATCH)),
             leaving: HeapSlab::with_capacity(BATCH),
@@ -338,7 +347,9 @@ impl Slab for Arrived {
         if self.available() == 0 {
             return Some(packet);
         }
-        load_ahead(&packet);
+        // Until the frame is looked at, it is here, with the stamp in front of it.
+        load_ahead(packet.as_ptr().wrapping_sub(STAMP_BYTES));
+        load_ahead(packet.as_ptr());
         self.0.push_front(packet);
         None
     }
@@ -348,34 +359,22 @@ impl Slab for Arrived {
     }
 }
 
-/// Begins to load a frame and the stamp in front of it, which another core has written: until it is looked at, it is here.
-fn load_ahead(packet: &Packet) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        let frame = packet.as_ptr().cast::<i8>();
-        // SAFETY: a hint about an address reads nothing from it.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(frame.wrapping_sub(STAMP_BYTES));
-            _mm_prefetch::<_MM_HINT_T0>(frame);
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = packet;
+/// Address of the first buffer.
+fn begin_of(umem: &mut Umem) -> usize {
+    // SAFETY: the packet goes back at once.
+    let Some(first) = (unsafe { umem.alloc() }) else { return 0 };
+    let begin = first.as_ptr() as usize - KERNEL_HEADROOM_BYTES - HEADROOM_BYTES as usize;
+    umem.free_packet(first);
+    begin
 }
 
 /// Asks for large pages: frames go round all buffers, and looking up a small page for every other frame takes longer than
 /// reading the frame.
-fn take_huge_pages(umem: &mut Umem, bytes: usize) {
-    // SAFETY: the packet goes back at once.
-    let Some(first) = (unsafe { umem.alloc() }) else { return };
-    let begin = first.as_ptr().wrapping_sub(KERNEL_HEADROOM_BYTES + HEADROOM_BYTES as usize);
-    umem.free_packet(first);
+fn take_huge_pages(begin: usize, bytes: usize) {
     // SAFETY: the first buffer begins where the memory does, whose length is that of all buffers. It is advice: the
     // content stays, and a kernel that does not take it is slower.
     unsafe {
-        let begin = begin.cast_mut().cast();
-        libc::madvise(begin, bytes, libc::MADV_HUGEPAGE);
+        libc::madvise(begin as *mut libc::c_void, bytes, libc::MADV_HUGEPAGE);
     }
 }
 

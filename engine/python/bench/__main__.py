@@ -7,6 +7,7 @@ one measurement in this process and prints it as JSON.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import platform
@@ -19,6 +20,8 @@ from typing import Any
 
 from bench import control_plane, engine_paths, live_ports, scale, simple_switch
 from bench.report import markdown, text
+
+gc.set_threshold(100_000, 20, 20)  # as the command p4mesh has it
 
 _ROOT = Path(__file__).parents[3]
 _JSON = _ROOT / "runs" / "bench.json"

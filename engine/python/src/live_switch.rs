@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use p4mesh_io::{
     ArrivalStamps, Cores, Delays, FilePorts, IoError, LivePorts, PortAccess, Ports, Runner, RunnerLimits,
+    SessionFirst,
 };
 use p4mesh_p4runtime::{Target, Tls};
 use p4mesh_pipeline::{Executable, Program, SwitchConfig};
@@ -131,6 +132,8 @@ impl LiveSwitch {
             let (target, stop, files_after) = (self.target.clone(), self.stop.clone(), self.files_after);
             let core = self.cores.program;
             let work = move || {
+                // Threads with a core of their own come first there among all sessions, not in this one alone.
+                let _first = core.map(|_| SessionFirst::new());
                 if let Some(delay) = files_after {
                     load_after(&target, delay, &stop)?;
                 }

@@ -139,7 +139,7 @@ def test_a_queue_in_front_of_the_bottleneck_recovers_after_it_has_drained(size: 
     drops a frame every 1 / (uplink - egress). Frames sent that far apart at the reduced rate leave the
     backlog closer together, in the ratio of reduced to uplink rate.
     """
-    settings = ("runs=2", "scaled_frames=20000", *FAST)
+    settings = ("runs=2", "scaled_frames=8000", *FAST)
     results, outcome, _ = run_on_sim(SystemRecovery(), chain(queue_frames), (size,), *settings)
     (result,) = results.values()
     assert result.state == "DONE", result.reason

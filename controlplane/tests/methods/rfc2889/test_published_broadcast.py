@@ -21,6 +21,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 
 REPORT = (
     "parts=throughput",
+    "scaled_frames=6000",
     "search_initial_pct=10",
     "search_min_pct=10",
     "search_max_pct=100",

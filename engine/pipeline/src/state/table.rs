@@ -180,7 +180,17 @@ impl TableState {
                 }
                 matcher.lookup(&[key])
             }
-            Index::Two(matcher) => matcher.lookup(&self.packed_key::<2>(regs)),
+            Index::Two(matcher) => {
+                // Two words in registers: an array would be written in parts and read as a whole at once.
+                let (mut low, mut high) = (0, 0);
+                for part in &self.parts {
+                    let value = part.value(regs);
+                    let in_first = u64::from(part.word == 0).wrapping_neg();
+                    low |= value & in_first;
+                    high |= value & !in_first;
+                }
+                matcher.lookup(&[low, high])
+            }
             Index::Eight(matcher) => matcher.lookup(&self.packed_key::<8>(regs)),
             Index::Many(matcher) => matcher.lookup(&self.packed_key::<MAX_KEY_WORDS>(regs)),
         }

@@ -1,0 +1,66 @@
+"""Statistics of many flows at once are those of each flow alone, and follow from their records by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.records import ALL_ONES, IPDV_ZERO
+from p4mesh.trial.columns import Groups
+from p4mesh.trial.latency_stats import latency_of_groups, latency_stats
+
+TICK_PS = 3200
+NOT_ON_CHIPS = frozenset({"jitter_smoothed_x16", "ipdv_count", "ipdv_min_inverted", "ipdv_max", "ipdv_sum_high"})
+
+
+def records_of(count: int, without: frozenset[str] = frozenset()) -> np.ndarray:
+    fields = [(name, f">u{width}") for name, width in load_contract().record_fields if name not in without]
+    return np.zeros(count, dtype=fields)
+
+
+def random_records(count: int, without: frozenset[str] = frozenset()) -> np.ndarray:
+    random = np.random.default_rng(7)
+    records = records_of(count, without)
+    for name in records.dtype.names or ():
+        records[name] = random.integers(0, 1 << 31, count)
+        if name.endswith("_high"):
+            records[name] = random.integers(-2, 3, count).astype(np.int64).view(np.uint64)
+    records["frames"] = random.integers(0, 4, count)
+    if "ipdv_count" in (records.dtype.names or ()):
+        records["ipdv_count"] = np.maximum(records["frames"].astype(np.int64) - 1, 0)
+    return records
+
+
+def test_the_statistics_of_a_group_are_those_of_its_records_alone() -> None:
+    for without in (frozenset(), NOT_ON_CHIPS):
+        records = random_records(200, without)
+        members = [[5], [7, 3], list(range(20, 90)), [199, 0], [1]]
+        groups = Groups(members)
+        alone = [latency_stats(records[group], TICK_PS) for group in members]
+        assert latency_of_groups(records[groups.rows], groups, TICK_PS) == alone
+
+
+def test_sums_are_signed_and_flows_without_frames_take_no_part() -> None:
+    records = records_of(3)
+    records["frames"] = [0, 2, 3]
+    records["latency_min_inverted"] = [0, ALL_ONES - 10, ALL_ONES - 4]
+    records["latency_max"] = [0, 30, 20]
+    records["latency_sum_low"] = [0, 40, 36]
+    records["ipdv_count"] = [0, 1, 2]
+    records["ipdv_min_inverted"] = [0, ALL_ONES - (IPDV_ZERO + 5), ALL_ONES - (IPDV_ZERO - 16)]
+    records["ipdv_max"] = [0, IPDV_ZERO + 5, IPDV_ZERO + 1]
+    # 5 and -15, of 96 bits each.
+    records["ipdv_sum_low"] = [0, 5, (1 << 32) - 15]
+    records["ipdv_sum_high"] = [0, 0, (1 << 64) - 1]
+    groups = Groups([[0], [0, 1, 2]])
+    nothing, found = latency_of_groups(records[groups.rows], groups, 1000)
+    assert nothing is None and found is not None
+    assert (found.count, found.min_ns, found.max_ns, found.sum_ns) == (5, 4.0, 30.0, 76.0)
+    assert (found.jitter_count, found.rfc3550_jitter_flows) == (3, 2)
+    assert (found.ipdv_count, found.ipdv_min_ns, found.ipdv_max_ns, found.ipdv_sum_ns) == (3, -16.0, 5.0, -10.0)
+
+
+def test_no_group_has_no_statistics() -> None:
+    groups = Groups([])
+    assert latency_of_groups(records_of(4)[groups.rows], groups, TICK_PS) == []
+    assert latency_stats(records_of(0), TICK_PS) is None

@@ -1,0 +1,13 @@
+//! Loads of data that another core has written, before they are needed.
+
+/// Begins to load the cache line of an address; any address will do.
+pub(crate) fn load_ahead(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        // SAFETY: a hint about an address reads nothing from it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
