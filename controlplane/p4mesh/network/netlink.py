@@ -86,7 +86,6 @@ class Netlink:
                 "on": bool(link["flags"] & _UP),
                 "ready": link.get("state") != "up" or link.get("operstate") in ("UP", "UNKNOWN"),
                 "up": bool(link["flags"] & _UP and link["flags"] & _LOWER_UP),
-                "carrier_changes": link.get("carrier_changes") or 0,
                 "mtu": link.get("mtu"),
                 "kind": info.get("kind") if info else None,
             }

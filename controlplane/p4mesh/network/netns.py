@@ -14,6 +14,7 @@ from types import TracebackType
 from p4mesh.errors import P4MeshError, TargetError, UnsupportedError
 from p4mesh.network import namespaces
 from p4mesh.network.borrowed import borrow
+from p4mesh.network.carriers import carriers
 from p4mesh.network.netlink import opened
 from p4mesh.network.nodes.base import LinuxNode, prepare_interface
 from p4mesh.network.nodes.table import node_class
@@ -133,13 +134,12 @@ class NetnsNetwork:
 
     def carriers(self) -> dict[int, tuple[bool, int]]:
         """Return, per tester port, whether its link is up and how often it has gone down."""
-        with opened(self.namespace) as kernel:
-            shown = kernel.links()
+        shown = carriers(self.namespace)
         found = {}
         for port in self._topology.tester_ports:
             link = shown[self.interface(port.number)]
             # The carrier comes and goes in turns.
-            found[port.number] = (link["up"], (link["carrier_changes"] + (not link["up"])) // 2)
+            found[port.number] = (link.up, (link.changes + (not link.up)) // 2)
         return found
 
     def set_links(self, up: bool, target: str) -> None:

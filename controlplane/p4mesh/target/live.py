@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from p4mesh.errors import EngineMissingError, TargetError
 from p4mesh.network.machine import machine_facts, port_facts
 from p4mesh.network.netns import NetnsNetwork
+from p4mesh.network.open_files import allow_open_files
 from p4mesh.target.base import Pauses, ProgramPorts
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from p4mesh._engine import LiveSwitch
 
 _DEVICE_ID = 1
+_OPEN_FILES, _OPEN_FILES_PER_PORT = 512, 8
+"""Descriptors of the process: a port has sockets, an XDP program and its tables."""
 MOST_STAMPED_FPS = 100_000
 """Of all ports together. The kernel stamps what leaves by packet sockets, which is slower than by rings of AF_XDP."""
 _STAMPS = (
@@ -67,6 +70,7 @@ class LiveTarget(NamespaceTarget):
             from p4mesh import _engine
         except ImportError as error:
             raise EngineMissingError(f"p4mesh._engine does not load: {error}", hint="run make setup") from None
+        allow_open_files(_OPEN_FILES + _OPEN_FILES_PER_PORT * len(topology.tester_ports))
         with NetnsNetwork(topology) as network:
             interfaces = [(port.number, network.interface(port.number)) for port in topology.tester_ports]
             try:

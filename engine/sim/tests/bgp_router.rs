@@ -156,6 +156,27 @@ fn the_table_has_a_limit_that_is_counted() {
 }
 
 #[test]
+fn the_processor_works_off_one_change_after_the_other() {
+    let mut bench = Bench::new(r#""route_time_ns": 1000000000,"#);
+    bench.run_until_ms(3 * S);
+    let now_ns = 3 * S * 1_000_000;
+    bench.peers[1].announce(0, &Announcement { networks: networks(3), as_path: Vec::new() }, now_ns);
+    bench.peers[1].withdraw(0, &networks(1), now_ns);
+    for (done, reached) in
+        [(0, [false, false, false]), (1, [true, false, false]), (3, [true; 3]), (4, [false, true, true])]
+    {
+        bench.run_until_ms((3 + done) * S + 200);
+        for (number, wanted) in (0..).zip(reached) {
+            assert_eq!(
+                bench.route([20, 0, number, 1]).is_some(),
+                wanted,
+                "network {number} after {done} changes"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_new_start_forgets_the_routes_and_learns_them_again() {
     let mut bench = Bench::new("");
     bench.peers[1].announce(0, &Announcement { networks: networks(10), as_path: Vec::new() }, 0);

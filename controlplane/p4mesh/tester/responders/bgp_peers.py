@@ -25,7 +25,8 @@ _ARP_OPERATION, _ARP_REQUEST = slice(20, 22), b"\x00\x01"
 _NEXT_HEADER, _ICMPV6 = 20, 58
 _ICMPV6_TYPE, _SOLICITATION = 54, 135
 _PREFIX_BITS = {4: 24, 6: 64}
-_CONNECT_RETRY_S = 1
+_SESSIONS_PER_RETRY_S = 32
+"""Attempts to connect that may begin in a second: many more, in step, would keep each other from coming to an end."""
 _US_PER_MS = 1000
 
 
@@ -46,16 +47,17 @@ class _Neighbour:
     hold_time_s: int
     bfd_interval_us: int | None
     bfd_multiplier: int
+    connect_retry_s: int
     passive: bool = False
-    connect_retry_s: int = _CONNECT_RETRY_S
 
 
 class BgpPeers:
     """One session per port and IP version, with host 1 of the station's network."""
 
     def __init__(self, stations: dict[Session, Station], settings: Settings, seed: int, now_ns: int) -> None:
+        retry_s = 1 + len(stations) // _SESSIONS_PER_RETRY_S
         self._peers = {
-            session: _peer(session, station, settings, seed, now_ns) for session, station in stations.items()
+            session: _peer(session, station, settings, retry_s, seed, now_ns) for session, station in stations.items()
         }
         self._now_ns = now_ns
         self._at_port: dict[int, list[Session]] = {}
@@ -169,7 +171,7 @@ class BgpPeers:
                     self.ended.setdefault(session, why or "")
 
 
-def _peer(session: Session, station: Station, settings: Settings, seed: int, now_ns: int) -> RoutingPeer:
+def _peer(session: Session, station: Station, settings: Settings, retry_s: int, seed: int, now_ns: int) -> RoutingPeer:
     port, version = session
     own, router = (station.ipv4, station.router_ipv4) if version == 4 else (station.ipv6, station.router_ipv6)
     interval_ms = settings.bfd_interval_ms
@@ -181,6 +183,7 @@ def _peer(session: Session, station: Station, settings: Settings, seed: int, now
         hold_time_s=settings.hold_time_s,
         bfd_interval_us=None if interval_ms is None else interval_ms * _US_PER_MS,
         bfd_multiplier=settings.bfd_multiplier,
+        connect_retry_s=retry_s,
     )
     return RoutingPeer(station.mac, [_Interface(own, _PREFIX_BITS[version])], [neighbour], seed * 2 + version, now_ns)
 

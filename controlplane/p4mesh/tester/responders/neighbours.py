@@ -26,6 +26,9 @@ Neighbour = tuple[int, int]
 
 _ARP, _IPV6 = 0x0806, 0x86DD
 _REQUEST, _REPLY = 1, 2
+_SOLICITATION, _ADVERTISEMENT = 135, 136
+_ARP_OPERATION_AT, _NEXT_HEADER_AT, _ICMPV6_TYPE_AT = 21, 20, 54
+_ICMPV6 = 58
 _MIN_FRAME_BYTES = 60
 _SOLICITED_NODE = int(IPv6Address("ff02::1:ff00:0"))
 _ANY = "00:00:00:00:00:00"
@@ -52,14 +55,17 @@ class Neighbours:
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
         """Answer a question for the station of the port, and keep the answer of its router."""
         station = self._stations.get(port)
-        if station is None or int.from_bytes(frame[12:14], "big") not in (_ARP, _IPV6):
+        found = _message(frame)
+        if station is None or found is None:
             return ()
-        for version in (4, 6):
-            mac = router_mac(frame, station, version)
-            if mac is not None:
-                self.routers[port, version] = mac
-        reply = answer(frame, station)
-        return () if reply is None else (Outgoing(port, reply),)
+        version, kind = found
+        if kind in (_REQUEST, _SOLICITATION):
+            reply = answer(frame, station)
+            return () if reply is None else (Outgoing(port, reply),)
+        mac = router_mac(frame, station, version)
+        if mac is not None:
+            self.routers[port, version] = mac
+        return ()
 
     def next_event(self) -> int | None:
         """Return None: the caller that waits for the routers decides when to ask again."""
@@ -68,6 +74,20 @@ class Neighbours:
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
         """Return nothing."""
         return ()
+
+
+def _message(frame: bytes) -> tuple[int, int] | None:
+    """Return IP version and kind of a message of ARP or neighbour discovery; None for any other frame.
+
+    It is asked of every frame that comes to the controller, so the few bytes that tell are looked at first.
+    """
+    ether_type = int.from_bytes(frame[12:14], "big")
+    if ether_type == _ARP and frame[_ARP_OPERATION_AT : _ARP_OPERATION_AT + 1] in (b"\x01", b"\x02"):
+        return 4, frame[_ARP_OPERATION_AT]
+    if ether_type == _IPV6 and len(frame) > _ICMPV6_TYPE_AT and frame[_NEXT_HEADER_AT] == _ICMPV6:
+        kind = frame[_ICMPV6_TYPE_AT]
+        return (6, kind) if kind in (_SOLICITATION, _ADVERTISEMENT) else None
+    return None
 
 
 def question(station: Station, ip_version: int) -> bytes:

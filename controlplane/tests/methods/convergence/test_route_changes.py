@@ -40,6 +40,18 @@ def test_a_router_without_delays_of_its_own_follows_within_the_messages(change: 
     assert {(route["rx_port"], route["network"]) for route in detail.rows} == {(p, n) for p in (3, 4) for n in range(3)}
 
 
+@pytest.mark.parametrize(("change", "ip"), [("announcement", "ipv4"), ("announcement", "ipv6"), ("withdrawal", "ipv4")])
+def test_a_processor_that_needs_a_while_per_route_is_seen_from_the_first_to_the_last(change: str, ip: str) -> None:
+    topology = changed(ROUTER, ("      max_ipv4_routes: 128000\n", "      route_time_ns: 10000000\n"))
+    outcome, row = run(change, "stream_fps=2000", f"ip={ip}", topology=topology)
+    assert (outcome.state, row["converged_routes"]) == (State.PASS, ROUTES)
+    assert row["first_route_ms"] == pytest.approx(10, abs=1)
+    assert row["last_route_ms"] == pytest.approx(10 * ROUTES, abs=1)
+    detail = next(table for table in outcome.tables if table.name == "routes_in_detail")
+    times = sorted(float(str(route["time_ms"])) for route in detail.rows)
+    assert times == pytest.approx([10 * place for place in range(1, ROUTES + 1)], abs=1)
+
+
 @pytest.mark.parametrize(("multiplier", "interval_ms"), [(3, 150), (2, 50)])
 def test_bfd_notices_a_silent_neighbour_within_its_detection_time(multiplier: int, interval_ms: int) -> None:
     text = "bfd: {interval_ms: 150, multiplier: 3}"

@@ -1,6 +1,6 @@
 //! BGP of a router: sessions with neighbours at its ports, the routes learned from them, and the routes told to others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::neighbours::Key;
 use super::routes::Prefix;
 use super::{texts, Interface};
-use crate::config::{ConfigError, Place, Whole};
+use crate::config::{ConfigError, Nanoseconds, Place, Whole};
 
 const PS_PER_NS: u64 = 1_000;
 
@@ -46,6 +46,9 @@ pub struct BgpConfig {
     /// IPv6 routes that fit; further ones are counted and not used.
     #[serde(default)]
     pub max_ipv6_routes: RouteLimit,
+    /// Time that the processor takes for each route that comes, changes or goes; they are worked off one after the other.
+    #[serde(default)]
+    pub route_time_ns: Nanoseconds<1_000_000_000>,
     /// Tell the other neighbours of each route that was learned.
     #[serde(default = "yes")]
     pub advertise: bool,
@@ -104,8 +107,35 @@ pub struct Bgp {
     /// Routes in use and how many may be, by [`family`].
     routes: [u64; 2],
     max_routes: [u64; 2],
+    processor: Processor,
     advertise: bool,
     pub counters: Counters,
+}
+
+/// Works off changes of routes, in the order in which they come.
+struct Processor {
+    route_ps: u64,
+    free_ps: u64,
+    /// Each with the time at which it is done.
+    waiting: VecDeque<(u64, NewRoute)>,
+}
+
+impl Processor {
+    /// Puts changes behind those that wait. Returns when each of them is done.
+    fn take(&mut self, changes: Vec<NewRoute>, now_ps: u64) -> impl Iterator<Item = u64> {
+        let first_ps = self.free_ps.max(now_ps);
+        let (count, route_ps) = (changes.len() as u64, self.route_ps);
+        let done_ps = (1..=count).map(move |place| first_ps + place * route_ps);
+        self.waiting.extend(done_ps.clone().zip(changes));
+        self.free_ps = first_ps + count * route_ps;
+        done_ps
+    }
+
+    /// Takes the changes out that are done.
+    fn done(&mut self, now_ps: u64) -> Vec<NewRoute> {
+        let count = self.waiting.partition_point(|(at_ps, _)| *at_ps <= now_ps);
+        self.waiting.drain(..count).map(|(_, change)| change).collect()
+    }
 }
 
 /// Events of the sessions since power-on.
@@ -186,6 +216,11 @@ impl Bgp {
             paths: BTreeMap::new(),
             routes: [0; 2],
             max_routes: [config.max_ipv4_routes.get(), config.max_ipv6_routes.get()],
+            processor: Processor {
+                route_ps: config.route_time_ns.ps(),
+                free_ps: 0,
+                waiting: VecDeque::new(),
+            },
             advertise: config.advertise,
             counters: Counters::default(),
         })
@@ -206,18 +241,21 @@ impl Bgp {
         self.work(session..session + 1, now_ns)
     }
 
-    /// Handles the timers of a port that are due.
+    /// Handles the timers of a port that are due, and the routes that the processor is done with.
     pub fn on_time(&mut self, port: usize, now_ps: u64) -> Work {
         let now_ns = now_ps / PS_PER_NS;
         let Some(session) = self.session_at(port) else {
             return Work::default();
         };
+        let done = self.processor.done(now_ps);
         let it = &mut self.sessions[session];
         it.armed_ns = it.armed_ns.filter(|at| *at > now_ns);
         if it.speaker.next_event(now_ns).is_some_and(|at| at <= now_ns) {
             it.speaker.on_time(now_ns);
         }
-        self.work(session..session + 1, now_ns)
+        let mut work = self.work(session..session + 1, now_ns);
+        work.routes.splice(..0, done);
+        work
     }
 
     /// Begins.
@@ -234,6 +272,8 @@ impl Bgp {
     pub fn reset(&mut self, now_ps: u64) -> Work {
         let now_ns = now_ps / PS_PER_NS;
         self.routes = [0; 2];
+        self.processor.waiting.clear();
+        self.processor.free_ps = now_ps;
         let known: Vec<IpNet> = std::mem::take(&mut self.paths).into_keys().collect();
         for it in &mut self.sessions {
             // Everything was checked when the router was made.
@@ -275,6 +315,11 @@ impl Bgp {
             if self.advertise {
                 self.tell_others((session, neighbour), &changes, now_ns);
             }
+        }
+        if self.processor.route_ps > 0 {
+            let done_ps = self.processor.take(std::mem::take(&mut work.routes), now_ns * PS_PER_NS);
+            // Timers of any session do.
+            work.timers.extend(done_ps.map(|at_ps| (self.sessions[0].port, at_ps)));
         }
         let told = if changed_routes && self.advertise { 0..self.sessions.len() } else { touched };
         for it in &mut self.sessions[told] {

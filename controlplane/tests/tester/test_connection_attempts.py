@@ -1,0 +1,37 @@
+"""Stations whose routers are silent connect again, the less often the more of them there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.networks import shipped
+
+from p4mesh.tester.responders.base import Outgoing
+from p4mesh.tester.responders.bgp_peers import BgpPeers
+from p4mesh.tester.responders.neighbours import answer
+from p4mesh.tester.stations import station
+
+MS = 1_000_000
+ARP, SOURCE_PORT = 0x0806, slice(34, 36)
+
+
+@pytest.mark.parametrize(("sessions", "attempts"), [(2, 4), (64, 2)])
+def test_attempts_of_many_stations_keep_apart(sessions: int, attempts: int) -> None:
+    settings = shipped("router-4x1g-bgp").bgp
+    assert settings is not None
+    stations = {(port, 4): station(port) for port in range(1, 1 + sessions)}
+    peers = BgpPeers(stations, replace(settings, bfd_interval_ms=None), 1, 0)
+    ports: set[bytes] = set()
+    leaving: list[Outgoing] = list(peers.begin())
+    for now_ns in range(0, 3_500 * MS, 20 * MS):
+        while leaving:
+            sent = leaving.pop()
+            owner = station(sent.port)
+            router = replace(owner, mac=b"\x02\0\0\0\0\x01", ipv4=owner.router_ipv4)
+            if int.from_bytes(sent.frame[12:14], "big") != ARP:
+                ports |= {sent.frame[SOURCE_PORT]} if sent.port == 1 else set()
+            elif (reply := answer(sent.frame, router)) is not None:
+                leaving += peers.on_frame(sent.port, reply, now_ns)
+        leaving += peers.on_time(now_ns)
+    assert len(ports) == attempts
