@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const AUTOGROUP: &str = "/proc/self/autogroup";
 const FIRST: i32 = -20;
 
-/// Who asked for it, and the nice value that the session had.
+/// The number of those that want it to come first, and the nice value that it had.
 struct Session {
     users: usize,
     nice_before: Option<i32>,

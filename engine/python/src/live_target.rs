@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use p4mesh_io::{monotonic_ns, pin, wait_readable, Delays, IoError, Pauses, Ports, Runner};
+use p4mesh_io::{monotonic_ns, pin, wait_readable, Delays, FineClock, IoError, Pauses, Ports, Runner};
 use p4mesh_p4runtime::{Event, Notifier, Target};
 use p4mesh_pipeline::{Executable, Frame, Switch};
 
@@ -41,6 +41,7 @@ pub struct LiveTarget {
     pauses: Pauses,
     /// When the last round began, where there were packets in the loop; nanoseconds of CLOCK_MONOTONIC.
     round_ns: Option<u64>,
+    clock: FineClock,
     /// Nanoseconds of CLOCK_MONOTONIC.
     started_ns: u64,
     /// Frames that came in this round; the room is kept.
@@ -63,6 +64,7 @@ impl LiveTarget {
             departure_delays: BTreeMap::new(),
             pauses: Pauses::default(),
             round_ns: None,
+            clock: FineClock::default(),
             started_ns: monotonic_ns(),
             arrived: Vec::new(),
             told_ns: monotonic_ns(),
@@ -70,9 +72,10 @@ impl LiveTarget {
         }
     }
 
-    /// Receives the waiting frames, gives every packet in the loop a pass, sends. `now_ns` is the present time of
-    /// CLOCK_MONOTONIC. Returns false when there was nothing to do.
-    pub fn round(&mut self, now_ns: u64) -> Result<bool, IoError> {
+    /// Receives the waiting frames, gives every packet in the loop a pass, sends. Returns whether there was anything to do,
+    /// and when it began, in nanoseconds of CLOCK_MONOTONIC.
+    pub fn round(&mut self) -> Result<(bool, u64), IoError> {
+        let now_ns = self.clock.set();
         if let Some(before_ns) = self.round_ns {
             self.pauses.add(now_ns - before_ns);
         }
@@ -102,7 +105,7 @@ impl LiveTarget {
             departure_delays.entry(port).or_default().add(stamp_ns as i64 - left_ns as i64);
         });
         self.report(now_ns);
-        Ok(count + turns > 0)
+        Ok((count + turns > 0, now_ns))
     }
 
     /// How long packets in the loop, or frames on their way out, have waited since the last call.
@@ -115,9 +118,9 @@ impl LiveTarget {
         &mut self,
         work: impl FnOnce(&mut Runner, &mut dyn FnMut() -> u64, &mut dyn FnMut(u16, u64, &[u8])) -> T,
     ) -> Result<T, IoError> {
-        let LiveTarget { runner, ports, unknown_port, sent, started_ns, .. } = self;
+        let LiveTarget { runner, ports, unknown_port, sent, clock, started_ns, .. } = self;
         let mut failure = None;
-        let mut clock = || picoseconds(*started_ns, monotonic_ns());
+        let mut clock = || picoseconds(*started_ns, clock.now_ns());
         let mut send = |port: u16, time_ps: u64, frame: &[u8]| match ports.send(port, time_ps, frame) {
             Ok(true) => *sent += 1,
             Ok(false) => *unknown_port += 1,
@@ -171,9 +174,11 @@ impl Target for LiveTarget {
         let Some(cpu_port) = self.runner.config().cpu_port else {
             return;
         };
+        // This thread has a counter of its own.
+        let now_ns = self.clock.set();
         // A port that fails shows in the next round, which can report it.
         let _ = self.with_ports(|runner, clock, send| runner.frame(cpu_port, frame, None, clock, send));
-        self.report(monotonic_ns());
+        self.report(now_ns);
     }
 
     fn now_ps(&self) -> u64 {
@@ -194,11 +199,7 @@ pub fn drive(target: &Mutex<LiveTarget>, stop: &AtomicBool, core: Option<usize>)
     let descriptors = lock(target).ports.descriptors();
     let mut slice_ns = monotonic_ns();
     while !stop.load(Ordering::Relaxed) {
-        let (busy, began_ns) = {
-            let mut target = lock(target);
-            let began_ns = monotonic_ns();
-            (target.round(began_ns)?, began_ns)
-        };
+        let (busy, began_ns) = lock(target).round()?;
         if !busy {
             wait_readable(&descriptors, IDLE_WAIT);
         } else if began_ns - slice_ns >= BUSY_SLICE_NS {
