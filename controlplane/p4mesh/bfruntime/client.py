@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -325,6 +326,11 @@ class BfClient:
                 (cell, CounterData(values.get("$COUNTER_SPEC_PKTS", 0), values.get("$COUNTER_SPEC_BYTES", 0)))
             )
         return counts
+
+    def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:
+        """Return (packets, bytes) of all cells of a counter, in order of their index, added up over all pipes."""
+        cells = [data for _, data in self.read_counters(name, range(self.bfrt.table(name).size))]
+        return array("Q", [cell.packets for cell in cells]), array("Q", [cell.bytes for cell in cells])
 
     def read_registers(self, name: str, cells: Sequence[int]) -> dict[str, np.ndarray[Any, Any]]:
         """Return of each field of a register its values as last synchronised: rows are pipes, columns the cells.

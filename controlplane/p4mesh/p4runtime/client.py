@@ -356,7 +356,7 @@ class Client:
                 self._stream.check()
                 raise ConnectError(f"the P4Runtime server at {self.address} closed the stream")
             taken.append(decode(message))
-            self.packet_ins_taken += 1
+        self.packet_ins_taken += len(taken)
         if len(taken) < count:
             self._stream.check()
         return taken

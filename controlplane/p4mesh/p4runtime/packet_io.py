@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from p4mesh.p4runtime.errors import SchemaError
 from p4mesh.p4runtime.info import Info
@@ -53,8 +52,7 @@ def unpack_batch(message: Any) -> Iterator[p4r.PacketIn]:
         position += length
 
 
-@dataclass(frozen=True)
-class PacketIn:
+class PacketIn(NamedTuple):
     """A frame from the program, without its controller header."""
 
     payload: bytes

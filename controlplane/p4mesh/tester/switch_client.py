@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -73,6 +74,9 @@ class SwitchClient(Protocol):
 
     def read_counters(self, name: str, indices: Iterable[int]) -> list[tuple[int, CounterData]]:
         """Return (index, value) of some cells of a counter."""
+
+    def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:
+        """Return (packets, bytes) of all cells of a counter, in order of their index."""
 
     def packet_out(self, payload: bytes, **metadata: int) -> None:
         """Send a frame to the program."""

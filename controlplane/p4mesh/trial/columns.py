@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from itertools import accumulate, chain, repeat
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -38,6 +39,9 @@ class Groups:
         return found
 
 
-def from_columns(kind: type[T], columns: Mapping[str, Sequence[Any]]) -> Iterator[T]:
-    """Yield an object for each row of columns that have the names of its fields."""
-    return (kind(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+def from_columns(kind: Callable[..., T], columns: Mapping[str, Iterable[Any]]) -> Iterator[T]:
+    """Yield a dataclass object for each row of columns that have the names of fields; others have their defaults."""
+    defaults = {item.name: repeat(item.default) for item in fields(cast("Any", kind))}
+    assert columns.keys() <= defaults.keys(), "columns have the names of fields"
+    # By position: names would have to be looked up in every row.
+    return map(kind, *{**defaults, **columns}.values())

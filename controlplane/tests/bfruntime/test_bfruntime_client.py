@@ -114,6 +114,8 @@ def test_counters_are_added_up_by_the_server_and_synchronised_first(client: BfCl
     switchd.counters["receive_reason", 33] = 12
     ((cell, data),) = client.read_counters("receive_reason", [33])
     assert (cell, data.packets) == (33, 12)
+    packets, _ = client.read_counter_array("receive_reason")
+    assert (packets[33], sum(packets), len(packets)) == (12, 12, client.bfrt.table("receive_reason").size)
 
 
 def test_registers_are_read_after_they_were_fetched_however_long_that_takes(

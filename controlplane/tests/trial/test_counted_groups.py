@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from support.networks import parsed, switch
 
+from p4mesh.tester import dataplane
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
@@ -57,7 +58,12 @@ def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
         assert all(flow.latency and flow.latency.count == flow.rx_frames for flow in measured)
 
 
-def test_a_member_that_has_not_joined_is_silent_beyond_the_cells() -> None:
+@pytest.mark.parametrize("of_all_cells", [dataplane._OF_ALL_CELLS, 1 << 20])
+def test_a_member_that_has_not_joined_is_silent_beyond_the_cells(
+    of_all_cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The counters are read one by one, and as one array of 2^20."""
+    monkeypatch.setattr(dataplane, "_OF_ALL_CELLS", of_all_cells)
     everyone = GroupRange("225.1.1.1", GROUPS, MEMBERS)
     some = GroupRange("225.1.1.1", GROUPS - 10, MEMBERS)
     stream = Stream("groups", 128, Fraction(5_000_000), GROUPS, Multicast((everyone,)), (1,), MEMBERS)
