@@ -73,6 +73,11 @@ EXPLAINED = {
 }
 """Warnings of the compiler that are expected, and why; any other one fails the build."""
 
+OVERFILLED = {
+    "meta.cell": "of the cells of test frames, Tofino 1 looks at the lower half alone (TEST_CELL_BEYOND_FLOWS)"
+}
+"""Fields whose other bits the parser fills with bytes of the packet, and why that is harmless."""
+
 _INSTALL_HINT = (
     "{} is not installed: the committed outputs in p4src/compiled stay as they are.\n"
     "hint: build the Tofino back end of p4c and its assembler (docs/TOFINO.md), "
@@ -138,6 +143,38 @@ def verdicts_of(assembly: str) -> dict[str, dict[str, Any]]:
         if sharing and not valid:
             raise SystemExit(f"drop_ctl of {gress} shares its container with {', '.join(sorted(sharing))}")
         found[gress] = {"bits": list(place), "if": [list(one) for one in valid], "shared_with": sorted(sharing)}
+    return found
+
+
+def overfilled_in(assembly: str) -> dict[str, list[str]]:
+    """Return, for each gress, the fields of which the parser writes more bits than it extracts.
+
+    It writes whole containers of Tofino 1. Bits beside those of the extracted field are those of the packet, also where
+    the sources say 0. SystemExit for a field that :data:`OVERFILLED` does not have.
+    """
+    found = {}
+    for gress in ("ingress", "egress"):
+        parser = re.search(rf"^parser {gress}:\n((?:[ \t].*\n)+)", assembly, re.M)
+        fields = re.search(rf"^phv {gress}:\n((?:[ \t].*\n)+)", assembly, re.M)
+        if parser is None or fields is None:
+            raise SystemExit(f"no parser of {gress} in the assembly")
+        at_first = [
+            (name, *bits)
+            for name, where in re.findall(r"^  ([^\s:]+): (.*)$", fields[1].partition("  context_json:")[0], re.M)
+            for part in re.findall(r"stage 0\b[^:]*: ([^,}]*)", where) or ([] if "stage" in where else [where])
+            for bits in _bits_of(part)
+        ]
+        overfilled = set()
+        for container, first, last in re.findall(
+            r"^ +[\d.]+: (\S+) +# bit\[[\d.]+\] -> \1 bit\[(\d+)(?:\.\.(\d+))?\]:", parser[1], re.M
+        ):
+            high, low = int(first), int(last or first)
+            overfilled |= {
+                name for name, place, begin, end in at_first if place == container and (begin < low or end > high)
+            }
+        if unknown := overfilled - OVERFILLED.keys():
+            raise SystemExit(f"the parser of {gress} writes more than it extracts of {', '.join(sorted(unknown))}")
+        found[gress] = sorted(overfilled)
     return found
 
 
@@ -299,8 +336,10 @@ def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
             raise SystemExit(f"{program}: {len(stages)} stages, the chip has {chip.stages}")
         p4info, bfrt = (output / "p4info.txtpb").read_bytes(), (output / "bfrt.json").read_bytes()
         size, context = assemble_for(chip, output)
-        verdicts = verdicts_of((output / "pipe" / "p4mesh.bfa").read_text())
-        view = lines_of(drivers_view(context, bfrt) | {"drop_ctl": verdicts})
+        assembly = (output / "pipe" / "p4mesh.bfa").read_text()
+        verdicts = verdicts_of(assembly)
+        overfilled = overfilled_in(assembly)
+        view = lines_of(drivers_view(context, bfrt) | {"drop_ctl": verdicts, "overfilled": overfilled})
         return Compiled(stages, p4info, table_per_line(bfrt), size, clocks_of(context), view)
 
 

@@ -100,7 +100,7 @@ control Classification(in ingress_headers_t hdr, inout ingress_t local) {
         const entries = {
             (PASS_TEST, 1, _, _, _, _, _, _, _) : ended(REASON_DAMAGED);
             (PASS_TEST, _, 0, 0, _, _, _, _, _) : ended(REASON_FLOODED);
-            (PASS_TEST, _, 0, 1, 0, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : measured();
+            (PASS_TEST, _, 0, 1, 0, _, _, 0 &&& TEST_CELL_BEYOND_FLOWS, _) : measured();
             (PASS_TEST, _, 0, 1, 0, _, _, _, _) : ended(REASON_UNKNOWN_FLOW);
             (PASS_TEST, _, 0, 1, _, _, _, _, _) : ended(REASON_MISDIRECTED);
             (PASS_TEST, _, _, _, _, _, _, _, _) : ended(REASON_STALE);

@@ -9,7 +9,7 @@
 #include "../shared/transmission.p4"
 
 // Tofino 1 has no bit that says whether drop_ctl is valid: whatever its container holds at the end is obeyed. Without this
-// the compiler lets a random number share the container, and half of the frames are lost.
+// the compiler lets a random number share the container, and the frames are lost that it says.
 @pa_no_overlay("egress", "eg_intr_md_for_dprsr.drop_ctl")
 control TesterEgress(inout egress_headers_t hdr, inout egress_t meta,
                      in egress_intrinsic_metadata_t standard,

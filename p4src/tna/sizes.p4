@@ -36,6 +36,14 @@
 #define WINDOW_CELL ((bit<32>)local.place[WINDOW_CELL_BITS - 1 : 0])
 #define FLOW_CELL ((bit<32>)local.cell[BANK_BITS - 1 : 0])
 
+// Bits of a test frame's cell number that are 0 for a cell of a flow. The parser of Tofino 1 fills whole containers: that
+// of the number takes the two bytes in front of the flow, too, so its upper half says nothing.
+#if __TARGET_TOFINO__ == 2
+#define TEST_CELL_BEYOND_FLOWS CELL_BEYOND_FLOWS
+#else
+#define TEST_CELL_BEYOND_FLOWS (0xFFFF ^ (FLOWS - 1))
+#endif
+
 // One counter is in one stage, whose memories hold no more bins.
 #define HISTOGRAMS 64
 

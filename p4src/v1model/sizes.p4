@@ -5,6 +5,7 @@
 #include "../include/sizes.p4"
 
 #define FLOWS 65536
+#define TEST_CELL_BEYOND_FLOWS CELL_BEYOND_FLOWS
 
 #define WINDOW_BITS 3
 #define WINDOW_CELLS (FLOWS << WINDOW_BITS)

@@ -120,3 +120,8 @@ def test_nothing_else_is_in_the_bits_that_drop_a_frame(chip: str) -> None:
         assert verdict["if"] or not verdict["shared_with"]
         _, first, last = verdict["bits"]
         assert last - first == 2
+
+
+def test_the_parser_writes_beside_no_field_but_the_cell() -> None:
+    assert programs("tofino1")[2]["overfilled"] == {"ingress": ["meta.cell"], "egress": []}
+    assert programs("tofino2")[2]["overfilled"] == {"ingress": [], "egress": []}

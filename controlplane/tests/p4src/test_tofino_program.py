@@ -204,3 +204,40 @@ def test_a_drop_that_shares_its_bits_fails_the_build(script: ModuleType) -> None
 def test_a_drop_with_a_bit_that_makes_it_valid_may_share_its_bits(script: ModuleType) -> None:
     found = script.verdicts_of(assembly_of("{ W16(0..2): H4(2) }"))
     assert found["egress"] == {"bits": ["W16", 0, 2], "if": [["H4", 2, 2]], "shared_with": ["random_value"]}
+
+
+def parser_of(cell: str, window: str) -> str:
+    """Return the parts of an assembly that say what the parser of ingress extracts of a signature."""
+    return f"""
+parser ingress:
+  states:
+    parse_test:
+      0x6d65:
+        {cell}
+        {window}
+parser egress:
+  states:
+phv ingress:
+  meta.cell: {{  stage 0..10: W14 }}
+  meta.window: {{  stage 0..1: W13(0..7) }}
+  meta.late: {{  stage 0..1: W15(0..7) }}
+  meta.early: {{  stage 0..1: W15(8..15) }}
+  meta.jitter: {{  stage 9: W13 }}
+  context_json:
+    W14:
+phv egress:
+  context_json:
+"""
+
+
+def test_what_the_parser_writes_beside_a_field_is_known_or_fails_the_build(script: ModuleType) -> None:
+    own = "9: W13(0..7)  # bit[72..79] -> W13 bit[7..0]: ingress::meta.window"
+    cell = "2..5: W14  # bit[32..47] -> W14 bit[15..0]: ingress::meta.cell[15:0].0-15"
+    whole = "6..9: W13  # bit[72..79] -> W13 bit[7..0]: ingress::meta.window"
+    for window in (own, whole):
+        assert script.overfilled_in(parser_of(cell, window)) == {"ingress": ["meta.cell"], "egress": []}
+    half = "4..5: W14(0..15)  # bit[32..47] -> W14 bit[15..0]: ingress::meta.cell[15:0].0-15"
+    assert script.overfilled_in(parser_of(half, own))["ingress"] == []
+    late = "6..9: W15  # bit[72..79] -> W15 bit[7..0]: ingress::meta.late"
+    with pytest.raises(SystemExit, match=r"parser of ingress writes more than it extracts of meta\.early"):
+        script.overfilled_in(parser_of(cell, late))

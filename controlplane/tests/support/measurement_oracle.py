@@ -17,8 +17,8 @@ LARGEST = WORD - 1
 SMOOTHED_DIFFERENCE_MAX = (1 << 28) - 1
 IPDV_MAX = (1 << 31) - 1
 IPDV_ZERO = 1 << 31
-BEYOND_THE_CELLS = 1 << 24
-"""No program has a cell of this number."""
+BEYOND_THE_CELLS = 0x100C000
+"""No program has a cell of this number, and that of Tofino 1 none of its lower half, which is all that it looks at."""
 FCS_BYTES = 4
 ALL_HOSTS = 0x01005E000001
 ALL_HOSTS_OFFSET = 40

@@ -75,10 +75,15 @@ class Struct:
 
 
 class Program:
-    """The types and constants of a program."""
+    """The types and constants of a program.
 
-    def __init__(self, tree: ProgramTree) -> None:
+    ``fills_containers``: its parser writes the bytes in front of a test frame's flow into the upper half of the cell's
+    number, as that of Tofino 1 does.
+    """
+
+    def __init__(self, tree: ProgramTree, fills_containers: bool = False) -> None:
         self.tree = tree
+        self.fills_containers = fills_containers
         self.constants = {
             name: number_of(value).value for name, (_, value) in tree.constants.items() if value[0] == "number"
         }

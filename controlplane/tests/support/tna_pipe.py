@@ -49,7 +49,8 @@ def program_of(chip: str, p4src: Path = P4SRC) -> Program:
     """Return the sources for a chip."""
     defines = {"__TARGET_TOFINO__": CHIPS[chip], "PIPES": 2}
     preprocessor = Preprocessor(defines, lambda text: number_of(parse_expression(text)).value)
-    return Program(parse(_ARCHITECTURE + preprocessor.text_of(p4src / "tna" / "p4mesh.p4")))
+    tree = parse(_ARCHITECTURE + preprocessor.text_of(p4src / "tna" / "p4mesh.p4"))
+    return Program(tree, fills_containers=chip == "tofino1")
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,10 @@ class _Gress:
             size + gap_bits + 8 * len(frame),
         )
         headers, local, standard = self.parser.parse(bits)
+        signature = headers.members.get("signature")
+        if self.program.fills_containers and signature is not None and signature.is_valid:
+            front = signature.values()
+            local.set("cell", front["run"] << 24 | front["receiver"] << 16 | front["flow"])
         types = [kind[0] for _, kind, _ in self.parameters[3:]]
         others = {kind: self.program.struct(kind) for kind in types}
         for kind, struct in others.items():
