@@ -84,6 +84,8 @@ _INSTALL_HINT = (
     "then P4C_TOFINO=/path/to/p4c-barefoot BFAS_TOFINO=/path/to/bfas make p4-tofino"
 )
 _CLOCKS = "cycles_contribute_to_latency"
+_LAST_BIT = {"B": 7, "H": 15, "W": 31}
+"""Of containers by their letter."""
 _STATE = ("MatchAction_Direct", "Register", "Counter")
 """Kinds of tables in bfrt.json with state that a controller writes or reads."""
 
@@ -129,14 +131,13 @@ def verdicts_of(assembly: str) -> dict[str, dict[str, Any]]:
     """
     found = {}
     for gress in ("ingress", "egress"):
-        fields = re.search(rf"^phv {gress}:\n((?:[ \t].*\n)+)", assembly, re.M)
-        verdict = re.search(rf"^deparser {gress}:\n(?:[ \t].*\n)*?  drop_ctl: (.*)\n", assembly, re.M)
-        if fields is None or verdict is None:
+        verdict = re.search(r"^  drop_ctl: (.*)$", _section(assembly, f"deparser {gress}"), re.M)
+        if verdict is None:
             raise SystemExit(f"no drop_ctl of {gress} in the assembly")
         place, *valid = _bits_of(verdict[1].partition("#")[0])
         sharing = {
             name
-            for name, where in re.findall(r"^  ([^\s:]+): (.*)$", fields[1].partition("  context_json:")[0], re.M)
+            for name, where in _fields_of(assembly, gress)
             for container, first, last in _bits_of(where)
             if container == place[0] and first <= place[2] and place[1] <= last and not name.endswith("dprsr.drop_ctl")
         }
@@ -154,23 +155,24 @@ def overfilled_in(assembly: str) -> dict[str, list[str]]:
     """
     found = {}
     for gress in ("ingress", "egress"):
-        parser = re.search(rf"^parser {gress}:\n((?:[ \t].*\n)+)", assembly, re.M)
-        fields = re.search(rf"^phv {gress}:\n((?:[ \t].*\n)+)", assembly, re.M)
-        if parser is None or fields is None:
-            raise SystemExit(f"no parser of {gress} in the assembly")
         at_first = [
             (name, *bits)
-            for name, where in re.findall(r"^  ([^\s:]+): (.*)$", fields[1].partition("  context_json:")[0], re.M)
+            for name, where in _fields_of(assembly, gress)
             for part in re.findall(r"stage 0\b[^:]*: ([^,}]*)", where) or ([] if "stage" in where else [where])
             for bits in _bits_of(part)
         ]
         overfilled = set()
-        for container, first, last in re.findall(
-            r"^ +[\d.]+: (\S+) +# bit\[[\d.]+\] -> \1 bit\[(\d+)(?:\.\.(\d+))?\]:", parser[1], re.M
-        ):
-            high, low = int(first), int(last or first)
+        # A container as a whole, with what is extracted to it behind it or in the lines below.
+        extractions = re.findall(
+            r"^ +[\d.]+: (\w+)(?: +# (bit.*)$|\n((?: +# - bit.*\n)+))", _section(assembly, f"parser {gress}"), re.M
+        )
+        for container, one, several in extractions:
+            parts = re.findall(rf"-> {container} bit\[(\d+)(?:\.\.(\d+))?\]", one or several)
+            extracted = {bit for high, low in parts for bit in range(int(low or high), int(high) + 1)}
             overfilled |= {
-                name for name, place, begin, end in at_first if place == container and (begin < low or end > high)
+                name
+                for name, place, first, last in at_first
+                if place == container and not extracted.issuperset(range(first, last + 1))
             }
         if unknown := overfilled - OVERFILLED.keys():
             raise SystemExit(f"the parser of {gress} writes more than it extracts of {', '.join(sorted(unknown))}")
@@ -178,11 +180,25 @@ def overfilled_in(assembly: str) -> dict[str, list[str]]:
     return found
 
 
+def _section(assembly: str, title: str) -> str:
+    """Return the lines below a title; raises SystemExit without them."""
+    found = re.search(rf"^{title}:\n((?:[ \t].*\n)+)", assembly, re.M)
+    if found is None:
+        raise SystemExit(f"no '{title}' in the assembly")
+    return found[1]
+
+
+def _fields_of(assembly: str, gress: str) -> list[tuple[str, str]]:
+    """Return the fields of a gress, each with its containers and when it is in them."""
+    fields, _, _ = _section(assembly, f"phv {gress}").partition("  context_json:")
+    return re.findall(r"^  ([^\s:]+): (.*)$", fields, re.M)
+
+
 def _bits_of(text: str) -> list[tuple[str, int, int]]:
     """Return the containers in a line of assembly with their first and last bit."""
     return [
-        (name, int(first or 0), int(last or first or 31))
-        for name, first, last in re.findall(r"\b([MDT]?[BHW]\d+)(?:\((\d+)(?:\.\.(\d+))?\))?", text)
+        (name, int(first or 0), int(last or first or _LAST_BIT[size]))
+        for name, size, first, last in re.findall(r"\b([MDT]?([BHW])\d+)(?:\((\d+)(?:\.\.(\d+))?\))?", text)
     ]
 
 

@@ -12,8 +12,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from p4mesh.errors import TargetError
-from p4mesh.network.namespaces import entered
+from p4mesh.network.namespaces import entered, refused
 
 _RTM_NEWLINK, _RTM_GETLINK, _DONE, _ERROR = 16, 18, 3, 2
 _REQUEST_DUMP = 0x301
@@ -39,9 +38,7 @@ def carriers(namespace: str) -> dict[str, Carrier]:
     try:
         return _asked(namespace)
     except OSError as error:
-        raise TargetError(
-            f"network namespace {namespace}: {error.strerror}", hint="network interfaces need root"
-        ) from None
+        raise refused(namespace, error.strerror) from None
 
 
 def _asked(namespace: str) -> dict[str, Carrier]:

@@ -139,6 +139,11 @@ def entered(name: str) -> Iterator[None]:
             _set_namespace(libc, home.fileno(), "of this process")
 
 
+def refused(name: str, reason: str | None) -> TargetError:
+    """Return the error for what the kernel has refused in a namespace."""
+    return TargetError(f"network namespace {name}: {reason}", hint="network interfaces need root")
+
+
 def _set_namespace(libc: ctypes.CDLL, descriptor: int, name: str) -> None:
     if libc.setns(descriptor, _CLONE_NEWNET) != 0:
         reason = os.strerror(ctypes.get_errno())

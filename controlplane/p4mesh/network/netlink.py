@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4mesh.errors import TargetError
-from p4mesh.network.namespaces import entered
+from p4mesh.network.namespaces import entered, refused
 
 if TYPE_CHECKING:
     from pyroute2 import IPRoute
@@ -38,9 +38,7 @@ def opened(namespace: str) -> Iterator[Netlink]:
         try:
             yield Netlink(route)
         except NetlinkError as error:
-            raise TargetError(
-                f"network namespace {namespace}: {error.args[1]}", hint="network interfaces need root"
-            ) from None
+            raise refused(namespace, error.args[1]) from None
 
 
 def _know_newer_attributes() -> None:

@@ -238,6 +238,13 @@ def test_what_the_parser_writes_beside_a_field_is_known_or_fails_the_build(scrip
         assert script.overfilled_in(parser_of(cell, window)) == {"ingress": ["meta.cell"], "egress": []}
     half = "4..5: W14(0..15)  # bit[32..47] -> W14 bit[15..0]: ingress::meta.cell[15:0].0-15"
     assert script.overfilled_in(parser_of(half, own))["ingress"] == []
+    both = [
+        f"            # - bit[{bit}] -> W15 bit[{to}]: ingress::meta"
+        for bit, to in (("0..7", "15..8"), ("8..15", "7..0"))
+    ]
+    assert script.overfilled_in(parser_of(half, "\n".join(["0..3: W15", *both])))["ingress"] == []
+    with pytest.raises(SystemExit, match=r"extracts of meta\.late"):
+        script.overfilled_in(parser_of(half, "\n".join(["0..3: W15", *both[:1]])))
     late = "6..9: W15  # bit[72..79] -> W15 bit[7..0]: ingress::meta.late"
     with pytest.raises(SystemExit, match=r"parser of ingress writes more than it extracts of meta\.early"):
         script.overfilled_in(parser_of(cell, late))
