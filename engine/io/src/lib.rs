@@ -17,7 +17,6 @@ mod packet_socket;
 mod pauses;
 mod pcap;
 mod ports;
-mod prefetch;
 mod runner;
 mod session;
 mod transmit_ring;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use crate::prefetch::load_ahead;
+use p4mesh_pipeline::load_ahead;
 
 /// Bytes of a frame that are loaded ahead; the processor itself follows from there.
 const LOADED_BYTES: u64 = 128;

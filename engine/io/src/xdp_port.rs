@@ -15,11 +15,11 @@ use xdp::{Packet, Umem};
 use xdp::{RingConfigBuilder, Rings};
 
 use crate::packet_socket::{interface_index, PacketSocket};
-use crate::prefetch::load_ahead;
 use crate::transmit_ring::TransmitRing;
 use crate::transmitter::{Outlet, CALL_FRAMES};
 use crate::xdp_program::{XdpMode, XdpProgram, STAMP_BYTES, STAMP_MARK};
 use crate::IoError;
+use p4mesh_pipeline::load_ahead;
 
 /// Frames of the kernel and of the program that a queue holds, per direction: where there are few ports, and at least.
 const MOST_RING_FRAMES: u32 = 4_096;

@@ -25,31 +25,60 @@ impl Random {
     }
 }
 
-/// Random entries for every table that takes any.
+/// A random entry; there are few keys, so that entries meet each other and the packets.
+fn random_entry(program: &Program, table: &TableInfo, random: &mut Random) -> TableEntry {
+    let key = table.key.iter().map(|field| {
+        let bytes = (field.width_bits as usize).div_ceil(8);
+        let mut value = vec![0; bytes];
+        value[bytes - 1] = random.byte() & 0x0f;
+        match field.kind {
+            MatchKind::Exact => {
+                value[0] |= random.byte() & 1;
+                KeyMatch::Exact(value)
+            }
+            MatchKind::Lpm => KeyMatch::Lpm { value: vec![0; bytes], prefix_bits: 0 },
+            MatchKind::Range => KeyMatch::Range { low: vec![0; bytes], high: value },
+            MatchKind::Valid => KeyMatch::Valid(true),
+            _ => KeyMatch::Ternary { mask: value.clone(), value },
+        }
+    });
+    let key = key.collect();
+    let action = EntryAction::Direct(random_call(program, table, random));
+    let priority = if table.needs_priority() { 1 + (random.next() % 9) as i32 } else { 0 };
+    TableEntry { key, priority, action, idle_timeout_ns: 0 }
+}
+
+fn random_call(program: &Program, table: &TableInfo, random: &mut Random) -> ActionCall {
+    let action = &program.actions()[table.actions[random.next() as usize % table.actions.len()]];
+    let params = action.params.iter().map(|_| vec![random.byte() & 1]).collect();
+    ActionCall { action: action.name.clone(), params }
+}
+
+/// A random write to every table.
+fn change(target: &mut Target, random: &mut Random) {
+    let executable = target.switch.executable().clone();
+    let program = executable.program();
+    for table in program.tables() {
+        let entry = random_entry(program, table, random);
+        // Writes that do not fit the entries are refused; that is not the point here.
+        let _ = match random.next() % 8 {
+            0..=2 => target.switch.table_insert(&table.name, &entry, 0),
+            3..=4 => target.switch.table_modify(&table.name, &entry, 0),
+            5..=6 => target.switch.table_delete(&table.name, &entry.key, entry.priority),
+            _ => target
+                .switch
+                .table_set_default(&table.name, &EntryAction::Direct(random_call(program, table, random))),
+        };
+    }
+}
+
+/// Random entries for every table that takes any, and for the replication engine.
 fn fill(target: &mut Target, random: &mut Random) {
     let executable = target.switch.executable().clone();
     let program = executable.program();
     for table in program.tables() {
         for _ in 0..4 {
-            let key = table.key.iter().map(|field| {
-                let bytes = (field.width_bits as usize).div_ceil(8);
-                let mut value = vec![0; bytes];
-                value[bytes - 1] = random.byte() & 0x0f;
-                match field.kind {
-                    MatchKind::Exact => KeyMatch::Exact(value),
-                    MatchKind::Lpm => KeyMatch::Lpm { value: vec![0; bytes], prefix_bits: 0 },
-                    MatchKind::Range => KeyMatch::Range { low: vec![0; bytes], high: value },
-                    MatchKind::Valid => KeyMatch::Valid(true),
-                    _ => KeyMatch::Ternary { mask: value.clone(), value },
-                }
-            });
-            let key = key.collect();
-            let actions = &table.actions;
-            let action = &program.actions()[actions[random.next() as usize % actions.len()]];
-            let params = action.params.iter().map(|_| vec![random.byte() & 1]).collect();
-            let action = EntryAction::Direct(ActionCall { action: action.name.clone(), params });
-            let priority = if table.needs_priority() { 1 + (random.next() % 9) as i32 } else { 0 };
-            let entry = TableEntry { key, priority, action, idle_timeout_ns: 0 };
+            let entry = random_entry(program, table, random);
             // Duplicates and constant tables refuse; that is not the point here.
             let _ = target.switch.table_insert(&table.name, &entry, 0);
         }
@@ -99,8 +128,12 @@ fn native_code_and_interpreter_agree() {
             }
             let (left, right) = (native.send(3, &frame), interpreted.send(3, &frame));
             assert_eq!(left, right, "{name}, frame {round}: {frame:02x?}");
-            native.now_ps += 1_000_000;
-            interpreted.now_ps += 1_000_000;
+            for target in [&mut native, &mut interpreted] {
+                target.now_ps += 1_000_000;
+                if round % 16 == 15 {
+                    change(target, &mut Random(0xbeef + round));
+                }
+            }
         }
         assert_eq!(native.drops, interpreted.drops, "{name}");
         assert_eq!(native.digests, interpreted.digests, "{name}");

@@ -1,7 +1,17 @@
-//! The event queue: a four-way heap of 16-byte keys, ordered by (time, insertion).
+//! The event queue: 16-byte keys, ordered by (time, insertion).
 //!
 //! A port keeps the frames that are in flight in a queue of its own and has only the first of them
-//! here, so the heap is as small as the network has ports, however many frames it carries.
+//! here, so the queue is as short as the network has ports, however many frames it carries.
+//!
+//! Ports of one rate cause events at one distance from now, so most events come in the order in which they fall due. A
+//! few lanes take those: a key goes behind the last one of the first lane where it fits. The others, and timers, which
+//! would keep a lane closed until they fall due, are in a heap.
+
+mod heap;
+mod lane;
+
+use heap::Heap;
+use lane::{Lane, NONE};
 
 /// An event. Every value stands for at most one pending event, apart from timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +62,27 @@ impl Source {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
+/// Distances of events from now that ports of one kind have: two directions of a link, and free lines.
+const LANES: usize = 4;
+
+/// Where the first key is.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    key: u128,
+    /// Number of its lane; [`LANES`] is the heap.
+    lane: usize,
+}
+
 /// Pending events in the order (time, ticket).
 #[derive(Default)]
 pub struct EventQueue {
-    /// Time in the upper 64 bits, ticket in the next 44, source in the lowest 20.
-    heap: Vec<u128>,
-    /// The first key has been taken and its place is free. Most events cause another one, which
-    /// then goes down from there: one pass over the heap instead of two.
-    root_free: bool,
+    /// Keys have the time in the upper 64 bits, the ticket in the next 44, the source in the lowest 20.
+    lanes: [Lane; LANES],
+    heap: Heap,
+    /// The first key, where it has been looked for since the queue changed.
+    first: Option<First>,
+    /// The lane that the last event came from.
+    last_lane: usize,
     next_ticket: u64,
 }
 
@@ -77,12 +100,11 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, time_ps: u64, ticket: Ticket, source: Source) {
         let key = u128::from(time_ps) << 64 | u128::from(ticket.0) << SOURCE_BITS | source.encode();
-        if self.root_free {
-            self.root_free = false;
-            self.sift_down(key);
-        } else {
+        self.first = self.first.filter(|first| first.key < key);
+        let in_a_lane =
+            !matches!(source, Source::Timer(_)) && self.lanes.iter_mut().any(|lane| lane.push(key));
+        if !in_a_lane {
             self.heap.push(key);
-            self.sift_up(self.heap.len() - 1, key);
         }
     }
 
@@ -96,46 +118,55 @@ impl EventQueue {
     /// Time of the first event.
     #[inline]
     pub fn next_time_ps(&mut self) -> Option<u64> {
-        self.fill_root();
-        self.heap.first().map(|key| (key >> 64) as u64)
+        self.find_first().map(|first| time_of(first.key))
     }
 
     /// Time of the second event.
-    #[inline]
     pub fn second_time_ps(&mut self) -> Option<u64> {
-        self.fill_root();
-        self.heap.iter().take(5).skip(1).min().map(|key| (key >> 64) as u64)
+        let first = self.find_first()?;
+        let of_lane = |(number, lane): (usize, &Lane)| match number == first.lane {
+            true => lane.get(1),
+            false => lane.get(0),
+        };
+        let of_heap = match first.lane == LANES {
+            true => self.heap.second(),
+            false => self.heap.first(),
+        };
+        self.lanes.iter().enumerate().filter_map(of_lane).chain(of_heap).min().map(time_of)
     }
 
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, Ticket, Source)> {
-        self.fill_root();
-        let key = *self.heap.first()?;
-        self.root_free = true;
-        let ticket = Ticket(key as u64 >> SOURCE_BITS);
-        Some(((key >> 64) as u64, ticket, Source::decode(key)))
+        let First { key, lane } = self.find_first()?;
+        self.first = None;
+        self.last_lane = lane;
+        match self.lanes.get_mut(lane) {
+            Some(lane) => lane.drop_first(),
+            None => self.heap.drop_first(),
+        }
+        Some((time_of(key), ticket_of(key), Source::decode(key)))
+    }
+
+    /// A source that is likely to come soon: the one `place` behind the first in the lane of the last event.
+    #[inline]
+    pub fn soon(&self, place: usize) -> Option<Source> {
+        self.lanes.get(self.last_lane)?.get(place).map(Source::decode)
     }
 
     /// Takes the event of a source out, wherever it is; looks at all pending events.
     pub(crate) fn take(&mut self, source: Source) -> Option<(u64, Ticket)> {
-        self.fill_root();
+        self.first = None;
         let code = source.encode();
-        let mask = (1 << SOURCE_BITS) - 1;
-        let at = self.heap.iter().position(|key| key & mask == code)?;
-        let key = self.heap[at];
-        let last = self.heap.pop().expect("the event is there");
-        if at < self.heap.len() {
-            // Upwards as if it were the least, then down from the root.
-            self.sift_up(at, 0);
-            self.sift_down(last);
-        }
-        Some(((key >> 64) as u64, Ticket(key as u64 >> SOURCE_BITS)))
+        let is_wanted = |key| key & ((1 << SOURCE_BITS) - 1) == code;
+        let of_lanes = self.lanes.iter_mut().find_map(|lane| lane.take(is_wanted));
+        let key = of_lanes.or_else(|| self.heap.take(is_wanted))?;
+        Some((time_of(key), ticket_of(key)))
     }
 
     /// Pending events.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.root_free)
+        self.lanes.iter().map(Lane::len).sum::<usize>() + self.heap.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -143,54 +174,29 @@ impl EventQueue {
     }
 
     #[inline]
-    fn fill_root(&mut self) {
-        if self.root_free {
-            self.root_free = false;
-            let last = self.heap.pop().expect("a free root is a place");
-            if !self.heap.is_empty() {
-                self.sift_down(last);
+    fn find_first(&mut self) -> Option<First> {
+        if self.first.is_none() {
+            let mut first = First { key: self.heap.first().unwrap_or(NONE), lane: LANES };
+            for (number, lane) in self.lanes.iter().enumerate() {
+                // Both at once, without a branch that is not predictable.
+                let is_less = lane.first() < first.key;
+                first.key = if is_less { lane.first() } else { first.key };
+                first.lane = if is_less { number } else { first.lane };
             }
+            self.first = (first.key != NONE).then_some(first);
         }
+        self.first
     }
+}
 
-    fn sift_up(&mut self, mut hole: usize, key: u128) {
-        while hole > 0 {
-            let parent = (hole - 1) / 4;
-            if self.heap[parent] <= key {
-                break;
-            }
-            self.heap[hole] = self.heap[parent];
-            hole = parent;
-        }
-        self.heap[hole] = key;
-    }
+#[inline]
+fn time_of(key: u128) -> u64 {
+    (key >> 64) as u64
+}
 
-    /// Puts `key` where it belongs, from the root downwards.
-    fn sift_down(&mut self, key: u128) {
-        let heap = self.heap.as_mut_slice();
-        let mut hole = 0;
-        loop {
-            let first = 4 * hole + 1;
-            let child = match heap.get(first..) {
-                // Sums instead of branches: which child is least is not predictable.
-                Some([a, b, c, d, ..]) => {
-                    let left = first + usize::from(b < a);
-                    let right = first + 2 + usize::from(d < c);
-                    left + (right - left) * usize::from(heap[right] < heap[left])
-                }
-                Some(rest) if !rest.is_empty() => {
-                    (first..heap.len()).min_by_key(|&child| heap[child]).unwrap_or(first)
-                }
-                _ => break,
-            };
-            if heap[child] >= key {
-                break;
-            }
-            heap[hole] = heap[child];
-            hole = child;
-        }
-        heap[hole] = key;
-    }
+#[inline]
+fn ticket_of(key: u128) -> Ticket {
+    Ticket(key as u64 >> SOURCE_BITS)
 }
 
 #[cfg(test)]
@@ -239,6 +245,39 @@ mod tests {
             assert_eq!((at, source), (time, Source::PortFree(index)));
         }
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn events_at_several_distances_leave_in_order_while_others_come() {
+        let mut rng = Rng::new(11);
+        let mut queue = EventQueue::default();
+        let mut expected = std::collections::BTreeSet::new();
+        let distances_ps = [5, 700, 90, 700, 5_000, 40, 0];
+        for index in 0..60u32 {
+            queue.schedule(u64::from(index), Source::PortFree(index));
+            expected.insert((u64::from(index), u64::from(index), index));
+        }
+        for ticket in 60..20_000u64 {
+            let second = expected.iter().nth(1).map(|it| it.0);
+            assert_eq!(queue.second_time_ps(), second);
+            let (time_ps, _, source) = queue.pop().unwrap();
+            let (at_ps, _, index) = expected.pop_first().unwrap();
+            assert_eq!((time_ps, source), (at_ps, Source::PortFree(index)));
+            let distance_ps = match rng.below(10) {
+                0 => rng.below(9_000),
+                _ => distances_ps[index as usize % distances_ps.len()],
+            };
+            if rng.below(1_000) == 0 {
+                let (at_ps, ticket, index) = *expected.iter().nth(30).unwrap();
+                expected.remove(&(at_ps, ticket, index));
+                assert_eq!(queue.take(Source::PortFree(index)), Some((at_ps, Ticket(ticket))));
+                queue.push(at_ps + 1, Ticket(ticket), Source::PortFree(index));
+                expected.insert((at_ps + 1, ticket, index));
+            }
+            queue.schedule(time_ps + distance_ps, Source::PortFree(index));
+            expected.insert((time_ps + distance_ps, ticket, index));
+            assert_eq!(queue.len(), 60);
+        }
     }
 
     #[test]

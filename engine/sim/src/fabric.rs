@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use p4mesh_pipeline::{Frame, FramePool, Outputs};
+use p4mesh_pipeline::{load_ahead, Frame, FramePool, Outputs};
 
 use crate::bit_errors::BitErrors;
 use crate::drops::{DropCause, DropCounters};
@@ -138,6 +138,13 @@ impl Port {
         self.flights.len()
     }
 }
+
+/// Frames in flight that do not fit into the cache nearest to a core.
+const MANY_FLIGHTS: u64 = 4_096;
+/// Events before the use of a frame at which its bytes, its flight and its port are loaded ahead.
+const FRAME_AHEAD: usize = 2;
+const FLIGHT_AHEAD: usize = 4;
+const PORT_AHEAD: usize = 8;
 
 /// All ports of the network, the clock and the pending events.
 #[derive(Default)]
@@ -448,6 +455,37 @@ impl Fabric {
         }
     }
 
+    /// Loads what the next events need into the cache, each part a few events before the one that tells where the next
+    /// part is: with many frames in flight, each of them has left the cache since it was sent.
+    #[inline]
+    pub(crate) fn load_flights_ahead(&self) {
+        if self.in_flight < MANY_FLIGHTS {
+            return;
+        }
+        if let Some(Source::Flight(port) | Source::PortFree(port)) = self.events.soon(PORT_AHEAD) {
+            load_ahead(std::ptr::from_ref(&self.ports[port as usize].flights).cast());
+        }
+        match self.events.soon(FLIGHT_AHEAD) {
+            Some(Source::Flight(port)) => {
+                if let Some(flight) = self.ports[port as usize].flights.front() {
+                    load_both_lines(flight);
+                }
+            }
+            // The place behind the last flight is the one of the next frame that the port sends.
+            Some(Source::PortFree(port)) => {
+                if let Some(flight) = self.ports[port as usize].flights.back() {
+                    load_both_lines(std::ptr::from_ref(flight).wrapping_add(1));
+                }
+            }
+            _ => {}
+        }
+        if let Some(Source::Flight(port)) = self.events.soon(FRAME_AHEAD) {
+            if let Some(flight) = self.ports[port as usize].flights.front() {
+                load_ahead(flight.frame.as_ptr());
+            }
+        }
+    }
+
     /// The frame for which a flight event fell due, with the port that receives it. `None` when the
     /// frame is gone (flushed, or the link is down).
     #[inline]
@@ -484,4 +522,11 @@ impl Fabric {
         }
         Some((receiver, Arrival { frame, first_bit_ps, last_bit_ps, bad_fcs }))
     }
+}
+
+/// Loads a flight, which is longer than a line of the cache, ahead.
+#[inline]
+fn load_both_lines(flight: *const Flight) {
+    load_ahead(flight.cast());
+    load_ahead(flight.wrapping_add(1).cast::<u8>().wrapping_sub(1));
 }

@@ -259,6 +259,7 @@ impl Network {
         debug_assert!(time_ps >= self.fabric.now_ps, "time goes forward");
         self.fabric.now_ps = time_ps;
         self.events_done += 1;
+        self.fabric.load_flights_ahead();
         self.handle(source, ticket);
     }
 

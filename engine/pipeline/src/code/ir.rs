@@ -518,6 +518,17 @@ pub(crate) struct Select {
     pub default: Pc,
 }
 
+impl Select {
+    /// Where the parser may go.
+    pub fn targets(&self) -> impl Iterator<Item = Pc> + '_ {
+        let cases = self.cases.iter().map(|case| match case {
+            SelectCase::Value { to, .. } | SelectCase::ValueSet { to, .. } => *to,
+        });
+        let narrow = self.narrow.iter().flatten().map(|case| case.2);
+        cases.chain(narrow).chain([self.default])
+    }
+}
+
 /// A compiled action.
 #[derive(Clone, Debug)]
 pub(crate) struct ActionCode {

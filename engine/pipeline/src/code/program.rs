@@ -6,6 +6,7 @@ use crate::code::calculation::{Calculation, HashAlgorithm, HashInput};
 use crate::code::ir::{ActionCode, NextNodes, Op, Pc, Select};
 use crate::code::layout::{FieldRef, Layout, Slot};
 use crate::code::registers::RegisterPlace;
+use crate::numbers::words::mask64;
 use crate::vocabulary::entries::{ActionCall, KeyMatch};
 use crate::vocabulary::info::{
     ActionInfo, ActionProfileInfo, CounterInfo, DigestInfo, EnumInfo, HeaderInfo, HeaderTypeInfo, MatchKind,
@@ -81,6 +82,32 @@ impl Intrinsics {
     }
 }
 
+impl Intrinsics {
+    /// Those that the program has.
+    pub fn fields(&self) -> impl Iterator<Item = FieldRef> {
+        let all = [
+            self.ingress_port,
+            self.packet_length,
+            self.egress_spec,
+            self.egress_port,
+            self.instance_type,
+            self.parser_error,
+            self.checksum_error,
+            self.ingress_timestamp,
+            self.egress_timestamp,
+            self.multicast_group,
+            self.egress_rid,
+            self.priority,
+            self.enq_timestamp,
+            self.enq_qdepth,
+            self.deq_timedelta,
+            self.deq_qdepth,
+            self.qid,
+        ];
+        all.into_iter().flatten()
+    }
+}
+
 /// One component of a table key.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyPlan {
@@ -95,6 +122,17 @@ pub(crate) struct KeyPlan {
     pub word: u16,
     /// Bit position in that word; several narrow fields share a word.
     pub shift: u8,
+}
+
+impl KeyPlan {
+    /// Bits of a limb of the field that take part.
+    pub fn word_mask(&self, limb: usize) -> u64 {
+        let whole = mask64((self.bits - limb as u32 * 64).min(64));
+        match &self.mask {
+            Some(fixed) => whole & fixed.get(limb).copied().unwrap_or(0),
+            None => whole,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -116,6 +154,17 @@ pub(crate) struct TablePlan {
 }
 
 impl TablePlan {
+    /// Every entry matches one value of the whole key.
+    pub fn is_exact(&self) -> bool {
+        let exact = |key: &KeyPlan| matches!(key.kind, MatchKind::Exact | MatchKind::Valid);
+        self.kind == MatchKind::Exact && self.key.iter().all(exact)
+    }
+
+    /// A look-up leaves nothing behind and leads straight to an action.
+    pub fn is_pure(&self) -> bool {
+        !self.counted && self.meter.is_none() && !self.timeout && self.profile.is_none()
+    }
+
     pub fn link(&mut self, pc: &dyn Fn(Pc) -> Pc) {
         self.miss = pc(self.miss);
         match &mut self.next {
@@ -159,6 +208,22 @@ pub(crate) struct InitialEntry {
 /// Default action of a table: index and data.
 pub(crate) type DefaultAction = Option<(usize, Vec<Vec<u8>>)>;
 
+/// Everything that may be read from a place of the program on before it is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Live {
+    /// Ascending.
+    pub slots: Vec<Slot>,
+    /// Headers whose fields are read while they are valid.
+    pub contents: Vec<u16>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Liveness {
+    /// At the start of a pass, when no header is valid.
+    pub start: Live,
+    pub egress: Live,
+}
+
 /// The executable part.
 pub(crate) struct Code {
     pub ops: Vec<Op>,
@@ -187,6 +252,8 @@ pub(crate) struct Code {
     pub digests: Vec<DigestPlan>,
     pub errors: Errors,
     pub intrinsics: Intrinsics,
+    /// `None` where anything may be read anywhere.
+    pub liveness: Option<Liveness>,
 }
 
 /// Name to index of the objects that the control plane addresses.

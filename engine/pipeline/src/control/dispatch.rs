@@ -56,8 +56,9 @@ pub trait Dispatch {
             return None;
         }
         *left -= 1;
-        switch.ingress_at_once(packet, ingress_timestamp_ps, now_ps, out);
-        hand_out(self)
+        let last = switch.ingress_at_once(packet, ingress_timestamp_ps, now_ps, out);
+        hand_out_others(self);
+        last.and_then(|last| hand_out(self, last))
     }
 
     /// An egress pass and its consequences.
@@ -68,9 +69,10 @@ pub trait Dispatch {
             return self.exhausted();
         }
         *left -= 1;
-        switch.egress(packet, times, egress_timestamp_ps, now_ps, out);
+        let last = switch.egress_at_once(packet, times, egress_timestamp_ps, now_ps, out);
+        hand_out_others(self);
         // Only ingress resubmits.
-        hand_out(self);
+        hand_out(self, last);
     }
 
     /// Frees the buffers of a packet that the target drops before egress.
@@ -81,27 +83,37 @@ pub trait Dispatch {
     }
 }
 
-/// Hands the outputs of a pass to the target; gives the packet that was resubmitted.
-fn hand_out<T: Dispatch + ?Sized>(target: &mut T) -> Option<IngressPacket> {
-    let mut items = target.passes()?.out.take_items();
-    let mut resubmitted = None;
-    for item in items.drain(..) {
-        match item {
-            Output::Enqueue(mut packet) => {
-                if !target.passes_on_at_once(&packet) {
-                    target.passes()?.switch.keep(&mut packet);
-                }
-                target.enqueue(packet);
-            }
-            Output::Transmit { port, frame } => target.transmit(port, frame),
-            Output::Reenter(packet) if packet.instance_type == InstanceType::Resubmitted => {
-                resubmitted = Some(packet);
-            }
-            Output::Reenter(packet) => target.recirculate(packet),
-            Output::Digest { digest, fields } => target.digest(digest, fields),
-            Output::Drop(reason) => target.drop(reason),
-        }
+/// Hands the outputs of a pass, the last one excepted, to the target. Most passes have none.
+#[inline]
+fn hand_out_others<T: Dispatch + ?Sized>(target: &mut T) {
+    let Some(Passes { out, .. }) = target.passes() else { return };
+    if out.items.is_empty() {
+        return;
     }
-    target.passes()?.out.give_items(items);
-    resubmitted
+    let mut items = out.take_items();
+    for item in items.drain(..) {
+        hand_out(target, item);
+    }
+    if let Some(Passes { out, .. }) = target.passes() {
+        out.give_items(items);
+    }
+}
+
+/// Hands an output to the target, unless it is a packet that was resubmitted: that is given back.
+#[inline]
+fn hand_out<T: Dispatch + ?Sized>(target: &mut T, item: Output) -> Option<IngressPacket> {
+    match item {
+        Output::Enqueue(mut packet) => {
+            if !target.passes_on_at_once(&packet) {
+                target.passes()?.switch.keep(&mut packet);
+            }
+            target.enqueue(packet);
+        }
+        Output::Transmit { port, frame } => target.transmit(port, frame),
+        Output::Reenter(packet) if packet.instance_type == InstanceType::Resubmitted => return Some(packet),
+        Output::Reenter(packet) => target.recirculate(packet),
+        Output::Digest { digest, fields } => target.digest(digest, fields),
+        Output::Drop(reason) => target.drop(reason),
+    }
+    None
 }

@@ -8,7 +8,7 @@ use crate::exec::executable::Executable;
 use crate::exec::native::Views;
 use crate::exec::passes::{Engine, Keeping};
 use crate::numbers::rng::Rng;
-use crate::packets::output::Outputs;
+use crate::packets::output::{Output, Outputs};
 use crate::packets::packet::{EgressPacket, IngressPacket, QueueTimes};
 use crate::packets::snapshot::SnapshotPool;
 use crate::state::cells::{zeroed_counters, MeterState, State};
@@ -91,14 +91,14 @@ impl Switch {
             };
             let binding = bind(&program.code, plan, initial.action, &initial.data, true);
             // An entry that cannot be installed (a duplicate) never matches, so it is left out.
-            let _ = self.engine.state.tables[initial.table].insert(
+            let inserted = self.engine.state.tables[initial.table].insert(
                 info,
                 plan,
                 &entry,
                 Target::Direct(binding),
                 0,
             );
-            self.engine.table_changed(&executable, initial.table);
+            self.engine.table_changed(&executable, initial.table, inserted.ok());
         }
     }
 
@@ -117,7 +117,7 @@ impl Switch {
                 state.default_action = None;
             }
         }
-        self.engine.table_changed(&self.executable, table);
+        self.engine.table_changed(&self.executable, table, None);
     }
 
     pub fn program(&self) -> &Program {
@@ -156,10 +156,11 @@ impl Switch {
         out: &mut Outputs,
     ) {
         let keeping = Keeping::All;
-        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, keeping, out);
+        let last = self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, keeping, out);
+        out.items.extend(last);
     }
 
-    /// As [`Switch::ingress`]. A packet for a queue that is the only output must go on to [`Switch::egress`] as the
+    /// As [`Switch::ingress`], but the last output is the result. A packet for a queue that is the only output must go on to [`Switch::egress`] as the
     /// next pass, or be handed to [`Switch::keep`] before there is one.
     pub(crate) fn ingress_at_once(
         &mut self,
@@ -167,9 +168,9 @@ impl Switch {
         ingress_timestamp_ps: u64,
         now_ps: u64,
         out: &mut Outputs,
-    ) {
+    ) -> Option<Output> {
         let keeping = Keeping::AllButTheOnlyOne;
-        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, keeping, out);
+        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, keeping, out)
     }
 
     /// Lets a packet of [`Switch::ingress_at_once`] outlast the next pass.
@@ -186,7 +187,20 @@ impl Switch {
         now_ps: u64,
         out: &mut Outputs,
     ) {
-        self.engine.egress(&self.executable, packet, times, egress_timestamp_ps, now_ps, out);
+        let last = self.egress_at_once(packet, times, egress_timestamp_ps, now_ps, out);
+        out.items.push(last);
+    }
+
+    /// As [`Switch::egress`], but the last output is the result.
+    pub(crate) fn egress_at_once(
+        &mut self,
+        packet: EgressPacket,
+        times: QueueTimes,
+        egress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) -> Output {
+        self.engine.egress(&self.executable, packet, times, egress_timestamp_ps, now_ps, out)
     }
 
     /// Returns the buffers of a packet that the target drops before egress.

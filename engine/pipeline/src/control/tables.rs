@@ -94,14 +94,14 @@ impl Switch {
         let index = self.table_index(table)?;
         let target = self.target(index, &entry.action, true)?;
         let program = &self.executable.program;
-        self.engine.state.tables[index].insert(
+        let id = self.engine.state.tables[index].insert(
             &program.tables[index],
             &program.code.tables[index],
             entry,
             target,
             now_ps,
         )?;
-        self.engine.table_changed(&self.executable, index);
+        self.engine.table_changed(&self.executable, index, Some(id));
         Ok(())
     }
 
@@ -121,6 +121,7 @@ impl Switch {
         let id = self.entry_id(index, &entry.key, entry.priority)?;
         let target = self.target(index, &entry.action, true)?;
         self.engine.state.tables[index].modify(id, entry, target, now_ps);
+        self.engine.table_changed(&self.executable, index, Some(id));
         Ok(())
     }
 
@@ -128,7 +129,7 @@ impl Switch {
         let index = self.table_index(table)?;
         let id = self.entry_id(index, key, priority)?;
         self.engine.state.tables[index].remove(id);
-        self.engine.table_changed(&self.executable, index);
+        self.engine.table_changed(&self.executable, index, None);
         Ok(())
     }
 
@@ -176,7 +177,7 @@ impl Switch {
         let state = &mut self.engine.state.tables[index];
         state.default = Some(target);
         state.default_action = Some(action.clone());
-        self.engine.table_changed(&self.executable, index);
+        self.engine.table_changed(&self.executable, index, None);
         Ok(())
     }
 

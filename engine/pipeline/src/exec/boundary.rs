@@ -25,9 +25,6 @@ pub(crate) trait Slots {
     /// The number in a slot, on which a decision is going to depend.
     fn read(&self, slot: Slot) -> Result<u64, Self::Refusal>;
 
-    /// Writes the first slots, all of them the same at any time.
-    fn load(&mut self, image: &[u64]);
-
     /// Writes the time stamp of the egress; `value` fits the field.
     fn put_egress_stamp(&mut self, field: FieldRef, value: u64);
 
@@ -76,11 +73,6 @@ impl Slots for Regs {
     #[inline]
     fn read(&self, slot: Slot) -> Result<u64, Infallible> {
         Ok(self[slot as usize])
-    }
-
-    #[inline]
-    fn load(&mut self, image: &[u64]) {
-        self[..image.len()].copy_from_slice(image);
     }
 
     #[inline]
@@ -136,22 +128,15 @@ pub(crate) fn refused(config: &SwitchConfig, packet: &IngressPacket) -> Option<D
     limited.then_some(DropReason::PassLimit)
 }
 
-/// Slots before the parser reads a frame; `charged` is its length for counters and meters.
+/// Slots before the parser reads a frame, over those of a new packet; `charged` is its length for counters and meters.
 #[inline]
-pub(crate) fn start_pass<S: Slots>(
-    slots: &mut S,
-    code: &Code,
-    config: &SwitchConfig,
-    length: u64,
-    charged: u64,
-) {
-    slots.load(&code.image);
+pub(crate) fn start_pass<S: Slots>(slots: &mut S, config: &SwitchConfig, length: u64, charged: u64) {
     slots.put(packet_slot::DROP_PORT, u64::from(config.drop_port));
     slots.put(packet_slot::LENGTH, length);
     slots.put(packet_slot::INGRESS_LENGTH, charged);
 }
 
-/// Slots before ingress; gives the length that counters and meters take.
+/// Slots before ingress, over those of a new packet; gives the length that counters and meters take.
 #[inline]
 pub(crate) fn start_ingress<S: Slots>(
     slots: &mut S,
@@ -164,7 +149,7 @@ pub(crate) fn start_ingress<S: Slots>(
     let IngressPacket { port, frame, instance_type, preserved } = packet;
     let length = frame.len() as u64;
     let charged = preserved.charged_bytes.map_or(length, u64::from);
-    start_pass(slots, code, config, length, charged);
+    start_pass(slots, config, length, charged);
     slots.put(packet_slot::PASSES, u64::from(preserved.resubmits));
     if *instance_type == InstanceType::Normal {
         slots.set(fields.ingress_port, u64::from(*port));

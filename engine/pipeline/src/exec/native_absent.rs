@@ -3,10 +3,11 @@
 use crate::code::ir::Pc;
 use crate::code::layout::Layout;
 use crate::code::layout::Regs;
-use crate::code::program::{Code, Program};
+use crate::code::program::Code;
 use crate::exec::context::Context;
 use crate::exec::context::Outcome;
 use crate::state::cells::State;
+use crate::state::table::TableState;
 
 pub(crate) struct Views;
 
@@ -15,7 +16,7 @@ impl Views {
         Views
     }
 
-    pub fn set_shortcut(&mut self, native: &NativeCode, _: usize, _: Option<(Pc, Pc, &[u64])>) {
+    pub fn table_changed(&mut self, native: &NativeCode, _: &Code, _: usize, _: &TableState, _: Option<u32>) {
         match *native {}
     }
 }
@@ -28,7 +29,15 @@ impl NativeCode {
         None
     }
 
-    pub fn emit(&self, _: &Program, _: &mut Regs, _: &mut Vec<u8>) -> Option<usize> {
+    pub fn emit(&self, _: &mut Regs, _: &mut Vec<u8>) -> Option<usize> {
+        match *self {}
+    }
+
+    pub fn start(&self, _: &mut Regs) -> bool {
+        match *self {}
+    }
+
+    pub fn restore(&self, _: &mut Regs, _: &[u64]) -> bool {
         match *self {}
     }
 

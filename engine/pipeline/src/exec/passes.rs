@@ -11,7 +11,7 @@ use crate::exec::config::{Execution, SwitchConfig};
 use crate::exec::context::{Context, Outcome, Wire};
 use crate::exec::executable::Executable;
 use crate::exec::machine::interpret;
-use crate::exec::native::Views;
+use crate::exec::native::{NativeCode, Views};
 use crate::exec::{boundary, wire};
 use crate::numbers::words::to_bytes;
 use crate::packets::frame::Frame;
@@ -57,6 +57,8 @@ impl Engine {
     /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is the
     /// `ingress_global_timestamp` of P4 (of frames from a port only: simple_switch gives 0 after resubmit and
     /// recirculate), `now_ps` drives meters and idle timeouts.
+    ///
+    /// The result is what becomes of the packet itself, after all that is in `out`; copies of it are there, too.
     pub fn ingress(
         &mut self,
         executable: &Executable,
@@ -65,29 +67,30 @@ impl Engine {
         now_ps: u64,
         keeping: Keeping,
         out: &mut Outputs,
-    ) {
+    ) -> Option<Output> {
         self.passes += 1;
         if let Some(reason) = boundary::refused(&self.config, &packet) {
-            return self.drop_frame(packet.frame, reason, out);
+            return Some(Engine::dropped(packet.frame, reason, out));
         }
         let program = &executable.program;
         let code = &program.code;
+        self.clear(executable);
         let charged =
             boundary::start_ingress(&mut *self.regs, code, &self.config, &packet, ingress_timestamp_ps);
         let IngressPacket { port, frame, preserved, .. } = packet;
         self.keep_buffer(preserved);
 
         let Some(payload) = self.parse(executable, &frame, now_ps) else {
-            return self.drop_frame(frame, DropReason::LoopLimit, out);
+            return Some(Engine::dropped(frame, DropReason::LoopLimit, out));
         };
         let wire = Wire { frame: &frame, cursor: payload };
         let (outcome, _) = self.run(executable, wire, code.ingress_entry, now_ps);
         if outcome == Outcome::Runaway {
-            return self.drop_frame(frame, DropReason::LoopLimit, out);
+            return Some(Engine::dropped(frame, DropReason::LoopLimit, out));
         }
         let Ok(requests) = boundary::requests(&*self.regs);
         if requests.failed {
-            return self.drop_frame(frame, DropReason::AssertionFailed, out);
+            return Some(Engine::dropped(frame, DropReason::AssertionFailed, out));
         }
         self.set_slot(packet_slot::EXIT, 0);
         if requests.clone != 0 {
@@ -98,45 +101,47 @@ impl Engine {
             self.digest(program, learn, out);
         }
         let Ok(fate) = boundary::fate(&mut *self.regs, code, &self.config);
-        match fate {
-            Fate::Drop(reason) => self.drop_frame(frame, reason, out),
+        Some(match fate {
+            Fate::Drop(reason) => Engine::dropped(frame, reason, out),
             Fate::Resubmit { list } => {
                 let mut preserved = self.preserve(program, list);
                 preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
                 preserved.charged_bytes = Some(charged as u32);
-                out.items.push(Output::Reenter(IngressPacket {
+                Output::Reenter(IngressPacket {
                     port,
                     frame,
                     instance_type: InstanceType::Resubmitted,
                     preserved,
-                }));
+                })
             }
             Fate::Replicate { group } => match self.replication.copies(group) {
                 Some(copies) if !copies.is_empty() => {
                     self.copies.clear();
                     self.copies.extend_from_slice(copies);
                     self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
+                    return None;
                 }
-                _ => self.drop_frame(frame, DropReason::EmptyMulticastGroup, out),
+                _ => Engine::dropped(frame, DropReason::EmptyMulticastGroup, out),
             },
             Fate::Queue { port: egress_port, priority } => {
                 let length_bytes = self.slot(packet_slot::LENGTH) as u32;
                 let stays = keeping == Keeping::AllButTheOnlyOne && out.items.is_empty();
                 let slots = if stays { &[][..] } else { &self.regs[..program.layout.slots] };
                 let shared = self.snapshots.make(slots, frame, payload, self.passes);
-                out.items.push(Output::Enqueue(EgressPacket {
+                Output::Enqueue(EgressPacket {
                     egress_port,
                     egress_rid: 0,
                     priority,
                     instance_type: InstanceType::Normal,
                     length_bytes,
                     state: PacketState { shared, replicated: false },
-                }));
+                })
             }
-        }
+        })
     }
 
-    /// Egress control and deparser, clone, recirculate.
+    /// Egress control and deparser, clone, recirculate. The result is what becomes of the packet itself, after all that
+    /// is in `out`.
     pub fn egress(
         &mut self,
         executable: &Executable,
@@ -145,7 +150,7 @@ impl Engine {
         egress_timestamp_ps: u64,
         now_ps: u64,
         out: &mut Outputs,
-    ) {
+    ) -> Output {
         let program = &executable.program;
         let code = &program.code;
         let EgressPacket { egress_port, egress_rid, priority, state, .. } = packet;
@@ -153,7 +158,7 @@ impl Engine {
         // The next pass after its ingress finds the slots as that has left them.
         if shared.pass != self.passes {
             assert!(!shared.slots.is_empty(), "a packet that is not kept goes on with the next pass");
-            self.regs[..program.layout.slots].copy_from_slice(&shared.slots);
+            self.restore(executable, &shared.slots);
         }
         self.passes += 1;
         if state.replicated {
@@ -172,40 +177,39 @@ impl Engine {
         let wire = Wire { frame: &shared.frame, cursor: shared.payload };
         let (outcome, _) = self.run(executable, wire, code.egress_entry, now_ps);
         if outcome == Outcome::Runaway {
-            return self.drop_packet(shared, DropReason::LoopLimit, out);
+            return self.dropped_packet(shared, DropReason::LoopLimit, out);
         }
         let Ok(requests) = boundary::requests(&*self.regs);
         if requests.failed {
-            return self.drop_packet(shared, DropReason::AssertionFailed, out);
+            return self.dropped_packet(shared, DropReason::AssertionFailed, out);
         }
         if requests.clone != 0 {
             self.clone_egress(program, &shared, out);
         }
         let Ok(dropped) = boundary::dropped_in_egress(&*self.regs, code, &self.config);
         if dropped {
-            return self.drop_packet(shared, DropReason::Egress, out);
+            return self.dropped_packet(shared, DropReason::Egress, out);
         }
         let wire = Wire { frame: &shared.frame, cursor: shared.payload };
         let (outcome, _) = self.run(executable, wire, code.deparser_entry, now_ps);
         if outcome == Outcome::Runaway {
-            return self.drop_packet(shared, DropReason::LoopLimit, out);
+            return self.dropped_packet(shared, DropReason::LoopLimit, out);
         }
         let mut frame = self.deparse(executable, shared, out);
         let Ok(list) = boundary::recirculate_list(&*self.regs);
         if list != 0 {
             let preserved = self.preserve(program, list);
-            out.items.push(Output::Reenter(IngressPacket {
+            return Output::Reenter(IngressPacket {
                 port: egress_port,
                 frame,
                 instance_type: InstanceType::Recirculated,
                 preserved,
-            }));
-        } else {
-            // simple_switch cuts what it sends, and only that: frames that recirculate, resubmitted
-            // frames, clones and replicas are new packets, which no limit binds yet.
-            frame.truncate(self.limit());
-            out.items.push(Output::Transmit { port: egress_port, frame });
+            });
         }
+        // simple_switch cuts what it sends, and only that: frames that recirculate, resubmitted
+        // frames, clones and replicas are new packets, which no limit binds yet.
+        frame.truncate(self.limit());
+        Output::Transmit { port: egress_port, frame }
     }
 
     /// Copies a packet out of the slots where that was not done.
@@ -217,11 +221,12 @@ impl Engine {
         }
     }
 
-    /// Tells native code where a table leads now.
-    pub fn table_changed(&mut self, executable: &Executable, table: usize) {
+    /// Tells native code where a table leads now; `entry` is the one that is new or has changed, `None` where one went
+    /// or the default changed.
+    pub fn table_changed(&mut self, executable: &Executable, table: usize, entry: Option<u32>) {
         if let Some(native) = &executable.native {
-            let leads_to = self.state.tables[table].leads_to(&executable.program.code.tables[table]);
-            self.views.set_shortcut(native, table, leads_to);
+            let (state, code) = (&self.state.tables[table], &executable.program.code);
+            self.views.table_changed(native, code, table, state, entry);
         }
     }
 
@@ -232,16 +237,35 @@ impl Engine {
         }
     }
 
+    /// Sets the slots to those of a new packet, as far as the program reads them.
+    fn clear(&mut self, executable: &Executable) {
+        if !self.native(executable).is_some_and(|native| native.start(&mut self.regs)) {
+            let image = &executable.program.code.image;
+            self.regs[..image.len()].copy_from_slice(image);
+        }
+    }
+
+    /// Brings back the slots of a packet for its egress, as far as the program reads them from there on.
+    fn restore(&mut self, executable: &Executable, slots: &[u64]) {
+        if !self.native(executable).is_some_and(|native| native.restore(&mut self.regs, slots)) {
+            self.regs[..slots.len()].copy_from_slice(slots);
+        }
+    }
+
+    /// The machine code, where it is in use.
+    fn native<'e>(&self, executable: &'e Executable) -> Option<&'e NativeCode> {
+        executable.native.as_ref().filter(|_| self.execution == Execution::Native)
+    }
+
     /// Runs a part of the program; gives the place in the frame where it stopped, too.
     fn run(&mut self, executable: &Executable, wire: Wire, entry: Pc, now_ps: u64) -> (Outcome, usize) {
         let program = &executable.program;
+        let native = self.native(executable);
         let mut context =
             Context { program, regs: &mut self.regs, state: &mut self.state, wire, now_ps, variable_bits: 0 };
-        let outcome = match &executable.native {
-            Some(native) if self.execution == Execution::Native => {
-                native.run(&mut context, &self.views, entry)
-            }
-            _ => interpret(&mut context, entry),
+        let outcome = match native {
+            Some(native) => native.run(&mut context, &self.views, entry),
+            None => interpret(&mut context, entry),
         };
         (outcome, context.wire.cursor)
     }
@@ -281,7 +305,8 @@ impl Engine {
         let mut aside = std::mem::take(&mut self.aside);
         aside.clear();
         aside.extend_from_slice(&self.regs[..slots]);
-        boundary::start_pass(&mut *self.regs, &program.code, &self.config, frame.len() as u64, charged);
+        self.clear(executable);
+        boundary::start_pass(&mut *self.regs, &self.config, frame.len() as u64, charged);
         self.regs.set(fields.ingress_port, u64::from(port));
         let copy = out.pool.copy_of(frame);
         match self.parse(executable, &copy, now_ps) {
@@ -293,7 +318,7 @@ impl Engine {
                 self.regs.set(fields.instance_type, InstanceType::IngressClone as u64);
                 self.replicate(program, copy, payload, InstanceType::IngressClone, Some(session), out);
             }
-            None => self.drop_frame(copy, DropReason::LoopLimit, out),
+            None => Engine::drop_copy(copy, DropReason::LoopLimit, out),
         }
         self.preserved.push(preserved.fields);
         self.go_on(aside);
@@ -386,21 +411,21 @@ impl Engine {
         let priority = match priority {
             _ if class != 0 && class < self.config.queues_per_port => class,
             Some(priority) => priority,
-            None => return self.drop_frame(frame, DropReason::UnknownQueue, out),
+            None => return Engine::drop_copy(frame, DropReason::UnknownQueue, out),
         };
         let length_bytes = self.slot(packet_slot::LENGTH) as u32;
         let slots = program.layout.slots;
         let shared = self.snapshots.make(&self.regs[..slots], frame, payload, self.passes);
-        for copy in &self.copies {
-            out.items.push(Output::Enqueue(EgressPacket {
+        out.items.extend(self.copies.iter().map(|copy| {
+            Output::Enqueue(EgressPacket {
                 egress_port: copy.port,
                 egress_rid: copy.instance,
                 priority,
                 instance_type,
                 length_bytes,
                 state: PacketState { shared: Arc::clone(&shared), replicated: true },
-            }));
-        }
+            })
+        }));
         if let Some(frame) = self.snapshots.give(shared) {
             out.pool.give(frame);
         }
@@ -452,9 +477,7 @@ impl Engine {
     fn write_headers(&mut self, executable: &Executable) -> usize {
         let program = &executable.program;
         let native = executable.native.as_ref().filter(|_| self.execution == Execution::Native);
-        if let Some(length) =
-            native.and_then(|native| native.emit(program, &mut self.regs, &mut self.headers))
-        {
+        if let Some(length) = native.and_then(|native| native.emit(&mut self.regs, &mut self.headers)) {
             return length;
         }
         self.headers.clear();
@@ -496,16 +519,23 @@ impl Engine {
         crate::exec::context::length_limit(&self.regs)
     }
 
-    fn drop_frame(&mut self, frame: Frame, reason: DropReason, out: &mut Outputs) {
+    /// Takes the buffer of a packet that a pass ends.
+    fn dropped(frame: Frame, reason: DropReason, out: &mut Outputs) -> Output {
         out.pool.give(frame);
-        out.items.push(Output::Drop(reason));
+        Output::Drop(reason)
     }
 
-    fn drop_packet(&mut self, shared: Arc<Snapshot>, reason: DropReason, out: &mut Outputs) {
+    /// Ends a copy of a packet.
+    fn drop_copy(frame: Frame, reason: DropReason, out: &mut Outputs) {
+        let dropped = Engine::dropped(frame, reason, out);
+        out.items.push(dropped);
+    }
+
+    fn dropped_packet(&mut self, shared: Arc<Snapshot>, reason: DropReason, out: &mut Outputs) -> Output {
         if let Some(frame) = self.snapshots.give(shared) {
             out.pool.give(frame);
         }
-        out.items.push(Output::Drop(reason));
+        Output::Drop(reason)
     }
 
     fn slot(&self, slot: Slot) -> u64 {

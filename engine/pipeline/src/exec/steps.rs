@@ -1,7 +1,7 @@
 //! The instructions that are more than a word operation: parsing, tables, arrays, hashes, headers.
 
 use crate::code::ir::{Op, Pc, Select, SelectCase};
-use crate::code::layout::packet_slot;
+use crate::code::layout::{packet_slot, Regs};
 use crate::exec::context::{length_limit, variable_bits, Context, Flow, Wire};
 use crate::exec::hash::{self, hash_input};
 use crate::exec::header_ops::{extract, header_op};
@@ -247,7 +247,7 @@ impl Context<'_> {
         let base = code.param_base as usize;
         let member = match target {
             Target::Direct(binding) => {
-                regs[base..base + binding.words.len()].copy_from_slice(&binding.words);
+                put_words(regs, base, &binding.words);
                 return Flow::Call { entry: binding.entry, next: binding.next };
             }
             Target::Member(member) => Some(*member),
@@ -266,12 +266,24 @@ impl Context<'_> {
         let profile = plan.profile.unwrap_or(0) as usize;
         match member.and_then(|member| profiles[profile].member(member)) {
             Some(binding) => {
-                regs[base..base + binding.words.len()].copy_from_slice(&binding.words);
+                put_words(regs, base, &binding.words);
                 let next = next_of(plan, binding.action, hit.is_some());
                 Flow::Call { entry: code.actions[binding.action].entry, next }
             }
             // An empty group: no action.
             None => Flow::To(plan.miss),
         }
+    }
+}
+
+/// Copies the parameters of an action. There are few as a rule, and a copy of unknown length is a call.
+#[inline]
+fn put_words(regs: &mut Regs, base: usize, words: &[u64]) {
+    match *words {
+        [] => {}
+        [first] => regs[base] = first,
+        [first, second] => regs[base..base + 2].copy_from_slice(&[first, second]),
+        [first, second, third] => regs[base..base + 3].copy_from_slice(&[first, second, third]),
+        _ => regs[base..base + words.len()].copy_from_slice(words),
     }
 }

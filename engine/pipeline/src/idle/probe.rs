@@ -188,6 +188,8 @@ impl Switch {
         shadow.guards.clear();
         shadow.forms.reset();
 
+        // All forms are fixed at the start of a pass.
+        shadow.regs[..code.image.len()].copy_from_slice(&code.image);
         boundary::start_ingress(shadow, code, config, pass.packet, 0);
         boundary::start_parser(shadow, code);
         let mut wire = Wire { frame, cursor: 0 };
@@ -267,11 +269,6 @@ impl Slots for Shadow {
 
     fn read(&self, slot: Slot) -> Probe<u64> {
         self.fixed(slot)
-    }
-
-    /// All forms are fixed at the start of a pass.
-    fn load(&mut self, image: &[u64]) {
-        self.regs[..image.len()].copy_from_slice(image);
     }
 
     fn put_egress_stamp(&mut self, field: FieldRef, value: u64) {

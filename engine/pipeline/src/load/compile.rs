@@ -14,6 +14,7 @@ use crate::load::asm::{Asm, Linked};
 use crate::load::calculations::load_calculations;
 use crate::load::declarations::Declarations;
 use crate::load::json::{Load, Node};
+use crate::load::liveness::liveness;
 use crate::load::{actions, checksums, control, parser};
 use crate::numbers::words::limbs_for;
 use crate::vocabulary::error::LoadError;
@@ -102,7 +103,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let errors = load_errors(&root)?;
     let (enums, error_members) = load_enums(&root)?;
     let layout = declarations.layout;
-    let code = Code {
+    let mut code = Code {
         ops,
         selects,
         calculations: calculation_plans,
@@ -125,7 +126,9 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         digests,
         errors,
         intrinsics: Intrinsics::of(&layout),
+        liveness: None,
     };
+    code.liveness = liveness(&code, &layout, &tables.defaults);
     let mut value_sets = value_set_infos;
     for (info, widths) in value_sets.iter_mut().zip(parser.value_set_widths) {
         if !widths.is_empty() {

@@ -3,7 +3,8 @@
 //! `json` reads values with their place. `layout`, `arrays` and `calculations` read declarations,
 //! `expr` expressions; `range`, `lower` and `conditions` turn those into instructions, which `asm`
 //! collects. `parser`, `actions`, `control` with its `tables`, and `checksums` do so for the parts of a
-//! program, and `compile` puts everything together.
+//! program, and `compile` puts everything together. `liveness` then finds what of a packet the program reads, from the
+//! `effects` of its instructions.
 
 pub(crate) mod actions;
 pub(crate) mod arrays;
@@ -14,9 +15,11 @@ pub(crate) mod compile;
 pub(crate) mod conditions;
 pub(crate) mod control;
 pub(crate) mod declarations;
+pub(crate) mod effects;
 pub(crate) mod expr;
 pub(crate) mod json;
 pub(crate) mod layout;
+pub(crate) mod liveness;
 pub(crate) mod lower;
 pub(crate) mod parser;
 pub(crate) mod range;

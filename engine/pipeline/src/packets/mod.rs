@@ -3,4 +3,5 @@
 pub(crate) mod frame;
 pub(crate) mod output;
 pub(crate) mod packet;
+pub(crate) mod prefetch;
 pub(crate) mod snapshot;

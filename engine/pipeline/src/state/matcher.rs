@@ -110,10 +110,11 @@ impl RangePattern {
     }
 }
 
-const NONE: u32 = u32::MAX;
+/// No entry.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Keys below this are found by index.
-const DIRECT_KEYS: u64 = 1 << 16;
+pub(crate) const DIRECT_KEYS: u64 = 1 << 16;
 
 /// Entry ids by key. Small keys, as ports and identifiers are, are indices, so that they need no hash.
 pub(crate) struct Exact<K> {
@@ -368,6 +369,15 @@ impl<K: PackedKey> Matcher<K> {
                         && entry.ranges.iter().all(|range| range.matches(words))
                 })
                 .map(|entry| entry.id),
+        }
+    }
+
+    /// Entry ids by key, [`NONE`] where there is none, for keys below its length; none for keys from there up to
+    /// [`DIRECT_KEYS`].
+    pub fn ids_by_key(&self) -> Option<&[u32]> {
+        match self {
+            Matcher::Exact(exact) => Some(&exact.direct),
+            _ => None,
         }
     }
 

@@ -114,28 +114,21 @@ impl TableState {
         let mut parts = Vec::new();
         for key in &plan.key {
             for limb in 0..limbs_for(key.bits) {
-                let mut mask = mask64((key.bits - limb as u32 * 64).min(64));
-                if let Some(fixed) = &key.mask {
-                    mask &= fixed.get(limb).copied().unwrap_or(0);
-                }
                 parts.push(KeyPart {
                     slot: key.slot + limb as u16,
                     valid: key.valid,
                     word: key.word + limb as u16,
                     shift: key.shift,
-                    mask,
+                    mask: key.word_mask(limb),
                 });
             }
         }
-        let has = |kinds: &[MatchKind]| plan.key.iter().any(|key| kinds.contains(&key.kind));
-        let shape = if has(&[MatchKind::Range]) {
+        let shape = if plan.key.iter().any(|key| key.kind == MatchKind::Range) {
             2
-        } else if plan.kind != MatchKind::Exact
-            || has(&[MatchKind::Lpm, MatchKind::Ternary, MatchKind::Optional])
-        {
-            1
-        } else {
+        } else if plan.is_exact() {
             0
+        } else {
+            1
         };
         fn matcher<K: crate::state::matcher::PackedKey>(shape: u8) -> Matcher<K> {
             match shape {
@@ -215,12 +208,29 @@ impl TableState {
         if self.len > 0 || plan.counted || plan.meter.is_some() {
             return None;
         }
-        match &self.default {
+        self.after(plan, None)
+    }
+
+    /// Action, next node and parameters after a hit of an entry, or after a miss, where they are fixed.
+    pub fn after(&self, plan: &TablePlan, entry: Option<u32>) -> Option<(Pc, Pc, &[u64])> {
+        let target = match entry {
+            Some(id) => Some(self.targets.get(id as usize)?),
+            None => self.default.as_ref(),
+        };
+        match target {
             None => Some((plan.miss, plan.miss, &[])),
             Some(Target::Direct(binding)) if plan.actions.contains(&binding.action) => {
                 Some((binding.entry, binding.next, &binding.words))
             }
             Some(_) => None,
+        }
+    }
+
+    /// Entry ids by key, of a table whose small keys are indices.
+    pub fn ids_by_key(&self) -> Option<&[u32]> {
+        match &self.index {
+            Index::One(matcher) => matcher.ids_by_key(),
+            _ => None,
         }
     }
 

@@ -127,9 +127,9 @@ impl<'a> Flow<'a> {
     /// the port is idle.
     fn take(&mut self, packet: IngressPacket, stamp_ps: u64) {
         let now_ps = self.fabric.now_ps;
-        let mut next = Some(packet);
-        while let Some(packet) = next {
-            next = self.ingress(packet, stamp_ps, now_ps);
+        let mut resubmitted = self.ingress(packet, stamp_ps, now_ps);
+        while let Some(packet) = resubmitted {
+            resubmitted = self.ingress(packet, stamp_ps, now_ps);
         }
         self.finish_deferred();
     }

@@ -6,7 +6,10 @@
 //! of the packet after a length check, and array cells after an index check.
 
 mod headers;
+mod slots;
+mod tables;
 mod translate;
+mod views;
 mod x86;
 
 use memmap2::{Mmap, MmapMut};
@@ -14,49 +17,22 @@ use memmap2::{Mmap, MmapMut};
 use crate::code::ir::Pc;
 use crate::code::layout::Layout;
 use crate::code::layout::Regs;
-use crate::code::program::{Code, Program};
-use crate::exec::context::{Context, Flow};
-use crate::exec::context::{Outcome, Wire};
-use crate::state::cells::State;
+use crate::code::program::Code;
+use crate::exec::context::{Context, Flow, Outcome};
+
+pub(crate) use views::Views;
+use views::{Indexed, View};
 
 const STATUS_DONE: u32 = 0;
 const STATUS_RUNAWAY: u32 = 1;
 
-/// First cell and number of cells of a register or counter array.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct View {
-    /// Address; an integer, so that a switch can move between threads with its arrays.
-    cells: usize,
-    count: usize,
-}
-
-impl View {
-    fn of<T>(first: *mut T, count: usize) -> View {
-        View { cells: first.expose_provenance(), count }
-    }
-}
-
-/// Words of parameters that a shortcut holds.
-const SHORTCUT_WORDS: usize = 2;
-
-/// Where a table leads that has no entries: its action is known, and takes few parameters.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-struct Shortcut {
-    /// Address of the action; 0: the table must be looked up.
-    action: usize,
-    /// Address where the action returns to.
-    next: usize,
-    params: [u64; SHORTCUT_WORDS],
-}
-
 /// Data that the code shares with the host during one run.
 #[repr(C)]
-struct Frame {
+struct Frame<'c> {
     registers: *const View,
     counters: *const View,
-    shortcuts: *const Shortcut,
+    shortcuts: *const u64,
+    indexed: *const Indexed,
     /// Address where the action that runs returns to.
     return_to: usize,
     packet: *const u8,
@@ -65,13 +41,27 @@ struct Frame {
     /// Where the next byte of a header goes.
     out: *mut u8,
     // Beyond this point only the host reads.
-    program: *const Program,
-    base: usize,
-    offsets: *const [u32],
-    regs: *mut Regs,
-    state: *mut State,
-    now_ps: u64,
-    variable_bits: u64,
+    native: *const NativeCode,
+    context: *mut Context<'c>,
+}
+
+impl Frame<'_> {
+    /// For code that needs nothing of the switch.
+    fn without_state(native: &NativeCode) -> Self {
+        Frame {
+            registers: std::ptr::null(),
+            counters: std::ptr::null(),
+            shortcuts: std::ptr::null(),
+            indexed: std::ptr::null(),
+            return_to: 0,
+            packet: std::ptr::null(),
+            length: 0,
+            cursor: 0,
+            out: std::ptr::null_mut(),
+            native,
+            context: std::ptr::null_mut(),
+        }
+    }
 }
 
 /// Byte offsets of the members of [`Frame`] that the code uses.
@@ -81,49 +71,12 @@ impl Offsets {
     const REGISTERS: u8 = std::mem::offset_of!(Frame, registers) as u8;
     const COUNTERS: u8 = std::mem::offset_of!(Frame, counters) as u8;
     const SHORTCUTS: u8 = std::mem::offset_of!(Frame, shortcuts) as u8;
+    const INDEXED: u8 = std::mem::offset_of!(Frame, indexed) as u8;
     const RETURN: u8 = std::mem::offset_of!(Frame, return_to) as u8;
     const PACKET: u8 = std::mem::offset_of!(Frame, packet) as u8;
     const LENGTH: u8 = std::mem::offset_of!(Frame, length) as u8;
     const CURSOR: u8 = std::mem::offset_of!(Frame, cursor) as u8;
     const OUT: u8 = std::mem::offset_of!(Frame, out) as u8;
-}
-
-/// Arrays and tables of a switch as the code sees them.
-pub(crate) struct Views {
-    registers: Vec<View>,
-    counters: Vec<View>,
-    shortcuts: Vec<Shortcut>,
-}
-
-impl Views {
-    /// The arrays must stay where they are as long as the views are used.
-    pub fn of(state: &mut State) -> Views {
-        Views {
-            registers: state
-                .registers
-                .arrays_mut()
-                .map(|(place, first)| View::of(first, place.size))
-                .collect(),
-            counters: state
-                .counters
-                .iter_mut()
-                .map(|cells| View::of(cells.as_mut_ptr(), cells.len()))
-                .collect(),
-            shortcuts: vec![Shortcut::default(); state.tables.len()],
-        }
-    }
-
-    /// Says where a table leads: action, next node and parameters, or that it must be looked up.
-    pub fn set_shortcut(&mut self, native: &NativeCode, table: usize, leads_to: Option<(Pc, Pc, &[u64])>) {
-        self.shortcuts[table] = match leads_to {
-            Some((action, next, words)) if words.len() <= SHORTCUT_WORDS => {
-                let mut params = [0; SHORTCUT_WORDS];
-                params[..words.len()].copy_from_slice(words);
-                Shortcut { action: native.address(action), next: native.address(next), params }
-            }
-            _ => Shortcut::default(),
-        };
-    }
 }
 
 /// Machine code of a program.
@@ -135,12 +88,17 @@ pub(crate) struct NativeCode {
     emit: Option<u32>,
     /// Room that it needs, 8 bytes more than all headers together.
     emit_bytes: usize,
+    /// Offsets of the code that sets the slots for a new packet, and of that which brings them back for egress.
+    start: Option<u32>,
+    restore: Option<u32>,
+    /// Slots that it brings back at most.
+    slots: usize,
 }
 
 impl NativeCode {
     /// `None` where the system gives no executable memory, or the program does not fit.
     pub fn compile(code: &Code, layout: &Layout) -> Option<NativeCode> {
-        type HostFunction = extern "sysv64" fn(*mut Frame, u32) -> usize;
+        type HostFunction = for<'c> extern "sysv64" fn(*mut Frame<'c>, u32) -> usize;
         let address = |function: HostFunction| function as usize as u64;
         let host = translate::Host { step: address(step), table: address(table) };
         let translation = translate::translate(code, layout, host)?;
@@ -152,6 +110,9 @@ impl NativeCode {
             offsets: translation.offsets,
             emit: translation.emit,
             emit_bytes: header_bytes.sum::<usize>() + 8,
+            start: translation.start,
+            restore: translation.restore,
+            slots: layout.slots,
         })
     }
 
@@ -163,29 +124,24 @@ impl NativeCode {
 
     /// Runs from `entry` to the end of that part of the program.
     pub fn run(&self, context: &mut Context, views: &Views, entry: Pc) -> Outcome {
-        let base = self.memory.as_ptr() as usize;
-        let Wire { frame: packet, cursor } = context.wire;
+        let packet = context.wire.frame;
         let mut frame = Frame {
             registers: views.registers.as_ptr(),
             counters: views.counters.as_ptr(),
             shortcuts: views.shortcuts.as_ptr(),
+            indexed: views.indexed.as_ptr(),
             return_to: 0,
             packet: packet.as_ptr(),
             length: packet.len(),
-            cursor,
+            cursor: context.wire.cursor,
             out: std::ptr::null_mut(),
-            program: context.program,
-            base,
-            offsets: &self.offsets[..],
-            regs: context.regs,
-            state: context.state,
-            now_ps: context.now_ps,
-            variable_bits: context.variable_bits,
+            native: self,
+            context,
         };
         let target = self.offsets.get(entry as usize).copied().unwrap_or(0);
-        let status = self.enter(&mut frame, target);
+        let regs: *mut Regs = context.regs;
+        let status = self.enter(regs, &mut frame, target);
         context.wire.cursor = frame.cursor;
-        context.variable_bits = frame.variable_bits;
         if status == STATUS_RUNAWAY {
             Outcome::Runaway
         } else {
@@ -197,46 +153,46 @@ impl NativeCode {
 impl NativeCode {
     /// Writes the valid headers to the start of `out`, which grows as needed, and gives their
     /// length; `None` where this is left to the host.
-    pub fn emit(&self, program: &Program, regs: &mut Regs, out: &mut Vec<u8>) -> Option<usize> {
+    pub fn emit(&self, regs: &mut Regs, out: &mut Vec<u8>) -> Option<usize> {
         let target = self.emit?;
         if out.len() < self.emit_bytes {
             out.resize(self.emit_bytes, 0);
         }
         let start = out.as_mut_ptr();
-        let mut frame = Frame {
-            registers: std::ptr::null(),
-            counters: std::ptr::null(),
-            shortcuts: std::ptr::null(),
-            return_to: 0,
-            packet: std::ptr::null(),
-            length: 0,
-            cursor: 0,
-            out: start,
-            program,
-            base: 0,
-            offsets: &[],
-            regs,
-            state: std::ptr::null_mut(),
-            now_ps: 0,
-            variable_bits: 0,
-        };
-        self.enter(&mut frame, target);
+        let mut frame = Frame { out: start, ..Frame::without_state(self) };
+        self.enter(regs, &mut frame, target);
         Some(frame.out as usize - start as usize)
     }
 
+    /// Sets the slots that the program reads to those of a new packet; false where this is left to the host.
+    pub fn start(&self, regs: &mut Regs) -> bool {
+        let Some(target) = self.start else { return false };
+        self.enter(regs, &mut Frame::without_state(self), target);
+        true
+    }
+
+    /// Brings back the slots that the program reads from egress on; false where this is left to the host.
+    pub fn restore(&self, regs: &mut Regs, slots: &[u64]) -> bool {
+        let Some(target) = self.restore else { return false };
+        assert!(slots.len() >= self.slots, "a packet has all slots of its program");
+        let mut frame = Frame { packet: slots.as_ptr().cast(), ..Frame::without_state(self) };
+        self.enter(regs, &mut frame, target);
+        true
+    }
+
     /// Runs the code at `target` until it ends.
-    fn enter(&self, frame: &mut Frame, target: u32) -> u32 {
+    fn enter(&self, regs: *mut Regs, frame: &mut Frame, target: u32) -> u32 {
         // SAFETY: the memory holds code that `translate` made for this signature; it was made
         // executable and lives as long as `self`.
         let code: extern "sysv64" fn(*mut Regs, *mut Frame, usize) -> u32 =
             unsafe { std::mem::transmute(self.memory.as_ptr()) };
-        code(frame.regs, frame, self.memory.as_ptr() as usize + target as usize)
+        code(regs, frame, self.memory.as_ptr() as usize + target as usize)
     }
 }
 
 /// Executes instruction `pc` for the code. The result is the address where to go on, 0 for the
 /// next instruction; the return address of a call is left in the frame.
-extern "sysv64" fn step(frame: *mut Frame, pc: u32) -> usize {
+extern "sysv64" fn step(frame: *mut Frame<'_>, pc: u32) -> usize {
     // SAFETY: only the code calls this, with the frame that `NativeCode::run` gave it.
     unsafe {
         with_context(frame, |context| context.program.code.ops.get(pc as usize).map(|op| context.step(op)))
@@ -244,50 +200,32 @@ extern "sysv64" fn step(frame: *mut Frame, pc: u32) -> usize {
 }
 
 /// Looks up table `index` for the code, as `step` does for the instruction.
-extern "sysv64" fn table(frame: *mut Frame, index: u32) -> usize {
+extern "sysv64" fn table(frame: *mut Frame<'_>, index: u32) -> usize {
     // SAFETY: as in `step`.
     unsafe { with_context(frame, |context| Some(context.apply(index as u16))) }
 }
 
-/// Makes a context of the frame, and addresses of what `execute` answers.
+/// Gives `execute` the context of the run, and makes addresses of what it answers.
 ///
 /// # Safety
 ///
-/// The pointers of the frame come from exclusive references that `NativeCode::run` holds and does
-/// not use while the code runs.
-unsafe fn with_context(frame: *mut Frame, execute: impl FnOnce(&mut Context) -> Option<Flow>) -> usize {
+/// The pointers of the frame are those of `NativeCode::run`, which does not use them while the code runs.
+#[inline]
+unsafe fn with_context<'c>(
+    frame: *mut Frame<'c>,
+    execute: impl FnOnce(&mut Context<'c>) -> Option<Flow>,
+) -> usize {
     // SAFETY: see above.
-    let (frame, mut context) = unsafe {
-        let frame = &mut *frame;
-        let context = Context {
-            program: &*frame.program,
-            regs: &mut *frame.regs,
-            state: &mut *frame.state,
-            wire: Wire {
-                frame: std::slice::from_raw_parts(frame.packet, frame.length),
-                cursor: frame.cursor,
-            },
-            now_ps: frame.now_ps,
-            variable_bits: frame.variable_bits,
-        };
-        (frame, context)
-    };
-    let flow = execute(&mut context).unwrap_or(Flow::Next);
+    let (context, native, frame) = unsafe { (&mut *(*frame).context, &*(*frame).native, &mut *frame) };
+    context.wire.cursor = frame.cursor;
+    let flow = execute(context).unwrap_or(Flow::Next);
     frame.cursor = context.wire.cursor;
-    frame.variable_bits = context.variable_bits;
-    // SAFETY: see above.
-    let offsets = unsafe { &*frame.offsets };
-    let address = |pc: Pc| {
-        let end = offsets.last().copied().unwrap_or(0);
-        frame.base + offsets.get(pc as usize).copied().unwrap_or(end) as usize
-    };
     match flow {
         Flow::Next => 0,
-        Flow::To(pc) => address(pc),
+        Flow::To(pc) => native.address(pc),
         Flow::Call { entry, next } => {
-            let (entry, next) = (address(entry), address(next));
-            frame.return_to = next;
-            entry
+            frame.return_to = native.address(next);
+            native.address(entry)
         }
     }
 }

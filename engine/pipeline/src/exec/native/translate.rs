@@ -3,7 +3,7 @@
 //! executes the instruction as the interpreter would.
 
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
-use super::{Offsets, Shortcut, SHORTCUT_WORDS, STATUS_DONE, STATUS_RUNAWAY};
+use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
 use crate::code::calculation::SumPlan;
 use crate::code::ir::{Op, Pc, Select, SelectCase};
 use crate::code::layout::Layout;
@@ -20,8 +20,11 @@ pub(super) struct Translation {
     pub bytes: Vec<u8>,
     /// Offset of each instruction, and of the end.
     pub offsets: Vec<u32>,
-    /// Offset of the code that writes headers, where it could be made.
+    /// Offsets of the code that writes headers, of that which sets the slots for a new packet, and of that which
+    /// brings them back for egress, where they could be made.
     pub emit: Option<u32>,
+    pub start: Option<u32>,
+    pub restore: Option<u32>,
 }
 
 pub(super) struct Translator<'c> {
@@ -32,7 +35,7 @@ pub(super) struct Translator<'c> {
     /// The end of the pass.
     pub done: Label,
     runaway: Label,
-    host: Host,
+    pub host: Host,
 }
 
 /// Addresses of host functions.
@@ -55,6 +58,8 @@ pub(super) fn translate(code: &Code, layout: &Layout, host: Host) -> Option<Tran
         translator.op(pc, op);
     }
     let emit = translator.emit_headers();
+    let start = translator.emit_start();
+    let restore = translator.emit_restore();
     let Translator { mut asm, labels, .. } = translator;
     asm.bind(labels[code.ops.len()]);
     asm.bind(done);
@@ -66,8 +71,9 @@ pub(super) fn translate(code: &Code, layout: &Layout, host: Host) -> Option<Tran
         .map(|&label| asm.offset_of(label).map(|offset| offset as u32))
         .collect::<Option<_>>()?;
     asm.finish()?;
-    let emit = emit.and_then(|label| asm.offset_of(label)).map(|offset| offset as u32);
-    Some(Translation { bytes: asm.bytes, offsets, emit })
+    let offset_of = |label: Option<Label>| asm.offset_of(label?).map(|offset| offset as u32);
+    let (emit, start, restore) = (offset_of(emit), offset_of(start), offset_of(restore));
+    Some(Translation { bytes: asm.bytes, offsets, emit, start, restore })
 }
 
 /// True where all cases of a select are values as long as its key, and not too many to compare one after the other.
@@ -308,26 +314,7 @@ impl Translator<'_> {
                     _ => self.host_jump(pc),
                 }
             }
-            Op::Table { table } => {
-                let look_up = self.asm.label();
-                let shortcut = i32::from(table) * size_of::<Shortcut>() as i32;
-                self.asm.load_frame(Reg::Rdx, Offsets::SHORTCUTS);
-                self.asm.load_at(Reg::Rax, Reg::Rdx, shortcut);
-                self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
-                self.asm.jump_if(Cond::Equal, look_up);
-                for word in 0..self.shortcut_words(table) {
-                    let at = std::mem::offset_of!(Shortcut, params) as i32 + 8 * i32::from(word);
-                    self.asm.load_at(Reg::Rcx, Reg::Rdx, shortcut + at);
-                    self.asm.store(self.code.param_base + word, Reg::Rcx);
-                }
-                let next = std::mem::offset_of!(Shortcut, next) as i32;
-                self.asm.load_return_at(Reg::Rdx, shortcut + next);
-                self.asm.jump_rax();
-                self.asm.bind(look_up);
-                self.asm.call(self.host.table, u32::from(table));
-                self.asm.load_return(Offsets::RETURN);
-                self.asm.jump_rax();
-            }
+            Op::Table { table } => self.table(table),
             Op::RegisterRead { dst, register, index }
                 if self.code.registers[register as usize].limbs == 1 =>
             {
@@ -366,13 +353,6 @@ impl Translator<'_> {
             Op::ExtractNext { .. } | Op::ExtractUnionNext { .. } | Op::Advance { .. } => self.host_jump(pc),
             _ => self.host(pc),
         }
-    }
-
-    /// Words of parameters that a shortcut of the table may have.
-    fn shortcut_words(&self, table: u16) -> u16 {
-        let actions = &self.code.tables[table as usize].actions;
-        let words = actions.iter().map(|&action| self.code.actions[action].words);
-        words.filter(|&words| usize::from(words) <= SHORTCUT_WORDS).max().unwrap_or(0)
     }
 
     /// Checks an index: rax is the index and rdx the first cell; past the label it is out of range.

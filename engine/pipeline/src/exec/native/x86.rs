@@ -160,6 +160,16 @@ impl Assembler {
         self.emit(&[0x48, 0x8b, (reg as u8) << 3 | 4, 0xc0 | (index as u8) << 3 | base as u8]);
     }
 
+    /// `reg = [base + 4 * index]`, 32 bits.
+    pub fn load_half_indexed(&mut self, reg: Reg, base: Reg, index: Reg) {
+        self.emit(&[0x8b, (reg as u8) << 3 | 4, 0x80 | (index as u8) << 3 | base as u8]);
+    }
+
+    /// `reg += 1` in 32 bits; the upper ones become 0.
+    pub fn increment_half(&mut self, reg: Reg) {
+        self.emit(&[0xff, 0xc0 | reg as u8]);
+    }
+
     /// `[base + 8 * index] = reg`
     pub fn store_indexed(&mut self, base: Reg, index: Reg, reg: Reg) {
         self.emit(&[0x48, 0x89, (reg as u8) << 3 | 4, 0xc0 | (index as u8) << 3 | base as u8]);
@@ -228,6 +238,32 @@ impl Assembler {
 
     pub fn not(&mut self, reg: Reg) {
         self.emit(&[0x48, 0xf7, 0xd0 | reg as u8]);
+    }
+
+    /// Clears the register of four words.
+    pub fn clear_quad(&mut self) {
+        self.emit(&[0xc5, 0xf9, 0xef, 0xc0]);
+    }
+
+    /// Loads four words from `[base + displacement]` into the register of four words.
+    pub fn load_quad(&mut self, base: Reg, displacement: i32) {
+        self.emit(&[0xc5, 0xfe, 0x6f, 0x80 | base as u8]);
+        self.imm32(displacement);
+    }
+
+    /// Stores the register of four words from a slot on.
+    pub fn store_quad(&mut self, first: Slot) {
+        self.emit(&[0xc5, 0xfe, 0x7f]);
+        self.slot(0, first);
+    }
+
+    /// Ends the use of the register of four words, which slows older instructions down.
+    pub fn end_quads(&mut self) {
+        self.emit(&[0xc5, 0xf8, 0x77]);
+    }
+
+    pub fn negate(&mut self, reg: Reg) {
+        self.emit(&[0x48, 0xf7, 0xd8 | reg as u8]);
     }
 
     pub fn move_reg(&mut self, to: Reg, from: Reg) {

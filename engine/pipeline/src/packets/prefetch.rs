@@ -1,7 +1,8 @@
-//! Loads of data that another core has written, before they are needed.
+//! Loads of data that is not in the cache of this core, before they are needed.
 
 /// Begins to load the cache line of an address; any address will do.
-pub(crate) fn load_ahead(address: *const u8) {
+#[inline]
+pub fn load_ahead(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};

@@ -1,0 +1,143 @@
+//! The state of a switch as machine code sees it: addresses of arrays, and where tables lead.
+
+use super::NativeCode;
+use crate::code::ir::Pc;
+use crate::code::program::{Code, TablePlan};
+use crate::state::cells::State;
+use crate::state::table::TableState;
+
+/// First cell and number of cells of an array.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct View {
+    /// Address; an integer, so that a switch can move between threads with its arrays.
+    cells: usize,
+    count: usize,
+}
+
+impl View {
+    pub const CELLS: i32 = std::mem::offset_of!(View, cells) as i32;
+    pub const COUNT: i32 = std::mem::offset_of!(View, count) as i32;
+
+    fn of<T>(first: *mut T, count: usize) -> View {
+        View { cells: first.expose_provenance(), count }
+    }
+}
+
+/// Where a packet goes from a table, as words: the address of the action (0: only the host knows), the address where that
+/// returns to, and its parameters.
+pub(super) struct Lead;
+
+impl Lead {
+    pub const ACTION: i32 = 0;
+    pub const NEXT: i32 = 8;
+    pub const PARAMS: i32 = 16;
+    /// Words before the parameters.
+    const HEAD: usize = 2;
+    /// Words of a lead of a table without entries.
+    pub const SHORT: usize = Lead::HEAD + 4;
+    /// Words of a lead of any table at most.
+    const LONGEST: usize = Lead::HEAD + 16;
+
+    /// Words of parameters in the leads of a table, if those are of `most` words at most.
+    pub fn params(code: &Code, plan: &TablePlan, most: usize) -> usize {
+        let words = plan.actions.iter().map(|&action| usize::from(code.actions[action].words));
+        words.filter(|words| Lead::HEAD + words <= most).max().unwrap_or(0)
+    }
+
+    /// Words of a lead of a table whose small keys are indices.
+    pub fn words(code: &Code, plan: &TablePlan) -> usize {
+        Lead::HEAD + Lead::params(code, plan, Lead::LONGEST)
+    }
+
+    /// Words of parameters in a lead of so many words.
+    pub fn params_of(words: usize) -> usize {
+        words - Lead::HEAD
+    }
+
+    fn write(lead: &mut [u64], native: &NativeCode, leads_to: Option<(Pc, Pc, &[u64])>) {
+        lead.fill(0);
+        if let Some((action, next, params)) = leads_to {
+            if let Some(place) = lead.get_mut(Lead::HEAD..Lead::HEAD + params.len()) {
+                place.copy_from_slice(params);
+                lead[0] = native.address(action) as u64;
+                lead[1] = native.address(next) as u64;
+            }
+        }
+    }
+}
+
+/// A table whose small keys are indices.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Indexed {
+    /// Entry ids by key.
+    ids: View,
+    /// Address of the lead after a miss, which those after a hit follow in the order of the ids.
+    leads: usize,
+}
+
+impl Indexed {
+    pub const BYTES: i32 = size_of::<Indexed>() as i32;
+    pub const IDS: i32 = std::mem::offset_of!(Indexed, ids) as i32 + View::CELLS;
+    pub const COUNT: i32 = std::mem::offset_of!(Indexed, ids) as i32 + View::COUNT;
+    pub const LEADS: i32 = std::mem::offset_of!(Indexed, leads) as i32;
+}
+
+/// Arrays and tables of a switch.
+pub(crate) struct Views {
+    pub(super) registers: Vec<View>,
+    pub(super) counters: Vec<View>,
+    /// Where each table leads every packet.
+    pub(super) shortcuts: Vec<u64>,
+    pub(super) indexed: Vec<Indexed>,
+    /// The leads of each table in `indexed`.
+    leads: Vec<Vec<u64>>,
+}
+
+/// The look-up of a table is a load from an array of entry ids.
+pub(super) fn is_indexed(plan: &TablePlan) -> bool {
+    plan.words == 1 && plan.is_exact() && plan.is_pure()
+}
+
+impl Views {
+    /// The arrays must stay where they are as long as the views are used.
+    pub fn of(state: &mut State) -> Views {
+        let registers = state.registers.arrays_mut();
+        let none = Indexed { ids: View { cells: 0, count: 0 }, leads: 0 };
+        Views {
+            registers: registers.map(|(place, first)| View::of(first, place.size)).collect(),
+            counters: state
+                .counters
+                .iter_mut()
+                .map(|cells| View::of(cells.as_mut_ptr(), cells.len()))
+                .collect(),
+            shortcuts: vec![0; Lead::SHORT * state.tables.len()],
+            indexed: vec![none; state.tables.len()],
+            leads: vec![Vec::new(); state.tables.len()],
+        }
+    }
+
+    /// Says where a table leads; `entry` is the one that is new or has changed, `None` where one went or the default
+    /// changed.
+    pub fn table_changed(
+        &mut self,
+        native: &NativeCode,
+        code: &Code,
+        table: usize,
+        state: &TableState,
+        entry: Option<u32>,
+    ) {
+        let plan = &code.tables[table];
+        let shortcut = &mut self.shortcuts[table * Lead::SHORT..][..Lead::SHORT];
+        Lead::write(shortcut, native, state.leads_to(plan));
+        let Some(ids) = state.ids_by_key().filter(|_| is_indexed(plan)) else { return };
+        let words = Lead::words(code, plan);
+        let first = words * entry.map_or(0, |id| id as usize + 1);
+        let leads = &mut self.leads[table];
+        leads.resize(leads.len().max(first + words), 0);
+        Lead::write(&mut leads[first..first + words], native, state.after(plan, entry));
+        let ids = View { cells: ids.as_ptr().expose_provenance(), count: ids.len() };
+        self.indexed[table] = Indexed { ids, leads: leads.as_ptr().expose_provenance() };
+    }
+}
