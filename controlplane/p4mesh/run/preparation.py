@@ -194,10 +194,21 @@ def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterS
         )
 
 
+def _session_times_s(topology: Topology) -> tuple[float | None, float | None]:
+    """Return the times within which silence in BGP sessions is noticed, and within which lost routes are back."""
+    if topology.bgp is None:
+        return None, None
+    from p4mesh.tester.responders.bgp_peers import notice_time_s, return_time_s  # the engine takes long to load
+
+    noticed_s, back_s = notice_time_s(topology.bgp), return_time_s(topology.bgp, 2 * len(topology.tester_ports))
+    return None if noticed_s is None else float(noticed_s), None if back_s is None else float(back_s)
+
+
 def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
     """Return the parts of a topology and of the target that methods may know."""
     capabilities = TARGETS[target].declare(topology)
     stamps = capabilities.stamps
+    noticed_s, back_s = _session_times_s(topology)
     rates = {(device.name, port.number): port.rate_bps for device in topology.devices for port in device.ports}
     uplinks = [link.ends[0] for link in topology.links if TESTER not in (link.ends[0].node, link.ends[1].node)]
     uplink_rate_bps = sum(rates[end.node, end.port] for end in uplinks)
@@ -225,4 +236,6 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
             if near.node == far.node == TESTER
         ),
         announces_routes=topology.bgp is not None,
+        silence_noticed_s=noticed_s,
+        routes_back_s=back_s,
     )

@@ -23,6 +23,7 @@ from p4mesh.run.executor import Executor
 from p4mesh.run.one_process import run_in_process
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
+from p4mesh.run.refused_routes import refused_routes_findings, refused_routes_tables
 from p4mesh.run.trial_findings import router_hint, stamp_finding, stray_findings
 from p4mesh.run.worker_processes import WorkerProcesses
 from p4mesh.run.workers import run_parallel
@@ -108,12 +109,17 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
     outcome = method.assemble(job.bed, job.parameters, results)
     stored = {unit.key: directory.stored(unit.key) for unit in units}
     all_trials = [trial for trials in stored.values() for trial in trials]
-    hint = router_hint(job, all_trials)
+    first = (*refused_routes_findings(all_trials), *router_hint(job, all_trials))
     found = (*stray_findings(stored), *stamp_finding(all_trials))
     if missing := len(units) - len(results):
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
     found += tuple(f"measured with {fact}" for fact in facts)
-    outcome = replace(outcome, findings=(*hint, *outcome.findings, *found), goal=method.goal(job.parameters))
+    outcome = replace(
+        outcome,
+        tables=(*outcome.tables, *refused_routes_tables(stored)),
+        findings=(*first, *outcome.findings, *found),
+        goal=method.goal(job.parameters),
+    )
     if job.capture_frames:
         captured = directory.captured([unit.key for unit in units])
         findings = (*outcome.findings, capture_finding(captured))

@@ -72,6 +72,8 @@ def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
         return ()
     if routed is None and test.partition(".")[0] not in NAMES:
         return ()
+    if any(stream.get("routed") for stream in trials[0].spec["streams"]):
+        return ()
     if Multicast.kind in _patterns(trials[0]):
         # Frames to groups are the same for switches and routers.
         return ()

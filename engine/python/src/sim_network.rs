@@ -192,6 +192,14 @@ impl SimNetwork {
         self.with(py, |target| Ok(target.network.bad_fcs_counts()))
     }
 
+    /// Routes that devices had no room for since the last call: [(device, IP version, networks, how many fit)].
+    fn take_refused_routes(&self, py: Python<'_>) -> PyResult<Vec<(String, u8, u64, u64)>> {
+        self.with(py, |target| {
+            let refused = target.network.take_refused_routes().into_iter();
+            Ok(refused.map(|(device, it)| (device, it.ip_version, it.networks, it.most)).collect())
+        })
+    }
+
     /// Resets a device, which is without power for `off_ps` first.
     #[pyo3(signature = (name, off_ps = 0))]
     fn reset_device(&self, py: Python<'_>, name: &str, off_ps: u64) -> PyResult<()> {

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use ipnet::IpNet;
 use p4mesh_peers::bgp::{Announcement, Families};
 use p4mesh_peers::{BfdSettings, HostAddresses, Ipv4Interface, Ipv6Interface, NeighbourSettings, Speaker};
+use p4mesh_sim::device::RefusedRoutes;
 use p4mesh_sim::Network;
 
 const MS_PS: u64 = 1_000_000_000;
@@ -153,6 +154,19 @@ fn the_table_has_a_limit_that_is_counted() {
     bench.peers[1].announce(0, &Announcement { networks: networks(130), as_path: Vec::new() }, 0);
     bench.run_until_ms(3 * S);
     assert_eq!((bench.counter("bgp_routes"), bench.counter("bgp_routes_refused")), (100, 30));
+    let refused = |networks| vec![("dut".to_string(), RefusedRoutes { ip_version: 4, networks, most: 100 })];
+    assert_eq!(bench.network.take_refused_routes(), refused(30));
+    assert_eq!(bench.network.take_refused_routes(), [], "told once");
+    for again in 0..2 {
+        // The 30 do not fit again, and each of them is one network however often it comes.
+        bench.peers[1].withdraw(0, &networks(130)[100..], (4 + 2 * again) * S * 1_000_000);
+        bench.run_until_ms((5 + 2 * again) * S);
+        let announcement = Announcement { networks: networks(130)[100..].to_vec(), as_path: Vec::new() };
+        bench.peers[1].announce(0, &announcement, (5 + 2 * again) * S * 1_000_000);
+        bench.run_until_ms((6 + 2 * again) * S);
+    }
+    assert_eq!(bench.counter("bgp_routes_refused"), 90);
+    assert_eq!(bench.network.take_refused_routes(), refused(30));
 }
 
 #[test]

@@ -149,6 +149,16 @@ fn hosts_that_have_joined_get_the_group_with_one_hop_less_until_they_leave() {
 }
 
 #[test]
+fn a_membership_that_ends_with_the_leave_message_is_not_asked_for() {
+    let mut bench = Bench::new(&format!(r#"{HOSTS}, "leave_delay_ns": 0"#), "");
+    bench.say(2, Mode::ToExclude, &[]);
+    assert_eq!(bench.send(SENDER), [2]);
+    bench.say(2, Mode::ToInclude, &[]);
+    assert_eq!(bench.send(SENDER), NONE);
+    assert!(bench.told.iter().all(|it| it.1[30..34] != GROUP.octets()));
+}
+
+#[test]
 fn a_packet_comes_from_the_port_towards_its_sender_alone_and_local_groups_stay() {
     let mut bench = Bench::new(HOSTS, "");
     bench.say(3, Mode::ToExclude, &[]);

@@ -9,28 +9,33 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from p4mesh.errors import TopologyError, UnsupportedError
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
 from p4mesh.methods.port_patterns import MIN_PORTS
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import FlowCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 CONVERGENCE = "convergence"
 _NS_PER_MS = 1_000_000
 _MOST_NETWORKS = 64
-_OWN = ("sustained", "duration_ms", "scaled_frames", "burst_frames", "ppm_below", "start_stagger_us", "vlan_id")
+_LIMIT, _AUTO = "time_limit_ms", "auto"
+_LIMIT_MS = "2000"
+_OWN = (
+    *("sustained", "sustained_ppm", "duration_ms", "scaled_frames", "burst_frames", "ppm_below", "start_stagger_us"),
+    "vlan_id",
+)
 _COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
     Column("trial", "Trial"),
@@ -64,7 +69,9 @@ class RouteTime(Record):
     tx_frames: int
     rx_frames: int
     time_ms: float | None
-    """None where traffic did not follow the change before the trial was over."""
+    """None where traffic did not follow the change before the trial was over, or where there is no time to tell."""
+    unready: bool | None = field(default=None, metadata=OMITTED)
+    """True where the change cannot be seen: traffic came without it, or did not come before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +100,7 @@ class ChangeUnit(Record):
     trials: tuple[ChangeTrial, ...]
 
 
-def _parameters(section: str) -> tuple[Parameter, ...]:
+def _parameters(section: str, time_limit: Parameter | None = None) -> tuple[Parameter, ...]:
     kept = (item for item in shared.trial_parameters(section) if item.name not in _OWN)
     return (
         integer(
@@ -108,11 +115,30 @@ def _parameters(section: str) -> tuple[Parameter, ...]:
             ("1", "1000000"),
         ),
         decimal("traffic_first_ms", "100", "ms", section, "traffic before the change", ("1", "600000")),
-        decimal("time_limit_ms", "2000", "ms", section, "traffic after the change", ("1", "600000")),
+        time_limit or decimal(_LIMIT, _LIMIT_MS, "ms", section, "traffic after the change", ("1", "600000")),
         integer("repetitions", 1, "trials", section, "trials of each frame size", (1, 1000)),
         choice("ip", "ipv4", section, "family of the routes", ("ipv4", "ipv6")),
         *(item for item in with_defaults(kept, learning_verify=False) if item.name != "frame_format"),
     )
+
+
+def _check_times(test: str, parameters: ParameterSet) -> None:
+    """Refuse times in which no frame shows the routes, and a flap that is not over in time."""
+    rate_fps = parameters.number("stream_fps")
+    for name in ("traffic_first_ms", _LIMIT, "flap_ms"):
+        given = name in parameters.values and not parameters.is_word(name)
+        if given and parameters.number(name) * rate_fps < 1000:
+            raise ParameterError(
+                f"{test}: {name}={float(parameters.number(name)):g} is shorter than the distance of two frames, "
+                f"{float(1000 / rate_fps):g} ms",
+                hint=f"raise {name} or stream_fps",
+            )
+    if "flap_ms" in parameters.values and parameters.number("flap_ms") >= parameters.number("time_limit_ms"):
+        raise ParameterError(
+            f"{test}: flap_ms={float(parameters.number('flap_ms')):g}: the trial ends "
+            f"{float(parameters.number('time_limit_ms')):g} ms after the withdrawal, before the announcement",
+            hint="raise time_limit_ms, or give a shorter flap_ms",
+        )
 
 
 class RouteChange(MethodOf[ChangeUnit]):
@@ -120,6 +146,8 @@ class RouteChange(MethodOf[ChangeUnit]):
 
     change: RoutingChange
     note: str
+    unready = "no traffic came on {} before the change"
+    """Finding on routes on which the change cannot be seen."""
     frame_sizes_bytes = (128,)
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
@@ -140,6 +168,7 @@ class RouteChange(MethodOf[ChangeUnit]):
                 f"{self.name} is not supported on {bed.target}: its links cannot be switched off one by one",
                 hint="use --target sim, or convergence.silence",
             )
+        _check_times(self.name, parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size."""
@@ -161,7 +190,7 @@ class RouteChange(MethodOf[ChangeUnit]):
 
     def trial(self, bed: Bed, size: int, parameters: ParameterSet, number: int) -> TrialSpec:
         """Return the trial in which the change happens: every network of every receiver is a stream."""
-        after_ns, rest_ns = (shared.nanoseconds(parameters, name) for name in ("traffic_first_ms", "time_limit_ms"))
+        after_ns, rest_ns = shared.nanoseconds(parameters, "traffic_first_ms"), self._rest_ns(bed, parameters)
         half = len(bed.ports) // 2
         rate_fps, count = parameters.number("stream_fps"), parameters.integer("networks")
         duration_ns = after_ns + rest_ns
@@ -195,6 +224,10 @@ class RouteChange(MethodOf[ChangeUnit]):
             routing_event=RoutingEvent(self.change, after_ns, hold_ns),
         )
 
+    def _rest_ns(self, bed: Bed, parameters: ParameterSet) -> int:
+        """Return how long traffic runs after the change."""
+        return shared.nanoseconds(parameters, _LIMIT)
+
     def _load_pct(self, bed: Bed, spec: TrialSpec) -> Fraction:
         total = sum((stream.rate_fps for stream in spec.streams), Fraction(0))
         return 100 * total / max_rate_fps(spec.streams[0].frame_size_bytes, bed.slowest_rate_bps)
@@ -204,17 +237,7 @@ class RouteChange(MethodOf[ChangeUnit]):
         assert event is not None
         rates = {stream.name: stream.rate_fps for stream in spec.streams}
         networks = {stream.name: stream.network for stream in spec.streams}
-        routes = tuple(
-            RouteTime(
-                tx_port=flow.tx_port,
-                rx_port=flow.rx_port,
-                network=networks[flow.stream],
-                tx_frames=flow.tx_frames,
-                rx_frames=flow.rx_frames,
-                time_ms=self._time_ms(flow.tx_frames, flow.rx_frames, rates[flow.stream], event),
-            )
-            for flow in result.flows
-        )
+        routes = tuple(self._route(flow, networks[flow.stream], rates[flow.stream], event) for flow in result.flows)
         slowest = min(rates.values())
         return ChangeTrial(
             trial=number,
@@ -224,8 +247,25 @@ class RouteChange(MethodOf[ChangeUnit]):
             routes=routes,
         )
 
+    def _route(self, flow: FlowCounts, network: int, rate_fps: Fraction, event: RoutingEvent) -> RouteTime:
+        unready = self._is_unready(flow, event)
+        time_ms = None if unready else self._time_ms(flow, rate_fps, event)
+        return RouteTime(
+            tx_port=flow.tx_port,
+            rx_port=flow.rx_port,
+            network=network,
+            tx_frames=flow.tx_frames,
+            rx_frames=flow.rx_frames,
+            time_ms=None if time_ms is None else float(time_ms),
+            unready=unready or None,
+        )
+
+    def _is_unready(self, flow: FlowCounts, event: RoutingEvent) -> bool:
+        """Whether no traffic came before the change, which ends or interrupts it."""
+        return not flow.rx_frames or flow.first_rx_ns - flow.first_tx_ns > event.after_ns
+
     @abstractmethod
-    def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
+    def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
         """Return the time from the change until traffic follows it; None where it does not."""
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ChangeUnit]) -> Outcome:
@@ -259,9 +299,21 @@ class RouteChange(MethodOf[ChangeUnit]):
             f"{self.title}: {half} senders, {half} receivers, {state.value}",
             (table, every),
             (),
-            tuple(_findings(rows)),
+            tuple(self._findings(rows)),
             ("Times are loss-derived: frames that did not arrive, over the rate of their stream.",),
         )
+
+    def _findings(self, rows: Sequence[tuple[int, ChangeTrial]]) -> Iterator[str]:
+        for size, trial in rows:
+            place, routes = f"{size} B, trial {trial.trial}", trial.routes
+            if trial.reason:
+                yield f"{place}: {trial.reason}"
+            if trial.status is not Status.VALID:
+                continue
+            if unready := sum(route.unready is True for route in routes):
+                yield f"{place}: {self.unready.format(f'{unready} of {len(routes)} routes')}"
+            if late := sum(route.time_ms is None and not route.unready for route in routes):
+                yield f"{place}: traffic did not follow the change on {late} of {len(routes)} routes"
 
 
 def _cells(size: int, trial: ChangeTrial) -> dict[str, Cell]:
@@ -279,16 +331,6 @@ def _cells(size: int, trial: ChangeTrial) -> dict[str, Cell]:
     }
 
 
-def _findings(rows: Sequence[tuple[int, ChangeTrial]]) -> Iterator[str]:
-    for size, trial in rows:
-        if trial.reason:
-            yield f"{size} B, trial {trial.trial}: {trial.reason}"
-        late = sum(route.time_ms is None for route in trial.routes)
-        if late and trial.status is Status.VALID:
-            of = f"{late} of {len(trial.routes)} routes"
-            yield f"{size} B, trial {trial.trial}: traffic did not follow the change on {of}"
-
-
 class Announcement(RouteChange):
     """Networks are announced while traffic to them already runs."""
 
@@ -299,19 +341,25 @@ class Announcement(RouteChange):
     note = "From the announcement to the first frame forwarded."
     parameters = _parameters("RFC 7747 5.1")
 
-    def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
-        if not rx_frames:
+    unready = "traffic came on {} without the announcement: the device has other routes"
+
+    def _is_unready(self, flow: FlowCounts, event: RoutingEvent) -> bool:
+        return flow.rx_frames == flow.tx_frames
+
+    def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
+        if not flow.rx_frames:
             return None
-        return float((tx_frames - rx_frames) * 1000 / rate_fps - Fraction(event.after_ns, _NS_PER_MS))
+        return (flow.tx_frames - flow.rx_frames) * 1000 / rate_fps - Fraction(event.after_ns, _NS_PER_MS)
 
 
 class _Ending(RouteChange):
     """Traffic ends with the routes."""
 
-    def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
-        if rx_frames == tx_frames:
+    def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
+        if not flow.tail_lost_frames:
             return None
-        return float(rx_frames * 1000 / rate_fps - Fraction(event.after_ns, _NS_PER_MS))
+        until_last = flow.tx_frames - flow.tail_lost_frames
+        return until_last * 1000 / rate_fps - Fraction(event.after_ns, _NS_PER_MS)
 
 
 class Withdrawal(_Ending):
@@ -344,7 +392,34 @@ class Silence(_Ending):
     section = "RFC 5880 6.8.4, RFC 7747 5.3"
     change = RoutingChange.SILENCE
     note = "From the last packet of the neighbour to the last frame forwarded: detection by BFD, or by the hold time."
-    parameters = _parameters("RFC 5880 6.8.4")
+    parameters = _parameters(
+        "RFC 5880 6.8.4",
+        decimal(
+            _LIMIT,
+            _AUTO,
+            "ms",
+            "RFC 5880 6.8.4",
+            f"traffic after the change; auto = the detection time by BFD, else the hold time, and 1 s, at least "
+            f"{_LIMIT_MS} ms",
+            ("1", "600000"),
+            (_AUTO,),
+        ),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse what every test of this suite refuses, and sessions that nothing ends."""
+        super().check(bed, parameters)
+        self._rest_ns(bed, parameters)
+
+    def _rest_ns(self, bed: Bed, parameters: ParameterSet) -> int:
+        if not parameters.is_word(_LIMIT):
+            return super()._rest_ns(bed, parameters)
+        if bed.silence_noticed_s is None:
+            raise ParameterError(
+                f"{self.name}: without BFD and with hold_time_s 0, nobody notices that a station is silent",
+                hint=f"give tester.bgp of the topology bfd or a hold time, or give {_LIMIT}",
+            )
+        return max(int(_LIMIT_MS) * _NS_PER_MS, int((bed.silence_noticed_s + 1) * NS_PER_S))
 
 
 class Flap(RouteChange):
@@ -360,8 +435,7 @@ class Flap(RouteChange):
         decimal("flap_ms", "500", "ms", "RFC 7747 5.5", "from the withdrawal to the announcement", ("1", "600000")),
     )
 
-    def _time_ms(self, tx_frames: int, rx_frames: int, rate_fps: Fraction, event: RoutingEvent) -> float | None:
-        before = rate_fps * event.after_ns / NS_PER_S
-        if rx_frames == tx_frames or rx_frames <= before + 1:
+    def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
+        if flow.rx_frames == flow.tx_frames or flow.tail_lost_frames:
             return None
-        return float((tx_frames - rx_frames) * 1000 / rate_fps - Fraction(event.hold_ns, _NS_PER_MS))
+        return (flow.tx_frames - flow.rx_frames) * 1000 / rate_fps - Fraction(event.hold_ns, _NS_PER_MS)

@@ -8,6 +8,7 @@ from math import ceil
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.conditions.advertised_networks import uses_routes
 from p4mesh.methods.extensions.resets import hook_of
 from p4mesh.methods.mesh import Mesh, trial_spec
 from p4mesh.methods.options import shared
@@ -18,6 +19,8 @@ from p4mesh.trial.spec import Interruption, TrialSpec
 
 NAME = "rfc2544.reset"
 RESET = "reset"
+CONTROL = "control"
+AUTO = "auto"
 POWER = "power"
 FRAME_LOSS, TIME_STAMPS = "frame loss", "time stamps"
 _AFTER_HOOK_NS = 60 * NS_PER_S
@@ -88,10 +91,24 @@ def after_ns(bed: Bed, parameters: ParameterSet) -> int:
     """Return how long frames are sent after the trigger."""
     if not parameters.is_word("after_ms"):
         return shared.nanoseconds(parameters, "after_ms")
+    routes_ns = _routes_back_ns(bed, parameters)
     if parameters.text("reset_cmd"):
-        return _AFTER_HOOK_NS + off_time_ns(parameters)
+        return _AFTER_HOOK_NS + off_time_ns(parameters) + routes_ns
     _, reset_ns = simulated_reset(NAME, bed, parameters)
-    return 2 * reset_ns - off_time_ns(parameters) + (_RESOLUTION_NS if is_routed(parameters) else 0)
+    return 2 * reset_ns - off_time_ns(parameters) + (_RESOLUTION_NS if is_routed(parameters) else 0) + routes_ns
+
+
+def _routes_back_ns(bed: Bed, parameters: ParameterSet) -> int:
+    """Return the time that a router needs to learn the routes of the frames by BGP again."""
+    if not (bed.announces_routes and uses_routes(parameters)):
+        return 0
+    if bed.routes_back_s is None:
+        raise ParameterError(
+            f"after_ms={AUTO}: without BFD and with hold_time_s 0, stations do not notice that a reset has ended their "
+            "sessions: nobody announces their networks again",
+            hint="give tester.bgp of the topology bfd or a hold time, or give after_ms",
+        )
+    return int(bed.routes_back_s * NS_PER_S)
 
 
 def simulated_reset(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str, int]:

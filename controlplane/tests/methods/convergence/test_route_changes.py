@@ -8,7 +8,8 @@ import pytest
 from support.networks import changed, shipped
 from support.runs import run_on_sim
 
-from p4mesh.errors import TopologyError, UnsupportedError
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.methods.convergence.routes import Silence
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
@@ -76,6 +77,80 @@ def test_without_bfd_the_hold_time_has_to_notice() -> None:
     last = row["last_route_ms"]
     assert isinstance(last, float)
     assert 2000 < last <= 3002
+
+
+@pytest.mark.parametrize(
+    ("sessions", "limit_ms"),
+    [
+        ("hold_time_s: 9, bfd: {interval_ms: 150, multiplier: 3}", 2000),
+        ("hold_time_s: 9, bfd: {interval_ms: 1000, multiplier: 5}", 6000),
+        ("hold_time_s: 3", 4000),
+    ],
+)
+def test_a_trial_is_long_enough_for_the_detection_of_silence_by_default(sessions: str, limit_ms: int) -> None:
+    topology = changed(ROUTER, ("hold_time_s: 9, bfd: {interval_ms: 150, multiplier: 3}", sessions))
+    test = find_test("convergence.silence")
+    spec = Silence().trial(bed_of(topology), 128, resolve(test.name, test.parameters, ()), 1)
+    assert spec.duration_ns == (100 + limit_ms) * 10**6
+    outcome = run_on_sim(test, topology, (128,), *QUICK, "stream_fps=200")[1]
+    assert (outcome.state, outcome.findings) == (State.PASS, ())
+
+
+def test_silence_that_nobody_notices_is_refused() -> None:
+    deaf = changed(ROUTER, ("hold_time_s: 9, bfd: {interval_ms: 150, multiplier: 3}", "hold_time_s: 0"))
+    test = find_test("convergence.silence")
+    with pytest.raises(ParameterError, match="nobody notices that a station is silent"):
+        test.check(bed_of(deaf), resolve(test.name, test.parameters, ()))
+
+
+def test_a_network_that_the_router_reaches_without_bgp_has_no_time_of_an_announcement() -> None:
+    """It would be 100 ms before the announcement."""
+    topology = changed(
+        ROUTER,
+        ("    bgp:\n", '    routes: [{prefix: "10.2.0.0/16", next_hops: [198.18.3.2]}]\n    bgp:\n'),
+    )
+    outcome, row = run("announcement", topology=topology)
+    assert (outcome.state, row["converged_routes"]) == (State.FAIL, 3)
+    assert row["first_route_ms"] == pytest.approx(0, abs=1)
+    assert outcome.findings == (
+        "128 B, trial 1: traffic came on 3 of 6 routes without the announcement: the device has other routes",
+    )
+
+
+def test_a_flap_that_does_not_end_in_time_has_no_time() -> None:
+    """Three withdrawals of six are done after 120 ms, and their announcements after the end of the trial."""
+    topology = changed(ROUTER, ("      max_ipv4_routes: 128000\n", "      route_time_ns: 60000000\n"))
+    outcome, row = run("flap", "flap_ms=10", topology=topology, limit_ms=500)
+    assert (outcome.state, row["converged_routes"]) == (State.FAIL, 2)
+    assert outcome.findings == ("128 B, trial 1: traffic did not follow the change on 4 of 6 routes",)
+
+
+def test_frames_that_a_link_damages_do_not_shorten_the_time_to_the_last_frame() -> None:
+    topology = changed(
+        ROUTER,
+        ("      max_ipv4_routes: 128000\n", "      route_time_ns: 50000000\n"),
+        ("to: router:1-4}", "to: router:1-4, bit_errors_per_1e15: 20000000000}"),
+    )
+    outcome, row = run("withdrawal", "stream_fps=2000", topology=topology)
+    assert (outcome.state, row["converged_routes"]) == (State.PASS, ROUTES)
+    detail = next(table for table in outcome.tables if table.name == "routes_in_detail")
+    times = sorted(float(str(route["time_ms"])) for route in detail.rows)
+    assert times == pytest.approx([50 * place for place in range(1, ROUTES + 1)], abs=3)
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "message"),
+    [
+        ("withdrawal", ("stream_fps=1", "traffic_first_ms=999"), "traffic_first_ms=999 is shorter than the distance"),
+        ("announcement", ("stream_fps=100", "time_limit_ms=9"), "time_limit_ms=9 is shorter than the distance"),
+        ("flap", ("flap_ms=5", "stream_fps=100"), "flap_ms=5 is shorter than the distance of two frames, 10 ms"),
+        ("flap", ("flap_ms=2000",), "flap_ms=2000: the trial ends 2000 ms after the withdrawal"),
+    ],
+)
+def test_times_that_show_nothing_are_refused(change: str, settings: tuple[str, ...], message: str) -> None:
+    test = find_test(f"convergence.{change}")
+    with pytest.raises(ParameterError, match=message):
+        test.check(bed_of(shipped(ROUTER)), resolve(test.name, test.parameters, settings))
 
 
 def test_stations_that_do_not_speak_bgp_change_nothing() -> None:

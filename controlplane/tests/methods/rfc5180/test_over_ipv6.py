@@ -8,9 +8,12 @@ import pytest
 from support.networks import changed, shipped
 from support.runs import run_on_sim
 
+from p4mesh.errors import ParameterError
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test, suites
 from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc6201.reset_trial import after_ns
+from p4mesh.run.preparation import bed_of
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.topology import Topology
 from p4mesh.traffic.stream import FrameTemplate
@@ -77,9 +80,52 @@ def test_a_reset_takes_as_long_as_sessions_and_routes_need_to_come_back() -> Non
     """Stations connect again after a second; networks of the ports themselves need no routes."""
     times = []
     for networks in ((), ("advertised_networks=2",)):
-        outcome = run("reset", shipped(BGP), "load_pct=1", "resets=1", "after_ms=4000", *networks)
+        outcome = run("reset", shipped(BGP), "load_pct=1", "resets=1", *networks)
         assert outcome.state is State.DONE
         times.append(outcome.tables[0].rows[0]["reset_ms_avg"])
     near, far = times
     assert near == pytest.approx(300, abs=0.2)
     assert isinstance(far, float) and 1000 < far < 3000
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings"),
+    [
+        ((), ("advertised_prefix=64",)),
+        ((), ("advertised_networks=2", "frame_format=ipv4")),
+        ((), ("advertised_networks=2", "ip_mix=50:50")),
+        ((), ("advertised_networks=2", "reset_type=power", "power_off_s=0.5")),
+        ((("hold_time_s: 9, bfd: {interval_ms: 150, multiplier: 3}", "hold_time_s: 3"),), ("advertised_networks=2",)),
+        ((("interval_ms: 150, multiplier: 3", "interval_ms: 1000, multiplier: 5"),), ("advertised_networks=2",)),
+        ((("reset: {time_s: 0.3}", "reset: {time_s: 0.01}"),), ("advertised_networks=2",)),
+        ((("reset: {time_s: 0.3}", "reset: {time_s: 4}"),), ("advertised_networks=2",)),
+    ],
+)
+def test_a_reset_trial_is_long_enough_for_announced_routes_by_default(
+    changes: tuple[tuple[str, str], ...], settings: tuple[str, ...]
+) -> None:
+    outcome = run("reset", changed(BGP, *changes), "load_pct=0.1", "resets=1", "sample_ms=100", *settings)
+    assert (outcome.state, outcome.findings) == (State.DONE, ())
+    (row,) = outcome.tables[0].rows
+    assert isinstance(row["reset_ms_avg"], float)
+    assert row["reset_ms_avg"] > 1000
+
+
+def test_sessions_whose_end_nobody_notices_do_not_come_back() -> None:
+    deaf = changed(BGP, ("hold_time_s: 9, bfd: {interval_ms: 150, multiplier: 3}", "hold_time_s: 0"))
+    with pytest.raises(ParameterError, match="stations do not notice that a reset has ended their sessions"):
+        run("reset", deaf, "load_pct=1", "resets=1", "advertised_networks=2")
+    near = run("reset", deaf, "load_pct=1", "resets=1")
+    assert (near.state, near.tables[0].rows[0]["state"]) == (State.DONE, "DONE")
+
+
+def test_a_command_that_resets_a_router_leaves_bgp_its_time_too() -> None:
+    durations = []
+    for networks in (0, 2):
+        test, bed = find_test("rfc5180.reset"), bed_of(shipped(BGP))
+        asked = (*QUICK, "reset_cmd=true", "load_pct=1", f"advertised_networks={networks}")
+        parameters = resolve(test.name, test.parameters, asked)
+        test.check(bed, parameters)
+        durations.append(after_ns(bed, parameters))
+    # BFD 450 ms, 1 s to the next attempt to connect, 1 s for it, 1 s from the announcements to the use of the routes.
+    assert durations == [60_000_000_000, 63_450_000_000]

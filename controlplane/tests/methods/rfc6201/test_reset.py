@@ -110,6 +110,51 @@ def test_a_device_that_does_not_come_back_fails_without_a_time() -> None:
     assert (row.state, row.reset_ms_avg, outcome.state) == ("not forwarding again", None, State.FAIL)
 
 
+class Sustaining(Interrupted):
+    """Comes back where it sustains the load; above that it loses frames in long trials, to their ends."""
+
+    def __init__(self, sustained_fps: int) -> None:
+        super().__init__(100)
+        self.sustained_fps = sustained_fps
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        self.tail = over = spec.streams[0].rate_fps > self.sustained_fps
+        result = super().measure(spec, note)
+        if over and spec.interruption is None and spec.label.startswith("control"):
+            return replace(result, lost_frames=5, rx_frames=result.tx_frames - 5)
+        return result
+
+
+def test_a_throughput_that_the_device_keeps_up_in_short_trials_alone_is_no_load_for_a_reset() -> None:
+    measurer = Sustaining(1_484_000)
+    row, outcome = run(measurer, "resets=2", "search_resolution_pct=0.1")
+    assert (row.state, outcome.state, row.trials) == ("DONE", State.DONE, 2)
+    # 99.9 % of 1,488,095 frames/s are too many, 100 - 0.1 - 0.2 % are not: controls at 100, 99.9 and 99.7 %.
+    assert row.throughput_fps == pytest.approx(2 * 1_488_095.238)
+    assert row.offered_fps == pytest.approx(2 * 0.997 * 1_488_095.238, rel=1e-4)
+    controls = [spec for spec in measurer.specs if spec.label.startswith("control")]
+    resets = [spec for spec in measurer.specs if spec.interruption]
+    assert {spec.duration_ns for spec in controls} == {spec.duration_ns for spec in resets}
+    assert not any(spec.interruption for spec in controls)
+    rates = [float(spec.streams[0].rate_fps / Fraction(10**9, 672)) for spec in (*controls, *resets)]
+    assert rates == pytest.approx([1, 0.999, 0.997, 1, 0.997, 0.997], rel=1e-4)
+    (finding,) = [text for text in outcome.findings if "reset at" in text]
+    assert finding.startswith("64 B: at the throughput, 100 %, the device loses frames in trials of ")
+    assert finding.endswith(" s without a reset, too; it was reset at 99.7 %")
+
+
+def test_a_device_that_keeps_up_the_load_and_does_not_come_back_fails_at_the_throughput() -> None:
+    measurer = Interrupted(1000, tail=True)
+    row, outcome = run(measurer, "resets=2")
+    assert (row.state, outcome.state, row.offered_fps) == ("not forwarding again", State.FAIL, row.throughput_fps)
+    assert sum(spec.label.startswith("control") for spec in measurer.specs) == 1
+
+
+def test_a_device_that_loses_frames_at_every_load_fails_at_the_throughput() -> None:
+    row, outcome = run(Sustaining(0), "resets=2")
+    assert (row.state, outcome.state, row.offered_fps) == ("not forwarding again", State.FAIL, row.throughput_fps)
+
+
 def test_the_time_without_power_is_subtracted() -> None:
     measurer = Interrupted(40_000)
     row, outcome = run(measurer, RATE_PCT, "reset_type=power", "power_off_s=0.05")

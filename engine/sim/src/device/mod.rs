@@ -68,6 +68,15 @@ pub use switching_fabric::FabricConfig;
 pub use tap::{Tap, TapConfig};
 pub use vlan::{VlanConfig, VlanMode, VlanPort};
 
+/// Networks of one IP version that a device has no room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedRoutes {
+    pub ip_version: u8,
+    pub networks: u64,
+    /// Routes that fit.
+    pub most: u64,
+}
+
 /// A model of a device. Ports are numbered from 0 in the order of the configuration.
 pub trait Device: Send {
     /// Moment at which the device acts on frames that arrive at a port.
@@ -104,6 +113,11 @@ pub trait Device: Send {
     /// Counters of the model, by name, for truth checks.
     fn counters(&self) -> BTreeMap<&'static str, u64> {
         BTreeMap::new()
+    }
+
+    /// Networks that were announced to it and did not fit since the last call, as its management tells.
+    fn take_refused_routes(&mut self) -> Vec<RefusedRoutes> {
+        Vec::new()
     }
 
     /// Access to the concrete type, for tests.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use p4mesh_pipeline::{Executable, Switch};
 
-use crate::device::{Host, HostFrame};
+use crate::device::{Host, HostFrame, RefusedRoutes};
 use crate::fabric::BadFcsRule;
 use crate::rng::Rng;
 use crate::tester::{Digest, Tester};
 
-use super::{cable_part, Network, NetworkError};
+use super::{cable_part, DeviceNode, Network, NetworkError};
 
 impl Network {
     /// Installs a program with fresh state on the tester. Packets in its queues and in its loop
@@ -102,6 +102,15 @@ impl Network {
             Some((port, counters.tx_bad_fcs_frames, counters.rx_bad_fcs_frames))
         };
         self.tester_ports().into_iter().filter_map(counts).collect()
+    }
+
+    /// Routes that devices had no room for since the last call, each with the name of its device.
+    pub fn take_refused_routes(&mut self) -> Vec<(String, RefusedRoutes)> {
+        let of = |node: &mut DeviceNode| {
+            let refused = node.device.take_refused_routes();
+            refused.into_iter().map(|it| (node.name.clone(), it)).collect::<Vec<_>>()
+        };
+        self.devices.iter_mut().flat_map(of).collect()
     }
 
     /// Sends a frame (without FCS) from a port of a device `host`, as soon as its line is free.

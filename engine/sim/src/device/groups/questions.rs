@@ -1,9 +1,10 @@
 //! Questions about groups that a host has left, each asked several times (RFC 3376 6.6.3, RFC 3810 7.6.3).
 
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
 /// A question on its way to the hosts behind a port.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Question {
     pub port: usize,
     pub vid: u16,
@@ -14,7 +15,6 @@ pub struct Question {
 
 #[derive(Debug)]
 struct Pending {
-    at_ps: u64,
     left: u64,
     question: Question,
 }
@@ -22,7 +22,10 @@ struct Pending {
 /// Questions that are still to be asked.
 #[derive(Debug)]
 pub struct Questions {
-    pending: Vec<Pending>,
+    /// By the time at which each is due; those of one time in the order in which they began.
+    pending: BTreeMap<(u64, u64), Pending>,
+    asked: HashSet<Question>,
+    begun: u64,
     /// Number of times that each question is asked.
     count: u64,
     interval_ps: u64,
@@ -30,7 +33,7 @@ pub struct Questions {
 
 impl Questions {
     pub fn new(count: u64, interval_ps: u64) -> Questions {
-        Questions { pending: Vec::new(), count, interval_ps }
+        Questions { pending: BTreeMap::new(), asked: HashSet::new(), begun: 0, count, interval_ps }
     }
 
     /// Time that hosts have to answer each.
@@ -40,31 +43,38 @@ impl Questions {
 
     /// Asks from now on; a question that is being asked is asked no more often for that.
     pub fn begin(&mut self, question: Question, now_ps: u64) {
-        if self.count > 0 && !self.pending.iter().any(|it| it.question == question) {
-            self.pending.push(Pending { at_ps: now_ps, left: self.count, question });
+        if self.count > 0 && self.asked.insert(question.clone()) {
+            self.pending.insert((now_ps, self.begun), Pending { left: self.count, question });
+            self.begun += 1;
         }
     }
 
     /// The questions of this moment.
     pub fn due(&mut self, now_ps: u64) -> Vec<Question> {
-        let mut due = Vec::new();
-        for it in self.pending.iter_mut().filter(|it| it.at_ps <= now_ps) {
+        let later = self.pending.split_off(&(now_ps + 1, 0));
+        let now = std::mem::replace(&mut self.pending, later);
+        let mut due = Vec::with_capacity(now.len());
+        for ((_, number), mut it) in now {
             due.push(it.question.clone());
             it.left -= 1;
-            it.at_ps = now_ps + self.interval_ps;
+            if it.left > 0 {
+                self.pending.insert((now_ps + self.interval_ps, number), it);
+            } else {
+                self.asked.remove(&it.question);
+            }
         }
-        self.pending.retain(|it| it.left > 0);
         due
     }
 
     /// When the next is due.
     pub fn next_ps(&self) -> Option<u64> {
-        self.pending.iter().map(|it| it.at_ps).min()
+        self.pending.keys().next().map(|&(at_ps, _)| at_ps)
     }
 
     /// Asks nothing more at the ports that `concerned` names.
     pub fn forget(&mut self, concerned: impl Fn(usize) -> bool) {
-        self.pending.retain(|it| !concerned(it.question.port));
+        self.pending.retain(|_, it| !concerned(it.question.port));
+        self.asked.retain(|it| !concerned(it.port));
     }
 }
 

@@ -1,6 +1,6 @@
 //! BGP of a router: sessions with neighbours at its ports, the routes learned from them, and the routes told to others.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use super::neighbours::Key;
 use super::routes::Prefix;
 use super::{texts, Interface};
 use crate::config::{ConfigError, Nanoseconds, Place, Whole};
+use crate::device::RefusedRoutes;
 
 const PS_PER_NS: u64 = 1_000;
 
@@ -107,6 +108,8 @@ pub struct Bgp {
     /// Routes in use and how many may be, by [`family`].
     routes: [u64; 2],
     max_routes: [u64; 2],
+    /// Networks that did not fit since somebody asked, by [`family`].
+    refused: [BTreeSet<IpNet>; 2],
     processor: Processor,
     advertise: bool,
     pub counters: Counters,
@@ -216,6 +219,7 @@ impl Bgp {
             paths: BTreeMap::new(),
             routes: [0; 2],
             max_routes: [config.max_ipv4_routes.get(), config.max_ipv6_routes.get()],
+            refused: Default::default(),
             processor: Processor {
                 route_ps: config.route_time_ns.ps(),
                 free_ps: 0,
@@ -229,6 +233,18 @@ impl Bgp {
     /// Routes in use.
     pub fn routes(&self) -> u64 {
         self.routes.iter().sum()
+    }
+
+    /// Networks that did not fit since the last call, by IP version, where there are any.
+    pub fn take_refused_routes(&mut self) -> Vec<RefusedRoutes> {
+        let networks = std::mem::take(&mut self.refused);
+        let of = |((ip_version, networks), most): ((u8, &BTreeSet<IpNet>), u64)| RefusedRoutes {
+            ip_version,
+            networks: networks.len() as u64,
+            most,
+        };
+        let families = [4, 6].into_iter().zip(&networks).zip(self.max_routes);
+        families.map(of).filter(|it| it.networks > 0).collect()
     }
 
     /// Takes a frame for the router itself, or an answer about a neighbour's MAC.
@@ -344,6 +360,7 @@ impl Bgp {
             && self.routes[family(network)] >= self.max_routes[family(network)]
         {
             self.counters.routes_refused += 1;
+            self.refused[family(network)].insert(network);
             return None;
         }
         let paths = self.paths.entry(network).or_default();

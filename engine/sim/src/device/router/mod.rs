@@ -28,7 +28,7 @@ use self::routes::{Prefix, Route, Routes};
 use super::chassis::Chassis;
 use super::input_queue::Ready;
 use super::lookup::Lookup;
-use super::{Device, DevicePorts};
+use super::{Device, DevicePorts, RefusedRoutes};
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
 use crate::line::wire_bytes;
@@ -448,6 +448,10 @@ impl Device for Router {
             ]);
         }
         counters
+    }
+
+    fn take_refused_routes(&mut self) -> Vec<RefusedRoutes> {
+        self.bgp.as_mut().map_or_else(Vec::new, Bgp::take_refused_routes)
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

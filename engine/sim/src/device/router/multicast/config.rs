@@ -27,7 +27,8 @@ pub struct MulticastConfig {
     pub response_s: PositiveSeconds<3_174, 10>,
     /// Questions whose loss does not end a membership, and number of those at the start and after a leave.
     pub robustness: Whole<1, 7, 2>,
-    /// From a leave message to the end of a membership, in which the questions after it lie.
+    /// From a leave message to the end of a membership, in which the questions after it lie; 0 = at once, without a
+    /// question, as where each port has one host.
     pub leave_delay_ns: Nanoseconds<3_600_000_000_000, 2_000_000_000>,
     /// Time that the processor takes for each new membership; they are worked off one after the other.
     pub join_time_ns: Nanoseconds<1_000_000_000>,

@@ -115,12 +115,14 @@ impl Multicast {
             join_ps: config.join_time_ns.ps(),
         };
         let robustness = config.robustness.get();
+        // A membership that ends with the leave message leaves no time for questions.
+        let questions = if config.leave_delay_ns.ps() == 0 { 0 } else { robustness };
         let mut multicast = Multicast {
             config: config.clone(),
             routes,
             host_ports,
             hosts: Table::new(limits),
-            questions: Questions::new(robustness, config.leave_delay_ns.ps() / robustness),
+            questions: Questions::new(questions, config.leave_delay_ns.ps() / robustness),
             general: BTreeMap::new(),
             checks: BTreeSet::new(),
             pim,
