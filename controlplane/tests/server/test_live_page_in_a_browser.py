@@ -61,8 +61,9 @@ def hold(running: subprocess.Popen[bytes], out: Path, trials: int) -> None:
     while True:
         assert running.poll() is None, "the run has ended"
         seen = (out / TRIALS).read_bytes().count(b"\n") if (out / TRIALS).exists() else 0
-        looks = [len(trial["looks"]) for trial in watched_trials((out / LIVE).read_text())] if seen >= trials else []
-        if max(looks, default=0) > 1:
+        # A fast trial may end before the first look at it, which writes the file.
+        watched = watched_trials((out / LIVE).read_text()) if seen >= trials and (out / LIVE).exists() else ()
+        if any(len(trial["looks"]) > 1 for trial in watched):
             break
         time.sleep(0.005)
     running.send_signal(signal.SIGSTOP)
@@ -74,7 +75,9 @@ def test_it_follows_a_run_to_its_end_and_outlives_the_server(tab: Any, tmp_path:
     with serving(runs) as page:
         tab.goto(page.address)
         tab.wait_for_selector("#idle:visible")
-        long_trials = ("--set", "scaled_frames=60000", "--set", "sustained=false")
+        # Few trials of more than a second each: several looks at every trial.
+        settings = ("scaled_frames=200000", "search_resolution_pct=10", "search_max_pct=50", "sustained=false")
+        long_trials = [word for setting in settings for word in ("--set", setting)]
         running = begin(runs / "now", "--topology", str(TOPOLOGIES / "wrs-18x1g.yaml"), *long_trials)
         try:
             hold(running, runs / "now", 1)
