@@ -83,6 +83,12 @@ class Bed:
     """Ports of the tester that are linked to each other."""
     announces_routes: bool = field(default=False, metadata={"stored": "if set"})
     """Whether stations tell their routers by BGP which networks are behind them."""
+    silence_noticed_s: float | None = field(default=None, metadata={"stored": "if set"})
+    """Time within which stations and routers notice each other's silence; None where there are no sessions, or where
+    nobody notices."""
+    routes_back_s: float | None = field(default=None, metadata={"stored": "if set"})
+    """Time within which a router that has lost its sessions has their routes again; None where stations have no
+    sessions, or do not notice."""
 
     @property
     def defines_latency(self) -> bool:

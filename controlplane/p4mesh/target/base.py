@@ -15,6 +15,7 @@ from p4mesh.target.capabilities import Capabilities
 from p4mesh.topology import Topology
 from p4mesh.topology.model import TlsFiles
 from p4mesh.traffic.line_rate import PS_PER_S
+from p4mesh.traffic.refused_routes import RefusedRoutes
 from p4mesh.traffic.stamps import PortStamps
 
 BadFcsRule = tuple[int, int, int]
@@ -204,6 +205,10 @@ class Target(ABC):
             f"resetting a device is not supported on {self.name}",
             hint="give the command that resets it: --set reset_cmd=COMMAND",
         )
+
+    def take_refused_routes(self) -> tuple[RefusedRoutes, ...]:
+        """Return the routes that devices had no room for since the last call; empty where no device tells."""
+        return ()
 
     def cause_failures(self, count: int) -> int:
         """Let failures 1 to ``count`` of the devices begin now, those that have not begun before.

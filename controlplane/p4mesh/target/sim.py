@@ -15,6 +15,7 @@ from p4mesh.target.loop import LoopModel
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.engine_errors import topology_error
+from p4mesh.traffic.refused_routes import RefusedRoutes
 
 if TYPE_CHECKING:
     from p4mesh import _engine
@@ -133,6 +134,10 @@ class SimTarget(Target):
     def reset_device(self, device: str, off_ns: int) -> None:
         """Reset a device; the topology says how long that takes."""
         self._network.reset_device(device, off_ns * 1000)
+
+    def take_refused_routes(self) -> tuple[RefusedRoutes, ...]:
+        """Return the routes that routers had no room for since the last call."""
+        return tuple(RefusedRoutes(*refused) for refused in self._network.take_refused_routes())
 
     def cause_failures(self, count: int) -> int:
         """Let failures of the devices begin at this virtual time."""

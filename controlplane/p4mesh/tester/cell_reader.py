@@ -27,9 +27,9 @@ WaitForPasses = Callable[[int], None]
 _READ_ATTEMPTS = 3
 _WINDOW_TIMEOUT_S = 0.5
 """The records of a window come within milliseconds; none for this long are lost."""
-_PASSES_BESIDE = 2
+PASSES_BESIDE = 2
 """Rounds of a reading frame beside those for its cells: on its way in, and on its way out."""
-_FRAMES_PER_PASS = 16
+FRAMES_PER_PASS = 16
 """Reading frames that a loop carries beside its seeds without a round becoming longer."""
 _TIME_BITS = 48
 
@@ -95,7 +95,7 @@ class CellReader:
         flags |= self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"]
         for _ in range(_READ_ATTEMPTS):
             self._request(cells, flags=flags, window=window, value=0, port=port)
-            wait(self._form.passes * cells + _PASSES_BESIDE)
+            wait(self._form.passes * cells + PASSES_BESIDE)
             if self._records({cells - 1}, older):
                 return
         raise TargetError(
@@ -110,7 +110,8 @@ class CellReader:
 
         With a ``form``, records are of that form.
 
-        Each range has a reading frame of its own, and all of them circulate at the same time. Records that are
+        Each range has a reading frame of its own, and up to FRAMES_PER_PASS circulate at the same time: more of them
+        would hold up the seeds of streams, whose departures would be late. Records that are
         lost, or a reading frame, are noticed by the missing cells, which are read again. Of duplicate records the
         first is kept, and records of an earlier reading, which may come late or twice, are known by their time.
         Raises TargetError when records stay missing.
@@ -124,7 +125,7 @@ class CellReader:
             for together in self._windows(missing):
                 for part in together:
                     self._request(len(part), value=part.start, port=port, flags=form.flags)
-                wait(form.passes * max(map(len, together)) + _PASSES_BESIDE + len(together) // _FRAMES_PER_PASS)
+                wait(form.passes * max(map(len, together)) + PASSES_BESIDE)
                 asked = {cell for part in together for cell in part}
                 come = self._records(asked, older, None if self._window_cells is None else _WINDOW_TIMEOUT_S)
                 found |= come
@@ -143,7 +144,8 @@ class CellReader:
     def _windows(self, runs: Sequence[range]) -> Iterator[Sequence[range]]:
         """Yield the cells that are read together; a window may shrink between two of them."""
         if self._window_cells is None:
-            yield runs
+            for first in range(0, len(runs), FRAMES_PER_PASS):
+                yield runs[first : first + FRAMES_PER_PASS]
             return
         for run in runs:
             while run:

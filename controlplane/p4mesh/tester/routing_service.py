@@ -9,12 +9,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
+from p4mesh.target.base import Target
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.responders.bgp_peers import BgpPeers, Session
 from p4mesh.tester.stations import host_behind, station
-from p4mesh.topology.model import BgpPeers as Settings
 from p4mesh.traffic.addresses import ADVERTISED_PREFIX_BITS, NETWORK_BITS, host_in_network
 from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.refused_routes import RefusedRoutes
 from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
 from p4mesh.traffic.stream import Stream
 
@@ -29,19 +30,13 @@ _MAX_IPV4_PORT = 255
 
 
 class RoutingService:
-    """The sessions of one trial; without settings, or without routed streams, nothing happens."""
+    """The sessions of one trial; without ``bgp`` in the topology, or without routed streams, nothing happens."""
 
-    def __init__(
-        self,
-        packets: PacketService,
-        wait: Callable[[int | Fraction], None],
-        settings: Settings | None,
-        set_link: Callable[[int, bool], None],
-    ) -> None:
+    def __init__(self, packets: PacketService, wait: Callable[[int | Fraction], None], target: Target) -> None:
         self._packets = packets
         self._wait = wait
-        self._settings = settings
-        self._set_link = set_link
+        self._settings = target.topology.bgp
+        self._target = target
         self._networks: dict[Session, list[IPv4Network | IPv6Network]] = {}
         self._peers: BgpPeers | None = None
         self._event: RoutingEvent | None = None
@@ -63,6 +58,7 @@ class RoutingService:
         sessions = _sessions(streams)
         if settings is None or not sessions:
             return ""
+        self._target.take_refused_routes()
         now_ns = self._packets.now_ns
         peers = BgpPeers({session: station(session[0]) for session in sessions}, settings, number, now_ns)
         self._peers = peers
@@ -108,7 +104,11 @@ class RoutingService:
     def _lose_links(self, peers: BgpPeers) -> None:
         peers.mute(self._receivers)
         for port in sorted({port for port, _ in self._receivers}):
-            self._set_link(port, False)
+            self._target.set_link(port, False)
+
+    def refused(self) -> tuple[RefusedRoutes, ...]:
+        """Return the networks of the sessions that devices had no room for, those of earlier calls left out."""
+        return self._target.take_refused_routes() if self.is_active else ()
 
     def end(self) -> str:
         """End the sessions; return a sentence on one that had ended before, or an empty text."""
@@ -120,7 +120,7 @@ class RoutingService:
         self._silence()
         if self._event is not None and self._event.change is RoutingChange.LOSS_OF_LINK:
             for port in sorted({port for port, _ in self._receivers}):
-                self._set_link(port, True)
+                self._target.set_link(port, True)
         if not peers.ended:
             return ""
         (port, version), reason = min(peers.ended.items())

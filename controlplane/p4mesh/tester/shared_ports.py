@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from p4mesh.tester.stations import destinations_of
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import ModifiedField, Stream
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,15 @@ def shared_ports(streams: Sequence[Stream], room: CounterRoom) -> SharedPorts:
     if any(stream.received_in_tunnel for stream in many):
         # Groups in a tunnel come to one address: which of them are counted cannot be told by it.
         return whole
-    if len(positions) > 1 or many[0].modifiers:
+    # Cells of flows are told from counters by the address of the group.
+    if len(positions) > 1 or any(it.field is ModifiedField.ETHERNET_DST for it in many[0].modifiers):
         return SharedPorts(ports, 0, counts=True, numbers=numbers)
     most = min(numbers, (room.flows - max(others, 0)) // len(ports))
     return SharedPorts(ports, _measured(many[0], most), counts=True, numbers=numbers)
 
 
 def shared_macs(streams: Sequence[Stream], shared: SharedPorts) -> Iterator[tuple[set[int], bool]]:
-    """Yield the addresses of groups with cells, and of those that are counted, of streams without modifiers."""
+    """Yield the addresses of groups with cells, and of those that are counted."""
     number = 0
     cells: set[int] = set()
     counted: set[int] = set()

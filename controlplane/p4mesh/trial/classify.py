@@ -287,7 +287,9 @@ def _late_loss(plan: Plan, pauses: Pauses, lost: int, expected: int) -> str:
 
 def _queues(spec: TrialSpec, plan: Plan, observed: Observed, tick_ps: int) -> QueueTrend | None:
     duration_ticks = spec.duration_ns * 1000 / tick_ps
-    return queue_trend(plan, observed.queues, observed.reading.records, duration_ticks=duration_ticks, tick_ps=tick_ps)
+    limit = spec.excess_limit_ppm / 1_000_000
+    last = observed.reading.records
+    return queue_trend(plan, observed.queues, last, duration_ticks=duration_ticks, tick_ps=tick_ps, limit=limit)
 
 
 def _departures(plan: Plan, records: Array) -> tuple[int, int]:

@@ -38,7 +38,7 @@ class TrialEngine:
         self.tester = tester
         self._stations = StationService(tester.packets)
         self._groups = GroupService(tester.packets, tester.wait)
-        self._routing = RoutingService(tester.packets, tester.wait, tester.target.topology.bgp, tester.target.set_link)
+        self._routing = RoutingService(tester.packets, tester.wait, tester.target)
 
     def facts(self) -> tuple[str, ...]:
         """Return what the reader of results must know of the machine that measures."""
@@ -63,8 +63,11 @@ class TrialEngine:
             # A software switch does not deliver this load, like any other that is too fast: a search goes on below it.
             reason, undelivered = f"oload_mismatch: {overload.message.partition(': ')[2]}", True
         if reason:
+            refused = self._routing.refused()
             self._routing.end()
-            return not_measured(spec, Status.INVALID, reason, undelivered=undelivered)
+            reason = "; ".join((reason, *(routes.text for routes in refused)))
+            result = not_measured(spec, Status.INVALID, reason, undelivered=undelivered)
+            return replace(result, refused_routes=refused)
         return trial.result(aborted)
 
 
@@ -142,6 +145,7 @@ class _Trial:
         """Return the result; the streams of an aborted trial are ended, and count if they had been started."""
         observed = self._transmission.end() if self._transmission else None
         self._groups.leave()
+        refused = self._routing.refused()
         lost_session = self._routing.end()
         if self._transmission is None or observed is None or self._transmission.plan is not self._plan:
             return not_measured(self._spec, Status.ABORT, aborted)
@@ -158,7 +162,7 @@ class _Trial:
         # A reset of the device ends its sessions: when they come back, traffic does.
         if lost_session and not aborted and self._spec.interruption is None:
             result = replace(result, status=Status.INVALID, reason=lost_session)
-        return replace(result, answered_frames=self._stations.answered_frames)
+        return replace(result, answered_frames=self._stations.answered_frames, refused_routes=refused)
 
     def _transmitted(self, plan: Plan, spec: TrialSpec, onlooker: Onlooker | None = None) -> Reading:
         # Those that verify learning and joins as well: where they fail, theirs are the faults to look at.

@@ -4,6 +4,9 @@ While a queue fills, the latency of its frames grows by the same amount in every
 in front of it: by (arrivals - departures) / arrivals of the time that has passed. In a steady state it grows by nothing
 on average. So the slope of the mean latency over the time of arrival is the excess. Windows are whole cycles of the
 traffic, which makes bursts and meshes equal in all of them.
+
+Where only a coarse excess has to be told, the last latencies of a mesh of many ports do as well
+(:mod:`p4mesh.trial.latency_at_rest`).
 """
 
 from __future__ import annotations
@@ -18,15 +21,14 @@ import numpy as np
 from p4mesh.tester.plan import Flow, Plan
 from p4mesh.tester.records import ALL_ONES, READ_TICKS
 from p4mesh.trial.columns import Array, Groups
+from p4mesh.trial.latency_at_rest import RestingPort, ports_at_rest
 from p4mesh.trial.queue_watch import Pair, pairs_of
 from p4mesh.trial.result import QueueTrend, Trend
 
-LIMIT = 50e-6
-"""Excess that is not missed: growth of latency by time, which is the share of the arrivals that the queue keeps."""
 _CERTAIN_LIMIT = 10e-6
 """Excess that is not missed where latency is quiet enough to see it."""
 _COARSE_LIMIT = 1000e-6
-"""The same for pairs of ports that were not read while traffic ran."""
+"""The same for pairs of ports that were not read while traffic ran; from this on latencies at rest tell, too."""
 _SIGMAS = 5
 """Errors of a slope are this many standard deviations: thousands of trials, each with many pairs, have no false one."""
 _LATE_SIGMAS = 4
@@ -60,11 +62,18 @@ class Readings:
 
 
 def queue_trend(
-    plan: Plan, readings: Readings | None, last: Array, *, duration_ticks: float, tick_ps: int
+    plan: Plan,
+    readings: Readings | None,
+    last: Array,
+    *,
+    duration_ticks: float,
+    tick_ps: int,
+    limit: float,
 ) -> QueueTrend | None:
     """Return the trend of the queues between the ports; None where no pair of ports has got two frames.
 
-    ``last`` are the records of all cells at rest.
+    ``last`` are the records of all cells at rest, ``limit`` is the excess that must not be missed: growth of latency by
+    time, which is the share of the arrivals that the queue keeps.
     """
     all_pairs = pairs_of(plan)
     spreads = _spreads(last, all_pairs)
@@ -75,7 +84,7 @@ def queue_trend(
     if not moved:
         # No two latencies differ by so much that a queue could have filled.
         return _steady(max(spread.ticks / spread.span_ticks for spread in spreads.values() if spread.span_ticks))
-    return _Judge(plan, pairs, spreads, moved, readings, last, duration_ticks, tick_ps).trend()
+    return _Judge(plan, pairs, spreads, moved, readings, last, duration_ticks, tick_ps, limit).trend()
 
 
 @dataclass(frozen=True)
@@ -129,13 +138,17 @@ class _Slope:
     span_ticks: float
 
     @property
-    def upper(self) -> float:
-        """The largest slope that is not excluded."""
-        return max(self.value, 0.0) + _SIGMAS * self.error
+    def margin(self) -> float:
+        """Distance of the value from those that are excluded."""
+        return _SIGMAS * self.error
 
     @property
-    def is_steady(self) -> bool:
-        certain = self.upper < LIMIT and self.late - _LATE_SIGMAS * self.late_error < LIMIT
+    def upper(self) -> float:
+        """The largest slope that is not excluded."""
+        return max(self.value, 0.0) + self.margin
+
+    def is_steady(self, limit: float) -> bool:
+        certain = self.upper < limit and self.late - _LATE_SIGMAS * self.late_error < limit
         return certain and not self.rises
 
     def is_filling(self, least_growth_ticks: float) -> bool:
@@ -145,7 +158,7 @@ class _Slope:
     @property
     def rises(self) -> bool:
         """Whether latency grows beyond all noise, and all the time."""
-        certain = self.value > max(_SIGMAS * self.error, _CERTAIN_LIMIT)
+        certain = self.value > max(self.margin, _CERTAIN_LIMIT)
         return certain and self.early > 0 and _DECAY * self.early <= self.late <= self.early / _DECAY
 
 
@@ -162,33 +175,49 @@ class _Judge:
         last: Array,
         duration_ticks: float,
         tick_ps: int,
+        limit: float,
     ) -> None:
         self._pairs = pairs
         self._spreads = spreads
         self._moved = moved
         self._duration_ticks = duration_ticks
         self._tick_ps = tick_ps
+        self._limit = limit
         self._frames_to: dict[int, int] = {}
         for (_, rx), flows in pairs.items():
             self._frames_to[rx] = self._frames_to.get(rx, 0) + _frames(last, flows)
         self._clocks = _clocks(plan)
         self._windows = _Windows(readings) if readings is not None and len(readings.records) > _LEAST_WINDOWS else None
+        self._at_rest = ports_at_rest(pairs, last) if limit >= _COARSE_LIMIT else {}
 
     def trend(self) -> QueueTrend:
-        if self._windows is None:
-            return _unclear(_MOST_LONGER)
-        watched = {pair for pair in self._pairs if self._windows.has(self._pairs[pair])}
-        of_pair = {pair: self._windows.series(self._pairs[pair]) for pair in sorted(watched & self._moved)}
-        slopes = self._slopes({(pair[1], pair): series for pair, series in of_pair.items() if series is not None})
-        of_ports = self._of_ports(watched)
-        if found := self._filling(slopes, of_ports):
-            return found
-        factors = [self._longer(rx, slope) for rx, slope in of_ports.items() if slope is None or not slope.is_steady]
+        watched: set[Pair] = set()
+        of_ports: dict[int, _Slope | None] = dict.fromkeys(sorted({rx for _, rx in self._moved}))
+        if self._windows is not None:
+            watched = {pair for pair in self._pairs if self._windows.has(self._pairs[pair])}
+            of_pair = {pair: self._windows.series(self._pairs[pair]) for pair in sorted(watched & self._moved)}
+            slopes = self._slopes({(pair[1], pair): series for pair, series in of_pair.items() if series is not None})
+            of_ports = self._of_ports(watched)
+            if found := self._filling(slopes, of_ports):
+                return found
+        factors = [self._longer(rx, slope) for rx, slope in of_ports.items() if not self._is_steady(rx, slope)]
+        known: list[_Slope | RestingPort] = [slope for slope in of_ports.values() if slope is not None]
+        known += [self._at_rest[rx] for rx, slope in of_ports.items() if slope is None and rx in self._at_rest]
         if factors or self._hidden(watched):
-            known = [slope for slope in of_ports.values() if slope is not None]
-            return _unclear(max(factors, default=_MOST_LONGER), max(known, key=lambda slope: slope.upper, default=None))
-        upper = max((slope.upper for slope in of_ports.values() if slope is not None), default=0.0)
-        return _steady(upper)
+            return _unclear(max(factors, default=_MOST_LONGER), max(known, key=lambda each: each.upper, default=None))
+        return _steady(max((self._upper(rx, slope) for rx, slope in of_ports.items()), default=0.0))
+
+    def _is_steady(self, rx_port: int, slope: _Slope | None) -> bool:
+        by_windows = slope is not None and slope.is_steady(self._limit)
+        return by_windows or self._rests(rx_port)
+
+    def _rests(self, rx_port: int) -> bool:
+        return rx_port in self._at_rest and self._at_rest[rx_port].upper < self._limit
+
+    def _upper(self, rx_port: int, slope: _Slope | None) -> float:
+        """Return the largest excess that is not excluded at a port that is steady."""
+        by_windows = [slope.upper] if slope is not None and slope.is_steady(self._limit) else []
+        return min(by_windows + ([self._at_rest[rx_port].upper] if rx_port in self._at_rest else []))
 
     def _of_ports(self, watched: set[Pair]) -> dict[int, _Slope | None]:
         """Return the slope of each receive port whose latency has moved; None where it has too few windows."""
@@ -201,16 +230,23 @@ class _Judge:
         return {rx: slopes.get(rx) for rx in joined}
 
     def _filling(self, slopes: Mapping[Pair, _Slope], of_ports: Mapping[int, _Slope | None]) -> QueueTrend | None:
-        """Return the queue that fills fastest: one to a port, or on the way of some of its frames."""
+        """Return the queue that fills fastest: one to a port, or on the way of some of its frames.
+
+        None where latencies at rest exclude the limit: what windows show there is a queue that comes to rest.
+        """
         ports = {
             rx: slope
             for rx, slope in of_ports.items()
-            if slope is not None and slope.is_filling(self._growth_ticks(rx))
+            if slope is not None and slope.is_filling(self._growth_ticks(rx)) and not self._rests(rx)
         }
         if ports:
             order = sorted(ports, key=lambda port: -ports[port].value)
             return self._full(order, ports[order[0]], self._frames_to[order[0]])
-        some = {pair: slope for pair, slope in slopes.items() if slope.is_filling(self._growth_ticks(pair[1]))}
+        some = {
+            pair: slope
+            for pair, slope in slopes.items()
+            if slope.is_filling(self._growth_ticks(pair[1])) and not self._rests(pair[1])
+        }
         if some:
             pair, *_ = fastest = sorted(some, key=lambda each: -some[each].value)
             frames = round(self._frames_to[pair[1]] * self._share(pair, some))
@@ -220,7 +256,7 @@ class _Judge:
     def _of_single_flows(self) -> QueueTrend | None:
         """Return the queue that only some flows of a pair of ports go through, such as those of one priority."""
         assert self._windows is not None
-        for pair in sorted(self._moved):
+        for pair in sorted(pair for pair in self._moved if not self._rests(pair[1])):
             flows = self._pairs[pair]
             for flow in flows if len(flows) > 1 and self._windows.has(flows) else ():
                 series = self._windows.series([flow])
@@ -241,7 +277,7 @@ class _Judge:
         return QueueTrend(
             Trend.FILLING,
             excess_ppm=_PPM * _of_departures(slope.value),
-            error_ppm=_PPM * _SIGMAS * slope.error,
+            error_ppm=_PPM * slope.margin,
             excess_fps=excess_fps,
             overflow_s=_REPORTED_BUFFER_FRAMES / excess_fps,
             rx_ports=tuple(dict.fromkeys(rx_ports)),
@@ -267,21 +303,30 @@ class _Judge:
         return frames * self._frame_ticks(rx_port)
 
     def _longer(self, rx_port: int, slope: _Slope | None) -> int:
-        """Return how many times longer a trial would tell: errors of a slope shrink with T^1.5, growth is as T."""
-        if slope is None:
-            return _MOST_LONGER
-        by_noise = pow(_SIGMAS * slope.error / (LIMIT / 2), 2 / 3)
-        seen = slope.value if slope.rises else max(slope.value, LIMIT)
-        by_growth = self._growth_ticks(rx_port) / (seen * slope.span_ticks)
-        return max(2, min(_MOST_LONGER, ceil(max(float(by_noise), by_growth))))
+        """Return how many times longer a trial would tell: errors of a slope shrink with T^1.5, growth is as T.
+
+        What a flow is late by in the end has nothing to do with T, so what it says of the excess shrinks with T.
+        """
+        factors: list[float] = [_MOST_LONGER]
+        if rx_port in self._at_rest:
+            factors.append(self._at_rest[rx_port].upper / self._limit)
+        if slope is not None:
+            by_noise = pow(slope.margin / (self._limit / 2), 2 / 3)
+            seen = slope.value if slope.rises else max(slope.value, self._limit)
+            by_growth = self._growth_ticks(rx_port) / (seen * slope.span_ticks)
+            factors.append(max(float(by_noise), by_growth))
+        return max(2, ceil(min(factors)))
 
     def _hidden(self, watched: set[Pair]) -> bool:
-        """Whether a pair that was not read has latencies that differ by more than those of the pairs that were."""
+        """Whether a pair that was not read has latencies that differ by more than those of the pairs that were.
+
+        Latencies at rest are those of all pairs.
+        """
         usual = max((self._spreads[pair].ticks for pair in watched), default=0)
         return any(
             spread.ticks > usual + _COARSE_LIMIT * spread.span_ticks
             for pair, spread in self._spreads.items()
-            if pair not in watched
+            if pair not in watched and pair[1] not in self._at_rest
         )
 
 
@@ -408,8 +453,8 @@ def _steady(upper: float) -> QueueTrend:
     return QueueTrend(Trend.STEADY, error_ppm=_PPM * upper)
 
 
-def _unclear(longer: int, slope: _Slope | None = None) -> QueueTrend:
+def _unclear(longer: int, slope: _Slope | RestingPort | None) -> QueueTrend:
     if slope is None:
         return QueueTrend(Trend.UNCLEAR, longer=longer)
-    excess_ppm, error_ppm = _PPM * max(slope.value, 0.0), _PPM * _SIGMAS * slope.error
+    excess_ppm, error_ppm = _PPM * max(slope.value, 0.0), _PPM * slope.margin
     return QueueTrend(Trend.UNCLEAR, excess_ppm=excess_ppm, error_ppm=error_ppm, longer=longer)

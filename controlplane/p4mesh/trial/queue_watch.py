@@ -6,12 +6,13 @@ frames for, and ranges side by side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, lcm
 
 from p4mesh.tester.cell_ranges import ranges_of
+from p4mesh.tester.cell_reader import FRAMES_PER_PASS, PASSES_BESIDE
 from p4mesh.tester.plan import Flow, Plan
 
 READINGS = 7
@@ -50,7 +51,7 @@ def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passe
     cycle_ns = _cycle_ns(plan, tick_ps)
     if cycle_ns <= step_ns:
         step_ns = int(step_ns / cycle_ns) * cycle_ns
-    rounds = int(step_ns / (_READING_SHARE * round_ns)) - 2
+    rounds = int(step_ns / (_READING_SHARE * round_ns)) - PASSES_BESIDE
     longest = rounds // (2 * passes_per_cell)
     if longest < 1:
         return None
@@ -58,8 +59,13 @@ def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passe
     frames = sum(transmitter.frames for stream in plan.streams for transmitter in stream.transmitters)
     ports = len({rx for _, rx in pairs})
     room = min(max(2 * ports, frames // _FRAMES_PER_CELL), longest * (rounds // 2))
-    chosen = sorted(cell for pair in _chosen(pairs, room) for cell in (flow.cell for flow in pairs[pair]))
-    return QueueWatch(tuple(ranges_of(chosen, max(1, min(longest, isqrt(len(chosen)))))), step_ns) if chosen else None
+    chosen = _cells(pairs, _chosen(pairs, room))
+    ranges = ranges_of(chosen, max(1, min(longest, isqrt(len(chosen)))))
+    turns = -(-len(ranges) // FRAMES_PER_PASS)
+    if turns * (passes_per_cell * max(map(len, ranges), default=0) + PASSES_BESIDE) > rounds + PASSES_BESIDE:
+        # As many turns take too long: pairs that do not follow one another need a reading frame each.
+        ranges = _neighbours(pairs, min(longest, max(1, room // FRAMES_PER_PASS)))
+    return QueueWatch(tuple(ranges), step_ns) if ranges else None
 
 
 def pairs_of(plan: Plan) -> dict[Pair, list[Flow]]:
@@ -93,6 +99,26 @@ def _chosen(pairs: Mapping[Pair, Sequence[Flow]], room: int) -> list[Pair]:
             room -= len(pairs[pair])
             chosen.append(pair)
     return chosen
+
+
+def _neighbours(pairs: Mapping[Pair, Sequence[Flow]], longest: int) -> list[range]:
+    """Return ranges of cells for few reading frames, evenly spread over those of all pairs."""
+    order = sorted(pairs, key=lambda pair: pairs[pair][0].cell)
+    together = max(1, longest * len(order) // sum(map(len, pairs.values())))
+    found: list[range] = []
+    chosen: list[Pair] = []
+    for number in range(FRAMES_PER_PASS):
+        first = number * len(order) // FRAMES_PER_PASS
+        chosen += order[first : first + together]
+        ranges = ranges_of(_cells(pairs, chosen), longest)
+        if len(ranges) > FRAMES_PER_PASS:
+            break
+        found = ranges
+    return found
+
+
+def _cells(pairs: Mapping[Pair, Sequence[Flow]], chosen: Iterable[Pair]) -> list[int]:
+    return sorted(flow.cell for pair in dict.fromkeys(chosen) for flow in pairs[pair])
 
 
 def _one_of_each(pairs: Sequence[Pair], end: int) -> list[Pair]:

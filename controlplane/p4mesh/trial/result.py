@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from p4mesh.traffic.refused_routes import RefusedRoutes
 from p4mesh.traffic.stamps import PortStamps
 
 
@@ -316,3 +317,5 @@ class TrialResult:
     of the transmit port, and its errors are theirs; single values are less by the smallest delay."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
     """None when queues were not watched, or when too few frames came to judge them."""
+    refused_routes: tuple[RefusedRoutes, ...] = field(default=(), metadata={"stored": "if set"})
+    """Announced networks that devices had no room for; frames to them are lost."""

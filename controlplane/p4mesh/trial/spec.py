@@ -12,6 +12,9 @@ from p4mesh.traffic.routing_event import RoutingEvent
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.sampling import Sampling
 
+EXCESS_LIMIT_PPM = 50
+"""Excess that tests exclude unless told otherwise."""
+
 
 @dataclass(frozen=True)
 class Learning:
@@ -112,6 +115,8 @@ class TrialSpec:
     """Samples that are taken while the streams run; None = none."""
     watch_queues: bool = field(default=False, metadata={"stored": "if set"})
     """Read latencies while the streams run, and say whether a queue of the device fills."""
+    excess_limit_ppm: int = field(default=EXCESS_LIMIT_PPM, metadata={"stored": "if set"})
+    """Excess of the arrivals at a queue that must not be missed; a trial that could miss it is too short to tell."""
     memberships: Memberships | None = field(default=None, metadata={"stored": "if set"})
     """Groups that hosts on the ports receive; None = no host speaks."""
     failures: int = field(default=0, metadata={"stored": "if set"})
@@ -136,4 +141,5 @@ class TrialSpec:
             routing_event=None,
             departure_error_ns=None,
             watch_queues=False,
+            excess_limit_ppm=EXCESS_LIMIT_PPM,
         )

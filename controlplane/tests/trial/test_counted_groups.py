@@ -13,7 +13,7 @@ from support.networks import parsed, switch
 from p4mesh.tester import dataplane
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
@@ -22,6 +22,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 GROUPS = 4095
 MEMBERS = tuple(range(2, 19))
 """17 ports and 4,095 groups are 69,615 pairs, more than the 65,536 cells."""
+UDP_PORTS_IN_TURN = (FieldModifier(ModifiedField.UDP_DST, Progression(count=8000)),)
 
 
 def open_snooping(keys: str) -> AbstractContextManager[TrialEngine]:
@@ -29,7 +30,8 @@ def open_snooping(keys: str) -> AbstractContextManager[TrialEngine]:
     return open_measurer(parsed(switch(f"snooping: {{{keys}}}", ports=20, rates_bps=10**10)))
 
 
-def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
+@pytest.mark.parametrize("modifiers", [(), UDP_PORTS_IN_TURN], ids=["fixed", "udp_ports_in_turn"])
+def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded(modifiers: tuple[FieldModifier, ...]) -> None:
     """Port 19 has joined the first 100 groups though the stream does not expect it there: these frames are flooded.
 
     The first five groups get a second frame.
@@ -37,7 +39,7 @@ def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
     everyone = GroupRange("225.1.1.1", GROUPS, MEMBERS)
     frames = GROUPS + 5
     pattern = Multicast((everyone,))
-    stream = Stream("groups", 128, Fraction(5_000_000), frames, pattern, (1,), MEMBERS)
+    stream = Stream("groups", 128, Fraction(5_000_000), frames, pattern, (1,), MEMBERS, modifiers=modifiers)
     mesh = Stream("mesh", 128, Fraction(1_000_000), 100, FullMesh(), (19, 20), (19, 20))
     memberships = Memberships(
         Version.IGMPV3, (everyone, GroupRange("225.1.1.1", 100, (19,))), joins_per_s=1_000_000, robustness=1

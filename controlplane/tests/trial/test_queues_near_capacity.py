@@ -65,7 +65,9 @@ def trend_of(plan: Plan, wait_slots: Waits) -> QueueTrend:
     count = len(latency)
     window = count // (READINGS + 1)
     read = tuple(record(number * window)[[cell]] for number in range(1, READINGS + 1))
-    found = queue_trend(plan, Readings((cell,), read), record(count), duration_ticks=count * SLOT_TICKS, tick_ps=1000)
+    found = queue_trend(
+        plan, Readings((cell,), read), record(count), duration_ticks=count * SLOT_TICKS, tick_ps=1000, limit=50e-6
+    )
     assert found is not None
     return found
 

@@ -253,8 +253,16 @@ class NToNAtLoads(_AtLoads):
         return self._unit(setup, unit.frame_size_bytes, parameters.number(_HIGHEST.name), session)
 
     def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
-        """Return the trial of a load of each output."""
-        return n_to_n_trial(setup, size, load, setup.parameters.number(_STAGGER.name), prints_latency=True)
+        """Return the trial of a load of each output.
+
+        Its queues are watched where ports start together: otherwise they fill while more and more ports send.
+        """
+        stagger_us = setup.parameters.number(_STAGGER.name)
+        if stagger_us:
+            return n_to_n_trial(setup, size, load, stagger_us, prints_latency=True)
+        return n_to_n_trial(
+            setup, size, load, stagger_us, length_ns=duration_ns, watch_queues=True, prints_latency=True
+        )
 
     def note(self, parameters: ParameterSet) -> str:
         """Return the highest load and the stagger."""

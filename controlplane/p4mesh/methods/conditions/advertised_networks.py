@@ -36,7 +36,7 @@ COUNT: Parameter = integer(
     0,
     "networks",
     "RFC 5180 5.2",
-    "networks behind each port (10.P.N.0/24 or 2001:2:P:N::/64) that frames go to, all of them; 0 = advertised_prefix",
+    "networks behind each port (10.P.N.0/24 or 2001:2:P:N::/64), used in turn by its senders; 0 = advertised_prefix",
     (0, MAX_NETWORKS_PER_PORT),
 )
 _COLUMNS = (
@@ -56,6 +56,12 @@ def prefix_bits(parameters: ParameterSet) -> int:
 def count(parameters: ParameterSet) -> int:
     """Return how many networks behind each port frames go to; 0 where they are not asked for by number."""
     return parameters.integer(COUNT.name)
+
+
+def uses_routes(parameters: ParameterSet) -> bool:
+    """Whether frames go to networks that the device has routes to."""
+    chosen = NAME in parameters.values and COUNT.name in parameters.values
+    return chosen and bool(prefix_bits(parameters) or count(parameters))
 
 
 def check(test: str, bed: Bed, parameters: ParameterSet) -> None:

@@ -30,7 +30,15 @@ _ABOUT: Mapping[str, tuple[str, ...]] = {
         "ip_mix",
     ),
     "latency": ("latency_",),
-    "trial": ("duration_ms", "scaled_frames", "sustained", "ppm_below", "start_stagger_us", "iterations"),
+    "trial": (
+        "duration_ms",
+        "scaled_frames",
+        "sustained",
+        "sustained_ppm",
+        "ppm_below",
+        "start_stagger_us",
+        "iterations",
+    ),
     "phases around a trial": ("learning_", "settle_ms", "restabilise_ms"),
     "multicast hosts": (
         "protocol",

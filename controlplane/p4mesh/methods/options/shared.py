@@ -17,14 +17,14 @@ from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
 from p4mesh.traffic.stream import MAX_BURST_FRAMES, MIN_BURST_FRAMES, FrameTemplate, Stream
-from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.trial.spec import EXCESS_LIMIT_PPM, Learning, TrialSpec
 
 RFC_2889_DURATION_S = 30
 NS_PER_MS = 1_000_000
 DEPARTURE_ERROR_NS = 20
 """Of trials that are made for the sake of their latency, where the loop has room for as many seeds."""
 SCALED = "scaled"
-SUSTAINED = "sustained"
+SUSTAINED, SUSTAINED_PPM = "sustained", "sustained_ppm"
 SCALED_FRAMES = "scaled_frames"
 FRAME_FORMATS = {
     "ipv4": FrameTemplate(ip_version=4),
@@ -99,6 +99,14 @@ def trial_parameters(
                 "is a finding",
             ),
             real_time=False,
+        ),
+        integer(
+            SUSTAINED_PPM,
+            EXCESS_LIMIT_PPM,
+            "ppm",
+            setup,
+            "excess at a queue that a trial must tell from none; where it cannot, a longer one follows",
+            (EXCESS_LIMIT_PPM, 100_000),
         ),
         scaled_duration(
             "duration_ms",
@@ -303,6 +311,7 @@ def trial_of(
         per_flow=per_flow,
         histograms=histograms,
         watch_queues=watch_queues,
+        excess_limit_ppm=parameters.integer(SUSTAINED_PPM),
         departure_error_ns=departure_error_ns(parameters) if prints_latency else None,
     )
 
@@ -334,9 +343,11 @@ def duration_deviation(
     if not text:
         return ""
     if parameters.flag(SUSTAINED):
+        limit_ppm = parameters.integer(SUSTAINED_PPM)
+        beyond = "" if limit_ppm == EXCESS_LIMIT_PPM else "at most so much more than "
         return (
-            f"{text} Queues are watched meanwhile: a load at which one of them fills by more than 50 ppm does not "
-            "pass, so that throughput is what the device carries for as long as one likes."
+            f"{text} Queues are watched meanwhile: a load at which one of them fills by more than {limit_ppm} ppm does "
+            f"not pass, so that throughput is {beyond}what the device carries for as long as one likes."
         )
     return (
         f"{text} An overload that fills the device's buffers more slowly than this loses nothing: with a buffer of Q "

@@ -216,12 +216,22 @@ def _staggers_us(parameters: ParameterSet) -> tuple[Fraction, ...]:
 
 
 def n_to_n_trial(
-    setup: Setup, size: int, load: Fraction, stagger_us: Fraction, *, prints_latency: bool = False
+    setup: Setup,
+    size: int,
+    load: Fraction,
+    stagger_us: Fraction,
+    *,
+    length_ns: int | None = None,
+    watch_queues: bool = False,
+    prints_latency: bool = False,
 ) -> TrialSpec:
-    """Return a trial in which each port sends to the group of its place, so that all outputs get the load."""
+    """Return a trial in which each port sends to the group of its place, so that all outputs get the load.
+
+    Without ``length_ns`` it is as long as its parameters and the stagger ask for.
+    """
     ports = setup.bed.port_numbers
     rate = rate_at_pct(load, size, setup.line_rate_bps) / (len(ports) - 1)
-    duration_ns = _duration_ns(setup, size, rate, stagger_us)
+    duration_ns = _duration_ns(setup, size, rate, stagger_us) if length_ns is None else length_ns
     first = GroupRange(setup.first_group, len(ports)).groups
     ranges = tuple(
         GroupRange(str(group), 1, tuple(other for other in ports if other != port))
@@ -233,7 +243,15 @@ def n_to_n_trial(
     (stream,) = staggered((stream,), round(stagger_us * _NS_PER_US))
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     label = f"{len(ports)} to {len(ports)} {size} B stagger {float(stagger_us):g} us"
-    return setup.trial(label, (stream,), duration_ns, memberships, per_flow=True, prints_latency=prints_latency)
+    return setup.trial(
+        label,
+        (stream,),
+        duration_ns,
+        memberships,
+        per_flow=True,
+        watch_queues=watch_queues,
+        prints_latency=prints_latency,
+    )
 
 
 def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fraction) -> int:

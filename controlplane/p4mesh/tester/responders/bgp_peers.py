@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from heapq import heappop, heappush
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
@@ -28,6 +29,35 @@ _PREFIX_BITS = {4: 24, 6: 64}
 _SESSIONS_PER_RETRY_S = 32
 """Attempts to connect that may begin in a second: many more, in step, would keep each other from coming to an end."""
 _US_PER_MS = 1000
+_MS_PER_S = 1000
+_CONNECT_S = 1
+"""From an attempt to connect to a session that is up: a segment of it may be lost once (RFC 6298 2.1)."""
+
+
+def notice_time_s(settings: Settings) -> Fraction | None:
+    """Return the time within which the end of one side of a session is noticed by the other one: by BFD, where stations
+    have that, else by the hold time. None: without both nothing is noticed.
+    """
+    if settings.bfd_interval_ms is not None:
+        return Fraction(settings.bfd_interval_ms * settings.bfd_multiplier, _MS_PER_S)
+    return Fraction(settings.hold_time_s) or None
+
+
+def return_time_s(settings: Settings, sessions: int) -> Fraction | None:
+    """Return the time within which a router that has lost its sessions uses the routes of all stations again.
+
+    It begins when the router can speak. A station notices the loss, connects again and announces; then the router has
+    the time that it has before streams. None: a station notices nothing.
+    """
+    noticed_s = notice_time_s(settings)
+    if noticed_s is None:
+        return None
+    return noticed_s + _retry_s(sessions) + _CONNECT_S + Fraction(str(settings.wait_s))
+
+
+def _retry_s(sessions: int) -> int:
+    """Return the time between attempts to connect of each of so many sessions."""
+    return 1 + sessions // _SESSIONS_PER_RETRY_S
 
 
 @dataclass(frozen=True)
@@ -55,7 +85,7 @@ class BgpPeers:
     """One session per port and IP version, with host 1 of the station's network."""
 
     def __init__(self, stations: dict[Session, Station], settings: Settings, seed: int, now_ns: int) -> None:
-        retry_s = 1 + len(stations) // _SESSIONS_PER_RETRY_S
+        retry_s = _retry_s(len(stations))
         self._peers = {
             session: _peer(session, station, settings, retry_s, seed, now_ns) for session, station in stations.items()
         }

@@ -39,6 +39,8 @@ SETTINGS = {
     "rfc5180.back_to_back": ("repetitions=2",),
     "rfc2889.address_learning": ("addresses=sweep", "addresses_end=100"),
     "recirculation.delta": ("rates=100 Mbit/s L2",),
+    # The stations of this bed have no sessions, of which a limit could follow.
+    "convergence.silence": ("time_limit_ms=2000",),
 }
 FOUR_PORTS = two_switch_bed(reset_times_s=(("dut", 1),), failures=5)
 BED = make_bed(2)
