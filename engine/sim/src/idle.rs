@@ -8,6 +8,7 @@
 //! docs/designs/0004-idle-loops.md argues why all results are the same.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use p4mesh_pipeline::{IdlePass, IdleProbe, IngressPacket, LoopPass, Switch};
 
@@ -24,6 +25,8 @@ const LEAST_ROUNDS: u64 = 2;
 /// Loop events to the next attempt after one that was not worth it: at first, and at most.
 const PAUSE_EVENTS: u32 = 8;
 const MAX_PAUSE_EVENTS: u32 = 4_096;
+/// Packets of the loop in front of one that may have the same proof.
+const NEIGHBOURS: usize = 4;
 /// Passes that are timed one by one within one attempt; some 10 ms of work.
 const TIMED_PASSES: u64 = 1 << 20;
 
@@ -147,7 +150,7 @@ pub(crate) struct IdleLoop {
     /// State of the packets at the last safe moment.
     undo: Vec<Circling>,
     /// Proofs, by the order in which the packets stood at first; those that are not known are found.
-    pub proofs: Vec<Option<Box<IdlePass>>>,
+    pub proofs: Vec<Option<Arc<IdlePass>>>,
     /// Times of the packets one round ago: event and time stamp.
     before: Vec<(u64, u64)>,
 }
@@ -241,7 +244,11 @@ impl IdleLoop {
             let probe = self.probe.get_or_insert_default();
             let packet = packets(first.proof);
             let pass = LoopPass { packet, last_stamp_ps: first.stamp_ps, stamp_ps };
-            self.proofs[first.proof] = switch.probe_idle(probe, &pass).ok().map(Box::new);
+            // Seeds of a stream share a proof, and are neighbours in the loop as a rule.
+            let near = &self.proofs[first.proof.saturating_sub(NEIGHBOURS)..first.proof];
+            let like = near.iter().flatten().find(|proof| switch.is_idle_by(proof, &pass));
+            self.proofs[first.proof] =
+                like.cloned().or_else(|| switch.probe_idle(probe, &pass).ok().map(Arc::new));
         }
         let Some(proof) = &self.proofs[first.proof] else {
             return false;

@@ -4,6 +4,11 @@
 //! ([`crate::idle`]). The proof that its pass is idle outlasts the pass: it holds until a time that it tells, as long as
 //! the registers that the pass reads stay as they are and the controller changes nothing. Such a pass is a time stamp in
 //! the frame and a slot on the line, at its own time and in its own event, as if it had been executed.
+//!
+//! The seeds of a stream do the same, but for fields that their passes carry along. A departure of one of them changes a
+//! register that all of them read; the first one that comes back then is proved anew, and the others share the proof.
+
+use std::sync::Arc;
 
 use p4mesh_pipeline::{IdlePass, IdleProbe, LoopPass, Switch};
 
@@ -11,23 +16,19 @@ use p4mesh_pipeline::{IdlePass, IdleProbe, LoopPass, Switch};
 const WORTH_PASSES: u32 = 10;
 /// Executed passes before the next proof, after proofs that were not worth it.
 const MOST_PASSES: u32 = 1_024;
+/// Kinds of packets that are told apart; when there are more, all are forgotten.
+const MOST_KINDS: usize = 256;
 
-/// Knowledge about the next pass of a packet, and whether proofs were worth it so far.
+/// Knowledge about the next pass of a packet.
+#[derive(Default)]
 pub(crate) struct Known {
-    proof: Option<Box<IdlePass>>,
+    proof: Option<Arc<IdlePass>>,
     /// Number of changes by the controller before the proof.
     changes: u64,
-    /// Passes that were idle by the proof.
-    used: u32,
-    /// Executed passes since the last proof, and those before the next one.
-    executed: u32,
-    wait: u32,
-}
-
-impl Default for Known {
-    fn default() -> Known {
-        Known { proof: None, changes: 0, used: 0, executed: 0, wait: WORTH_PASSES }
-    }
+    /// Number of its kind, where it is known.
+    kind: Option<usize>,
+    /// How worthwhile proofs of the packet were before its kind was known.
+    worth: Worth,
 }
 
 impl Known {
@@ -36,27 +37,58 @@ impl Known {
         self.proof.as_deref()
     }
 
-    /// Ends a proof; the next one waits the longer the less often proofs were used.
-    fn forget(&mut self) {
-        if self.proof.take().is_some() {
-            let worth = self.used >= WORTH_PASSES;
-            self.wait = if worth { 0 } else { (2 * self.wait).clamp(WORTH_PASSES, MOST_PASSES) };
-            self.used = 0;
-        }
-    }
-
     /// Keeps the part that outlasts an executed pass: the frame may have changed.
     pub fn after_execution(mut self) -> Known {
-        self.forget();
-        self.executed = self.executed.saturating_add(1);
+        self.proof = None;
         self
     }
+}
+
+/// Whether proofs save more than they cost.
+struct Worth {
+    /// Passes that were idle by the last proof.
+    used: u32,
+    /// Executed passes since then, and those before the next proof.
+    executed: u32,
+    wait: u32,
+}
+
+impl Default for Worth {
+    fn default() -> Worth {
+        Worth { used: WORTH_PASSES, executed: 0, wait: WORTH_PASSES }
+    }
+}
+
+impl Worth {
+    /// Whether a proof is due; a pass that is not known to be idle comes next.
+    fn is_due(&mut self) -> bool {
+        if self.used >= WORTH_PASSES {
+            self.wait = 0;
+        }
+        self.executed = self.executed.saturating_add(1);
+        self.executed > self.wait
+    }
+
+    /// A proof was tried: the next one waits the longer the less often proofs are used.
+    fn tried(&mut self) {
+        self.wait = (2 * self.wait).clamp(WORTH_PASSES, MOST_PASSES);
+        self.executed = 0;
+        self.used = 0;
+    }
+}
+
+/// Packets that do the same.
+struct Kind {
+    proof: Arc<IdlePass>,
+    changes: u64,
+    worth: Worth,
 }
 
 /// Knowledge about the packets of one loop.
 pub(crate) struct Knowledge {
     enabled: bool,
     probe: Option<Box<IdleProbe>>,
+    kinds: Vec<Kind>,
     /// Times at which the controller may have changed something.
     changes: u64,
     passes: u64,
@@ -64,7 +96,7 @@ pub(crate) struct Knowledge {
 
 impl Knowledge {
     pub fn new(enabled: bool) -> Knowledge {
-        Knowledge { enabled, probe: None, changes: 0, passes: 0 }
+        Knowledge { enabled, probe: None, kinds: Vec::new(), changes: 0, passes: 0 }
     }
 
     /// The controller may change anything now.
@@ -83,50 +115,95 @@ impl Knowledge {
         if !self.enabled {
             return false;
         }
-        let proof = known.proof();
-        let in_time = proof.is_none_or(|proof| proof.is_in_time(pass.last_stamp_ps, pass.stamp_ps));
-        let same =
-            known.changes == self.changes && proof.is_some_and(|proof| switch.has_same_registers(proof));
-        if !(in_time && same) {
-            known.forget();
+        if let Some(proof) = known.proof() {
             // Where a proof has run out of time, this pass is the one that it told.
-            if !in_time || known.executed < known.wait || !self.prove(switch, known, pass) {
+            if !proof.is_in_time(pass.last_stamp_ps, pass.stamp_ps) {
+                known.proof = None;
                 return false;
             }
+            if known.changes != self.changes || !switch.has_same_registers(proof) {
+                known.proof = None;
+            }
         }
-        known.used += 1;
+        if known.proof.is_none() && !self.prove(switch, known, pass) {
+            return false;
+        }
+        self.used(known, 1);
         self.passes += 1;
         true
     }
 
+    #[inline]
+    fn used(&mut self, known: &Known, passes: u32) {
+        if let Some(kind) = known.kind.and_then(|number| self.kinds.get_mut(number)) {
+            kind.worth.used = kind.worth.used.saturating_add(passes);
+        }
+    }
+
     /// Takes the proof for a packet out, if it still holds.
-    pub fn take(&self, known: &mut Known, switch: &Switch) -> Option<Box<IdlePass>> {
+    pub fn take(&self, known: &mut Known, switch: &Switch) -> Option<Arc<IdlePass>> {
         let same = known.changes == self.changes;
         known.proof.take_if(|proof| same && switch.has_same_registers(proof))
     }
 
     /// Keeps a proof with a packet, by which `passes` passes were idle.
-    pub fn put(&self, known: &mut Known, proof: Box<IdlePass>, passes: u64) {
-        let used = u32::try_from(passes).unwrap_or(u32::MAX);
-        known.used = known.used.saturating_add(used);
+    pub fn put(&mut self, known: &mut Known, proof: Arc<IdlePass>, passes: u64) {
+        self.used(known, u32::try_from(passes).unwrap_or(u32::MAX));
         known.proof = Some(proof);
         known.changes = self.changes;
     }
 
-    #[cold]
+    /// Finds a proof among those of other packets, or makes one where that is worth it.
     fn prove(&mut self, switch: &Switch, known: &mut Known, pass: &LoopPass) -> bool {
-        let probe = self.probe.get_or_insert_default();
-        known.executed = 0;
-        match switch.probe_idle(probe, pass) {
-            Ok(proof) => {
-                known.proof = Some(Box::new(proof));
-                known.changes = self.changes;
-                true
+        let is_of = |kind: &Kind| switch.is_like(&kind.proof, pass);
+        known.kind = known.kind.filter(|&number| self.kinds.get(number).is_some_and(is_of));
+        known.changes = self.changes;
+        if known.kind.is_none() {
+            if !known.worth.is_due() {
+                return false;
             }
-            Err(_) => {
-                known.wait = (2 * known.wait).clamp(WORTH_PASSES, MOST_PASSES);
-                false
-            }
+            known.kind = self.kinds.iter().position(is_of);
         }
+        let Some(number) = known.kind else {
+            return self.prove_first(switch, known, pass);
+        };
+        known.worth = Worth::default();
+        let kind = &mut self.kinds[number];
+        let holds = kind.changes == self.changes && switch.is_idle_by(&kind.proof, pass);
+        if !holds && (!kind.worth.is_due() || !self.prove_again(switch, number, pass)) {
+            return false;
+        }
+        known.proof = Some(Arc::clone(&self.kinds[number].proof));
+        true
+    }
+
+    /// Proves the pass of the first packet of a kind.
+    #[cold]
+    fn prove_first(&mut self, switch: &Switch, known: &mut Known, pass: &LoopPass) -> bool {
+        known.worth.tried();
+        let Ok(proof) = switch.probe_idle(self.probe.get_or_insert_default(), pass) else {
+            return false;
+        };
+        if self.kinds.len() == MOST_KINDS {
+            self.kinds.clear();
+        }
+        let proof = Arc::new(proof);
+        known.kind = Some(self.kinds.len());
+        known.proof = Some(Arc::clone(&proof));
+        self.kinds.push(Kind { proof, changes: self.changes, worth: Worth::default() });
+        true
+    }
+
+    /// Proves a pass of a kind of which the proof no longer holds.
+    #[cold]
+    fn prove_again(&mut self, switch: &Switch, number: usize, pass: &LoopPass) -> bool {
+        let kind = &mut self.kinds[number];
+        kind.worth.tried();
+        let Ok(proof) = switch.probe_idle(self.probe.get_or_insert_default(), pass) else {
+            return false;
+        };
+        kind.proof = Arc::new(proof);
+        kind.changes = self.changes;
+        true
     }
 }

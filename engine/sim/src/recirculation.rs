@@ -83,7 +83,7 @@ impl Recirculation {
     pub fn skip_idle(
         &mut self,
         switch: &mut Switch,
-        knowledge: &Knowledge,
+        knowledge: &mut Knowledge,
         line: &mut Line,
         egress_latency_ps: u64,
         bounds: Bounds,

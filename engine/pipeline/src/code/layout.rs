@@ -69,6 +69,13 @@ pub(crate) struct Piece {
     pub signed: bool,
 }
 
+impl Piece {
+    /// Place in a frame of its first bit, in a header that begins at bit `header`.
+    pub fn first_bit(&self, header: usize) -> u32 {
+        header as u32 + u32::from(self.start) * 8 + u32::from(self.lead)
+    }
+}
+
 /// Part of a deparsed word: `((slot >> right) & mask) << left`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {

@@ -100,6 +100,10 @@ impl Switch {
             );
             self.engine.table_changed(&executable, initial.table, inserted.ok());
         }
+        for table in 0..program.tables.len() {
+            self.engine.state.tables[table].loaded();
+            self.engine.table_changed(&executable, table, None);
+        }
     }
 
     /// Default action as the program has it.

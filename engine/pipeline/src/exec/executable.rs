@@ -12,7 +12,7 @@ pub struct Executable {
 
 impl Executable {
     pub fn new(program: Program) -> Executable {
-        let native = NativeCode::compile(&program.code, &program.layout);
+        let native = NativeCode::compile(&program);
         Executable { program, native }
     }
 

@@ -1,9 +1,8 @@
 //! Replaces native execution on machines without it: programs are interpreted.
 
 use crate::code::ir::Pc;
-use crate::code::layout::Layout;
 use crate::code::layout::Regs;
-use crate::code::program::Code;
+use crate::code::program::{Code, Program};
 use crate::exec::context::Context;
 use crate::exec::context::Outcome;
 use crate::state::cells::State;
@@ -25,7 +24,7 @@ impl Views {
 pub(crate) enum NativeCode {}
 
 impl NativeCode {
-    pub fn compile(_: &Code, _: &Layout) -> Option<NativeCode> {
+    pub fn compile(_: &Program) -> Option<NativeCode> {
         None
     }
 

@@ -13,6 +13,7 @@ mod arithmetic;
 mod forms;
 mod headers;
 pub(crate) mod moving;
+mod pattern;
 pub(crate) mod probe;
 mod shadow;
 mod stamp;

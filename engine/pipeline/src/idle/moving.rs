@@ -34,6 +34,15 @@ pub(super) enum Form {
     Moving(Moving),
     /// In a way that nothing may depend on.
     Unknown,
+    /// It is what these bits of the frame are, whatever that is: nothing may depend on it.
+    Carried(Bits),
+}
+
+/// Bits of a frame, within one field of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bits {
+    pub first_bit: u32,
+    pub bits: u16,
 }
 
 /// A slot: its content now, and its form.
@@ -100,7 +109,8 @@ impl Limits {
         let result = value.checked_shr(right).unwrap_or(0) & mask;
         let moving = match form {
             Form::Moving(moving) => moving,
-            other => return (result, other),
+            Form::Fixed => return (result, Form::Fixed),
+            _ => return (result, Form::Unknown),
         };
         let zeros = mask.trailing_zeros();
         if mask == 0 || right + zeros >= u32::from(moving.width) {
@@ -174,8 +184,8 @@ impl Limits {
                 self.upper(a.0 & mask64(bits), moving, bits - 1);
                 (value, Form::Moving(Moving { width: 64, ..moving }))
             }
-            Form::Moving(_) => (value, Form::Unknown),
-            form => (value, form),
+            Form::Fixed => (value, Form::Fixed),
+            _ => (value, Form::Unknown),
         }
     }
 
@@ -266,7 +276,7 @@ mod tests {
     fn at(value: Value, later: u64) -> Option<u64> {
         match value.1 {
             Form::Fixed => Some(value.0),
-            Form::Unknown => None,
+            Form::Unknown | Form::Carried(_) => None,
             Form::Moving(moving) => {
                 let mask = mask64(u32::from(moving.width));
                 let sum = if moving.down { value.0.wrapping_sub(later) } else { value.0.wrapping_add(later) };

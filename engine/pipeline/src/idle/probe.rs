@@ -9,9 +9,10 @@ use crate::exec::boundary::{Fate, Requests, Slots};
 use crate::exec::context::Wire;
 use crate::exec::executable::Executable;
 use crate::exec::{boundary, wire};
-use crate::idle::moving::{Clock, Form, Limits, Moving, Probe, Refusal};
+use crate::idle::moving::{Bits, Clock, Form, Limits, Moving, Probe, Refusal};
+use crate::idle::pattern::Pattern;
 use crate::idle::shadow::{Effect, Guard, Shadow};
-use crate::idle::stamp::{same_but_for, StampField};
+use crate::idle::stamp::{same_but_for, touches, StampField};
 use crate::numbers::bits::write_bits;
 use crate::numbers::words::mask64;
 use crate::packets::frame::Frame;
@@ -41,6 +42,8 @@ pub struct IdlePass {
     stamps: Vec<StampField>,
     effects: Vec<Effect>,
     guards: Vec<Guard>,
+    /// Packets that do the same.
+    pattern: Arc<Pattern>,
 }
 
 impl IdlePass {
@@ -58,14 +61,41 @@ pub struct IdleProbe {
     executable: Option<Arc<Executable>>,
     /// Place of the time stamps in the packet before.
     hint: Vec<StampField>,
+    /// Fields on which passes of this program did not depend, the last ones first.
+    carried: Vec<Vec<Bits>>,
+    /// Times that such fields were looked for.
+    searches: u32,
+    /// The pattern of the last proof.
+    pattern: Arc<Pattern>,
     frame: Frame,
 }
 
 impl Default for IdleProbe {
     fn default() -> IdleProbe {
-        IdleProbe { shadow: Shadow::new(), executable: None, hint: Vec::new(), frame: Frame::new() }
+        IdleProbe {
+            shadow: Shadow::new(),
+            executable: None,
+            hint: Vec::new(),
+            carried: Vec::new(),
+            searches: 0,
+            pattern: Arc::default(),
+            frame: Frame::new(),
+        }
     }
 }
+
+/// What one probe has found; the rest is in its shadow.
+struct Proved {
+    limits: Limits,
+    priority: u8,
+    /// The bits that hold the time stamp of this egress afterwards.
+    stamps: Vec<StampField>,
+}
+
+/// Looks for fields on which a pass does not depend, which cost a probe for each field of the frame.
+const MOST_SEARCHES: u32 = 16;
+/// Sets of such fields that are kept.
+const MOST_CARRIED: usize = 4;
 
 impl Switch {
     /// Proves that a pass through the port of `pass.packet` is idle.
@@ -76,42 +106,108 @@ impl Switch {
             probe.shadow.regs[base..][..code.constants.len()].copy_from_slice(&code.constants);
             probe.executable = Some(Arc::clone(&self.executable));
             probe.hint.clear();
+            probe.carried.clear();
+            probe.searches = 0;
         }
         let tick = self.engine.config.ps_per_tick.max(1);
-        let ticks = pass.last_stamp_ps / tick;
-        let frame = &pass.packet.frame;
         // The pass itself writes the time stamps, which gives their place: that of the packet before, or else found by
         // a pass that takes the whole frame as fixed.
-        let mut stamps = std::mem::take(&mut probe.hint);
-        let fits = |stamps: &[StampField]| stamps.iter().all(|stamp| stamp.is_in(frame, ticks));
-        let mut found = Err(Refusal("no time stamp is known"));
-        if !stamps.is_empty() && fits(&stamps) {
-            found = self.probe_with(probe, pass, &stamps);
+        let stamps = std::mem::take(&mut probe.hint);
+        let ticks = pass.last_stamp_ps / tick;
+        let fits = |stamps: &[StampField]| stamps.iter().all(|stamp| stamp.is_in(&pass.packet.frame, ticks));
+        let known = !stamps.is_empty() && fits(&stamps);
+        let found = match known.then(|| self.probe_like_before(probe, pass, &stamps)).flatten() {
+            Some(found) => Proved { stamps, ..found },
+            None => self.probe_anew(probe, pass, fits)?,
+        };
+        probe.hint.clone_from(&found.stamps);
+        if !probe.pattern.is_that_of(pass.packet, &found.stamps, &probe.shadow.carried) {
+            probe.pattern = Arc::new(Pattern::of(pass.packet, &found.stamps, &probe.shadow.carried));
         }
-        if found.is_err() {
-            self.probe_with(probe, pass, &[]).map(|(_, _, written)| stamps = written)?;
-            if !fits(&stamps) {
-                return Err(Refusal("the frame does not carry the time stamp of its last egress"));
-            }
-            found = self.probe_with(probe, pass, &stamps);
-        }
-        let (limits, priority, written) = found?;
-        if written != stamps {
-            return Err(Refusal("the time stamps of the frame change their places"));
-        }
-        probe.hint.clone_from(&stamps);
         let before = |at_ps: u64, clock: Clock| {
-            let first_tick = u128::from(at_ps / tick) + u128::from(limits.0[clock as usize]) + 1;
+            let first_tick = u128::from(at_ps / tick) + u128::from(found.limits.0[clock as usize]) + 1;
             u64::try_from(first_tick * u128::from(tick)).unwrap_or(u64::MAX)
         };
         Ok(IdlePass {
             from_ps: [pass.last_stamp_ps, pass.stamp_ps],
             before_ps: [before(pass.last_stamp_ps, Clock::Frame), before(pass.stamp_ps, Clock::Egress)],
-            priority,
-            stamps,
+            priority: found.priority,
             effects: probe.shadow.effects.clone(),
             guards: probe.shadow.guards.clone(),
+            pattern: Arc::clone(&probe.pattern),
+            stamps: found.stamps,
         })
+    }
+
+    /// Proves a pass with time stamps and carried fields where other passes had them.
+    fn probe_like_before(
+        &self,
+        probe: &mut IdleProbe,
+        pass: &LoopPass,
+        stamps: &[StampField],
+    ) -> Option<Proved> {
+        for place in 0..probe.carried.len() {
+            probe.shadow.carried.clone_from(&probe.carried[place]);
+            if let Ok(found) = self.probe_at(probe, pass, stamps) {
+                probe.carried[..=place].rotate_right(1);
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Proves a pass, and finds out where its time stamps are and which fields it does not depend on.
+    fn probe_anew(
+        &self,
+        probe: &mut IdleProbe,
+        pass: &LoopPass,
+        fits: impl Fn(&[StampField]) -> bool,
+    ) -> Probe<Proved> {
+        probe.shadow.carried.clear();
+        let stamps = self.probe_with(probe, pass, &[])?.stamps;
+        if !fits(&stamps) {
+            return Err(Refusal("the frame does not carry the time stamp of its last egress"));
+        }
+        let found = self.probe_at(probe, pass, &stamps)?;
+        if probe.searches == MOST_SEARCHES {
+            return Ok(found);
+        }
+        probe.searches += 1;
+        let fields = std::mem::take(&mut probe.shadow.extracted);
+        for field in fields {
+            if !touches(&stamps, field.first_bit as usize, field.bits.into()) {
+                probe.shadow.carried.push(field);
+                if self.probe_at(probe, pass, &stamps).is_err() {
+                    probe.shadow.carried.pop();
+                }
+            }
+        }
+        probe.carried.truncate(MOST_CARRIED - 1);
+        probe.carried.insert(0, probe.shadow.carried.clone());
+        // The last probe may have been one that failed.
+        self.probe_at(probe, pass, &stamps)
+    }
+
+    /// One pass with time stamps that stay where they are.
+    fn probe_at(&self, probe: &mut IdleProbe, pass: &LoopPass, stamps: &[StampField]) -> Probe<Proved> {
+        let found = self.probe_with(probe, pass, stamps)?;
+        if found.stamps != stamps {
+            return Err(Refusal("the time stamps of the frame change their places"));
+        }
+        Ok(found)
+    }
+
+    /// Whether the proof of another pass proves this one, too.
+    pub fn is_idle_by(&self, proof: &IdlePass, pass: &LoopPass) -> bool {
+        proof.is_in_time(pass.last_stamp_ps, pass.stamp_ps)
+            && self.has_same_registers(proof)
+            && self.is_like(proof, pass)
+    }
+
+    /// Whether a packet does the same as the one of a proof, as far as that depends on the packet.
+    pub fn is_like(&self, proof: &IdlePass, pass: &LoopPass) -> bool {
+        let ticks = pass.last_stamp_ps / self.engine.config.ps_per_tick.max(1);
+        proof.pattern.fits(pass.packet) && proof.stamps.iter().all(|it| it.is_in(&pass.packet.frame, ticks))
     }
 
     /// Whether the registers that an idle pass reads are what they were when it was proved.
@@ -164,14 +260,8 @@ impl Switch {
         }
     }
 
-    /// One pass with `stamps` as the moving bits of the frame: limits, queue, and the bits that
-    /// hold the time stamp of this egress afterwards.
-    fn probe_with(
-        &self,
-        probe: &mut IdleProbe,
-        pass: &LoopPass,
-        stamps: &[StampField],
-    ) -> Probe<(Limits, u8, Vec<StampField>)> {
+    /// One pass with `stamps` as the moving bits of the frame.
+    fn probe_with(&self, probe: &mut IdleProbe, pass: &LoopPass, stamps: &[StampField]) -> Probe<Proved> {
         let program = &self.executable.program;
         let (code, config, state) = (&program.code, &self.engine.config, &self.engine.state);
         let shadow = &mut probe.shadow;
@@ -186,6 +276,7 @@ impl Switch {
         shadow.limits = Limits::default();
         shadow.effects.clear();
         shadow.guards.clear();
+        shadow.extracted.clear();
         shadow.forms.reset();
 
         // All forms are fixed at the start of a pass.
@@ -248,7 +339,7 @@ impl Switch {
         if kept.next().is_some() {
             return Err(Refusal("the pass changes metadata that is kept"));
         }
-        Ok((shadow.limits, priority, written))
+        Ok(Proved { limits: shadow.limits, priority, stamps: written })
     }
 }
 
@@ -304,8 +395,11 @@ impl Shadow {
                 return Err(Refusal("a header of variable length depends on time"));
             }
             for piece in &shape.pieces {
+                let at = piece.first_bit(first_bit as usize);
+                let place = Bits { first_bit: at, bits: piece.bits.into() };
                 let (value, moving) = match self.value(base + piece.offset) {
                     (_, Form::Fixed) => continue,
+                    (_, Form::Carried(bits)) if bits == place => continue,
                     (value, Form::Moving(moving)) => (value, moving),
                     _ => return Err(Refusal("the frame depends on time in a way that is not followed")),
                 };
@@ -315,7 +409,7 @@ impl Shadow {
                 let bits = u32::from(piece.bits);
                 self.limits.resized(value, moving, bits);
                 written.push(StampField {
-                    first_bit: first_bit + u32::from(piece.start) * 8 + u32::from(piece.lead),
+                    first_bit: at,
                     bits: u16::from(piece.bits),
                     offset: value.wrapping_sub(ticks) & mask64(bits),
                 });

@@ -5,15 +5,15 @@
 
 use crate::code::calculation::{HashAlgorithm, HashInput};
 use crate::code::ir::{Op, Pc, Select, SelectCase};
-use crate::code::layout::{packet_slot, Regs, Slot};
+use crate::code::layout::{packet_slot, Piece, Regs, Slot};
 use crate::code::program::Program;
 use crate::exec::context::Wire;
 use crate::exec::hash::{self, hash_input};
 use crate::exec::header_ops::extract;
 use crate::exec::wire;
 use crate::idle::forms::Forms;
-use crate::idle::moving::{Form, Limits, Probe, Refusal, Value};
-use crate::idle::stamp::{form_of_bits, touches, StampField};
+use crate::idle::moving::{Bits, Form, Limits, Probe, Refusal, Value};
+use crate::idle::stamp::{carries, form_of_bits, touches, StampField};
 use crate::numbers::bits::BitWriter;
 use crate::numbers::rng::Rng;
 use crate::numbers::words;
@@ -79,6 +79,10 @@ pub(super) struct Shadow {
     pub limits: Limits,
     pub effects: Vec<Effect>,
     pub guards: Vec<Guard>,
+    /// Fields of the frame on which nothing may depend.
+    pub carried: Vec<Bits>,
+    /// Fields that the parser has extracted.
+    pub extracted: Vec<Bits>,
     scratch: Vec<u8>,
 }
 
@@ -92,6 +96,8 @@ impl Shadow {
             limits: Limits::default(),
             effects: Vec::new(),
             guards: Vec::new(),
+            carried: Vec::new(),
+            extracted: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -191,8 +197,9 @@ impl Shadow {
                     let to = &mut self.regs[dst as usize..][..limbs];
                     wire::read_wide(to, wire.frame, first, u32::from(bits), signed);
                     let form = match limbs {
-                        1 if !signed => form_of_bits(stamps, first, u32::from(bits)),
+                        1 if !signed => form_of_bits(stamps, &self.carried, first, u32::from(bits)),
                         _ if touches(stamps, first, u32::from(bits)) => Form::Unknown,
+                        _ if carries(&self.carried, first, u32::from(bits)) => Form::Unknown,
                         _ => Form::Fixed,
                     };
                     self.mark(dst, limbs, form);
@@ -298,15 +305,20 @@ impl Shadow {
         let place = &program.layout.headers[header as usize];
         let shape = program.layout.shape_of(header);
         self.mark(place.base, shape.slots as usize, Form::Fixed);
-        if !touches(stamps, first, (wire.cursor * 8 - first) as u32) {
+        let bits = (wire.cursor * 8 - first) as u32;
+        if shape.variable.is_none() {
+            let field = |piece: &Piece| Bits { first_bit: piece.first_bit(first), bits: piece.bits.into() };
+            self.extracted.extend(shape.pieces.iter().filter(|piece| !piece.signed).map(field));
+        }
+        if !touches(stamps, first, bits) && !carries(&self.carried, first, bits) {
             return Ok(Ok(()));
         }
         if shape.variable.is_some() {
             return Err(Refusal("a header of variable length holds the time stamp"));
         }
         for piece in &shape.pieces {
-            let at = first + usize::from(piece.start) * 8 + usize::from(piece.lead);
-            let mut form = form_of_bits(stamps, at, u32::from(piece.bits));
+            let at = piece.first_bit(first) as usize;
+            let mut form = form_of_bits(stamps, &self.carried, at, u32::from(piece.bits));
             if piece.signed && form != Form::Fixed {
                 form = Form::Unknown;
             }
@@ -358,12 +370,16 @@ impl Shadow {
         let code = &program.code;
         let plan = &code.tables[index as usize];
         let table = &state.tables[index as usize];
-        for key in &plan.key {
-            if !self.all_fixed(key.valid, 1) || !self.all_fixed(key.slot, words::limbs_for(key.bits).max(1)) {
-                return Err(Refusal("a table is looked up by the time"));
-            }
+        let is_known = |slot: Slot, limbs: usize| self.all_fixed(slot, limbs);
+        if !plan.key.iter().all(|key| is_known(key.valid, 1)) {
+            return Err(Refusal("a table is looked up by the time"));
         }
-        let hit = table.lookup(&self.regs);
+        let hit = match plan.key.iter().all(|key| is_known(key.slot, words::limbs_for(key.bits).max(1))) {
+            true => table.lookup(&self.regs),
+            false => table
+                .lookup_known(&self.regs, |slot| is_known(slot, 1))
+                .ok_or(Refusal("a table is looked up by the time"))?,
+        };
         let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
         if plan.counted {
             self.effects.push(Effect::EntryCount { table: index, entry: hit, bytes });

@@ -1,6 +1,6 @@
 //! Place of the time stamp of its last egress in a frame.
 
-use crate::idle::moving::{Clock, Form, Moving};
+use crate::idle::moving::{Bits, Clock, Form, Moving};
 use crate::numbers::bits::read_bits;
 use crate::numbers::words::mask64;
 
@@ -42,8 +42,20 @@ pub(super) fn touches(stamps: &[StampField], first: usize, bits: u32) -> bool {
     })
 }
 
-/// Form of a number that is read from the frame.
-pub(super) fn form_of_bits(stamps: &[StampField], first: usize, bits: u32) -> Form {
+/// True if bits from `first` on belong to fields that are carried.
+pub(super) fn carries(carried: &[Bits], first: usize, bits: u32) -> bool {
+    carried.iter().any(|field| {
+        let at = field.first_bit as usize;
+        at < first + bits as usize && first < at + usize::from(field.bits)
+    })
+}
+
+/// Form of a number that is read from the frame, of which some bits hold time stamps and some are carried.
+pub(super) fn form_of_bits(stamps: &[StampField], carried: &[Bits], first: usize, bits: u32) -> Form {
+    if carries(carried, first, bits) {
+        let whole = Bits { first_bit: first as u32, bits: bits as u16 };
+        return if carried.contains(&whole) { Form::Carried(whole) } else { Form::Unknown };
+    }
     if !touches(stamps, first, bits) {
         return Form::Fixed;
     }

@@ -212,6 +212,19 @@ impl<K: PackedKey> Masked<K> {
         self.lookup_by_mask(key)
     }
 
+    /// As [`Masked::lookup`], `None` if the result depends on bits that are not known.
+    fn lookup_known(&self, key: K, unknown: K, known: K) -> Option<Option<u32>> {
+        if self.few.len() != self.len {
+            return None;
+        }
+        let nothing = K::pack(&[]);
+        let is_open = |it: &&Candidate<K>| key.and(it.mask).and(known) == it.value.and(known);
+        match self.few.iter().find(is_open) {
+            None => Some(None),
+            Some(first) => (first.mask.and(unknown) == nothing).then_some(Some(first.id)),
+        }
+    }
+
     fn lookup_by_mask(&self, key: K) -> Option<u32> {
         let mut found: Option<(i32, u32)> = None;
         for group in &self.groups {
@@ -370,6 +383,13 @@ impl<K: PackedKey> Matcher<K> {
                 })
                 .map(|entry| entry.id),
         }
+    }
+
+    /// As [`Matcher::lookup`], `None` if the result may depend on bits that are not known.
+    pub fn lookup_known(&self, words: &[u64], unknown: &[u64]) -> Option<Option<u32>> {
+        let Matcher::Masked(masked) = self else { return None };
+        let known: Vec<u64> = unknown.iter().map(|word| !word).collect();
+        masked.lookup_known(K::pack(words), K::pack(unknown), K::pack(&known))
     }
 
     /// Entry ids by key, [`NONE`] where there is none, for keys below its length; none for keys from there up to

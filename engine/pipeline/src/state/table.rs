@@ -104,6 +104,8 @@ pub(crate) struct TableState {
     entries: Vec<Option<Entry>>,
     free: BinaryHeap<Reverse<u32>>,
     len: usize,
+    /// The entries are those that the program has brought, in their order.
+    as_loaded: bool,
     /// Result of a miss.
     pub default: Option<Target>,
     pub default_action: Option<EntryAction>,
@@ -156,6 +158,7 @@ impl TableState {
             entries: Vec::new(),
             free: BinaryHeap::new(),
             len: 0,
+            as_loaded: false,
             default: None,
             default_action: None,
         }
@@ -189,6 +192,19 @@ impl TableState {
         }
     }
 
+    /// The entry that the packet's fields match, if that is certain from those that are known.
+    pub fn lookup_known(&self, regs: &[u64; 65_536], is_known: impl Fn(Slot) -> bool) -> Option<Option<u32>> {
+        let (mut key, mut unknown) = ([0; MAX_KEY_WORDS], [0; MAX_KEY_WORDS]);
+        for part in &self.parts {
+            let place = part.word as usize;
+            key[place] |= part.value(regs);
+            if !is_known(part.slot) {
+                unknown[place] |= part.mask << part.shift;
+            }
+        }
+        with_matcher!(&self.index, matcher => matcher.lookup_known(&key, &unknown), Some(None))
+    }
+
     fn packed_key<const N: usize>(&self, regs: &[u64; 65_536]) -> [u64; N] {
         let mut key = [0; N];
         for part in &self.parts {
@@ -201,6 +217,16 @@ impl TableState {
 
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Says that the entries are those of the program, until the first change.
+    pub fn loaded(&mut self) {
+        self.as_loaded = true;
+    }
+
+    /// True if the entries are those that the program has brought.
+    pub fn is_as_loaded(&self) -> bool {
+        self.as_loaded
     }
 
     /// Action, next node and parameters of every packet, where they are known without a look-up.
@@ -277,6 +303,7 @@ impl TableState {
         if self.len >= info.max_size {
             return Err(ControlError::Full { owner: owner(), size: info.max_size });
         }
+        self.as_loaded = false;
         let id = match self.free.pop() {
             Some(Reverse(id)) => id,
             None => {
@@ -348,6 +375,7 @@ impl TableState {
     }
 
     pub fn modify(&mut self, id: u32, entry: &TableEntry, target: Target, now_ps: u64) {
+        self.as_loaded = false;
         self.targets[id as usize] = target;
         self.last_hit_ps[id as usize] = now_ps;
         if let Some(Some(stored)) = self.entries.get_mut(id as usize) {
@@ -357,6 +385,7 @@ impl TableState {
     }
 
     pub fn remove(&mut self, id: u32) {
+        self.as_loaded = false;
         if let Some(entry) = self.entries.get_mut(id as usize).and_then(Option::take) {
             with_matcher!(&mut self.index, matcher => matcher.remove(&entry.pattern, id), ());
             self.free.push(Reverse(id));
@@ -422,7 +451,7 @@ fn check_priority(info: &TableInfo, priority: i32) -> Result<(), ControlError> {
 }
 
 /// Preference among entries: the priority, or the prefix length where only prefixes decide.
-fn rank(info: &TableInfo, priority: i32, prefix_bits: u32) -> i32 {
+pub(crate) fn rank(info: &TableInfo, priority: i32, prefix_bits: u32) -> i32 {
     if info.needs_priority() {
         priority
     } else {
@@ -472,7 +501,11 @@ fn place(words: &mut [u64], key: &KeyPlan, limbs: &[u64]) {
 }
 
 /// The pattern of a key and its prefix length.
-fn pattern(info: &TableInfo, plan: &TablePlan, key: &[KeyMatch]) -> Result<(Pattern, u32), ControlError> {
+pub(crate) fn pattern(
+    info: &TableInfo,
+    plan: &TablePlan,
+    key: &[KeyMatch],
+) -> Result<(Pattern, u32), ControlError> {
     if key.len() != plan.key.len() {
         return Err(ControlError::KeyCount {
             table: info.name.clone(),

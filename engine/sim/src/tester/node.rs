@@ -300,7 +300,7 @@ impl Tester {
         let bounds = Bounds { until_ps, before_ps };
         let skipped = self.recirculation.skip_idle(
             switch,
-            &self.knowledge,
+            &mut self.knowledge,
             &mut fabric.ports[index].line,
             self.egress_latency_ps,
             bounds,

@@ -5,6 +5,7 @@
 //! places only: the packet's slots (every 16-bit index is inside them), the frame below, the bytes
 //! of the packet after a length check, and array cells after an index check.
 
+mod entries;
 mod headers;
 mod slots;
 mod tables;
@@ -15,9 +16,8 @@ mod x86;
 use memmap2::{Mmap, MmapMut};
 
 use crate::code::ir::Pc;
-use crate::code::layout::Layout;
 use crate::code::layout::Regs;
-use crate::code::program::Code;
+use crate::code::program::Program;
 use crate::exec::context::{Context, Flow, Outcome};
 
 pub(crate) use views::Views;
@@ -33,6 +33,7 @@ struct Frame<'c> {
     counters: *const View,
     shortcuts: *const u64,
     indexed: *const Indexed,
+    as_loaded: *const u64,
     /// Address where the action that runs returns to.
     return_to: usize,
     packet: *const u8,
@@ -53,6 +54,7 @@ impl Frame<'_> {
             counters: std::ptr::null(),
             shortcuts: std::ptr::null(),
             indexed: std::ptr::null(),
+            as_loaded: std::ptr::null(),
             return_to: 0,
             packet: std::ptr::null(),
             length: 0,
@@ -72,6 +74,7 @@ impl Offsets {
     const COUNTERS: u8 = std::mem::offset_of!(Frame, counters) as u8;
     const SHORTCUTS: u8 = std::mem::offset_of!(Frame, shortcuts) as u8;
     const INDEXED: u8 = std::mem::offset_of!(Frame, indexed) as u8;
+    const AS_LOADED: u8 = std::mem::offset_of!(Frame, as_loaded) as u8;
     const RETURN: u8 = std::mem::offset_of!(Frame, return_to) as u8;
     const PACKET: u8 = std::mem::offset_of!(Frame, packet) as u8;
     const LENGTH: u8 = std::mem::offset_of!(Frame, length) as u8;
@@ -97,11 +100,12 @@ pub(crate) struct NativeCode {
 
 impl NativeCode {
     /// `None` where the system gives no executable memory, or the program does not fit.
-    pub fn compile(code: &Code, layout: &Layout) -> Option<NativeCode> {
+    pub fn compile(program: &Program) -> Option<NativeCode> {
+        let Program { code, layout, .. } = program;
         type HostFunction = for<'c> extern "sysv64" fn(*mut Frame<'c>, u32) -> usize;
         let address = |function: HostFunction| function as usize as u64;
         let host = translate::Host { step: address(step), table: address(table) };
-        let translation = translate::translate(code, layout, host)?;
+        let translation = translate::translate(code, layout, &entries::cases(program), host)?;
         let mut memory = MmapMut::map_anon(translation.bytes.len()).ok()?;
         memory.copy_from_slice(&translation.bytes);
         let header_bytes = code.deparse_order.iter().map(|&header| layout.shape_of(header).fixed_bytes());
@@ -130,6 +134,7 @@ impl NativeCode {
             counters: views.counters.as_ptr(),
             shortcuts: views.shortcuts.as_ptr(),
             indexed: views.indexed.as_ptr(),
+            as_loaded: views.as_loaded.as_ptr(),
             return_to: 0,
             packet: packet.as_ptr(),
             length: packet.len(),

@@ -21,6 +21,8 @@ impl Translator<'_> {
             let words = Lead::words(code, plan);
             self.index(table, plan, words, host);
             self.follow(0, Lead::params_of(words), host);
+        } else {
+            self.own_entries(table);
         }
         self.asm.bind(host);
         self.asm.call(self.host.table, u32::from(table));

@@ -2,6 +2,7 @@
 //! arrays, counters and the headers of fixed size (`headers`) are inline; everything else calls the host, which
 //! executes the instruction as the interpreter would.
 
+use super::entries::Case;
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
 use crate::code::calculation::SumPlan;
@@ -36,6 +37,8 @@ pub(super) struct Translator<'c> {
     pub done: Label,
     runaway: Label,
     pub host: Host,
+    /// The entries that the program brings, by table.
+    pub entries: &'c [Vec<Case>],
 }
 
 /// Addresses of host functions.
@@ -47,12 +50,17 @@ pub(super) struct Host {
     pub table: u64,
 }
 
-pub(super) fn translate(code: &Code, layout: &Layout, host: Host) -> Option<Translation> {
+pub(super) fn translate(
+    code: &Code,
+    layout: &Layout,
+    entries: &[Vec<Case>],
+    host: Host,
+) -> Option<Translation> {
     let mut asm = Assembler::default();
     let labels: Vec<Label> = (0..=code.ops.len()).map(|_| asm.label()).collect();
     let (done, runaway) = (asm.label(), asm.label());
     asm.prologue();
-    let mut translator = Translator { code, layout, asm, labels, done, runaway, host };
+    let mut translator = Translator { code, layout, asm, labels, done, runaway, host, entries };
     for (pc, op) in code.ops.iter().enumerate() {
         translator.asm.bind(translator.labels[pc]);
         translator.op(pc, op);
@@ -99,11 +107,11 @@ impl Translator<'_> {
         self.constant(slot).and_then(|value| i32::try_from(value as i64).ok())
     }
 
-    fn label(&self, pc: Pc) -> Label {
+    pub fn label(&self, pc: Pc) -> Label {
         self.labels.get(pc as usize).copied().unwrap_or(self.done)
     }
 
-    fn load(&mut self, reg: Reg, slot: Slot) {
+    pub fn load(&mut self, reg: Reg, slot: Slot) {
         match self.constant(slot) {
             Some(value) => self.asm.imm(reg, value),
             None => self.asm.load(reg, slot),
@@ -443,7 +451,7 @@ impl Translator<'_> {
     }
 
     /// Compares a register with a constant; rcx is overwritten.
-    fn compare_value(&mut self, subject: Reg, value: u64) {
+    pub fn compare_value(&mut self, subject: Reg, value: u64) {
         match i32::try_from(value as i64) {
             Ok(value) => self.asm.alu_imm(Alu::Cmp, subject, value),
             Err(_) => {

@@ -91,6 +91,8 @@ pub(crate) struct Views {
     /// Where each table leads every packet.
     pub(super) shortcuts: Vec<u64>,
     pub(super) indexed: Vec<Indexed>,
+    /// 1 for each table whose entries are those of the program.
+    pub(super) as_loaded: Vec<u64>,
     /// The leads of each table in `indexed`.
     leads: Vec<Vec<u64>>,
 }
@@ -114,6 +116,7 @@ impl Views {
                 .collect(),
             shortcuts: vec![0; Lead::SHORT * state.tables.len()],
             indexed: vec![none; state.tables.len()],
+            as_loaded: vec![0; state.tables.len()],
             leads: vec![Vec::new(); state.tables.len()],
         }
     }
@@ -129,6 +132,7 @@ impl Views {
         entry: Option<u32>,
     ) {
         let plan = &code.tables[table];
+        self.as_loaded[table] = u64::from(state.is_as_loaded());
         let shortcut = &mut self.shortcuts[table * Lead::SHORT..][..Lead::SHORT];
         Lead::write(shortcut, native, state.leads_to(plan));
         let Some(ids) = state.ids_by_key().filter(|_| is_indexed(plan)) else { return };

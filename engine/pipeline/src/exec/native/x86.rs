@@ -368,6 +368,13 @@ impl Assembler {
         self.imm32(displacement);
     }
 
+    /// `r14` = address of a label
+    pub fn set_return(&mut self, label: Label) {
+        // lea r14, [rip + displacement]
+        self.emit(&[0x4c, 0x8d, 0x35]);
+        self.displacement(label);
+    }
+
     pub fn jump_return(&mut self) {
         self.emit(&[0x41, 0xff, 0xe6]);
     }
