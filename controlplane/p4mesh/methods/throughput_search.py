@@ -15,6 +15,7 @@ from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer, stretch
 from p4mesh.methods.search.mlr_goal import MlrGoalResult
 from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.trial.result import Trend, TrialResult
 
 Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
 """(load, trials expected after it, duration in ns) -> the trial."""
@@ -110,7 +111,8 @@ class _Trials(Generic[Row]):
             duration_ns = round(duration_s * NS_PER_S * length_ns(load) / nominal_ns)
             judged = self.measured(trial or self.trial, load, left, duration_ns)
             lost_frames = judged.result.lost_frames + judged.kept_frames
-            return TrialAnswer(judged.for_search, judged.result.expected_rx_frames, lost_frames)
+            offered_frames = judged.result.expected_rx_frames
+            return TrialAnswer(judged.for_search, offered_frames, lost_frames, _forwarded_share(judged.result))
 
         found = search.run(answer, Fraction(nominal_ns, NS_PER_S))
         self.goals = found.goals
@@ -146,6 +148,14 @@ class _Trials(Generic[Row]):
         """Return the loss ratio that the last trial at the result excludes."""
         at = [trial for trial in self.counted if trial.load_pct == result]
         return _PPM * excluded_ratio(at[-1].lost_frames, at[-1].frames) if at else None
+
+
+def _forwarded_share(result: TrialResult) -> Fraction | None:
+    """Return the share of the frames that the device forwards while its queues neither grow nor shrink."""
+    if result.queues is not None and result.queues.trend is Trend.FILLING:
+        return 1 / (1 + Fraction(result.queues.excess_ppm) / _PPM)
+    offered_frames = result.expected_rx_frames
+    return 1 - Fraction(result.lost_frames, offered_frames) if offered_frames else None
 
 
 def _number(load: Fraction | None) -> float | None:

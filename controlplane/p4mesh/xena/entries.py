@@ -317,6 +317,7 @@ def _search(options: Node) -> Parameters:
         "search_max_pct": _plain(options.number("MaximumValue", 100)),
         "search_resolution_pct": _plain(options.number("ValueResolution", 0.5)),
         "search_try_max_first": False,
+        "search_method": "bisect",
     }
     threshold = options.number("PassThreshold", 0)
     if options.flag("UsePassThreshold", False):

@@ -16,6 +16,7 @@ SEARCH: Mapping[str, Value] = {
     "search_initial_pct": Fraction("0.1"),
     "search_min_pct": Fraction("0.01"),
     "search_resolution_pct": Fraction(1),
+    "search_method": "bisect",
     "search_try_max_first": False,
 }
 

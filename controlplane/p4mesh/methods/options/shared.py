@@ -158,7 +158,7 @@ def sweep_parameters(setup: str) -> tuple[Parameter, ...]:
     )
 
 
-def search_parameters(procedure: str) -> tuple[Parameter, ...]:
+def search_parameters(procedure: str, method: SearchMethod = SearchMethod.BISECT) -> tuple[Parameter, ...]:
     """Return the parameters of the throughput search; ``procedure`` is the clause about it."""
     return (
         percent("search_initial_pct", "50", procedure, "first load of the throughput search"),
@@ -175,9 +175,10 @@ def search_parameters(procedure: str) -> tuple[Parameter, ...]:
         ),
         choice(
             "search_method",
-            SearchMethod.BISECT.value,
+            method.value,
             procedure,
-            "bisection, with loss verification, in steps, steps then bisection, or MLRsearch",
+            "bisection, the same without trials that follow from others (guided), with loss verification, in steps, "
+            "steps then bisection, or MLRsearch",
             tuple(method.value for method in SearchMethod),
         ),
         percent("search_step_pct", "10", procedure, "step of the linear searches and of combo"),

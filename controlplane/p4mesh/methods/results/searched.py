@@ -172,9 +172,8 @@ class HasSearch(Protocol):
 def search_attributes(search: LimitSearch) -> SearchAttributes:
     """Return the parameters that the method of a search uses."""
     method = search.method
-    bisects = method in (SearchMethod.BISECT, SearchMethod.VERIFIED)
     steps = method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP, SearchMethod.COMBO)
-    narrows = bisects or method is SearchMethod.COMBO
+    narrows = method.bisects or method is SearchMethod.COMBO
     verifies = method is SearchMethod.VERIFIED
     return SearchAttributes(
         search_method=method,
@@ -184,7 +183,7 @@ def search_attributes(search: LimitSearch) -> SearchAttributes:
         threshold_pct=float(search.threshold),
         step_pct=float(search.step) if steps else None,
         initial_pct=float(search.goal.initial) if narrows else None,
-        try_max_first=search.goal.try_max_first if bisects else None,
+        try_max_first=search.goal.try_max_first if method.bisects else None,
         backoff_pct=float(100 * search.backoff) if method is SearchMethod.COMBO else None,
         resolution_pct=float(search.goal.resolution) if narrows else None,
         grid=search.goal.grid if narrows else None,

@@ -27,6 +27,7 @@ from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_latency_tables, mesh_overflows
+from p4mesh.methods.search.limit import SearchMethod
 from p4mesh.methods.sweeps import loss_limit, loss_limit_pct
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT
 
@@ -56,7 +57,7 @@ def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
         *shared.trial_parameters(f"RFC 2889 {clause}.2"),
         *shared.sweep_parameters(f"RFC 2889 {clause}.2"),
         loss_limit(f"RFC 2889 {clause}.4"),
-        *shared.search_parameters(f"RFC 2889 {clause}.3"),
+        *shared.search_parameters(f"RFC 2889 {clause}.3", SearchMethod.GUIDED),
     )
 
 

@@ -11,6 +11,7 @@ from math import ceil, log2
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.combined import HALF, combo
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
+from p4mesh.methods.search.guided import guided
 from p4mesh.methods.search.linear import linear_down, linear_up
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.methods.search.mlr_goal import MlrGoal, MlrGoalResult, MlrTrial
@@ -20,11 +21,17 @@ class SearchMethod(str, Enum):
     """Method that chooses the next load."""
 
     BISECT = "bisect"
+    GUIDED = "guided"
     VERIFIED = "bisect_verified"
     LINEAR_DOWN = "linear_down"
     LINEAR_UP = "linear_up"
     COMBO = "combo"
     MLR = "mlr"
+
+    @property
+    def bisects(self) -> bool:
+        """Whether the loads are those of a bisection."""
+        return self in (SearchMethod.BISECT, SearchMethod.GUIDED, SearchMethod.VERIFIED)
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ class TrialAnswer:
     verdict: Verdict
     offered_frames: int
     lost_frames: int
+    forwarded_share: Fraction | None = None
+    """Share of the load that the device forwards for as long as one likes, by the best guess; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,8 @@ class MlrPreset(str, Enum):
 
 _FEWER = Fraction(9, 10)
 """Share of the highest load below which a trial of the same length has clearly fewer frames."""
+_GUIDED_TRIALS = 6
+"""Typical: the first load, the highest, two guesses, and one of them longer."""
 _SOFTWARE_SUM = 21
 _SOFTWARE_LOSS_RATIOS = (Fraction(0), Fraction(1, 200))
 
@@ -127,11 +138,13 @@ class LimitSearch:
         if self.method is SearchMethod.MLR:
             goals = self.mlr.goals(Fraction(1), self.loss_ratio)
             return sum(3 + 2 * int(goal.duration_sum_s) + ceil(-log2(goal.relative_width)) for goal in goals)
+        if self.method is SearchMethod.GUIDED:
+            return min(_GUIDED_TRIALS, self.goal.trials_expected)
         return self.goal.trials_expected
 
     def below(self, load: Fraction) -> LimitSearch:
         """Return the search that goes on below a load that passed at first and failed when it was tried again."""
-        if self.method in (SearchMethod.BISECT, SearchMethod.VERIFIED):
+        if self.method.bisects:
             return replace(self, goal=self.goal.below(load))
         initial = min(self.goal.initial, self.goal.grid.midpoint(self.goal.minimum, load))
         return replace(self, goal=replace(self.goal, maximum=load, initial=initial, try_max_first=False))
@@ -155,6 +168,8 @@ class LimitSearch:
             return Found(combo(self.goal, self.step, verdict, self.backoff))
         if self.method is SearchMethod.VERIFIED:
             return Found(bisect(self.goal, verified(_with_loss(answer), self.verification)))
+        if self.method is SearchMethod.GUIDED:
+            return Found(guided(self.goal, _with_forwarded(answer)))
         return Found(bisect(self.goal, verdict))
 
     def _mlr(self, trial: Trial, trial_duration_s: Fraction) -> Found:
@@ -173,6 +188,16 @@ def stretch(search: LimitSearch, load: Fraction) -> Fraction:
     if not search.same_frames or search.method is SearchMethod.MLR or load >= _FEWER * search.goal.maximum:
         return Fraction(1)
     return search.goal.maximum / load
+
+
+def _with_forwarded(
+    trial: Callable[[Fraction], TrialAnswer],
+) -> Callable[[Fraction], tuple[Verdict, Fraction | None]]:
+    def judge(load: Fraction) -> tuple[Verdict, Fraction | None]:
+        answer = trial(load)
+        return answer.verdict, None if answer.forwarded_share is None else answer.forwarded_share * load
+
+    return judge
 
 
 def _with_loss(trial: Callable[[Fraction], TrialAnswer]) -> Callable[[Fraction], tuple[Verdict, int]]:

@@ -239,7 +239,8 @@ def test_what_the_rfc_wants_reported_of_the_traffic_is_there() -> None:
 def test_loads_can_be_cut_to_three_decimals() -> None:
     """From 10 % to 100 %, for a limit of 14.2 %."""
     device = capacity(Fraction("0.142") * 18 * max_rate_fps(64, GIGABIT))
-    asked = ("search_initial_pct=10", "search_min_pct=10", "search_resolution_pct=2", "search_try_max_first=false")
+    bounds = ("search_initial_pct=10", "search_min_pct=10", "search_resolution_pct=2", "search_try_max_first=false")
+    asked = ("search_method=bisect", *bounds)
     exact, cut = (
         run(FakeMeasurer(device), (64,), "parts=throughput", *asked, f"search_grid={grid}")
         for grid in ("exact", "three_decimals")

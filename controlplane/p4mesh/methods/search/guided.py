@@ -1,0 +1,117 @@
+"""Bisection that leaves out the trials whose verdicts follow from others.
+
+A device that loses nothing at a load loses nothing below it; one that fails at a load fails above it. Bisection rests
+on that, too: it never comes back to a load below one that passed. But it walks to the limit in halves. A trial that
+fails tells more than its verdict: what the device forwarded. So the two loads between which the bisection would end are
+known after few trials, and only these need trials of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from p4mesh.methods.search.bisection import bisection
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+
+Trial = Callable[[Fraction], tuple[Verdict, Fraction | None]]
+"""Load -> verdict, and the load that the device forwarded where it is known."""
+_MISSES = 2
+"""Guesses in a row that may be wrong; a step of the bisection follows, so that any device is searched in twice its
+trials."""
+
+
+def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
+    """Return the bracket of :func:`p4mesh.methods.search.bisection.bisection`, with as few trials as needed.
+
+    The first load of the bisection is tried, then the highest. From what the device forwarded at a load that failed
+    follows where the bisection would end: the load below the limit is tried, then the one above it. Where a trial has
+    another verdict than was expected, its result is the next guess; where two are wrong in a row, or nothing is known,
+    the bisection makes a step. All loads are such of the bisection, so that a device whose verdicts change once, from
+    PASS to FAIL, has the same result. Where the highest load passes, it is the result.
+    """
+    search = _Known(goal)
+    guess: Fraction | None = None
+    misses = 0
+    load = search.next_load(None)
+    while load is not None:
+        expected = search.expected(load, guess)
+        verdict, forwarded = trial(load)
+        search.note(load, verdict)
+        if verdict.ends_search or (verdict is Verdict.PASS and load == goal.maximum):
+            break
+        misses = misses + 1 if verdict is not expected and expected is not None else 0
+        if verdict is Verdict.FAIL:
+            guess = forwarded
+        elif guess is not None and verdict is Verdict.PASS:
+            # The limit is there or not far above.
+            guess = max(guess, load)
+        if not search.allows(guess):
+            guess = None
+        if search.failed is None and goal.descent is None:
+            load = goal.maximum
+        elif misses < _MISSES:
+            load = search.next_load(guess)
+        else:
+            misses, load = 0, search.next_load(None)
+    return SearchOutcome.of_steps(search.steps, goal)
+
+
+class _Known:
+    """What the trials so far say about every load."""
+
+    def __init__(self, goal: SearchGoal) -> None:
+        self.goal = goal
+        self.steps: list[SearchStep] = []
+        self.passed: Fraction | None = None
+        """The highest load that passed."""
+        self.failed: SearchStep | None = None
+        """The lowest load that did not, FAIL or UNDELIVERED."""
+
+    def note(self, load: Fraction, verdict: Verdict) -> None:
+        self.steps.append(SearchStep(load, verdict))
+        if verdict is Verdict.PASS:
+            self.passed = load if self.passed is None else max(self.passed, load)
+        elif not verdict.ends_search and (self.failed is None or load < self.failed.load):
+            self.failed = self.steps[-1]
+
+    def allows(self, guess: Fraction | None) -> bool:
+        """Return whether the limit may be there."""
+        if guess is None:
+            return False
+        return (self.passed is None or guess >= self.passed) and (self.failed is None or guess < self.failed.load)
+
+    def expected(self, load: Fraction, guess: Fraction | None) -> Verdict | None:
+        """Return the verdict that follows from a guess of the limit."""
+        if guess is None:
+            return None
+        return Verdict.PASS if load <= guess else Verdict.FAIL
+
+    def next_load(self, guess: Fraction | None) -> Fraction | None:
+        """Return the next load of the bisection that is worth a trial, or None at its end.
+
+        With a guess of the limit that is the last load that would pass, or else the last that would fail; without, the
+        first one that no trial says anything about.
+        """
+        search = bisection(self.goal)
+        load = next(search)
+        while True:
+            verdict = self._implied(load)
+            if verdict is None:
+                if guess is None:
+                    return load
+                verdict = self.expected(load, guess)
+            try:
+                load = search.send(verdict or Verdict.FAIL)
+            except StopIteration as end:
+                outcome: SearchOutcome = end.value
+                bounds = (outcome.passed, outcome.failed)
+                return next((bound for bound in bounds if bound is not None and self._implied(bound) is None), None)
+
+    def _implied(self, load: Fraction) -> Verdict | None:
+        """Return the verdict on a load that follows from the trials, where one does."""
+        if self.passed is not None and load <= self.passed:
+            return Verdict.PASS
+        if self.failed is not None and load >= self.failed.load:
+            return self.failed.verdict
+        return None

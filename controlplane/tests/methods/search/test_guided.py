@@ -1,0 +1,90 @@
+"""Guided bisection: the bracket of the bisection, with the trials that tell something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from p4mesh.methods.search.bisection import bisect
+from p4mesh.methods.search.goal import Grid, SearchGoal, Verdict
+from p4mesh.methods.search.guided import Trial, guided
+
+GOAL = SearchGoal(Fraction(1), Fraction(1, 100), Fraction(100), Fraction(1, 100))
+Forwarded = Callable[[Fraction, Fraction], Fraction | None]
+"""(load, limit) -> what the device seems to forward of a load above its limit."""
+DEVICES: dict[str, Forwarded] = {
+    "forwards its limit": lambda _, limit: limit,
+    "collapses": lambda load, _: load / 1000,
+    "hides half of the overload in its buffers": lambda load, limit: (load + limit) / 2,
+    "says a little too little": lambda _, limit: limit * Fraction(999, 1000),
+    "says nothing": lambda _, __: None,
+}
+
+
+def device(limit: Fraction, forwarded: Forwarded) -> Trial:
+    return lambda load: (Verdict.PASS, None) if load <= limit else (Verdict.FAIL, forwarded(load, limit))
+
+
+def test_a_device_that_forwards_its_limit_needs_four_trials() -> None:
+    limit = Fraction("99.2546")
+    found = guided(GOAL, device(limit, DEVICES["forwards its limit"]))
+    plain = bisect(GOAL, lambda load: device(limit, DEVICES["says nothing"])(load)[0])
+    assert (found.result, found.failed) == (plain.result, plain.failed)
+    assert found.result is not None and found.failed is not None
+    assert [step.load for step in found.steps] == [1, 100, found.result, found.failed]
+    assert len(plain.steps) == 16
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_the_bracket_is_that_of_the_bisection_for_any_device(name: str) -> None:
+    random = Random(name)
+    for _ in range(400):
+        low, first, high = (Fraction(load, 10) for load in sorted(random.sample(range(1, 1001), 3)))
+        resolution = Fraction(random.randrange(1, 50), 100)
+        grid = random.choice([Grid.EXACT, Grid.THREE_DECIMALS])
+        goal = SearchGoal(first, low, high, resolution, random.random() < 0.5, grid)
+        limit = Fraction(random.randrange(0, 1_000_000), 9973)
+        trial = device(limit, DEVICES[name])
+        found, plain = guided(goal, trial), bisect(goal, lambda load, ask=trial: ask(load)[0])  # type: ignore[misc]
+        loads = [step.load for step in found.steps]
+        assert len(loads) == len(set(loads)) <= 2 * len(plain.steps) + 2
+        assert all(step.verdict is trial(step.load)[0] for step in found.steps)
+        if limit >= high:
+            assert (found.result, found.failed) == (high, None)
+        else:
+            assert (found.state, found.result) == (plain.state, plain.result)
+            # The highest load has been tried; a bisection may end below it without having seen a load that fails.
+            assert found.failed == (plain.failed or high)
+
+
+def test_a_search_below_a_load_that_failed_does_not_try_it_again() -> None:
+    found = guided(GOAL.below(Fraction(60)), device(Fraction(45), DEVICES["forwards its limit"]))
+    assert found.result is not None and 45 - GOAL.resolution <= found.result <= 45
+    assert Fraction(60) not in [step.load for step in found.steps]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.INVALID, Verdict.ABORT])
+def test_an_untrusted_trial_ends_the_search(verdict: Verdict) -> None:
+    answers = iter([(Verdict.PASS, None), (verdict, None)])
+    found = guided(GOAL, lambda _: next(answers))
+    assert (found.state, found.result, len(found.steps)) == (verdict, None, 2)
+
+
+def test_the_search_goes_on_below_loads_that_the_tester_cannot_send() -> None:
+    def trial(load: Fraction) -> tuple[Verdict, Fraction | None]:
+        if load > 40:
+            return Verdict.UNDELIVERED, None
+        return device(Fraction(30), DEVICES["forwards its limit"])(load)
+
+    found = guided(replace(GOAL, resolution=Fraction(1)), trial)
+    assert found.result is not None and 29 <= found.result <= 30
+    assert found.undelivered is not None and found.undelivered > 40
+
+
+def test_nothing_passes_is_a_fail_without_a_result() -> None:
+    found = guided(GOAL, device(Fraction(0), DEVICES["forwards its limit"]))
+    assert (found.state, found.result) == (Verdict.FAIL, None)
