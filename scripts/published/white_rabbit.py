@@ -27,6 +27,7 @@ def _comparison(table: str) -> Comparison:
     def run_cell(cell: str, folder: Path) -> Row:
         settings = {
             "learning_wait_ms": 1, "settle_ms": 10, "restabilise_ms": 0, "duration_ms": 3000, "parts": "throughput",
+            "search_method": "bisect",
         }  # fmt: skip
         (row,) = measured(test, "wrs-18x1g-meshes", cell.split()[0], settings, folder)["throughput"]
         return {"tx_rate_pct": row["tx_pct"], "loss_pct": row["loss_pct"], "result": row["state"]}

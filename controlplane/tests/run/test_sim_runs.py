@@ -26,7 +26,7 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 TOPOLOGY = str(TOPOLOGIES / "wrs-18x1g.yaml")
-SETTINGS = ("scaled_frames=200", "sweep_step_pct=45", "search_resolution_pct=10")
+SETTINGS = ("scaled_frames=200", "sweep_step_pct=45", "search_resolution_pct=10", "search_method=bisect")
 
 
 def run(out: Path, workers: int) -> dict[str, bytes]:

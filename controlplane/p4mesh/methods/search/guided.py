@@ -58,7 +58,7 @@ def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
 
 
 class _Known:
-    """What the trials so far say about every load."""
+    """Verdicts on every load that follow from the trials so far."""
 
     def __init__(self, goal: SearchGoal) -> None:
         self.goal = goal

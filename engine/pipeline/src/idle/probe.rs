@@ -84,7 +84,7 @@ impl Default for IdleProbe {
     }
 }
 
-/// What one probe has found; the rest is in its shadow.
+/// Findings of one probe; the rest is in its shadow.
 struct Proved {
     limits: Limits,
     priority: u8,
@@ -148,7 +148,9 @@ impl Switch {
     ) -> Option<Proved> {
         for place in 0..probe.carried.len() {
             probe.shadow.carried.clone_from(&probe.carried[place]);
-            if let Ok(found) = self.probe_at(probe, pass, stamps) {
+            let found = self.probe_at(probe, pass, stamps);
+            // In a packet with other headers these bits may be payload, which the proof takes as it is.
+            if let (Ok(found), true) = (found, probe.shadow.carries_fields()) {
                 probe.carried[..=place].rotate_right(1);
                 return Some(found);
             }

@@ -281,6 +281,12 @@ impl Shadow {
         Err(Refusal("the pass is long"))
     }
 
+    /// Whether all that is carried are fields that the parser has extracted; both lists are in the order of the parser.
+    pub fn carries_fields(&self) -> bool {
+        let mut extracted = self.extracted.iter();
+        self.carried.iter().all(|field| extracted.any(|other| other == field))
+    }
+
     /// Makes the proof depend on a cell of a register.
     fn guard(&mut self, state: &State, register: u16, index: u64) {
         let place = state.registers.place(register);

@@ -5,6 +5,7 @@
 //! places only: the packet's slots (every 16-bit index is inside them), the frame below, the bytes
 //! of the packet after a length check, and array cells after an index check.
 
+mod cases;
 mod entries;
 mod headers;
 mod slots;
@@ -105,7 +106,7 @@ impl NativeCode {
         type HostFunction = for<'c> extern "sysv64" fn(*mut Frame<'c>, u32) -> usize;
         let address = |function: HostFunction| function as usize as u64;
         let host = translate::Host { step: address(step), table: address(table) };
-        let translation = translate::translate(code, layout, &entries::cases(program), host)?;
+        let translation = translate::translate(code, layout, &cases::cases(program), host)?;
         let mut memory = MmapMut::map_anon(translation.bytes.len()).ok()?;
         memory.copy_from_slice(&translation.bytes);
         let header_bytes = code.deparse_order.iter().map(|&header| layout.shape_of(header).fixed_bytes());

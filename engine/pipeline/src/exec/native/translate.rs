@@ -2,7 +2,7 @@
 //! arrays, counters and the headers of fixed size (`headers`) are inline; everything else calls the host, which
 //! executes the instruction as the interpreter would.
 
-use super::entries::Case;
+use super::cases::Case;
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
 use crate::code::calculation::SumPlan;
