@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import struct
 import subprocess
@@ -188,6 +189,7 @@ def test_the_kernel_stamps_departures_where_it_is_asked_to(
     switch.stop()
 
 
+@pytest.mark.skipif(shutil.which("ethtool") is None, reason="ethtool is not installed")
 def test_frames_of_all_queues_arrive() -> None:
     """Frames with different UDP ports reach different queues of an interface; AF_XDP has a socket for each."""
     near, far = (f"p4m{os.getpid()}q{end}" for end in "ab")
