@@ -35,7 +35,7 @@ def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
     misses = 0
     load = search.next_load(None)
     while load is not None:
-        expected = search.expected(load, guess)
+        expected = None if guess is None else _expected(load, guess)
         verdict, forwarded = trial(load)
         search.note(load, verdict)
         if verdict.ends_search or (verdict is Verdict.PASS and load == goal.maximum):
@@ -43,7 +43,7 @@ def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
         misses = misses + 1 if verdict is not expected and expected is not None else 0
         if verdict is Verdict.FAIL:
             guess = forwarded
-        elif guess is not None and verdict is Verdict.PASS:
+        elif verdict is Verdict.PASS and guess is not None:
             # The limit is there or not far above.
             guess = max(guess, load)
         if not search.allows(guess):
@@ -55,6 +55,11 @@ def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
         else:
             misses, load = 0, search.next_load(None)
     return SearchOutcome.of_steps(search.steps, goal)
+
+
+def _expected(load: Fraction, guess: Fraction) -> Verdict:
+    """Return the verdict on a load that follows from a guess of the limit."""
+    return Verdict.PASS if load <= guess else Verdict.FAIL
 
 
 class _Known:
@@ -81,12 +86,6 @@ class _Known:
             return False
         return (self.passed is None or guess >= self.passed) and (self.failed is None or guess < self.failed.load)
 
-    def expected(self, load: Fraction, guess: Fraction | None) -> Verdict | None:
-        """Return the verdict that follows from a guess of the limit."""
-        if guess is None:
-            return None
-        return Verdict.PASS if load <= guess else Verdict.FAIL
-
     def next_load(self, guess: Fraction | None) -> Fraction | None:
         """Return the next load of the bisection that is worth a trial, or None at its end.
 
@@ -100,9 +99,9 @@ class _Known:
             if verdict is None:
                 if guess is None:
                     return load
-                verdict = self.expected(load, guess)
+                verdict = _expected(load, guess)
             try:
-                load = search.send(verdict or Verdict.FAIL)
+                load = search.send(verdict)
             except StopIteration as end:
                 outcome: SearchOutcome = end.value
                 bounds = (outcome.passed, outcome.failed)

@@ -36,18 +36,18 @@ pub(super) fn same_but_for(a: &[u8], b: &[u8], stamps: &[StampField]) -> bool {
 
 /// True if bits from `first` on belong to a time stamp.
 pub(super) fn touches(stamps: &[StampField], first: usize, bits: u32) -> bool {
-    stamps.iter().any(|stamp| {
-        let at = stamp.first_bit as usize;
-        at < first + bits as usize && first < at + usize::from(stamp.bits)
-    })
+    stamps.iter().any(|stamp| overlap(stamp.first_bit, stamp.bits, first, bits))
 }
 
 /// True if bits from `first` on belong to fields that are carried.
 pub(super) fn carries(carried: &[Bits], first: usize, bits: u32) -> bool {
-    carried.iter().any(|field| {
-        let at = field.first_bit as usize;
-        at < first + bits as usize && first < at + usize::from(field.bits)
-    })
+    carried.iter().any(|field| overlap(field.first_bit, field.bits, first, bits))
+}
+
+/// True if a field has some of the bits from `first` on.
+fn overlap(field: u32, field_bits: u16, first: usize, bits: u32) -> bool {
+    let at = field as usize;
+    at < first + bits as usize && first < at + usize::from(field_bits)
 }
 
 /// Form of a number that is read from the frame, of which some bits hold time stamps and some are carried.

@@ -469,6 +469,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_found_with_unknown_bits_is_found_whatever_they_are() {
+        let mut rng = crate::numbers::rng::Rng::new(17);
+        let mut certain = 0;
+        for _ in 0..2_000 {
+            let mut matcher: Matcher<u64> = Matcher::masked();
+            for id in 0..rng.uniform(0, 5) as u32 {
+                matcher.insert(
+                    &pattern(rng.uniform(0, 15), rng.uniform(0, 15)),
+                    rng.uniform(1, 3) as i32,
+                    id,
+                );
+            }
+            let (key, unknown) = (rng.uniform(0, 15), rng.uniform(0, 15));
+            if let Some(found) = matcher.lookup_known(&[key], &[unknown]) {
+                certain += 1;
+                assert!((0..16).all(|bits| matcher.lookup(&[key & !unknown | bits & unknown]) == found));
+            }
+        }
+        assert!(certain > 500, "{certain}");
+    }
+
+    #[test]
     fn few_entries_and_many_are_found_alike() {
         let (mut few, mut many): (Masked<u64>, Masked<u64>) = (Masked::new(), Masked::new());
         for id in 0..FEW as u32 + 1 {
