@@ -11,12 +11,13 @@ use crate::numbers::rng::Rng;
 use crate::packets::output::{Output, Outputs};
 use crate::packets::packet::{EgressPacket, IngressPacket, QueueTimes};
 use crate::packets::snapshot::SnapshotPool;
-use crate::state::cells::{zeroed_counters, MeterState, State};
+use crate::state::cells::{MeterState, State};
 use crate::state::profile::ProfileState;
 use crate::state::registers::Registers;
 use crate::state::replication::Replication;
 use crate::state::table::{bind, TableState, Target};
 use crate::state::value_set::ValueSetState;
+use crate::state::zeroed::Zeroed;
 use crate::vocabulary::entries::{EntryAction, KeyMatch, TableEntry};
 
 /// A program and its state.
@@ -34,7 +35,7 @@ impl Switch {
         regs[base..base + code.constants.len()].copy_from_slice(&code.constants);
         let mut state = State {
             registers: Registers::new(&code.registers),
-            counters: program.counters.iter().map(|info| zeroed_counters(info.size)).collect(),
+            counters: program.counters.iter().map(|info| Zeroed::new(info.size)).collect(),
             meters: program
                 .meters
                 .iter()

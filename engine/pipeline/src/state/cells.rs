@@ -1,13 +1,12 @@
 //! The arrays of the state that outlives a packet.
 
-use std::mem::ManuallyDrop;
-
 use crate::numbers::rng::Rng;
 use crate::state::meter::MeterCell;
 use crate::state::profile::ProfileState;
 use crate::state::registers::Registers;
 use crate::state::table::TableState;
 use crate::state::value_set::ValueSetState;
+use crate::state::zeroed::Zeroed;
 use crate::vocabulary::entries::CounterCell;
 use crate::vocabulary::info::MeterUnit;
 
@@ -19,7 +18,7 @@ pub(crate) struct MeterState {
 /// Everything that outlives a packet.
 pub(crate) struct State {
     pub registers: Registers,
-    pub counters: Vec<Vec<CounterCell>>,
+    pub counters: Vec<Zeroed<CounterCell>>,
     pub meters: Vec<MeterState>,
     pub tables: Vec<TableState>,
     pub profiles: Vec<ProfileState>,
@@ -27,18 +26,4 @@ pub(crate) struct State {
     pub rng: Rng,
     /// Reused for hash inputs and wide keys.
     pub scratch: Vec<u8>,
-}
-
-/// Counter cells of 0. The system clears memory when it is touched first, so an array of megabytes
-/// of which a program uses a few cells costs neither time nor memory.
-pub(crate) fn zeroed_counters(count: usize) -> Vec<CounterCell> {
-    type Words = [u64; 2];
-    const {
-        assert!(size_of::<CounterCell>() == size_of::<Words>());
-        assert!(align_of::<CounterCell>() == align_of::<Words>());
-    }
-    let mut words = ManuallyDrop::new(vec![Words::default(); count]);
-    // SAFETY: the owner gives the allocation up; cells have the size and the alignment of what it
-    // was made for, and their two numbers may have any bits.
-    unsafe { Vec::from_raw_parts(words.as_mut_ptr().cast(), count, words.capacity()) }
 }

@@ -8,3 +8,4 @@ pub(crate) mod registers;
 pub(crate) mod replication;
 pub(crate) mod table;
 pub(crate) mod value_set;
+pub(crate) mod zeroed;

@@ -1,11 +1,12 @@
 //! The register arrays of a switch.
 
 use crate::code::registers::RegisterPlace;
+use crate::state::zeroed::Zeroed;
 
 /// All cells of all arrays, in the places that the program gave them.
 pub(crate) struct Registers {
     places: Vec<RegisterPlace>,
-    blocks: Vec<Vec<u64>>,
+    blocks: Vec<Zeroed<u64>>,
 }
 
 impl Registers {
@@ -15,7 +16,7 @@ impl Registers {
             words.resize(words.len().max(place.block + 1), 0);
             words[place.block] = place.size * place.stride;
         }
-        Registers { places: places.to_vec(), blocks: words.into_iter().map(|words| vec![0; words]).collect() }
+        Registers { places: places.to_vec(), blocks: words.into_iter().map(Zeroed::new).collect() }
     }
 
     pub fn place(&self, register: u16) -> &RegisterPlace {
