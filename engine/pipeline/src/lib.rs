@@ -41,6 +41,7 @@ pub use exec::config::{Execution, SwitchConfig};
 pub use exec::executable::Executable;
 pub use idle::moving::Refusal;
 pub use idle::probe::{IdlePass, IdleProbe, LoopPass};
+pub use idle::watch::Watch;
 pub use numbers::rng::Rng;
 pub use packets::frame::*;
 pub use packets::output::*;

@@ -1,4 +1,7 @@
-//! The event queue: 16-byte keys, ordered by (time, insertion).
+//! The event queue: 16-byte keys, ordered by (time, loop or not, insertion).
+//!
+//! At one time the events of the recirculation loop come before all others, so that their order does not depend on when
+//! the passes of the loop were computed ([`crate::recirculation`]).
 //!
 //! A port keeps the frames that are in flight in a queue of its own and has only the first of them
 //! here, so the queue is as short as the network has ports, however many frames it carries.
@@ -22,12 +25,15 @@ pub enum Source {
     PortFree(u32),
     /// The first packet in the recirculation loop comes back.
     Loop,
+    /// The wire of the loop port becomes free and its queue is not empty.
+    LoopFree,
     /// A timer that the node of port `0` has set, or the network itself ([`Source::UPSET`]).
     Timer(u32),
 }
 
 const INDEX_BITS: u32 = 18;
 const SOURCE_BITS: u32 = INDEX_BITS + 2;
+const TICKET_BITS: u32 = 63 - SOURCE_BITS;
 /// Greatest number of ports of a network.
 pub const MAX_PORTS: usize = 1 << INDEX_BITS;
 
@@ -40,10 +46,17 @@ impl Source {
             Source::Flight(port) => (0, port),
             Source::PortFree(port) => (1, port),
             Source::Loop => (2, 0),
+            Source::LoopFree => (2, 1),
             Source::Timer(port) => (3, port),
         };
         debug_assert!((index as usize) < MAX_PORTS);
         u128::from(kind << INDEX_BITS | index)
+    }
+
+    /// Whether it comes before all others at its time.
+    #[inline]
+    fn is_of_loop(self) -> bool {
+        matches!(self, Source::Loop | Source::LoopFree)
     }
 
     fn decode(key: u128) -> Source {
@@ -52,7 +65,8 @@ impl Source {
         match low >> INDEX_BITS {
             0 => Source::Flight(index),
             1 => Source::PortFree(index),
-            2 => Source::Loop,
+            2 if index == 0 => Source::Loop,
+            2 => Source::LoopFree,
             _ => Source::Timer(index),
         }
     }
@@ -76,7 +90,8 @@ struct First {
 /// Pending events in the order (time, ticket).
 #[derive(Default)]
 pub struct EventQueue {
-    /// Keys have the time in the upper 64 bits, the ticket in the next 44, the source in the lowest 20.
+    /// Keys have the time in the upper 64 bits, 0 for the loop in the next one, the ticket in the next 43, the source in
+    /// the lowest 20.
     lanes: [Lane; LANES],
     heap: Heap,
     /// The first key, where it has been looked for since the queue changed.
@@ -92,14 +107,15 @@ impl EventQueue {
     pub fn ticket(&mut self) -> Ticket {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        assert!(ticket < 1 << (64 - SOURCE_BITS), "more events than one network can order");
+        assert!(ticket < 1 << TICKET_BITS, "more events than one network can order");
         Ticket(ticket)
     }
 
     /// Adds an event with a ticket that was taken before.
     #[inline]
     pub fn push(&mut self, time_ps: u64, ticket: Ticket, source: Source) {
-        let key = u128::from(time_ps) << 64 | u128::from(ticket.0) << SOURCE_BITS | source.encode();
+        let rank = u128::from(!source.is_of_loop()) << TICKET_BITS | u128::from(ticket.0);
+        let key = u128::from(time_ps) << 64 | rank << SOURCE_BITS | source.encode();
         self.first = self.first.filter(|first| first.key < key);
         let in_a_lane =
             !matches!(source, Source::Timer(_)) && self.lanes.iter_mut().any(|lane| lane.push(key));
@@ -108,7 +124,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event that comes after all events of the same time that exist already.
+    /// Adds an event that comes after all events of its kind and time that exist already.
     #[inline]
     pub fn schedule(&mut self, time_ps: u64, source: Source) {
         let ticket = self.ticket();
@@ -196,7 +212,7 @@ fn time_of(key: u128) -> u64 {
 
 #[inline]
 fn ticket_of(key: u128) -> Ticket {
-    Ticket(key as u64 >> SOURCE_BITS)
+    Ticket(key as u64 >> SOURCE_BITS & ((1 << TICKET_BITS) - 1))
 }
 
 #[cfg(test)]
@@ -284,9 +300,24 @@ mod tests {
     fn a_ticket_taken_early_is_served_early() {
         let mut queue = EventQueue::default();
         let early = queue.ticket();
-        queue.schedule(5, Source::Loop);
+        queue.schedule(5, Source::PortFree(1));
         queue.push(5, early, Source::Timer(3));
         assert_eq!(queue.pop().unwrap().2, Source::Timer(3));
-        assert_eq!(queue.pop().unwrap().2, Source::Loop);
+        assert_eq!(queue.pop().unwrap().2, Source::PortFree(1));
+    }
+
+    #[test]
+    fn the_loop_comes_first_at_its_time_alone() {
+        let mut queue = EventQueue::default();
+        let first = queue.ticket();
+        queue.push(5, first, Source::Flight(1));
+        queue.schedule(5, Source::LoopFree);
+        let last = queue.ticket();
+        queue.push(5, last, Source::Loop);
+        queue.schedule(4, Source::Timer(3));
+        let sources: Vec<Source> = std::iter::from_fn(|| queue.pop().map(|it| it.2)).collect();
+        assert_eq!(sources, [Source::Timer(3), Source::LoopFree, Source::Loop, Source::Flight(1)]);
+        queue.push(6, last, Source::Loop);
+        assert_eq!(queue.pop(), Some((6, last, Source::Loop)));
     }
 }

@@ -106,13 +106,15 @@ pub(crate) fn least_calm_ps(packets: usize, round_ps: u64) -> u64 {
     (LEAST_ROUNDS + LEAST_PASSES / packets.max(1) as u64).saturating_mul(round_ps)
 }
 
-/// Times that bound a jump.
+/// Bounds of a jump.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Events up to this time.
     pub until_ps: u64,
     /// Events before the next event outside of the loop.
     pub before_ps: u64,
+    /// Passes of one event alone: their packets do not wait for the line.
+    pub at_once: bool,
 }
 
 /// Constants of the loop.
@@ -133,7 +135,7 @@ struct Moment {
 }
 
 /// The passes that were skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Skipped {
     pub passes: u64,
     pub events: u64,
@@ -153,6 +155,8 @@ pub(crate) struct IdleLoop {
     pub proofs: Vec<Option<Arc<IdlePass>>>,
     /// Times of the packets one round ago: event and time stamp.
     before: Vec<(u64, u64)>,
+    /// Proofs that were made in the last computation.
+    pub probes: u64,
 }
 
 impl IdleLoop {
@@ -172,6 +176,7 @@ impl IdleLoop {
         // The moment one round ago.
         let mut mark: Option<Moment> = None;
         self.undo.clear();
+        self.probes = 0;
         for (index, packet) in self.ring.iter_mut().enumerate() {
             packet.proof = index;
         }
@@ -232,6 +237,8 @@ impl IdleLoop {
         let at_once = now.last_ps < ingress_ps && line.free_ps() <= ingress_ps + times.egress_latency_ps;
         let egress_ps = if at_once {
             ingress_ps
+        } else if bounds.at_once {
+            return false;
         } else {
             line.free_ps().saturating_sub(times.egress_latency_ps).max(ingress_ps)
         };
@@ -247,8 +254,9 @@ impl IdleLoop {
             // Seeds of a stream share a proof, and are neighbours in the loop as a rule.
             let near = &self.proofs[first.proof.saturating_sub(NEIGHBOURS)..first.proof];
             let like = near.iter().flatten().find(|proof| switch.is_idle_by(proof, &pass));
-            self.proofs[first.proof] =
-                like.cloned().or_else(|| switch.probe_idle(probe, &pass).ok().map(Arc::new));
+            let like = like.cloned();
+            self.probes += u64::from(like.is_none());
+            self.proofs[first.proof] = like.or_else(|| switch.probe_idle(probe, &pass).ok().map(Arc::new));
         }
         let Some(proof) = &self.proofs[first.proof] else {
             return false;

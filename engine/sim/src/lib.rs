@@ -5,7 +5,7 @@
 //! interfaces, test methods.
 //!
 //! Deterministic: the same document, program and calls give the same results on any machine.
-//! Events are ordered by (time, insertion), random numbers come from seeded generators.
+//! Events are ordered by (time, the loop first, insertion), random numbers come from seeded generators.
 //!
 //! # The document
 //!
@@ -49,6 +49,7 @@ mod line;
 mod network;
 mod recirculation;
 mod rng;
+mod sleepiness;
 mod tester;
 mod time;
 mod upsets;

@@ -144,7 +144,7 @@ impl Network {
 
     /// Events handled since the beginning.
     pub fn events_done(&self) -> u64 {
-        self.events_done
+        self.events_done + self.tester.as_ref().map_or(0, Tester::slept_events)
     }
 
     /// Idle passes of the loop that were computed instead of executed.
@@ -187,18 +187,28 @@ impl Network {
             return Err(NetworkError::TooLate { asked_ps: until_ps });
         }
         let mut events_left = max_events;
+        let mut done = true;
         while go_on(self) {
             if !self.next_is_by(until_ps) {
                 self.fabric.now_ps = until_ps;
                 break;
             }
             if events_left == 0 {
-                return Ok(false);
+                done = false;
+                break;
             }
             events_left -= 1;
             self.step(until_ps);
         }
-        Ok(true)
+        self.wake_loop();
+        Ok(done)
+    }
+
+    /// Has all passes of a loop that sleeps done up to now: whoever looks at the network from outside sees them.
+    fn wake_loop(&mut self) {
+        if let Some(tester) = &mut self.tester {
+            tester.wake(&mut self.fabric);
+        }
     }
 
     /// Runs until no frame is anywhere outside the recirculation loop, or to `limit_ps`, or for
@@ -206,18 +216,22 @@ impl Network {
     pub fn settle_some(&mut self, limit_ps: u64, max_events: u64) -> Settling {
         let limit_ps = limit_ps.min(MAX_TIME_PS);
         let mut events_left = max_events;
+        let mut settling = Settling::Quiet;
         while self.in_flight() > 0 {
             if !self.next_is_by(limit_ps) {
                 self.fabric.now_ps = self.fabric.now_ps.max(limit_ps);
-                return Settling::Limit;
+                settling = Settling::Limit;
+                break;
             }
             if events_left == 0 {
-                return Settling::Unfinished;
+                settling = Settling::Unfinished;
+                break;
             }
             events_left -= 1;
             self.step(limit_ps);
         }
-        Settling::Quiet
+        self.wake_loop();
+        settling
     }
 
     #[inline]
@@ -231,7 +245,7 @@ impl Network {
         if self.patience.is_over() && self.skip_idle(until_ps) {
             return;
         }
-        self.handle_next();
+        self.handle_next(until_ps);
     }
 
     /// Skips idle passes of the loop; false if there are none.
@@ -240,7 +254,7 @@ impl Network {
         let Some(tester) = &mut self.tester else {
             return false;
         };
-        if !tester.loop_port_is_idle() {
+        if !tester.loop_port_is_idle() || tester.loop_is_asleep() {
             return false;
         }
         let Some((packets, passes, events)) = tester.skip_idle(until_ps, &mut self.fabric) else {
@@ -252,7 +266,7 @@ impl Network {
         passes > 0
     }
 
-    fn handle_next(&mut self) {
+    fn handle_next(&mut self, until_ps: u64) {
         let Some((time_ps, ticket, source)) = self.fabric.events.pop() else {
             return;
         };
@@ -260,11 +274,11 @@ impl Network {
         self.fabric.now_ps = time_ps;
         self.events_done += 1;
         self.fabric.load_flights_ahead();
-        self.handle(source, ticket);
+        self.handle(source, ticket, until_ps);
     }
 
     #[inline]
-    fn handle(&mut self, source: Source, ticket: Ticket) {
+    fn handle(&mut self, source: Source, ticket: Ticket, until_ps: u64) {
         match source {
             Source::Flight(sender) => {
                 self.patience.stir();
@@ -287,18 +301,27 @@ impl Network {
                 }
             }
             Source::PortFree(port) => {
+                self.patience.stir();
                 if let Some(tester) = &mut self.tester {
                     let local = self.fabric.ports[port as usize].local as usize;
-                    if !tester.is_loop(local) {
-                        self.patience.stir();
-                    }
                     tester.port_free(local, &mut self.fabric);
                 }
             }
-            Source::Loop => {
-                self.patience.calm();
+            Source::LoopFree => {
                 if let Some(tester) = &mut self.tester {
-                    tester.recirculated(ticket, &mut self.fabric);
+                    tester.port_free(tester.loop_index(), &mut self.fabric);
+                }
+            }
+            Source::Loop => {
+                if let Some(tester) = &mut self.tester {
+                    let fabric = &mut self.fabric;
+                    if tester.wake_in_time(ticket, fabric) || tester.fall_asleep(ticket, until_ps, fabric) {
+                        // Its passes are events, not that they are computed.
+                        self.events_done -= 1;
+                        return;
+                    }
+                    self.patience.calm();
+                    tester.recirculated(ticket, fabric);
                 }
             }
             Source::UPSET => {

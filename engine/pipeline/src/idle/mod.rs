@@ -17,3 +17,4 @@ mod pattern;
 pub(crate) mod probe;
 mod shadow;
 mod stamp;
+pub(crate) mod watch;

@@ -47,6 +47,11 @@ pub struct IdlePass {
 }
 
 impl IdlePass {
+    /// Words of registers on which the proof depends.
+    pub(super) fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
+
     /// Whether the proof reaches to a pass with these egress time stamps of the pass before and of its own.
     #[inline]
     pub fn is_in_time(&self, last_stamp_ps: u64, stamp_ps: u64) -> bool {

@@ -57,7 +57,7 @@ pub(super) enum Effect {
 }
 
 /// A word of a register that the pass has read, or has written with what it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Guard {
     block: usize,
     word: usize,

@@ -70,7 +70,10 @@ mod tests {
             if let Some(last) = cells.last_mut() {
                 last.bytes = u64::MAX;
             }
-            assert_eq!(cells.last().map(|cell| (cell.packets, cell.bytes)), (count > 0).then_some((0, u64::MAX)));
+            assert_eq!(
+                cells.last().map(|cell| (cell.packets, cell.bytes)),
+                (count > 0).then_some((0, u64::MAX))
+            );
         }
     }
 }

@@ -85,7 +85,7 @@ impl Network {
         }
         Truth {
             now_ps: self.now_ps(),
-            events: self.events_done,
+            events: self.events_done(),
             in_flight_frames: self.in_flight(),
             circulating_frames: self.tester.as_ref().map_or(0, |tester| tester.circulating() as u64),
             nodes,

@@ -138,12 +138,16 @@ impl<'a> Flow<'a> {
         while let Some(packet) = self.tester.deferred.pop_front() {
             self.place(packet);
         }
+        self.tester.wake_if_disturbed(self.fabric);
     }
 
     /// To the egress pass if its port can start to send now, or else to a queue of the port.
     fn place(&mut self, packet: EgressPacket) {
         let Flow { tester, fabric, .. } = self;
         let now_ps = fabric.now_ps;
+        if tester.place(packet.egress_port) == Place::Port(tester.loop_index) {
+            tester.wake(fabric);
+        }
         let local = match tester.place(packet.egress_port) {
             Place::Port(local) => local,
             Place::Cpu => return self.leave(None, packet, at_once(now_ps)),
@@ -189,7 +193,9 @@ impl<'a> Flow<'a> {
             port.free_event_pending = true;
             let index = tester.base + local;
             let at_ps = fabric.ports[index].line.free_ps().saturating_sub(tester.egress_latency_ps);
-            fabric.events.schedule(at_ps.max(fabric.now_ps), Source::PortFree(index as u32));
+            let source =
+                if local == tester.loop_index { Source::LoopFree } else { Source::PortFree(index as u32) };
+            fabric.events.schedule(at_ps.max(fabric.now_ps), source);
         }
     }
 
@@ -282,6 +288,10 @@ impl Dispatch for Flow<'_> {
     fn passes_on_at_once(&self, packet: &EgressPacket) -> bool {
         !self.in_egress
             && match self.tester.place(packet.egress_port) {
+                // The line of a loop that sleeps is not that of now.
+                Place::Port(local) if local == self.tester.loop_index => {
+                    !self.tester.recirculation.is_asleep() && self.is_idle(local)
+                }
                 Place::Port(local) => self.is_idle(local),
                 Place::Cpu => true,
                 Place::Unknown => false,
@@ -317,6 +327,7 @@ impl Dispatch for Flow<'_> {
 
     fn recirculate(&mut self, packet: IngressPacket) {
         let Flow { tester, fabric, .. } = self;
+        tester.wake(fabric);
         if tester.recirculation.len() >= tester.loop_limit {
             tester.drops.count(DropCause::LoopFull);
             fabric.out.pool.give(packet.frame);

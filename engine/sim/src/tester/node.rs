@@ -6,12 +6,13 @@ use p4mesh_pipeline::{EgressPacket, Frame, Switch, SwitchConfig};
 
 use crate::config::{LoopConfig, TesterConfig};
 use crate::drops::{DropCause, DropCounters};
-use crate::event::Source;
+use crate::event::{Source, Ticket};
 use crate::fabric::{ArrivalRule, Fabric};
-use crate::idle::Bounds;
+use crate::idle::{Bounds, Skipped};
 use crate::known::{Knowledge, Known};
 use crate::line::{Line, FCS_BYTES, PREAMBLE_BITS, STANDARD_GAP_BITS};
 use crate::recirculation::Recirculation;
+use crate::sleepiness::Sleepiness;
 use crate::time::BitClock;
 
 pub(super) const PRIORITIES: usize = 8;
@@ -86,6 +87,9 @@ pub struct Tester {
     pub(super) ports: Vec<TesterPort>,
     pub(super) recirculation: Recirculation,
     pub(super) knowledge: Knowledge,
+    sleepiness: Sleepiness,
+    /// All that was skipped in sleep.
+    slept: Skipped,
     /// Knowledge about the packet of the loop whose pass is in work.
     pub(super) executed: Known,
     pub(super) packet_ins: VecDeque<Frame>,
@@ -157,6 +161,8 @@ impl Tester {
             ports,
             recirculation: Recirculation::new(recirculation.latency_ns.ps()),
             knowledge: Knowledge::new(skip_idle_loops),
+            sleepiness: Sleepiness::new(skip_idle_loops),
+            slept: Skipped::default(),
             executed: Known::default(),
             packet_ins: VecDeque::new(),
             packet_ins_total: 0,
@@ -223,7 +229,12 @@ impl Tester {
 
     /// Passes of the loop, beside those of [`Tester::skip_idle`], that were known to be idle and not executed.
     pub fn known_passes(&self) -> u64 {
-        self.knowledge.passes()
+        self.knowledge.passes() + self.slept.passes
+    }
+
+    /// Events that were left out while the loop slept.
+    pub fn slept_events(&self) -> u64 {
+        self.slept.events
     }
 
     /// Packets in the queues of the ports, without those of the loop.
@@ -265,10 +276,10 @@ impl Tester {
         self.digests.pop_front()
     }
 
-    /// True for the port that packets recirculate through.
+    /// Index of the port that packets recirculate through.
     #[inline]
-    pub(crate) fn is_loop(&self, local: usize) -> bool {
-        local == self.loop_index
+    pub(crate) fn loop_index(&self) -> usize {
+        self.loop_index
     }
 
     /// True if no packet waits for the loop port: those of the loop are all in the delay line.
@@ -276,6 +287,11 @@ impl Tester {
     pub(crate) fn loop_port_is_idle(&self) -> bool {
         let port = &self.ports[self.loop_index];
         port.occupied == 0 && !port.free_event_pending
+    }
+
+    /// True while the loop sleeps.
+    pub(crate) fn loop_is_asleep(&self) -> bool {
+        self.recirculation.is_asleep()
     }
 
     /// Skips idle passes of the loop, whose port must be idle, up to `until_ps` at most, if there are any: packets in the
@@ -290,6 +306,7 @@ impl Tester {
         }
         let count = self.recirculation.len();
         let index = self.base + self.loop_index;
+        debug_assert!(!self.recirculation.is_asleep(), "its event is not that of a packet");
         let switch = self.switch.as_mut()?;
         if count > fabric.ports[index].queue_frames {
             return Some((count as u64, 0, 0));
@@ -297,7 +314,7 @@ impl Tester {
         let taken = fabric.events.take(Source::Loop);
         debug_assert!(taken.is_some(), "packets in the delay line have an event");
         let before_ps = fabric.events.next_time_ps().unwrap_or(u64::MAX);
-        let bounds = Bounds { until_ps, before_ps };
+        let bounds = Bounds { until_ps, before_ps, at_once: false };
         let skipped = self.recirculation.skip_idle(
             switch,
             &mut self.knowledge,
@@ -307,12 +324,105 @@ impl Tester {
             &mut fabric.events,
         );
         if skipped.passes > 0 {
-            let counters = &mut fabric.ports[index].counters;
-            counters.tx_frames += skipped.passes;
-            counters.tx_bytes += self.recirculation.skipped_bytes();
+            self.count_skipped(skipped, fabric);
             fabric.now_ps = skipped.last_ps;
         }
         Some((count as u64, skipped.passes, skipped.events))
+    }
+
+    fn count_skipped(&self, skipped: Skipped, fabric: &mut Fabric) {
+        let counters = &mut fabric.ports[self.base + self.loop_index].counters;
+        counters.tx_frames += skipped.passes;
+        counters.tx_bytes += self.recirculation.skipped_bytes();
+    }
+
+    /// Lets the loop sleep, for whose first packet an event fell due now: up to `until_ps` at most, if that is worth
+    /// trying. False if the loop stays awake.
+    #[inline]
+    pub(crate) fn fall_asleep(&mut self, ticket: Ticket, until_ps: u64, fabric: &mut Fabric) -> bool {
+        self.sleepiness.is_due() && self.try_to_sleep(ticket, until_ps, fabric)
+    }
+
+    fn try_to_sleep(&mut self, ticket: Ticket, until_ps: u64, fabric: &mut Fabric) -> bool {
+        let index = self.base + self.loop_index;
+        let count = self.recirculation.len();
+        let Some(switch) = &self.switch else {
+            return false;
+        };
+        let line = &fabric.ports[index].line;
+        let stamp_ps =
+            line.next_first_bit_ps(fabric.now_ps + self.egress_latency_ps) - self.egress_latency_ps;
+        // At the end of a sleep the first pass is the one that its proof told.
+        if !self.loop_port_is_idle() || !self.recirculation.may_idle(ticket, stamp_ps) {
+            return false;
+        }
+        if count > fabric.ports[index].queue_frames {
+            self.sleepiness.tried(0, count, 0);
+            return false;
+        }
+        let sleeps = self.recirculation.fall_asleep(
+            switch,
+            &mut self.knowledge,
+            &fabric.ports[index].line,
+            self.egress_latency_ps,
+            until_ps,
+            &mut fabric.events,
+        );
+        if !sleeps {
+            self.sleepiness.tried(0, count, self.recirculation.probes());
+        }
+        sleeps
+    }
+
+    /// Has the passes of a loop that sleeps done up to now, and its events pending again.
+    #[inline]
+    pub(crate) fn wake(&mut self, fabric: &mut Fabric) {
+        if self.recirculation.is_asleep() {
+            fabric.events.take(Source::Loop);
+            self.end_sleep(fabric);
+        }
+    }
+
+    /// The event of a loop that sleeps fell due; false if it is another one.
+    #[inline]
+    pub(crate) fn wake_in_time(&mut self, ticket: Ticket, fabric: &mut Fabric) -> bool {
+        let ends = self.recirculation.is_end_of_sleep(ticket);
+        if ends {
+            self.end_sleep(fabric);
+        }
+        ends
+    }
+
+    fn end_sleep(&mut self, fabric: &mut Fabric) {
+        let Some(switch) = &mut self.switch else {
+            return;
+        };
+        // Before the passes since the sleep began.
+        let probes = self.recirculation.probes();
+        let skipped = self.recirculation.wake(
+            fabric.now_ps,
+            switch,
+            &mut self.knowledge,
+            &mut fabric.ports[self.base + self.loop_index].line,
+            self.egress_latency_ps,
+            &mut fabric.events,
+        );
+        self.sleepiness.tried(skipped.passes, self.recirculation.len(), probes);
+        self.count_skipped(skipped, fabric);
+        self.slept.passes += skipped.passes;
+        self.slept.events += skipped.events;
+    }
+
+    /// Wakes a loop that sleeps if a pass of another packet has changed a register that its passes read.
+    #[inline]
+    pub(super) fn wake_if_disturbed(&mut self, fabric: &mut Fabric) {
+        if self.recirculation.is_asleep() {
+            let disturbed =
+                self.switch.as_ref().is_some_and(|switch| !self.recirculation.sleeps_undisturbed(switch));
+            if disturbed {
+                self.wake(fabric);
+            }
+        }
     }
 
     #[inline]
