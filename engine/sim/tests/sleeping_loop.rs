@@ -7,7 +7,7 @@ use p4mesh_pipeline::{Executable, Program};
 use p4mesh_sim::{Network, Rng};
 use serde_json::{json, Value};
 
-/// What frames from port 1 do.
+/// The way that frames from port 1 take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Visitors {
     /// They go into the loop, too.
