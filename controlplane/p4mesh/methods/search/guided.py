@@ -12,6 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from p4mesh.methods.search.bisection import bisection
+from p4mesh.methods.search.collapse import Collapse
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
 
 Trial = Callable[[Fraction], tuple[Verdict, Fraction | None]]
@@ -27,10 +28,13 @@ def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
     The first load of the bisection is tried, then the highest. From what the device forwarded at a load that failed
     follows where the bisection would end: the load below the limit is tried, then the one above it. Where a trial has
     another verdict than was expected, its result is the next guess; where two are wrong in a row, or nothing is known,
-    the bisection makes a step. All loads are such of the bisection, so that a device whose verdicts change once, from
-    PASS to FAIL, has the same result. Where the highest load passes, it is the result.
+    the bisection makes a step. A device that forwards less than half of a load that passed collapses above its limit.
+    Then the loads that failed say where the limit is (:mod:`p4mesh.methods.search.collapse`), and the load above it is
+    tried first, because one that fails says more. All loads are such of the bisection, so that a device whose verdicts
+    change once, from PASS to FAIL, has the same result. Where the highest load passes, it is the result.
     """
     search = _Known(goal)
+    collapse = Collapse()
     guess: Fraction | None = None
     misses = 0
     load = search.next_load(None)
@@ -43,15 +47,21 @@ def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
         misses = misses + 1 if verdict is not expected and expected is not None else 0
         if verdict is Verdict.FAIL:
             guess = forwarded
+            if forwarded is not None:
+                collapse.note(load, forwarded)
         elif verdict is Verdict.PASS and guess is not None:
             # The limit is there or not far above.
             guess = max(guess, load)
+        collapses = search.passed is not None and collapse.least < search.passed / 2
+        if collapses:
+            # A load that passed says nothing about the limit.
+            guess = collapse.limit if verdict is Verdict.FAIL else None
         if not search.allows(guess):
             guess = None
         if search.failed is None and goal.descent is None:
             load = goal.maximum
         elif misses < _MISSES:
-            load = search.next_load(guess)
+            load = search.next_load(guess, above_first=collapses)
         else:
             misses, load = 0, search.next_load(None)
     return SearchOutcome.of_steps(search.steps, goal)
@@ -86,11 +96,11 @@ class _Known:
             return False
         return (self.passed is None or guess >= self.passed) and (self.failed is None or guess < self.failed.load)
 
-    def next_load(self, guess: Fraction | None) -> Fraction | None:
+    def next_load(self, guess: Fraction | None, above_first: bool = False) -> Fraction | None:
         """Return the next load of the bisection that is worth a trial, or None at its end.
 
-        With a guess of the limit that is the last load that would pass, or else the last that would fail; without, the
-        first one that no trial says anything about.
+        With a guess of the limit that is the last load that would pass, or else the last that would fail, or the other
+        way round; without, the first one that no trial says anything about.
         """
         search = bisection(self.goal)
         load = next(search)
@@ -104,7 +114,7 @@ class _Known:
                 load = search.send(verdict)
             except StopIteration as end:
                 outcome: SearchOutcome = end.value
-                bounds = (outcome.passed, outcome.failed)
+                bounds = (outcome.failed, outcome.passed) if above_first else (outcome.passed, outcome.failed)
                 return next((bound for bound in bounds if bound is not None and self._implied(bound) is None), None)
 
     def _implied(self, load: Fraction) -> Verdict | None:

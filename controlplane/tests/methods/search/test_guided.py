@@ -19,6 +19,7 @@ Forwarded = Callable[[Fraction, Fraction], Fraction | None]
 DEVICES: dict[str, Forwarded] = {
     "forwards its limit": lambda _, limit: limit,
     "collapses": lambda load, _: load / 1000,
+    "stops when its queue is full": lambda load, limit: load / (1 + 50 * (load - limit)),
     "hides half of the overload in its buffers": lambda load, limit: (load + limit) / 2,
     "says a little too little": lambda _, limit: limit * Fraction(999, 1000),
     "says nothing": lambda _, __: None,
@@ -37,6 +38,25 @@ def test_a_device_that_forwards_its_limit_needs_four_trials() -> None:
     assert found.result is not None and found.failed is not None
     assert [step.load for step in found.steps] == [1, 100, found.result, found.failed]
     assert len(plain.steps) == 16
+
+
+@pytest.mark.parametrize(("queue", "trials"), [("0.01", 11), ("0.1", 11), ("1", 16)])
+def test_a_device_that_collapses_needs_fewer_trials_than_a_bisection(queue: str, trials: int) -> None:
+    # A trial of this length ends before the queue of such a share of the line is full, up to that load above the rate.
+    held, random = Fraction(queue), Random(queue)
+    needed, bisected = 0, 0
+    for _ in range(100):
+        rate = Fraction(random.randrange(2_000_000, 98_000_000), 1_000_000)
+
+        def trial(load: Fraction, rate: Fraction = rate) -> tuple[Verdict, Fraction | None]:
+            if load <= rate + held:
+                return Verdict.PASS, None
+            return Verdict.FAIL, load * held / (load - rate)
+
+        found, plain = guided(GOAL, trial), bisect(GOAL, lambda load, ask=trial: ask(load)[0])  # type: ignore[misc]
+        assert (found.result, found.failed) == (plain.result, plain.failed)
+        needed, bisected = needed + len(found.steps), bisected + len(plain.steps)
+    assert needed <= trials * 100 <= bisected + 100
 
 
 @pytest.mark.parametrize("name", DEVICES)
