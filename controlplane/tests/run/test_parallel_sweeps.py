@@ -34,7 +34,7 @@ from p4mesh.run.executor import Task
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import bed_of
-from p4mesh.run.worker_processes import WorkerProcesses
+from p4mesh.run.worker_processes import WorkerProcesses, processors_of
 from p4mesh.topology import Topology
 from p4mesh.topology.memory import memory_of, memory_without_verification
 from p4mesh.trial.result import TrialResult
@@ -83,6 +83,11 @@ def beyond_the_stop(load: str) -> None:
     """60 %, the last one that is asked for, ends only after 50 % has been measured, which nobody wants."""
     if load == "60":
         until(lambda: seen("end", "50"))
+
+
+def processors_and_overlap(load: str) -> None:
+    note(f"on {','.join(map(str, sorted(os.sched_getaffinity(0))))}")
+    ahead_of_the_first(load)
 
 
 def error_beyond_the_stop(load: str) -> None:
@@ -237,6 +242,27 @@ def test_trials_of_one_sweep_overlap_and_the_run_is_that_of_one_process(stage: S
     assert len({words[0] for words in lines() if words[1] == "begin"}) == 2, "in two processes"
     assert together == stage("one", 1)
     assert loads(together) == [100, 90, 80, 70, 60]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_workers_that_use_all_processors_keep_to_one_each(stage: Stage) -> None:
+    own = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, own[:2])
+    try:
+        together = stage("two", 2, processors_and_overlap)
+    finally:
+        os.sched_setaffinity(0, own)
+    places = {tuple(words[::2]) for words in lines() if words[1] == "on"}
+    assert sorted(place for _, place in places) == [str(number) for number in own[:2]]
+    assert together == stage("one", 1)
+
+
+@pytest.mark.parametrize(("workers", "kept_to"), [(1, [None]), (2, [3, 8]), (3, [None] * 3), (4, [3, 8, 3, 8])])
+def test_workers_that_cannot_be_spread_evenly_go_where_the_system_puts_them(
+    monkeypatch: pytest.MonkeyPatch, workers: int, kept_to: list[int | None]
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {8, 3})
+    assert processors_of(workers) == kept_to
 
 
 def test_what_was_measured_beyond_the_stop_leaves_no_trace(stage: Stage) -> None:
