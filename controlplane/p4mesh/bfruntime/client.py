@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
@@ -326,6 +326,11 @@ class BfClient:
                 (cell, CounterData(values.get("$COUNTER_SPEC_PKTS", 0), values.get("$COUNTER_SPEC_BYTES", 0)))
             )
         return counts
+
+    def packet_counts(self, cells: Mapping[str, Iterable[int]]) -> Callable[[], list[int]]:
+        """Prepare to read counter cells again and again: a call returns the packets of all of them, in their order."""
+        wanted = {name: list(indices) for name, indices in cells.items()}
+        return lambda: [data.packets for name in wanted for _, data in self.read_counters(name, wanted[name])]
 
     def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:
         """Return (packets, bytes) of all cells of a counter, in order of their index, added up over all pipes."""

@@ -6,7 +6,7 @@ packet-outs in, counters and packet-ins out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -40,6 +40,8 @@ LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
 """Reasons of frames of the loop and of the controller."""
 TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "outside_start_stop")
 """Reasons of copies in egress."""
+Reason = tuple[int, str]
+"""Port, and name of a reason for which frames are counted there."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,15 @@ class DataPlane:
         self._punts: dict[EntryKey, Entity] = {}
         self._punted = 0
         self._handed: list[tuple[int, bytes]] = []
-        self._cells_of: tuple[tuple[int, ...], dict[str, dict[int, tuple[int, str]]]] = ((), {})
+        self._reasons_of: tuple[tuple[int, ...], list[Reason], Callable[[], list[int]]] = ((), [], list)
+        """What reads the reasons of the ports that were asked for last."""
         self.faults = FaultCapture(client, contract, self._number_of, self._keep_punted)
         """Frames that come because something is wrong with them."""
 
     def load_program(self) -> None:
         """Push the compiled tester and install the entries that every trial needs."""
         self._client.set_pipeline(self._contract.p4info_path, self._contract.device_config_path)
+        self._reasons_of = ((), [], list)
         self._entries.clear()
         self._bins_before.clear()
         self._bins.clear()
@@ -259,13 +263,13 @@ class DataPlane:
         """Return the messages of sources 0 to ``sources`` - 1: the fields of ``message_record_t`` are among theirs."""
         return self._reader.read([range(sources)], wait, form=message_format(self._contract))
 
-    def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
+    def reason_counts(self, ports: Sequence[int]) -> dict[Reason, int]:
         """Return the frames per (port, reason)."""
-        return {
-            cells[index]: data.packets
-            for counter, cells in self._reason_cells(tuple(ports)).items()
-            for index, data in self._client.read_counters(counter, cells)
-        }
+        counted, places, read = self._reasons_of
+        if counted != tuple(ports):
+            places, read = self._reasons(ports)
+            self._reasons_of = tuple(ports), places, read
+        return dict(zip(places, read(), strict=True))
 
     @property
     def counts_strays(self) -> bool:
@@ -332,18 +336,12 @@ class DataPlane:
             self._bins[counter, cell] = data.packets
         return counts
 
-    def _reason_cells(self, ports: tuple[int, ...]) -> dict[str, dict[int, tuple[int, str]]]:
-        """Return (port, reason) of each cell, by counter; those of the last ports are kept."""
-        if self._cells_of[0] != ports:
-            counters = {"receive_reason": PORT_REASONS + LOOP_REASONS, "transmit_reason": TRANSMIT_REASONS}
-            self._cells_of = (
-                ports,
-                {
-                    counter: {self._reason_cell(port, reason): (port, reason) for port in ports for reason in reasons}
-                    for counter, reasons in counters.items()
-                },
-            )
-        return self._cells_of[1]
+    def _reasons(self, ports: Sequence[int]) -> tuple[list[Reason], Callable[[], list[int]]]:
+        """Return the reasons for which frames are counted on some ports, and what reads the counts."""
+        counters = {"receive_reason": PORT_REASONS + LOOP_REASONS, "transmit_reason": TRANSMIT_REASONS}
+        places = {counter: [(port, reason) for port in ports for reason in counters[counter]] for counter in counters}
+        cells = {counter: [self._reason_cell(*place) for place in places[counter]] for counter in counters}
+        return [place for counter in counters for place in places[counter]], self._client.packet_counts(cells)
 
     def _reason_cell(self, port: int, reason: str) -> int:
         return (self._ports.of(port) << self._contract["REASON_BITS"]) + self._contract.reason(reason.upper())

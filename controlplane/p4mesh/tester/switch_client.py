@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -74,6 +74,9 @@ class SwitchClient(Protocol):
 
     def read_counters(self, name: str, indices: Iterable[int]) -> list[tuple[int, CounterData]]:
         """Return (index, value) of some cells of a counter."""
+
+    def packet_counts(self, cells: Mapping[str, Iterable[int]]) -> Callable[[], list[int]]:
+        """Prepare to read counter cells again and again: a call returns the packets of all of them, in their order."""
 
     def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:
         """Return (packets, bytes) of all cells of a counter, in order of their index."""

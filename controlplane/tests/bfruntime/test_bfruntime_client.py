@@ -114,6 +114,10 @@ def test_counters_are_added_up_by_the_server_and_synchronised_first(client: BfCl
     switchd.counters["receive_reason", 33] = 12
     ((cell, data),) = client.read_counters("receive_reason", [33])
     assert (cell, data.packets) == (33, 12)
+    read = client.packet_counts({"transmit_reason": [1], "receive_reason": [34, 33]})
+    assert read() == [0, 0, 12]
+    switchd.counters["transmit_reason", 1] = 5
+    assert read() == [5, 0, 12]
     packets, _ = client.read_counter_array("receive_reason")
     assert (packets[33], sum(packets), len(packets)) == (12, 12, client.bfrt.table("receive_reason").size)
 

@@ -25,6 +25,16 @@ def test_counters_can_be_set_one_by_one_or_all_at_once(client: Client) -> None:
     assert len(packets) == 512 and set(packets) == {1} and set(octets) == {2}
 
 
+def test_a_prepared_reading_gives_the_packets_of_cells_in_their_order(client: Client) -> None:
+    s = client.schema
+    read = client.packet_counts({"port_counter": [7, 5, 6]})
+    assert read() == [0, 0, 0]
+    client.modify([s.counter("port_counter", index, CounterData(index, 0)) for index in (5, 6, 7)])
+    assert read() == [7, 5, 6]
+    with pytest.raises(ReadError, match="512"):
+        client.packet_counts({"port_counter": [1, 512]})()
+
+
 def test_counter_zero_reads_all_counters(client: Client) -> None:
     cells = list(client.read(Entity(counter_entry=p4r.CounterEntry())))
     assert [cell.counter_entry.index.index for cell in cells] == list(range(512))
