@@ -64,7 +64,7 @@ impl Case {
             frame.extend_from_slice(&count.to_be_bytes());
             frame.extend_from_slice(&[0; 12]);
             frame.extend_from_slice(&step.to_be_bytes());
-            frame.resize(bytes, 0xa5);
+            frame.resize(bytes, 0xa5 ^ extra);
             network.packet_out(frame);
             network.run_until(network.now_ps() + 61_234).unwrap();
         }

@@ -1,15 +1,17 @@
-//! Packets to which a proof applies: those that are equal but for some bits of the frame.
+//! Packets to which a proof applies: those that are equal but for some bits of the frame, and for the bytes behind
+//! those that the pass looks at.
 
 use crate::idle::moving::Bits;
 use crate::idle::stamp::StampField;
-use crate::packets::frame::Frame;
 use crate::packets::packet::{IngressPacket, InstanceType};
 
-/// A packet, and the bits of its frame that may differ.
+/// A packet as far as its pass looks at it, and the bits that may differ.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pattern {
     port: u16,
-    frame: Frame,
+    /// Length of the frame, and the bytes of it that the pass looks at.
+    length: usize,
+    head: Vec<u8>,
     fields: Vec<(u16, u64)>,
     stamps: Vec<StampField>,
     carried: Vec<Bits>,
@@ -18,8 +20,9 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// The packets that differ from this one in time stamps and in fields that are carried.
-    pub fn of(packet: &IngressPacket, stamps: &[StampField], carried: &[Bits]) -> Pattern {
+    /// The packets that differ from this one in time stamps, in fields that are carried, and behind the first
+    /// `head_bytes`, among which these are.
+    pub fn of(packet: &IngressPacket, head_bytes: usize, stamps: &[StampField], carried: &[Bits]) -> Pattern {
         let of_stamps = stamps.iter().map(|it| (it.first_bit, it.bits));
         let mut fields: Vec<(u32, u16)> =
             of_stamps.chain(carried.iter().map(|it| (it.first_bit, it.bits))).collect();
@@ -33,7 +36,8 @@ impl Pattern {
         }
         Pattern {
             port: packet.port,
-            frame: packet.frame.clone(),
+            length: packet.frame.len(),
+            head: head(&packet.frame, head_bytes).to_vec(),
             fields: packet.preserved.fields.clone(),
             stamps: stamps.to_vec(),
             carried: carried.to_vec(),
@@ -42,8 +46,17 @@ impl Pattern {
     }
 
     /// Whether [`Pattern::of`] would give the same packets.
-    pub fn is_that_of(&self, packet: &IngressPacket, stamps: &[StampField], carried: &[Bits]) -> bool {
-        self.stamps == stamps && self.carried == carried && self.fits(packet)
+    pub fn is_that_of(
+        &self,
+        packet: &IngressPacket,
+        head_bytes: usize,
+        stamps: &[StampField],
+        carried: &[Bits],
+    ) -> bool {
+        self.head.len() == head(&packet.frame, head_bytes).len()
+            && self.stamps == stamps
+            && self.carried == carried
+            && self.fits(packet)
     }
 
     pub fn fits(&self, packet: &IngressPacket) -> bool {
@@ -57,19 +70,24 @@ impl Pattern {
     }
 
     fn fits_frame(&self, frame: &[u8]) -> bool {
-        if frame.len() != self.frame.len() {
+        if frame.len() != self.length {
             return false;
         }
+        let frame = &frame[..self.head.len()];
         let mut from = 0;
         for &(at, mask) in &self.open {
             let at = at as usize;
-            if frame[from..at] != self.frame[from..at] || (frame[at] ^ self.frame[at]) & mask != 0 {
+            if frame[from..at] != self.head[from..at] || (frame[at] ^ self.head[at]) & mask != 0 {
                 return false;
             }
             from = at + 1;
         }
-        frame[from..] == self.frame[from..]
+        frame[from..] == self.head[from..]
     }
+}
+
+fn head(frame: &[u8], bytes: usize) -> &[u8] {
+    &frame[..bytes.min(frame.len())]
 }
 
 #[cfg(test)]
@@ -90,7 +108,7 @@ mod tests {
     fn packets_may_differ_in_open_bits_alone() {
         let stamps = [StampField { first_bit: 20, bits: 8, offset: 0 }];
         let carried = [Bits { first_bit: 0, bits: 4 }, Bits { first_bit: 40, bits: 8 }];
-        let pattern = Pattern::of(&packet(&[0; 7]), &stamps, &carried);
+        let pattern = Pattern::of(&packet(&[0; 7]), 7, &stamps, &carried);
         for byte in 0..7 {
             for bit in 0..8 {
                 let mut frame = [0; 7];
@@ -103,5 +121,18 @@ mod tests {
         assert!(pattern.fits(&packet(&[0; 7])) && !pattern.fits(&packet(&[0; 8])));
         assert!(!pattern.fits(&IngressPacket { port: 4, ..packet(&[0; 7]) }));
         assert!(!pattern.fits(&IngressPacket { instance_type: InstanceType::Normal, ..packet(&[0; 7]) }));
+    }
+
+    #[test]
+    fn packets_may_differ_behind_the_bytes_that_the_pass_looks_at() {
+        let pattern = Pattern::of(&packet(&[0; 7]), 5, &[], &[]);
+        for byte in 0..7 {
+            let mut frame = [0; 7];
+            frame[byte] = 1;
+            assert_eq!(pattern.fits(&packet(&frame)), byte >= 5, "byte {byte}");
+        }
+        assert!(!pattern.fits(&packet(&[0; 8])) && !pattern.fits(&packet(&[0; 6])));
+        assert!(pattern.is_that_of(&packet(&[0, 0, 0, 0, 0, 1, 1]), 5, &[], &[]));
+        assert!(!pattern.is_that_of(&packet(&[0; 7]), 6, &[], &[]));
     }
 }

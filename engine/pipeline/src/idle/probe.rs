@@ -126,8 +126,9 @@ impl Switch {
             None => self.probe_anew(probe, pass, fits)?,
         };
         probe.hint.clone_from(&found.stamps);
-        if !probe.pattern.is_that_of(pass.packet, &found.stamps, &probe.shadow.carried) {
-            probe.pattern = Arc::new(Pattern::of(pass.packet, &found.stamps, &probe.shadow.carried));
+        let (head_bytes, carried) = (probe.shadow.head_bytes, &probe.shadow.carried);
+        if !probe.pattern.is_that_of(pass.packet, head_bytes, &found.stamps, carried) {
+            probe.pattern = Arc::new(Pattern::of(pass.packet, head_bytes, &found.stamps, carried));
         }
         let before = |at_ps: u64, clock: Clock| {
             let first_tick = u128::from(at_ps / tick) + u128::from(found.limits.0[clock as usize]) + 1;
@@ -284,6 +285,7 @@ impl Switch {
         shadow.effects.clear();
         shadow.guards.clear();
         shadow.extracted.clear();
+        shadow.head_bytes = 0;
         shadow.forms.reset();
 
         // All forms are fixed at the start of a pass.
@@ -294,6 +296,7 @@ impl Switch {
         shadow.run(program, state, &mut wire, stamps, code.parser_entry)?;
         boundary::end_parser(shadow, code)?;
         let payload = wire.cursor;
+        shadow.head_bytes = shadow.head_bytes.max(payload);
         shadow.run(program, state, &mut wire, stamps, code.ingress_entry)?;
         nothing_beside(boundary::requests(shadow)?)?;
         if boundary::learn_list(shadow)? != 0 {

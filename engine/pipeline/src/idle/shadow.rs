@@ -83,6 +83,8 @@ pub(super) struct Shadow {
     pub carried: Vec<Bits>,
     /// Fields that the parser has extracted.
     pub extracted: Vec<Bits>,
+    /// Bytes at the start of the frame among which are all that the pass looks at.
+    pub head_bytes: usize,
     scratch: Vec<u8>,
 }
 
@@ -98,6 +100,7 @@ impl Shadow {
             guards: Vec::new(),
             carried: Vec::new(),
             extracted: Vec::new(),
+            head_bytes: 0,
             scratch: Vec::new(),
         }
     }
@@ -193,6 +196,7 @@ impl Shadow {
                         continue;
                     }
                     let first = wire.cursor * 8 + offset as usize;
+                    self.head_bytes = self.head_bytes.max((first + usize::from(bits)).div_ceil(8));
                     let limbs = words::limbs_for(u32::from(bits)).max(1);
                     let to = &mut self.regs[dst as usize..][..limbs];
                     wire::read_wide(to, wire.frame, first, u32::from(bits), signed);
@@ -262,6 +266,9 @@ impl Shadow {
                 Op::Random { .. } => return Err(Refusal("the pass takes a random number")),
                 Op::Hash { dst, calculation } => {
                     let plan = &code.calculations[calculation as usize];
+                    if plan.input.iter().any(|item| matches!(item, HashInput::Payload)) {
+                        self.head_bytes = wire.frame.len();
+                    }
                     let payload = wire.frame.get(wire.cursor..).unwrap_or(&[]);
                     let value = self.hash(program, plan.algorithm, &plan.input, payload)?;
                     self.set_value(dst, value);
