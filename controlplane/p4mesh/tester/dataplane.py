@@ -87,7 +87,7 @@ class DataPlane:
         self._punted = 0
         self._handed: list[tuple[int, bytes]] = []
         self._reasons_of: tuple[tuple[int, ...], list[Reason], Callable[[], list[int]]] = ((), [], list)
-        """What reads the reasons of the ports that were asked for last."""
+        """Ports that were asked for last, their places, and the prepared reading."""
         self.faults = FaultCapture(client, contract, self._number_of, self._keep_punted)
         """Frames that come because something is wrong with them."""
 

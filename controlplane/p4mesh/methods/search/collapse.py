@@ -18,7 +18,7 @@ lowest one may be the guess before."""
 
 
 class Collapse:
-    """What a device forwarded of the loads that failed."""
+    """Loads that failed, and how much of them a device forwarded."""
 
     def __init__(self) -> None:
         self._sent_per_forwarded: dict[Fraction, Fraction] = {}
