@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from queue import Empty
 from types import TracebackType
 from typing import Literal
 
@@ -366,22 +365,12 @@ class Client:
 
     def take_packet_ins(self, count: int, timeout_s: float | None = None) -> list[PacketIn]:
         """Return the next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
-        queue = self._stream.packet_ins
         if self._codec is None:
             raise PipelineError("no pipeline is known", hint="call set_pipeline() or load_schema() first")
-        decode = self._codec.packet_in
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         taken: list[PacketIn] = []
-        while len(taken) < count:
-            try:
-                message = queue.get_nowait() if limit_s <= 0 else queue.get(timeout=limit_s)
-            except Empty:
-                break
-            if message is None:
-                queue.put(None)
-                self._stream.check()
-                raise ConnectError(f"the P4Runtime server at {self.address} closed the stream")
-            taken.append(decode(message))
+        while len(taken) < count and (packets := self._stream.take_packet_ins(count - len(taken), limit_s)):
+            taken += map(self._codec.packet_in, packets)
         self.packet_ins_taken += len(taken)
         if len(taken) < count:
             self._stream.check()

@@ -14,7 +14,7 @@ from time import monotonic
 
 import grpc
 
-from p4mesh.p4runtime.errors import NotPrimaryError, PacketOutError, WaitError, code_name
+from p4mesh.p4runtime.errors import ConnectError, NotPrimaryError, PacketOutError, WaitError, code_name
 from p4mesh.p4runtime.packet_io import BATCH_KEY, pack_batch, single, unpack_batch
 from p4mesh.p4runtime.service import Service
 from p4mesh.p4runtime.status import raised
@@ -39,7 +39,8 @@ class Stream:
         self._arbitrations: SimpleQueue[p4r.MasterArbitrationUpdate | None] = SimpleQueue()
         self._errors: deque[p4r.StreamError] = deque()
         self._failure: grpc.RpcError | None = None
-        self.packet_ins: SimpleQueue[p4r.PacketIn | None] = SimpleQueue()
+        self._packet_ins: SimpleQueue[list[p4r.PacketIn] | None] = SimpleQueue()
+        self._waiting: deque[p4r.PacketIn] = deque()
         self.digests: SimpleQueue[p4r.DigestList | None] = SimpleQueue()
         self.idle_notifications: SimpleQueue[p4r.IdleTimeoutNotification | None] = SimpleQueue()
         self.is_primary = False
@@ -61,6 +62,25 @@ class Stream:
             raise PacketOutError(f"the switch refused a message: {error.message} ({code_name(error.canonical_code)})")
         if self._failure is not None:
             raise raised(self._failure, "use the stream", self._address)
+
+    def take_packet_ins(self, most: int, timeout_s: float) -> list[p4r.PacketIn]:
+        """Return the packet-ins that are here, up to ``most``; wait for the first; none when none comes in time.
+
+        Raises ConnectError when the stream has ended and all its packet-ins are taken.
+        """
+        end = monotonic() + timeout_s
+        while not self._waiting:
+            try:
+                arrived = self._packet_ins.get(timeout=max(0.0, end - monotonic()))
+            except Empty:
+                return []
+            if arrived is None:
+                self._packet_ins.put(None)
+                self.check()
+                raise ConnectError(f"the P4Runtime server at {self._address} closed the stream")
+            self._waiting += arrived
+        waiting = self._waiting
+        return [waiting.popleft() for _ in range(min(most, len(waiting)))]
 
     def close(self) -> None:
         """End the stream and its threads, after all that was sent.
@@ -122,15 +142,15 @@ class Stream:
             )
 
     def _read(self) -> None:
-        packet_ins = self.packet_ins
+        packet_ins = self._packet_ins
         try:
             for message in self._call:
                 kind = message.WhichOneof("update")
                 if kind == "packet":
-                    packet_ins.put(message.packet)
+                    packet_ins.put([message.packet])
                 elif kind == "other":
-                    for packet in unpack_batch(message.other):
-                        packet_ins.put(packet)
+                    # Together: each element of a queue wakes the thread that waits for it.
+                    packet_ins.put(list(unpack_batch(message.other)))
                 elif kind == "arbitration":
                     self.is_primary = not message.arbitration.status.code
                     self._arbitrations.put(message.arbitration)
