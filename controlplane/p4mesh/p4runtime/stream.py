@@ -40,7 +40,7 @@ class Stream:
         self._errors: deque[p4r.StreamError] = deque()
         self._failure: grpc.RpcError | None = None
         self._packet_ins: SimpleQueue[list[p4r.PacketIn] | None] = SimpleQueue()
-        self._waiting: deque[p4r.PacketIn] = deque()
+        self._untaken: deque[p4r.PacketIn] = deque()
         self.digests: SimpleQueue[p4r.DigestList | None] = SimpleQueue()
         self.idle_notifications: SimpleQueue[p4r.IdleTimeoutNotification | None] = SimpleQueue()
         self.is_primary = False
@@ -69,7 +69,7 @@ class Stream:
         Raises ConnectError when the stream has ended and all its packet-ins are taken.
         """
         end = monotonic() + timeout_s
-        while not self._waiting:
+        while not self._untaken:
             try:
                 arrived = self._packet_ins.get(timeout=max(0.0, end - monotonic()))
             except Empty:
@@ -78,9 +78,8 @@ class Stream:
                 self._packet_ins.put(None)
                 self.check()
                 raise ConnectError(f"the P4Runtime server at {self._address} closed the stream")
-            self._waiting += arrived
-        waiting = self._waiting
-        return [waiting.popleft() for _ in range(min(most, len(waiting)))]
+            self._untaken += arrived
+        return [self._untaken.popleft() for _ in range(min(most, len(self._untaken)))]
 
     def close(self) -> None:
         """End the stream and its threads, after all that was sent.

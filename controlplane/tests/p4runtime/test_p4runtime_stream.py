@@ -26,12 +26,13 @@ def test_a_packet_in_carries_its_header_fields(switch: Switch, client: Client) -
     assert packet.metadata == {"ingress_port": 2, "_pad": 0, "tag": 0xABC}
 
 
-def test_many_packets_keep_their_order(switch: Switch, client: Client) -> None:
+@pytest.mark.parametrize("taken_at_once", [6, 3000])
+def test_many_packets_keep_their_order(switch: Switch, client: Client, taken_at_once: int) -> None:
     client.insert([client.schema.table_entry("forward", {"destination": 7}, "to_controller", {"tag": 1})])
     for number in range(3000):
         client.packet_out(ethernet(7, source=number), submit=1)
     switch.run(100_000, packet_outs=client.packet_outs_sent)
-    packets = client.take_packet_ins(3000)
+    packets = [packet for _ in range(0, 3000, taken_at_once) for packet in client.take_packet_ins(taken_at_once)]
     assert [int.from_bytes(packet.payload[6:12], "big") for packet in packets] == list(range(3000))
 
 
