@@ -93,7 +93,7 @@ class Progress:
 
     def _trial(self, finished: TrialFinished) -> None:
         self._done += 1
-        self._measured += finished.timing is not None
+        self._measured += finished.timing is not None and not finished.trial.taken_from
         self._remaining[finished.trial.unit] = finished.remaining
         left = sum(self._remaining.values())
         result = finished.trial.result
@@ -104,7 +104,8 @@ class Progress:
         queues = result.get("queues") or {"trend": ""}
         filling = f"  a queue fills by {queues['excess_ppm']:.4g} ppm" if queues["trend"] == "filling" else ""
         trust = "" if result["status"] == "VALID" else f"  {result['status']}: {result['reason']}"
-        origin = "  (stored)" if finished.timing is None else ""
+        taken_from = f"  ({finished.trial.taken_from})" if finished.trial.taken_from else ""
+        origin = "  (stored)" if finished.timing is None else taken_from
         where = f"{size:>4} B {part:<10}" if size else part
         self._line(
             f"[{self._done:>3}/~{self._done + left}] {where} load {finished.trial.load_pct:8.4f} %"

@@ -26,7 +26,10 @@ RFC_FRAME_SIZES_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
 
 @dataclass(frozen=True)
 class Unit:
-    """A part of a test that shares no state with the others, so that parts may run in parallel."""
+    """A part of a test that shares no state with the others, so that parts may run in parallel.
+
+    It may follow another one, and then takes over trials of it (:meth:`MethodOf.follows`).
+    """
 
     frame_size_bytes: int
     """0 for a part of a test that is not about one frame size."""
@@ -94,6 +97,10 @@ class MethodOf(ABC, Generic[Result]):
     @abstractmethod
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return the independent parts of the test, in report order."""
+
+    def follows(self, unit: Unit) -> Unit | None:
+        """Return the unit that is measured before this one, which takes over equal trials of it; None by default."""
+        return None
 
     @abstractmethod
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:

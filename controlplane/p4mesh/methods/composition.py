@@ -86,6 +86,10 @@ class Composed(MethodOf[Record]):
             units = extension.units(units, parameters)
         return units
 
+    def follows(self, unit: Unit) -> Unit | None:
+        """Return the unit of the method; extensions keep it in the same iteration."""
+        return self._method.follows(unit)
+
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the number of the method."""
         return self._method.trials_expected(unit, parameters)

@@ -56,7 +56,9 @@ def run_in_process(
         bench = _LocalBench(job, unit, publish, observer, wants_end)
         try:
             stored, kept = directory.stored(unit.key), directory.kept(unit.key)
-            session = UnitSession(job, unit, stored, kept, publish, bench, limits)
+            before = job.method.follows(unit)
+            followed = directory.stored(before.key) if before else ()
+            session = UnitSession(job, unit, stored, kept, publish, bench, limits, followed)
             results[unit] = job.method.run_unit(unit, job.bed, job.parameters, session)
         finally:
             bench.leave_device()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import Protocol
+from typing import Any, Protocol
 
 from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.methods.base import TrialNote, Unit
@@ -16,7 +16,7 @@ from p4mesh.methods.search.goal import Verdict
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import FaultsCaptured, SampleTaken, TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
-from p4mesh.store.codec import decode, encode
+from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.live_file import WatchedTrial
 from p4mesh.store.run_files import KeptTrial, StoredTrial, Timing
 from p4mesh.trial.faults import FaultRequest, Faults
@@ -28,6 +28,7 @@ from p4mesh.trial.spec import TrialSpec
 Publish = Callable[[TrialFinished | SampleTaken | FaultsCaptured], None]
 """Returns when the trial, the sample, or what was captured is on disk."""
 TakeLook = Callable[[Look], None]
+_VALID = Status.VALID.value
 LOOK_EVERY_S = 0.5
 """By the clock on the wall, whatever the clock of the target does."""
 
@@ -77,8 +78,12 @@ class UnitSession:
         publish: Publish,
         bench: Bench,
         limits: DeliveryLimits,
+        followed: Sequence[StoredTrial] = (),
     ) -> None:
-        """Answer from what is stored, else from the bench; ``limits`` are those of all units that share a tester."""
+        """Answer from what is stored, else from the bench; ``limits`` are those of all units that share a tester.
+
+        ``followed`` are the trials of the unit that this one follows: equal ones are not measured again.
+        """
         self._job = job
         self._limits = limits
         self._unit = unit
@@ -86,6 +91,7 @@ class UnitSession:
         self._kept = kept
         self._publish = publish
         self._bench = bench
+        self._followed = {_question(trial.spec): trial for trial in followed if trial.result["status"] == _VALID}
         self._index = 0
         self._announced: dict[int, TrialSpec] = {}
         self._on_device: list[TrialSpec] = []
@@ -101,7 +107,7 @@ class UnitSession:
         self._bench.leave_device()
         self._on_device.clear()
         known = {*range(len(self._stored)), *self._kept}
-        self._bench.announce([spec for spec in numbered if spec.number not in known])
+        self._bench.announce([spec for spec in numbered if spec.number not in known and self._same(spec) is None])
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Return the result of a trial once it is on disk; one that the tester cannot send is not tried again."""
@@ -117,7 +123,8 @@ class UnitSession:
         spec = replace(spec, number=index)
         question = encode(spec)
         alone = self._announced.get(index) == spec
-        if not alone:
+        same = self._same(spec)
+        if not alone and same is None:
             self._drop_announced()
             self._on_device.append(spec)
         if index < len(self._stored):
@@ -130,6 +137,8 @@ class UnitSession:
             self._publish(TrialFinished(known, None, note.remaining))
             return decode(TrialResult, known.result)
         kept = self._kept.get(index)
+        if same is not None:
+            return self._taken_from(same, spec, note)
         if alone and kept is not None and kept.spec == question:
             measured = Measured(decode(TrialResult, kept.result), kept.started_utc, kept.elapsed_s)
         elif alone:
@@ -140,13 +149,28 @@ class UnitSession:
             self._publish(SampleTaken(self._unit.key, index, sample))
         if measured.faults is not None:
             self._publish(FaultsCaptured(self._unit.key, index, measured.faults))
-        result = measured.result
-        trial = StoredTrial(
-            self._unit.key, index, float(note.load_pct), _verdict(result, note), question, encode(result)
-        )
-        timing = Timing(self._unit.key, index, measured.started_utc, measured.elapsed_s)
-        self._publish(TrialFinished(trial, timing, note.remaining))
+        self._finish(spec, note, measured)
+        return measured.result
+
+    def _same(self, spec: TrialSpec) -> StoredTrial | None:
+        """Return the trial of the followed unit that asks the same, where trials do not depend on each other."""
+        return self._followed.get(_question(encode(spec))) if self._stands_alone(spec) else None
+
+    def _taken_from(self, same: StoredTrial, spec: TrialSpec, note: TrialNote) -> TrialResult:
+        """Return the result of an equal trial, under the label of the one that is asked."""
+        result = replace(decode(TrialResult, same.result), label=spec.label)
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        self._finish(spec, note, Measured(result, now, 0.0), f"trial {same.index} of {same.unit}")
         return result
+
+    def _finish(self, spec: TrialSpec, note: TrialNote, measured: Measured, taken_from: str = "") -> None:
+        """Put a trial into the journal."""
+        key, index, result = self._unit.key, spec.number, measured.result
+        answer = float(note.load_pct), _verdict(result, note), encode(spec), encode(result)
+        trial = StoredTrial(key, index, *answer, taken_from)
+        self._publish(
+            TrialFinished(trial, Timing(key, index, measured.started_utc, measured.elapsed_s), note.remaining)
+        )
 
     def _drop_announced(self) -> None:
         if self._announced:
@@ -231,6 +255,11 @@ def timed(
         # The last ones: those before are of transmissions that verified something, and found nothing wrong.
         faults[-1] if faults else None,
     )
+
+
+def _question(spec: Mapping[str, Any]) -> str:
+    """Return what a trial asks: everything but its label and its place in the unit."""
+    return canonical({name: value for name, value in spec.items() if name not in ("label", "number")})
 
 
 def _verdict(result: TrialResult, note: TrialNote) -> str:

@@ -2,10 +2,11 @@
 
 Methods run here, in a thread per unit; a worker measures one trial after the other. A thread that computes or measures
 on its unit's own device holds one of the workers. One that waits for an announced trial gives its worker back, and gets
-another one when that trial is measured. A free worker begins the next unit; where there is none, it measures announced
-trials ahead, those first that their units need first. As long as units have not begun, announced trials wait: searches,
-which are one trial after the other, must not be left for the end, and announced trials fit in anywhere. Trials that a
-unit never asks for leave no trace. The results are those of a run in one process.
+another one when that trial is measured. A free worker begins the next unit, unless that follows one that is not
+finished; where there is none, it measures announced trials ahead, those first that their units need first. As long as
+units can begin, announced trials wait: searches, which are one trial after the other, must not be left for the end, and
+announced trials fit in anywhere. Trials that a unit never asks for leave no trace. The results are those of a run in
+one process.
 
 A worker that is lost takes its device with it. Another one measures the trial again, after those that it builds on.
 """
@@ -96,8 +97,8 @@ class _Run:
 
     @property
     def units_wait(self) -> bool:
-        """Whether some unit has not begun; the lock is held."""
-        return bool(self._pending)
+        """Whether some unit can begin; the lock is held."""
+        return self._next_unit() is not None
 
     def results(self) -> Mapping[Unit, Record]:
         """Run everything; raise the exception of the first unit that failed."""
@@ -156,8 +157,10 @@ class _Run:
                 self._bereft.pop(0).worker = self._idle.pop()
                 self.changed.notify_all()
                 continue
-            if self._pending:
-                bench = _UnitBench(self, self._pending.pop(0), self._idle.pop())
+            unit = self._next_unit()
+            if unit is not None:
+                self._pending.remove(unit)
+                bench = _UnitBench(self, unit, self._idle.pop())
                 self._active.append(bench)
                 self._start(self._run_unit, bench)
                 continue
@@ -166,6 +169,12 @@ class _Run:
                 return
             _, bench = min(waiting, key=lambda item: item[0])
             self._start(bench.measure_ahead, bench.take_next(), self._idle.pop())
+
+    def _next_unit(self) -> Unit | None:
+        """Return the first unit that has not begun and follows none, or one that is finished; the lock is held."""
+        unfinished = {*self._pending, *(bench.unit for bench in self._active)}
+        follows = self.job.method.follows
+        return next((unit for unit in self._pending if follows(unit) not in unfinished), None)
 
     def lose(self, worker: Worker) -> None:
         """Forget a worker that is gone; the lock is held."""
@@ -223,7 +232,9 @@ class _Run:
         job, unit = self.job, bench.unit
         with self.changed:
             stored, kept = self.directory.stored(unit.key), self.directory.kept(unit.key)
-        session = UnitSession(job, unit, stored, kept, self.publish, bench, DeliveryLimits())
+            before = job.method.follows(unit)
+            followed = self.directory.stored(before.key) if before else ()
+        session = UnitSession(job, unit, stored, kept, self.publish, bench, DeliveryLimits(), followed)
         result = job.method.run_unit(unit, job.bed, job.parameters, session)
         with self.changed:
             self.check_open()

@@ -102,11 +102,14 @@ class StoredTrial:
     verdict: str
     spec: dict[str, Any]
     result: dict[str, Any]
+    taken_from: str = ""
+    """The trial of another unit that it was measured as; empty for one that was measured by itself."""
 
     def line(self) -> str:
         """Return the JSON line of this trial."""
         data = {"unit": self.unit, "trial": self.index, "load_pct": self.load_pct, "verdict": self.verdict}
-        return canonical({**data, "spec": self.spec, "result": self.result})
+        origin = {"taken_from": self.taken_from} if self.taken_from else {}
+        return canonical({**data, **origin, "spec": self.spec, "result": self.result})
 
 
 @dataclass(frozen=True)
@@ -199,7 +202,10 @@ def read_journal(trials: Path, timing: Path, *, finished: bool) -> Journal:
         key = (line["unit"], line["trial"])
         if key in found:
             _damaged(where, f"trial {key[1]} of {key[0]} is there twice")
-        trial = StoredTrial(*key, line["load_pct"], line["verdict"], line["spec"], line["result"])
+        if not is_text(line.get("taken_from", "")):
+            _damaged(where, "taken_from is not a text")
+        answer = line["load_pct"], line["verdict"], line["spec"], line["result"]
+        trial = StoredTrial(*key, *answer, line.get("taken_from", ""))
         if key not in times:
             _damaged(where, f"{timing.name} has no line for trial {key[1]} of {key[0]}")
         time, line_of_time, place = times[key]

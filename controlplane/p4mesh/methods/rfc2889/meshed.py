@@ -86,6 +86,10 @@ class Meshed(MethodOf[MeshUnit]):
         parts = (THROUGHPUT, FORWARDING) if wanted == BOTH else (wanted,)
         return tuple(Unit(size, part) for size in sizes for part in parts)
 
+    def follows(self, unit: Unit) -> Unit | None:
+        """Return the search of the same size for a sweep, which need not repeat the maximum load."""
+        return replace(unit, part=THROUGHPUT) if unit.part == FORWARDING else None
+
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the sweep length, or the typical length of the search and its latency trial."""
         if unit.part == FORWARDING:
@@ -155,6 +159,8 @@ def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> t
         f"Addresses per port: {parameters.text('addresses_per_port')}; duplex mode full; gaps of 96 bits or more; "
         f"{bursts}."
     )
+    if parameters.text("parts") == BOTH:
+        noted.append("Loads that the search has tried are not tried again: the sweep takes over trials that are equal.")
     return tuple(text for text in noted if text)
 
 
