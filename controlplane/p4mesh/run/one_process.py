@@ -55,10 +55,7 @@ def run_in_process(
             limits = DeliveryLimits()
         bench = _LocalBench(job, unit, publish, observer, wants_end)
         try:
-            stored, kept = directory.stored(unit.key), directory.kept(unit.key)
-            before = job.method.follows(unit)
-            followed = directory.stored(before.key) if before else ()
-            session = UnitSession(job, unit, stored, kept, publish, bench, limits, followed)
+            session = UnitSession(job, unit, directory, publish, bench, limits)
             results[unit] = job.method.run_unit(unit, job.bed, job.parameters, session)
         finally:
             bench.leave_device()

@@ -18,7 +18,8 @@ from p4mesh.run.events import FaultsCaptured, SampleTaken, TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.live_file import WatchedTrial
-from p4mesh.store.run_files import KeptTrial, StoredTrial, Timing
+from p4mesh.store.run_directory import RunDirectory
+from p4mesh.store.run_files import StoredTrial, Timing
 from p4mesh.trial.faults import FaultRequest, Faults
 from p4mesh.trial.looks import Look
 from p4mesh.trial.result import Status, TrialResult
@@ -73,24 +74,24 @@ class UnitSession:
         self,
         job: Job,
         unit: Unit,
-        stored: Sequence[StoredTrial],
-        kept: Mapping[int, KeptTrial],
+        directory: RunDirectory,
         publish: Publish,
         bench: Bench,
         limits: DeliveryLimits,
-        followed: Sequence[StoredTrial] = (),
     ) -> None:
-        """Answer from what is stored, else from the bench; ``limits`` are those of all units that share a tester.
+        """Answer from what ``directory`` holds now, else from the bench; the unit that this one follows is finished.
 
-        ``followed`` are the trials of the unit that this one follows: equal ones are not measured again.
+        ``limits`` are those of all units that share a tester.
         """
         self._job = job
         self._limits = limits
         self._unit = unit
-        self._stored = stored
-        self._kept = kept
+        self._stored = directory.stored(unit.key)
+        self._kept = directory.kept(unit.key)
         self._publish = publish
         self._bench = bench
+        before = job.method.follows(unit)
+        followed = directory.stored(before.key) if before else ()
         self._followed = {_question(trial.spec): trial for trial in followed if trial.result["status"] == _VALID}
         self._index = 0
         self._announced: dict[int, TrialSpec] = {}
@@ -136,9 +137,9 @@ class UnitSession:
                 )
             self._publish(TrialFinished(known, None, note.remaining))
             return decode(TrialResult, known.result)
-        kept = self._kept.get(index)
         if same is not None:
             return self._taken_from(same, spec, note)
+        kept = self._kept.get(index)
         if alone and kept is not None and kept.spec == question:
             measured = Measured(decode(TrialResult, kept.result), kept.started_utc, kept.elapsed_s)
         elif alone:

@@ -231,10 +231,7 @@ class _Run:
     def _run_unit(self, bench: _UnitBench) -> None:
         job, unit = self.job, bench.unit
         with self.changed:
-            stored, kept = self.directory.stored(unit.key), self.directory.kept(unit.key)
-            before = job.method.follows(unit)
-            followed = self.directory.stored(before.key) if before else ()
-        session = UnitSession(job, unit, stored, kept, self.publish, bench, DeliveryLimits(), followed)
+            session = UnitSession(job, unit, self.directory, self.publish, bench, DeliveryLimits())
         result = job.method.run_unit(unit, job.bed, job.parameters, session)
         with self.changed:
             self.check_open()
