@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Capabilities
@@ -37,9 +38,8 @@ FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
 
 
-@dataclass(frozen=True)
-class Flow:
-    """One cell of the measurement registers."""
+class Flow(NamedTuple):
+    """One cell of the measurement registers. A tuple, since a plan may have 65,536 of them."""
 
     cell: int
     sequence_cell: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -108,7 +108,7 @@ def classify(
         damaged_frames=reading.received("damaged"),
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
-        ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps, window) for port in plan.ports),
+        ports=_port_counts(plan, tx_ports, observed, flows, tick_ps, window),
         latency=latency_of_all(plan, records[flows.cells[expected[: len(flows.cells)]]], reading.bins, tick_ps),
         flows=_flow_counts(plan, reading, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
@@ -339,39 +339,63 @@ def _window(spec: TrialSpec, plan: Plan, records: Array, tick_ps: int) -> _Windo
 
 
 def _port_counts(
-    port: int, tx_frames: int, observed: Observed, flows: _Flows, tick_ps: int, window: _Window
-) -> PortCounts:
+    plan: Plan, tx_frames: Mapping[int, int], observed: Observed, flows: _Flows, tick_ps: int, window: _Window
+) -> tuple[PortCounts, ...]:
     reading = observed.reading
-    spacing_inverted = int(reading.records["spacing_min_inverted"][port])
-    here = flows.rx_port == port
-    unexpected = here & ~flows.expected
-    back_at_source = int((flows.unique + flows.duplicates)[unexpected].sum())
-    # Flows that are counted alone have no times.
+    back_at_source, late_frames = _back_at_source(flows), _late_frames(flows, reading.records, window)
+
+    def counts(port: int) -> PortCounts:
+        spacing_inverted = int(reading.records["spacing_min_inverted"][port])
+        mac = reading.macs.get(port)
+        return PortCounts(
+            port=port,
+            tx_frames=tx_frames[port],
+            rx_frames=reading.counted(port, "expected") - back_at_source.get(port, 0),
+            flooded_frames=reading.counted(port, "flooded") + back_at_source.get(port, 0),
+            misdirected_frames=reading.counted(port, "misdirected"),
+            foreign_frames=reading.counted(port, "foreign"),
+            stale_frames=reading.counted(port, "stale"),
+            damaged_frames=reading.counted(port, "damaged"),
+            # A MAC that counts them need not hand them to the program.
+            pause_frames=max(reading.counted(port, "pause"), (mac.pause_received or 0) if mac else 0),
+            bad_fcs_frames=mac.bad_fcs_received if mac else None,
+            runt_frames=mac.runts_received if mac else None,
+            link_losses=observed.link_losses.get(port, 0),
+            min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
+            late_frames=late_frames.get(port, 0),
+            controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
+        )
+
+    return tuple(map(counts, plan.ports))
+
+
+def _back_at_source(flows: _Flows) -> dict[int, int]:
+    """Return the frames to many, by receive port, that came where they were not expected."""
+    rows = np.flatnonzero(~flows.expected)
+    ports, groups = _by_port(flows, rows)
+    return dict(zip(ports, groups.totals((flows.unique + flows.duplicates)[rows[groups.rows]]).tolist(), strict=True))
+
+
+def _late_frames(flows: _Flows, records: Array, window: _Window) -> dict[int, int]:
+    """Return the late frames by receive port. Flows that are counted alone have no times."""
     timed = len(flows.cells)
-    mac = reading.macs.get(port)
-    arrived = (here & flows.expected & (flows.unique > 0))[:timed]
-    cells, late_frames = flows.cells[arrived], 0
-    if len(cells):
-        first, last = reading.records["first_arrival"][cells].min(), reading.records["last_arrival"][cells].max()
-        late_frames = window.late_frames(int(flows.unique[:timed][arrived].sum()), int(first), int(last))
-    return PortCounts(
-        port=port,
-        tx_frames=tx_frames,
-        rx_frames=reading.counted(port, "expected") - back_at_source,
-        flooded_frames=reading.counted(port, "flooded") + back_at_source,
-        misdirected_frames=reading.counted(port, "misdirected"),
-        foreign_frames=reading.counted(port, "foreign"),
-        stale_frames=reading.counted(port, "stale"),
-        damaged_frames=reading.counted(port, "damaged"),
-        # A MAC that counts them need not hand them to the program.
-        pause_frames=max(reading.counted(port, "pause"), (mac.pause_received or 0) if mac else 0),
-        bad_fcs_frames=mac.bad_fcs_received if mac else None,
-        runt_frames=mac.runts_received if mac else None,
-        link_losses=observed.link_losses.get(port, 0),
-        min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
-        late_frames=late_frames,
-        controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
+    rows = np.flatnonzero((flows.expected & (flows.unique > 0))[:timed])
+    ports, groups = _by_port(flows, rows)
+    rows = rows[groups.rows]
+    cells = flows.cells[rows]
+    columns = (
+        groups.totals(flows.unique[rows]),
+        groups.smallest(records["first_arrival"][cells]),
+        groups.largest(records["last_arrival"][cells]),
     )
+    found = zip(*map(np.ndarray.tolist, columns), strict=True)
+    return {port: window.late_frames(*times) for port, times in zip(ports, found, strict=True)}
+
+
+def _by_port(flows: _Flows, rows: Array) -> tuple[list[int], Groups]:
+    """Return the receive ports of some flows in their order, and these flows in groups by port."""
+    ports, numbers = np.unique(flows.rx_port[rows], return_inverse=True)
+    return ports.tolist(), Groups.of_numbers(numbers)
 
 
 def _controller_tx_ns(reading: Reading, port: int, tick_ps: int) -> int | None:
@@ -386,52 +410,59 @@ def _tail_lost(sent: Any, next_sequence: Any) -> Any:
     return (sent - next_sequence.astype(np.int64)) % (1 << 32)
 
 
-def _gap_ns(time_ticks: int, tick_ps: int) -> int | None:
-    return time_ticks * tick_ps // 1000 if time_ticks else None
+def _ns(ticks: Array, tick_ps: int) -> Array:
+    """Return whole nanoseconds. The product of a time and its tick may be too large for numbers of the machine."""
+    whole, rest = np.divmod(ticks, 1000)
+    found: Array = whole * tick_ps + rest * tick_ps // 1000
+    return found
 
 
 def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
-    by_flow: dict[tuple[int, int, int, str], list[int]] = {}
-    for row, flow in enumerate(plan.flows):
-        if flow.expected:
-            by_flow.setdefault((flow.stream, flow.tx_port, flow.rx_port, flow.part), []).append(row)
-    groups = Groups(by_flow.values())
-    records, names = reading.records[flows.cells[groups.rows]], plan.names
-    first_departure = {
+    number_of: dict[tuple[int, int, int, str], int] = {}
+    expected = [(row, flow) for row, flow in enumerate(plan.flows) if flow.expected]
+    numbers = [
+        number_of.setdefault((flow.stream, flow.tx_port, flow.rx_port, flow.part), len(number_of))
+        for _, flow in expected
+    ]
+    groups = Groups.of_numbers(np.array(numbers, dtype=np.int64))
+    rows = np.array([row for row, _ in expected], dtype=np.int64)[groups.rows]
+    records, names = reading.records[flows.cells[rows]], plan.names
+    first_departure_ns = {
         (transmitter.stream, transmitter.port): int(reading.records["first_departure"][transmitter.id])
+        * tick_ps
+        // 1000
         for stream in plan.streams
         for transmitter in stream.transmitters
     }
     of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
-    received_bytes = groups.totals(records["bytes"]) if of_many_sizes else [0] * len(by_flow)
+    received_bytes = groups.totals(records["bytes"]).tolist() if of_many_sizes else [0] * len(number_of)
     flooded, misdirected = _strays_of_flows(plan, reading)
     arrived = records["first_arrival"].astype(np.int64)
     arrived[arrived == 0] = _NEVER_TICKS
+    gap_ticks = groups.largest(records["last_gap_time"])
+    gaps = zip(gap_ticks.tolist(), _ns(gap_ticks, tick_ps).tolist(), strict=True)
 
-    def total(column: Array) -> list[int]:
-        return groups.totals(column[groups.rows])
+    def total(column: Array) -> Array:
+        return groups.totals(column[rows])
 
-    def ns(times_ticks: Iterable[int]) -> list[int]:
-        return [ticks * tick_ps // 1000 for ticks in times_ticks]
-
-    columns: dict[str, Sequence[Any]] = {
-        "stream": [names[stream] for stream, _, _, _ in by_flow],
-        "tx_port": [tx_port for _, tx_port, _, _ in by_flow],
-        "rx_port": [rx_port for _, _, rx_port, _ in by_flow],
+    columns: dict[str, Sequence[Any] | Array] = {
+        "stream": [names[stream] for stream, _, _, _ in number_of],
+        "tx_port": [tx_port for _, tx_port, _, _ in number_of],
+        "rx_port": [rx_port for _, _, rx_port, _ in number_of],
         "tx_frames": total(flows.sent),
         "rx_frames": total(flows.unique + flows.duplicates),
         "duplicate_frames": total(flows.duplicates),
         "reordered_frames": total(flows.reordered),
         "latency": latency_of_groups(records, groups, tick_ps),
-        "first_rx_ns": ns(ticks % _NEVER_TICKS for ticks in groups.smallest(arrived)),
-        "last_rx_ns": ns(groups.largest(records["last_arrival"])),
-        "first_tx_ns": ns(first_departure[stream, tx_port] for stream, tx_port, _, _ in by_flow),
-        "last_gap_tx_ns": [_gap_ns(ticks, tick_ps) for ticks in groups.largest(records["last_gap_time"])],
-        "tail_lost_frames": groups.totals(_tail_lost(flows.sent[groups.rows], records["next_sequence"])),
-        "part": [part for _, _, _, part in by_flow],
+        "first_rx_ns": _ns(groups.smallest(arrived) % _NEVER_TICKS, tick_ps),
+        "last_rx_ns": _ns(groups.largest(records["last_arrival"]), tick_ps),
+        "first_tx_ns": [first_departure_ns[stream, tx_port] for stream, tx_port, _, _ in number_of],
+        "last_gap_tx_ns": [time_ns if ticks else None for ticks, time_ns in gaps],
+        "tail_lost_frames": groups.totals(_tail_lost(flows.sent[rows], records["next_sequence"])),
+        "part": [part for _, _, _, part in number_of],
         "rx_bytes": [
             octets if stream in of_many_sizes else None
-            for octets, (stream, _, _, _) in zip(received_bytes, by_flow, strict=True)
+            for octets, (stream, _, _, _) in zip(received_bytes, number_of, strict=True)
         ],
         "flooded_frames": total(flooded),
         "misdirected_frames": total(misdirected),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import accumulate, chain, repeat
 from typing import Any, TypeVar, cast
@@ -21,27 +21,44 @@ class Groups:
         """All rows, group by group; the values of the methods are theirs."""
         self._starts = np.fromiter(accumulate(map(len, members), initial=0), dtype=np.int64)[:-1]
 
-    def totals(self, values: Array) -> list[int]:
+    @classmethod
+    def of_numbers(cls, numbers: Array) -> Groups:
+        """Return the groups of rows that have a number in common, by this number; each has its rows in their order."""
+        found = cls(())
+        found.rows = np.argsort(numbers, kind="stable")
+        found._starts = np.flatnonzero(np.diff(numbers[found.rows], prepend=-1))
+        return found
+
+    def totals(self, values: Array) -> Array:
         """Return the sum of each group."""
         return self._reduced(np.add, values)
 
-    def largest(self, values: Array) -> list[int]:
+    def largest(self, values: Array) -> Array:
         """Return the largest value of each group."""
         return self._reduced(np.maximum, values)
 
-    def smallest(self, values: Array) -> list[int]:
+    def smallest(self, values: Array) -> Array:
         """Return the smallest value of each group."""
         return self._reduced(np.minimum, values)
 
-    def _reduced(self, function: np.ufunc, values: Array) -> list[int]:
-        # Big-endian fields of records, and truth values, become numbers of Python's size.
-        found: list[int] = function.reduceat(values.astype(np.int64), self._starts).tolist()
+    def _reduced(self, function: np.ufunc, values: Array) -> Array:
+        # Big-endian fields of records, and truth values, become numbers of the machine.
+        found: Array = function.reduceat(values.astype(np.int64), self._starts)
         return found
 
 
-def from_columns(kind: Callable[..., T], columns: Mapping[str, Iterable[Any]]) -> Iterator[T]:
-    """Yield a dataclass object for each row of columns that have the names of fields; others have their defaults."""
-    defaults = {item.name: repeat(item.default) for item in fields(cast("Any", kind))}
-    assert columns.keys() <= defaults.keys(), "columns have the names of fields"
-    # By position: names would have to be looked up in every row.
-    return map(kind, *{**defaults, **columns}.values())
+def from_columns(kind: type[T], columns: Mapping[str, Iterable[Any]]) -> Iterator[T]:
+    """Yield a dataclass object for each row of columns that have the names of fields; others have their defaults.
+
+    Numbers of arrays become those of Python.
+    """
+    values: dict[str, Iterable[Any]] = {item.name: repeat(item.default) for item in fields(cast("Any", kind))}
+    assert columns.keys() <= values.keys(), "columns have the names of fields"
+    assert not hasattr(kind, "__post_init__"), "objects are made without __init__"
+    values |= {name: column.tolist() if isinstance(column, np.ndarray) else column for name, column in columns.items()}
+    names = tuple(values)
+    for row in zip(*values.values(), strict=False):
+        # A frozen dataclass sets its fields one by one with a check each, which takes twice as long.
+        item = object.__new__(kind)
+        item.__dict__.update(zip(names, row, strict=True))
+        yield item

@@ -53,29 +53,29 @@ def latency_of_groups(records: Array, groups: Groups, tick_ps: int) -> list[Late
         """Return a field of the chosen flows, 0 for the others and where the target does not measure it."""
         return np.where(chosen, records[name].astype(np.int64), 0) if name in names else nothing
 
-    def ns(found: Sequence[int], some: Sequence[int]) -> list[float]:
-        return [ticks * tick_ns if count else 0.0 for ticks, count in zip(found, some, strict=True)]
-
-    def spread(name: str, chosen: Array, some: Sequence[int], zero: int = 0) -> dict[str, list[float]]:
+    def spread(name: str, chosen: Array, some: Array, zero: int = 0) -> dict[str, Sequence[float] | Array]:
         """Return the smallest value, the largest one and the sum of the chosen flows in nanoseconds."""
-        least = [ALL_ONES - zero - inverted for inverted in groups.largest(of(chosen, f"{name}_min_inverted"))]
-        most = [ticks - zero for ticks in groups.largest(of(chosen, f"{name}_max"))]
-        # Sums have 96 bits, and their high part is signed.
-        high, low = (groups.totals(of(chosen, f"{name}_sum_{half}")) for half in ("high", "low"))
-        sums = [(upper << 32) + lower for upper, lower in zip(high, low, strict=True)]
+        least = ALL_ONES - zero - groups.largest(of(chosen, f"{name}_min_inverted"))
+        most = groups.largest(of(chosen, f"{name}_max")) - zero
+        # Sums have 96 bits, more than numbers of the machine, and their high part is signed.
+        high, low = (groups.totals(of(chosen, f"{name}_sum_{half}")).tolist() for half in ("high", "low"))
         prefix = "" if name == "latency" else f"{name}_"
-        return {f"{prefix}{field}_ns": ns(it, some) for field, it in (("min", least), ("max", most), ("sum", sums))}
+        return {
+            f"{prefix}min_ns": np.where(some, least * tick_ns, 0.0),
+            f"{prefix}max_ns": np.where(some, most * tick_ns, 0.0),
+            f"{prefix}sum_ns": [((upper << 32) + lower) * tick_ns for upper, lower in zip(high, low, strict=True)],
+        }
 
     count, jitter_count, ipdv_count = (groups.totals(it) for it in (frames, (frames - 1) * jittered, varied))
     smoothed = of(jittered, "jitter_smoothed_x16")
-    columns: dict[str, Sequence[Any]] = {
+    columns: dict[str, Sequence[Any] | Array] = {
         "count": count,
         **spread("latency", timed, count),
         "jitter_count": jitter_count,
         **spread("jitter", jittered, jitter_count),
         "rfc3550_jitter_flows": groups.totals(jittered if "jitter_smoothed_x16" in names else nothing),
-        "rfc3550_jitter_sum_ns": [ticks * tick_ns / 16 for ticks in groups.totals(smoothed)],
-        "rfc3550_jitter_max_ns": [ticks * tick_ns / 16 for ticks in groups.largest(smoothed)],
+        "rfc3550_jitter_sum_ns": groups.totals(smoothed) * tick_ns / 16,
+        "rfc3550_jitter_max_ns": groups.largest(smoothed) * tick_ns / 16,
         "ipdv_count": ipdv_count,
         **spread("ipdv", varying, ipdv_count, IPDV_ZERO),
         "overflow_count": groups.totals(of(timed, "latency_overflows")),

@@ -111,7 +111,9 @@ def _spreads(last: Array, pairs: Mapping[Pair, Sequence[Flow]]) -> dict[Pair, _S
     )
     return {
         pair: _Spread(most - (ALL_ONES - least), last_ticks - first_ticks)
-        for pair, count, least, most, first_ticks, last_ticks in zip(pairs, *columns, strict=True)
+        for pair, count, least, most, first_ticks, last_ticks in zip(
+            pairs, *map(np.ndarray.tolist, columns), strict=True
+        )
         if count > 1
     }
 
