@@ -11,7 +11,7 @@ from scapy.layers.l2 import Ether
 from signature import test_frame
 
 from p4mesh.errors import TargetError
-from p4mesh.p4runtime import Client, PacketIn
+from p4mesh.p4runtime import Client, PacketColumns, PacketIn, columns_of
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.records import READ_TICKS
 
@@ -189,6 +189,9 @@ class Channel:
             self._queue += self.fault(self._client.take_packet_ins(count - len(self._queue), timeout_s=0.2))
         taken, self._queue = self._queue[:count], self._queue[count:]
         return taken
+
+    def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
+        return columns_of(self.take_packet_ins(count, timeout_s))
 
 
 def cell_of(packet: PacketIn) -> int:

@@ -18,7 +18,7 @@ from p4mesh.bfruntime.info import COUNTER_INDEX, REGISTER_INDEX, BfrtInfo, DataV
 from p4mesh.bfruntime.schema import BfEntity, BfSchema, Entry, Group, ValueSet, entry_of
 from p4mesh.bfruntime.service import Service
 from p4mesh.bfruntime.stream import PortEvent, Subscription
-from p4mesh.p4runtime import CounterData, PacketIn, load_p4info
+from p4mesh.p4runtime import CounterData, PacketColumns, PacketIn, columns_of, load_p4info
 from p4mesh.p4runtime.info import Info
 from p4mesh.p4runtime.values import Value
 
@@ -366,6 +366,10 @@ class BfClient:
             taken.append(packet)
         self.packet_ins_taken += len(taken)
         return taken
+
+    def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
+        """Return the next packet-ins in columns, in their order, as :meth:`take_packet_ins` takes them."""
+        return columns_of(self.take_packet_ins(count, timeout_s))
 
 
 _Update = tuple[str, str, Any]

@@ -19,7 +19,7 @@ from p4mesh.p4runtime.errors import (
     WriteError,
 )
 from p4mesh.p4runtime.info import load_p4info
-from p4mesh.p4runtime.packet_io import PacketIn
+from p4mesh.p4runtime.packet_ins import PacketColumns, PacketIn, columns_of
 from p4mesh.p4runtime.schema import CounterData, MeterConfig, Schema
 from p4mesh.p4runtime.stubs import Entity
 
@@ -32,6 +32,7 @@ __all__ = [
     "MeterConfig",
     "NotPrimaryError",
     "P4RuntimeError",
+    "PacketColumns",
     "PacketIn",
     "PacketOutError",
     "PipelineError",
@@ -41,5 +42,6 @@ __all__ = [
     "TlsCredentials",
     "WaitError",
     "WriteError",
+    "columns_of",
     "load_p4info",
 ]

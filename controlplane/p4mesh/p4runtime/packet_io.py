@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
 
 from p4mesh.p4runtime.errors import SchemaError
 from p4mesh.p4runtime.info import Info
+from p4mesh.p4runtime.packet_ins import PacketColumns, PacketIn, PacketRun, columns_of, numbers_of
 from p4mesh.p4runtime.stubs import p4r
 from p4mesh.p4runtime.values import Value, encode
 from p4mesh.p4runtime.wire import delimited, heads, number, tag, varint
 
 BATCH_KEY = "p4mesh-packet-batches"
 """Metadata that asks a P4Mesh server for packets in batches, and by which it agrees; others ignore it."""
-_PACKET_IN_BATCH = "type.googleapis.com/p4mesh.v1.PacketInBatch"
 _PACKET_OUT_BATCH = "type.googleapis.com/p4mesh.v1.PacketOutBatch"
 
 
@@ -30,34 +29,6 @@ def single(packet: bytes) -> p4r.StreamMessageRequest:
     message = p4r.StreamMessageRequest()
     message.packet.MergeFromString(packet)
     return message
-
-
-def unpack_batch(message: Any) -> Iterator[p4r.PacketIn]:
-    """Return the packet-ins of a batch: messages, each after its length as a varint."""
-    if message.type_url != _PACKET_IN_BATCH:
-        return
-    data = message.value
-    position, end = 0, len(data)
-    from_string = p4r.PacketIn.FromString
-    while position < end:
-        length = shift = 0
-        while True:
-            byte = data[position]
-            position += 1
-            length |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                break
-            shift += 7
-        yield from_string(data[position : position + length])
-        position += length
-
-
-class PacketIn(NamedTuple):
-    """A frame from the program, without its controller header."""
-
-    payload: bytes
-    metadata: Mapping[str, int]
-    """Fields of the ``packet_in`` header."""
 
 
 class PacketCodec:
@@ -89,11 +60,36 @@ class PacketCodec:
             )
         return b"".join(parts)
 
-    def packet_in(self, message: p4r.PacketIn) -> PacketIn:
-        """Return a packet-in with its metadata by name."""
+    def packet_ins(self, arrived: Iterable[PacketRun | p4r.PacketIn]) -> list[PacketIn]:
+        """Return packet-ins with their metadata by name."""
+        found: list[PacketIn] = []
+        for item in arrived:
+            if isinstance(item, PacketRun):
+                found += self._columns(item)
+            else:
+                found.append(self._packet_in(item))
+        return found
+
+    def packet_columns(self, arrived: Iterable[PacketRun | p4r.PacketIn]) -> list[PacketColumns]:
+        """Return packet-ins with their metadata by name, in columns."""
+        found: list[PacketColumns] = []
+        single: list[PacketIn] = []
+        for item in arrived:
+            if isinstance(item, PacketRun):
+                found += (*columns_of(single), self._columns(item))
+                single.clear()
+            else:
+                single.append(self._packet_in(item))
+        return found + columns_of(single)
+
+    def _packet_in(self, message: p4r.PacketIn) -> PacketIn:
         names = self._in
         metadata = {names[field.metadata_id]: int.from_bytes(field.value, "big") for field in message.metadata}
         return PacketIn(message.payload, metadata)
+
+    def _columns(self, run: PacketRun) -> PacketColumns:
+        metadata = {self._in[number]: numbers_of(run.rows[:, places]) for number, places in run.values.items()}
+        return PacketColumns(run.rows[:, run.payload], metadata)
 
 
 class _FieldNames(dict[int, str]):

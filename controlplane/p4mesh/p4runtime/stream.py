@@ -15,7 +15,8 @@ from time import monotonic
 import grpc
 
 from p4mesh.p4runtime.errors import ConnectError, NotPrimaryError, PacketOutError, WaitError, code_name
-from p4mesh.p4runtime.packet_io import BATCH_KEY, pack_batch, single, unpack_batch
+from p4mesh.p4runtime.packet_ins import PacketRun, split_batch
+from p4mesh.p4runtime.packet_io import BATCH_KEY, pack_batch, single
 from p4mesh.p4runtime.service import Service
 from p4mesh.p4runtime.status import raised
 from p4mesh.p4runtime.stubs import p4r
@@ -39,8 +40,8 @@ class Stream:
         self._arbitrations: SimpleQueue[p4r.MasterArbitrationUpdate | None] = SimpleQueue()
         self._errors: deque[p4r.StreamError] = deque()
         self._failure: grpc.RpcError | None = None
-        self._packet_ins: SimpleQueue[list[p4r.PacketIn] | None] = SimpleQueue()
-        self._untaken: deque[p4r.PacketIn] = deque()
+        self._packet_ins: SimpleQueue[list[PacketRun | p4r.PacketIn] | None] = SimpleQueue()
+        self._untaken: deque[PacketRun | p4r.PacketIn] = deque()
         self.digests: SimpleQueue[p4r.DigestList | None] = SimpleQueue()
         self.idle_notifications: SimpleQueue[p4r.IdleTimeoutNotification | None] = SimpleQueue()
         self.is_primary = False
@@ -63,7 +64,7 @@ class Stream:
         if self._failure is not None:
             raise raised(self._failure, "use the stream", self._address)
 
-    def take_packet_ins(self, most: int, timeout_s: float) -> list[p4r.PacketIn]:
+    def take_packet_ins(self, most: int, timeout_s: float) -> list[PacketRun | p4r.PacketIn]:
         """Return the packet-ins that are here, up to ``most``; wait for the first; none when none comes in time.
 
         Raises ConnectError when the stream has ended and all its packet-ins are taken.
@@ -79,7 +80,16 @@ class Stream:
                 self.check()
                 raise ConnectError(f"the P4Runtime server at {self._address} closed the stream")
             self._untaken += arrived
-        return [self._untaken.popleft() for _ in range(min(most, len(self._untaken)))]
+        taken: list[PacketRun | p4r.PacketIn] = []
+        while most and self._untaken:
+            item = self._untaken.popleft()
+            size = packets_of(item)
+            if isinstance(item, PacketRun) and size > most:
+                self._untaken.appendleft(item.part(slice(most, None)))
+                item, size = item.part(slice(most)), most
+            taken.append(item)
+            most -= size
+        return taken
 
     def close(self) -> None:
         """End the stream and its threads, after all that was sent.
@@ -149,7 +159,7 @@ class Stream:
                     packet_ins.put([message.packet])
                 elif kind == "other":
                     # Together: each element of a queue wakes the thread that waits for it.
-                    packet_ins.put(list(unpack_batch(message.other)))
+                    packet_ins.put(list(split_batch(message.other)))
                 elif kind == "arbitration":
                     self.is_primary = not message.arbitration.status.code
                     self._arbitrations.put(message.arbitration)
@@ -166,6 +176,11 @@ class Stream:
             self.has_ended = True
             for queue in (packet_ins, self.digests, self.idle_notifications, self._arbitrations):
                 queue.put(None)
+
+
+def packets_of(item: PacketRun | p4r.PacketIn) -> int:
+    """Return the number of packet-ins that an element of a stream stands for."""
+    return len(item) if isinstance(item, PacketRun) else 1
 
 
 def take(queue: SimpleQueue, timeout_s: float, what: str) -> object:  # type: ignore[type-arg]

@@ -8,14 +8,16 @@ come, and a window that loses records is halved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from p4mesh.errors import TargetError
-from p4mesh.p4runtime import PacketIn
+from p4mesh.p4runtime import PacketColumns, PacketIn
+from p4mesh.p4runtime.packet_ins import numbers_of
 from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.records import with_read_ticks
@@ -32,14 +34,17 @@ PASSES_BESIDE = 2
 FRAMES_PER_PASS = 16
 """Reading frames that a loop carries beside its seeds without a round becoming longer."""
 _TIME_BITS = 48
+_CELL_BYTES = 4
+
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class RecordFormat:
     """Form of the reports that a target sends for a cell."""
 
-    decode: Callable[[Sequence[bytes]], np.ndarray[Any, Any]]
-    """From the payloads of packet-ins to records; each payload begins with its cell in 4 bytes."""
+    decode: Callable[[Array], Array]
+    """From the payloads of packet-ins to records: a row of bytes for each, which begins with its cell in 4 bytes."""
     passes: int = 1
     """Rounds of the loop that a reading frame makes for a cell."""
     window_cells: int | None = None
@@ -51,15 +56,23 @@ class RecordFormat:
 def v1model_format(contract: Contract) -> RecordFormat:
     """Return the format of ``record_t``."""
     dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
-    return RecordFormat(lambda payloads: np.frombuffer(b"".join(payloads), dtype=dtype))
+    return RecordFormat(lambda payloads: np.ascontiguousarray(payloads).reshape(-1).view(dtype))
 
 
 def message_format(contract: Contract) -> RecordFormat:
     """Return the format of ``record_t`` with ``message_record_t`` behind it."""
     dtype = np.dtype([(name, f">u{width}") for name, width in (*contract.record_fields, *contract.message_fields)])
     return RecordFormat(
-        lambda payloads: np.frombuffer(b"".join(payloads), dtype=dtype), flags=contract["READ_MESSAGES"]
+        lambda payloads: np.ascontiguousarray(payloads).reshape(-1).view(dtype), flags=contract["READ_MESSAGES"]
     )
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """Records in the form in which they came, of cells that differ."""
+
+    cells: Array
+    packets: PacketColumns
 
 
 class CellReader:
@@ -96,7 +109,7 @@ class CellReader:
         for _ in range(_READ_ATTEMPTS):
             self._request(cells, flags=flags, window=window, value=0, port=port)
             wait(self._form.passes * cells + PASSES_BESIDE)
-            if self._records({cells - 1}, older):
+            if self._records([range(cells - 1, cells)], older):
                 return
         raise TargetError(
             f"a clearing pass over {cells} cells did not return in {_READ_ATTEMPTS} attempts",
@@ -105,7 +118,7 @@ class CellReader:
 
     def read(
         self, wanted: Sequence[range], wait: WaitForPasses, *, port: int = 0, form: RecordFormat | None = None
-    ) -> np.ndarray[Any, Any]:
+    ) -> Array:
         """Return the records of some cells in their order: fields as in ``record_t``, and when each was read.
 
         With a ``form``, records are of that form.
@@ -117,8 +130,9 @@ class CellReader:
         Raises TargetError when records stay missing.
         """
         form = form or self._form
-        found: dict[int, PacketIn] = {}
-        cells = [cell for part in wanted for cell in part]
+        found: list[_Arrived] = []
+        cells = np.array([cell for part in wanted for cell in part], dtype=np.int64)
+        lost = _marked(wanted)
         missing = list(wanted)
         older = self._last_record_ticks
         for _ in range(_READ_ATTEMPTS):
@@ -126,16 +140,15 @@ class CellReader:
                 for part in together:
                     self._request(len(part), value=part.start, port=port, flags=form.flags)
                 wait(form.passes * max(map(len, together)) + PASSES_BESIDE)
-                asked = {cell for part in together for cell in part}
-                come = self._records(asked, older, None if self._window_cells is None else _WINDOW_TIMEOUT_S)
-                found |= come
-                if len(come) < len(asked) and self._window_cells is not None:
+                come = self._records(together, older, None if self._window_cells is None else _WINDOW_TIMEOUT_S)
+                for arrived in come:
+                    lost[arrived.cells] = False
+                found += come
+                if self._window_cells is not None and any(lost[part.start : part.stop].any() for part in together):
                     self._window_cells = max(1, self._window_cells // 2)
-            missing = ranges_of([cell for cell in cells if cell not in found])
+            missing = ranges_of(np.flatnonzero(lost).tolist())
             if not missing:
-                packets = [found[cell] for cell in cells]
-                records = form.decode([packet.payload for packet in packets])
-                return with_read_ticks(records, [packet.metadata["time"] for packet in packets])
+                return _in_order(found, cells, form)
         raise TargetError(
             f"{sum(map(len, missing))} of {len(cells)} records were not received in {_READ_ATTEMPTS} attempts",
             hint="the controller channel or the loop loses frames",
@@ -156,21 +169,65 @@ class CellReader:
     def _request(self, count: int, **fields: int) -> None:
         self._client.packet_out(b"", kind=self._contract["KIND_READ"], count=count, **fields)
 
-    def _records(self, cells: Set[int], older: int | None, timeout_s: float | None = None) -> dict[int, PacketIn]:
+    def _records(self, cells: Sequence[range], older: int | None, timeout_s: float | None = None) -> list[_Arrived]:
         """Return the first record of each cell that was read later than ``older``; fewer when no more come."""
-        found: dict[int, PacketIn] = {}
-        kind = self._contract["KIND_READ"]
-        while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found), timeout_s)):
-            for packet in packets:
-                cell = int.from_bytes(packet.payload[:4], "big")
-                if packet.metadata["kind"] != kind:
-                    self._keep(packet)
-                elif cell in cells and (older is None or _is_later(packet.metadata["time"], older)):
-                    self._last_record_ticks = packet.metadata["time"]
-                    found.setdefault(cell, packet)
+        found: list[_Arrived] = []
+        asked = _marked(cells)
+        missing = asked.copy()
+        count = np.count_nonzero(missing)
+        while count and (come := self._client.take_packet_columns(count, timeout_s)):
+            for packets in map(self._of_readings, come):
+                numbers = numbers_of(packets.payloads[:, :_CELL_BYTES]).astype(np.int64)
+                times = packets.metadata["time"].astype(np.int64)
+                wanted = numbers < len(asked)
+                wanted[wanted] = asked[numbers[wanted]]
+                if older is not None:
+                    wanted &= _are_later(times, older)
+                places = np.flatnonzero(wanted)
+                if not len(places):
+                    continue
+                self._last_record_ticks = int(times[places[-1]])
+                first = places[np.unique(numbers[places], return_index=True)[1]]
+                first = first[missing[numbers[first]]]
+                found.append(_Arrived(numbers[first], packets.some(first)))
+                missing[numbers[first]] = False
+                count -= len(first)
         return found
 
+    def _of_readings(self, packets: PacketColumns) -> PacketColumns:
+        """Return those of the packet-ins that are records, and keep the others."""
+        records = packets.metadata["kind"] == self._contract["KIND_READ"]
+        if records.all():
+            return packets
+        for packet in packets.some(~records):
+            self._keep(packet)
+        return packets.some(records)
 
-def _is_later(ticks: int, other: int) -> bool:
-    """Compare two time stamps of 48 bits, which wrap; 0 means no time stamp."""
-    return ticks == 0 or 0 < (ticks - other) % (1 << _TIME_BITS) < 1 << (_TIME_BITS - 1)
+
+def _marked(cells: Sequence[range]) -> Array:
+    """Return, up to the last of some cells, which cells are among them."""
+    found = np.zeros(max((part.stop for part in cells), default=0), dtype=bool)
+    for part in cells:
+        found[part.start : part.stop] = True
+    return found
+
+
+def _in_order(found: Sequence[_Arrived], cells: Array, form: RecordFormat) -> Array:
+    """Return the records of cells, all of which have come, with the times of their reading."""
+    records = []
+    # Payloads of one length are decoded together.
+    for _, same in groupby(found, key=lambda arrived: arrived.packets.payloads.shape[1]):
+        records.append(form.decode(np.concatenate([arrived.packets.payloads for arrived in same])))
+    come = np.concatenate([arrived.cells for arrived in found])
+    places = np.zeros(come.max() + 1, dtype=np.int64)
+    places[come] = np.arange(len(come))
+    order = places[cells]
+    ticks = np.concatenate([arrived.packets.metadata["time"] for arrived in found])
+    return with_read_ticks(np.concatenate(records)[order], ticks[order])
+
+
+def _are_later(ticks: Array, other: int) -> Array:
+    """Compare time stamps of 48 bits, which wrap, with one; 0 means no time stamp."""
+    after = (ticks - other) % (1 << _TIME_BITS)
+    later: Array = (ticks == 0) | ((after > 0) & (after < 1 << (_TIME_BITS - 1)))
+    return later

@@ -47,7 +47,7 @@ def with_ipdv(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return records[records["ipdv_count"] > 0] if "ipdv_count" in (records.dtype.names or ()) else records[:0]
 
 
-def with_read_ticks(records: np.ndarray[Any, Any], ticks: list[int]) -> np.ndarray[Any, Any]:
+def with_read_ticks(records: np.ndarray[Any, Any], ticks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the records with the field READ_TICKS."""
     timed = np.empty(len(records), dtype=_timed(records.dtype))
     for name in records.dtype.names or ():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from p4mesh.p4runtime import CounterData, PacketIn
+from p4mesh.p4runtime import CounterData, PacketColumns, PacketIn
 from p4mesh.p4runtime.info import Info
 
 Entity = Any
@@ -86,3 +86,6 @@ class SwitchClient(Protocol):
 
     def take_packet_ins(self, count: int, timeout_s: float | None = None) -> list[PacketIn]:
         """Return the next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
+
+    def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
+        """Return the next packet-ins in columns, in their order: as many as :meth:`take_packet_ins` returns."""

@@ -41,7 +41,11 @@ class TofinoDataPlane(DataPlane, ABC):
     numeric_ports = True
 
     def __init__(self, client: SwitchClient, contract: Contract, ports: SwitchPorts) -> None:
-        form = RecordFormat(lambda payloads: records_of_halves(payloads, contract), PASSES_PER_CELL, _WINDOW_CELLS)
+        form = RecordFormat(
+            lambda payloads: records_of_halves([row.tobytes() for row in payloads], contract),
+            PASSES_PER_CELL,
+            _WINDOW_CELLS,
+        )
         super().__init__(client, contract, ports, form)
         self._pipes = sorted({device // PORTS_PER_PIPE for device in ports.devices.values()})
 

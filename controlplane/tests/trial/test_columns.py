@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +29,12 @@ def test_numbers_of_no_row_make_no_group() -> None:
 
 
 def test_objects_of_columns_are_those_that_the_class_makes() -> None:
-    columns = {"sum_ns": [1.5, 2.5], "count": np.array([3, 4]), "min_ns": np.array([0.5, 0.0]), "max_ns": [9.0, 8.0]}
+    columns: dict[str, Iterable[Any]] = {
+        "sum_ns": [1.5, 2.5],
+        "count": np.array([3, 4]),
+        "min_ns": np.array([0.5, 0.0]),
+        "max_ns": [9.0, 8.0],
+    }
     made = [LatencyStats(3, 0.5, 9.0, 1.5), LatencyStats(4, 0.0, 8.0, 2.5)]
     found = list(from_columns(LatencyStats, columns))
     assert found == made and repr(found) == repr(made)

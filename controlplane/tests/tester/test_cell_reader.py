@@ -1,0 +1,113 @@
+"""Records of readings from packet-ins that come in any order, twice, late, or among others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from p4mesh.errors import TargetError
+from p4mesh.p4runtime import PacketColumns, PacketIn, columns_of
+from p4mesh.tester.cell_reader import CellReader, RecordFormat
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.records import READ_TICKS
+from p4mesh.tester.switch_client import SwitchClient
+
+CONTRACT = load_contract()
+WIDTH = 8
+
+
+def record(cell: int, ticks: int, padding: int = 0) -> PacketIn:
+    payload = cell.to_bytes(4, "big") + (10 * cell + 1).to_bytes(4, "big") + bytes(padding)
+    return PacketIn(payload, {"kind": CONTRACT["KIND_READ"], "time": ticks})
+
+
+def decode(payloads: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(payloads[:, :WIDTH]).reshape(-1).view([("cell", ">u4"), ("frames", ">u4")])
+
+
+class Loop:
+    """A client whose answers to a request are those of ``answer``."""
+
+    def __init__(self, answer: Callable[[range], list[PacketIn]]) -> None:
+        self.answer = answer
+        self.queue: list[PacketIn] = []
+        self.requests: list[range] = []
+
+    def packet_out(self, payload: bytes, **fields: int) -> None:
+        cells = range(fields["value"], fields["value"] + fields["count"])
+        self.requests.append(cells)
+        self.queue += self.answer(cells)
+
+    def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
+        taken, self.queue = self.queue[:count], self.queue[count:]
+        return columns_of(taken)
+
+
+def reader(loop: Loop, keep: Callable[[PacketIn], Any] = print, window: int | None = None) -> CellReader:
+    form = RecordFormat(decode, window_cells=window)
+    return CellReader(cast(SwitchClient, loop), CONTRACT, form, keep)
+
+
+def read(found: CellReader, *cells: range) -> list[tuple[int, int]]:
+    records = found.read(cells, lambda passes: None)
+    assert (records["frames"] == 10 * records["cell"].astype(int) + 1).all()
+    return list(zip(records["cell"].tolist(), records[READ_TICKS].tolist(), strict=True))
+
+
+def test_records_are_in_the_order_of_the_cells_that_were_asked_for() -> None:
+    loop = Loop(lambda cells: [record(cell, 100 + cell) for cell in reversed(cells)])
+    assert read(reader(loop), range(7, 9), range(2, 5)) == [(7, 107), (8, 108), (2, 102), (3, 103), (4, 104)]
+    assert loop.requests == [range(7, 9), range(2, 5)]
+
+
+def test_other_packets_among_records_are_kept() -> None:
+    frames = [PacketIn(bytes([number]) * WIDTH, {"kind": CONTRACT["KIND_SEND"], "time": 5}) for number in range(3)]
+    kept: list[PacketIn] = []
+    loop = Loop(lambda cells: [record(0, 1), frames[0], frames[1], record(1, 2), frames[2], record(2, 3)])
+    assert read(reader(loop, kept.append), range(3)) == [(0, 1), (1, 2), (2, 3)]
+    assert kept == frames
+
+
+def test_the_first_of_equal_records_counts_and_those_of_an_earlier_reading_do_not() -> None:
+    ticks = iter(range(10, 1000, 10))
+    loop = Loop(lambda cells: [record(cell, next(ticks)) for cell in cells for _ in range(2)])
+    found = reader(loop)
+    assert read(found, range(2)) == [(0, 10), (1, 30)]
+    loop.queue = [record(0, 5), record(0, 30), record(9, 45)]
+    assert read(found, range(2)) == [(0, 50), (1, 70)]
+
+
+def test_times_wrap_and_a_target_may_have_none() -> None:
+    loop = Loop(lambda cells: [record(cell, (1 << 48) - 1) for cell in cells])
+    found = reader(loop)
+    assert read(found, range(1)) == [(0, (1 << 48) - 1)]
+    loop.answer = lambda cells: [record(cell, 3) for cell in cells]
+    assert read(found, range(1)) == [(0, 3)]
+    loop.answer = lambda cells: [record(cell, 0) for cell in cells]
+    assert read(found, range(2)) == [(0, 0), (1, 0)]
+
+
+def test_payloads_with_padding_of_any_length_are_records() -> None:
+    loop = Loop(lambda cells: [record(cell, 1 + cell, padding=cell % 3) for cell in cells])
+    assert read(reader(loop), range(20)) == [(cell, 1 + cell) for cell in range(20)]
+
+
+def test_lost_records_are_asked_for_again_and_a_window_becomes_smaller() -> None:
+    lost = {3}
+    loop = Loop(lambda cells: [record(cell, 1) for cell in cells if cell not in lost or len(cells) == 1])
+    assert [cell for cell, _ in read(reader(loop, window=4), range(8))] == list(range(8))
+    assert loop.requests == [range(4), range(4, 6), range(6, 8), range(3, 4)]
+    loop.answer = lambda cells: [record(cell, 1) for cell in cells if cell not in lost]
+    with pytest.raises(TargetError, match="1 of 8 records were not received in 3 attempts"):
+        read(reader(loop), range(8))
+
+
+def test_clearing_is_confirmed_by_the_last_cell() -> None:
+    loop = Loop(lambda cells: [record(cells[-1], 1)])
+    reader(loop).clear(5, lambda passes: None)
+    loop.answer = lambda cells: [record(cells[0], 1)]
+    with pytest.raises(TargetError, match="a clearing pass over 5 cells did not return"):
+        reader(loop).clear(5, lambda passes: None)
