@@ -15,7 +15,7 @@ def bad_fcs_rules(plan: Plan, run: int, contract: Contract) -> dict[int, list[Ba
     """Return by port magic, run, receiver and flow (six bytes of the signature) of every flow with bad FCS."""
     rules: dict[int, set[BadFcsRule]] = {}
     damaged = {item.origin: item.stream for item in plan.streams if item.stream.bad_fcs}
-    for flow in plan.flows:
+    for flow in plan.flows if damaged else ():
         stream = damaged.get(flow.stream)
         if stream is None:
             continue

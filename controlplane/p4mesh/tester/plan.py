@@ -373,7 +373,7 @@ def _flows_of(stream: Stream, index: int, source: int, base: int, shared: Shared
     port = stream.tx_ports[source]
     visited = list(enumerate(stream.pattern.flows(stream, source)[:measured], base))
     if not stream.pattern.to_many:
-        return [Flow(cell, cell, index, port, flow.ports[0], part=flow.part) for cell, flow in visited]
+        return [Flow(cell, cell, index, port, flow.ports[0], True, flow.part) for cell, flow in visited]
     return [
         Flow(number + place * shared.flows, number, index, port, rx, rx in flow.ports and rx != port, flow.part)
         for place, rx in enumerate(shared.ports)

@@ -50,8 +50,10 @@ def with_ipdv(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def with_read_ticks(records: np.ndarray[Any, Any], ticks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the records with the field READ_TICKS."""
     timed = np.empty(len(records), dtype=_timed(records.dtype))
-    for name in records.dtype.names or ():
-        timed[name] = records[name]
+    # Bytes as they are: field by field takes four times as long.
+    timed.view(np.uint8).reshape(len(timed), -1)[:, : records.dtype.itemsize] = records.view(np.uint8).reshape(
+        len(records), -1
+    )
     timed[READ_TICKS] = ticks
     return timed
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from itertools import accumulate, chain, repeat
 from typing import Any, TypeVar, cast
@@ -47,18 +48,19 @@ class Groups:
         return found
 
 
-def from_columns(kind: type[T], columns: Mapping[str, Iterable[Any]]) -> Iterator[T]:
-    """Yield a dataclass object for each row of columns that have the names of fields; others have their defaults.
+def from_columns(kind: type[T], columns: Mapping[str, Sequence[Any] | Array]) -> list[T]:
+    """Return an object for each row of columns that have the names of fields; others have their defaults.
 
-    Numbers of arrays become those of Python.
+    ``kind`` is a dataclass with slots. Numbers of arrays become those of Python. Columns are of one length, and one at
+    least is given.
     """
-    values: dict[str, Iterable[Any]] = {item.name: repeat(item.default) for item in fields(cast("Any", kind))}
+    rows = len(next(iter(columns.values())))
+    values: dict[str, Iterable[Any]] = {item.name: repeat(item.default, rows) for item in fields(cast("Any", kind))}
     assert columns.keys() <= values.keys(), "columns have the names of fields"
     assert not hasattr(kind, "__post_init__"), "objects are made without __init__"
     values |= {name: column.tolist() if isinstance(column, np.ndarray) else column for name, column in columns.items()}
-    names = tuple(values)
-    for row in zip(*values.values(), strict=False):
-        # A frozen dataclass sets its fields one by one with a check each, which takes twice as long.
-        item = object.__new__(kind)
-        item.__dict__.update(zip(names, row, strict=True))
-        yield item
+    found = [object.__new__(kind) for _ in range(rows)]
+    for name, column in values.items():
+        # The __init__ of a frozen dataclass looks for each field of each object by its name, which takes twice as long.
+        deque(map(getattr(kind, name).__set__, found, column), maxlen=0)
+    return found

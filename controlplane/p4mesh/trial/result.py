@@ -30,7 +30,7 @@ class LatencyBins:
     frames: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LatencyStats:
     """Latency of one group of frames in nanoseconds, definition FIFO unless stated.
 
@@ -103,7 +103,7 @@ class PortCounts:
     """Departure of the first bit of the last report of a change that a host on the port sent among the streams."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FlowCounts:
     """One flow: (stream, source port, destination port), or a part of it that is measured by itself."""
 

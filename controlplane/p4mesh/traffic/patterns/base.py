@@ -125,7 +125,10 @@ class Pattern(ABC):
         """Return the flows of a source in the order of their positions: where the frames of each go."""
         listed = _listed(self, ports.tx_ports, ports.rx_ports)
         places = self.places(ports, source)
-        return tuple(listed[places.at(position)] for position in range(places.positions))
+        first = places.at(0)
+        behind = first + places.positions
+        # At the end of the list it begins anew.
+        return listed[first : min(behind, places.length)] + listed[: max(0, behind - places.length)]
 
     def expected_ports(self, ports: Ports, source: int, k: int) -> tuple[int, ...]:
         """Return the ports that are to receive frame ``k`` = 0, 1, 2, ... of a source."""
