@@ -36,24 +36,25 @@ class PacketCodec:
 
     def __init__(self, info: Info) -> None:
         out = info.headers.get("packet_out")
-        self._out = {
-            field.name: (
-                heads(tag(2, 2), number(1, field.id) + tag(2, 2), field.bitwidth),
-                field.bitwidth,
-                f"packet_out field {field.name!r}",
-            )
-            for field in (out.metadata if out else ())
-        }
+        self._out: dict[str, tuple[bytes, list[bytes], int, str]] = {}
+        """By name: the encoded field with the value 0, what stands before others, width, and a name for errors."""
+        for field in out.metadata if out else ():
+            by_length = heads(tag(2, 2), number(1, field.id) + tag(2, 2), field.bitwidth)
+            what = f"packet_out field {field.name!r}"
+            self._out[field.name] = by_length[1] + b"\0", by_length, field.bitwidth, what
         incoming = info.headers.get("packet_in")
         self._in = _FieldNames((field.id, field.name) for field in (incoming.metadata if incoming else ()))
 
     def packet_out(self, payload: bytes, metadata: Mapping[str, Value]) -> bytes:
         """Return an encoded PacketOut; fields that are left out are 0."""
         parts = [delimited(1, payload)] if payload else []
-        for name, (by_length, width_bits, what) in self._out.items():
+        for name, (zero, by_length, width_bits, what) in self._out.items():
             value = metadata.get(name, 0)
-            encoded = b"\0" if value == 0 else encode(value, width_bits, what)
-            parts += (by_length[len(encoded)], encoded)
+            if value == 0:
+                parts.append(zero)
+            else:
+                encoded = encode(value, width_bits, what)
+                parts += (by_length[len(encoded)], encoded)
         if unknown := metadata.keys() - self._out.keys():
             raise SchemaError(
                 f"packet_out has no field {sorted(unknown)[0]!r}", hint=f"valid: {', '.join(self._out) or 'none'}"

@@ -187,11 +187,15 @@ class CellReader:
                 if not len(places):
                     continue
                 self._last_record_ticks = int(times[places[-1]])
-                first = places[np.unique(numbers[places], return_index=True)[1]]
-                first = first[missing[numbers[first]]]
-                found.append(_Arrived(numbers[first], packets.some(first)))
-                missing[numbers[first]] = False
-                count -= len(first)
+                places = places[missing[numbers[places]]]
+                in_order = bool((np.diff(numbers[places]) > 0).all())
+                if not in_order:
+                    places = places[np.unique(numbers[places], return_index=True)[1]]
+                if not in_order or len(places) < len(packets):
+                    packets, numbers = packets.some(places), numbers[places]
+                found.append(_Arrived(numbers, packets))
+                missing[numbers] = False
+                count -= len(numbers)
         return found
 
     def _of_readings(self, packets: PacketColumns) -> PacketColumns:
@@ -214,16 +218,18 @@ def _marked(cells: Sequence[range]) -> Array:
 
 def _in_order(found: Sequence[_Arrived], cells: Array, form: RecordFormat) -> Array:
     """Return the records of cells, all of which have come, with the times of their reading."""
-    records = []
     # Payloads of one length are decoded together.
-    for _, same in groupby(found, key=lambda arrived: arrived.packets.payloads.shape[1]):
-        records.append(form.decode(np.concatenate([arrived.packets.payloads for arrived in same])))
+    parts = [
+        form.decode(np.concatenate([arrived.packets.payloads for arrived in same]))
+        for _, same in groupby(found, key=lambda arrived: arrived.packets.payloads.shape[1])
+    ]
+    records = parts[0] if len(parts) == 1 else np.concatenate(parts)
     come = np.concatenate([arrived.cells for arrived in found])
     places = np.zeros(come.max() + 1, dtype=np.int64)
     places[come] = np.arange(len(come))
     order = places[cells]
     ticks = np.concatenate([arrived.packets.metadata["time"] for arrived in found])
-    return with_read_ticks(np.concatenate(records)[order], ticks[order])
+    return with_read_ticks(records[order], ticks[order])
 
 
 def _are_later(ticks: Array, other: int) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -418,15 +419,14 @@ def _ns(ticks: Array, tick_ps: int) -> Array:
 
 
 def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
-    number_of: dict[tuple[int, int, int, str], int] = {}
     expected = [(row, flow) for row, flow in enumerate(plan.flows) if flow.expected]
-    numbers = [
-        number_of.setdefault((flow.stream, flow.tx_port, flow.rx_port, flow.part), len(number_of))
-        for _, flow in expected
-    ]
+    keys = [(flow.stream, flow.tx_port, flow.rx_port, flow.part) for _, flow in expected]
+    number_of = dict(zip(dict.fromkeys(keys), count(), strict=False))
+    numbers = [number_of[key] for key in keys]
     groups = Groups.of_numbers(np.array(numbers, dtype=np.int64))
     rows = np.array([row for row, _ in expected], dtype=np.int64)[groups.rows]
     records, names = reading.records[flows.cells[rows]], plan.names
+    streams, tx_ports, rx_ports, parts = zip(*number_of, strict=True) if number_of else ((), (), (), ())
     first_departure_ns = {
         (transmitter.stream, transmitter.port): int(reading.records["first_departure"][transmitter.id])
         * tick_ps
@@ -435,7 +435,12 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
         for transmitter in stream.transmitters
     }
     of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
-    received_bytes = groups.totals(records["bytes"]).tolist() if of_many_sizes else [0] * len(number_of)
+    received_bytes: list[int | None] = [None] * len(number_of)
+    if of_many_sizes:
+        totals = groups.totals(records["bytes"]).tolist()
+        received_bytes = [
+            octets if stream in of_many_sizes else None for octets, stream in zip(totals, streams, strict=True)
+        ]
     flooded, misdirected = _strays_of_flows(plan, reading)
     arrived = records["first_arrival"].astype(np.int64)
     arrived[arrived == 0] = _NEVER_TICKS
@@ -446,9 +451,9 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
         return groups.totals(column[rows])
 
     columns: dict[str, Sequence[Any] | Array] = {
-        "stream": [names[stream] for stream, _, _, _ in number_of],
-        "tx_port": [tx_port for _, tx_port, _, _ in number_of],
-        "rx_port": [rx_port for _, _, rx_port, _ in number_of],
+        "stream": [names[stream] for stream in streams],
+        "tx_port": tx_ports,
+        "rx_port": rx_ports,
         "tx_frames": total(flows.sent),
         "rx_frames": total(flows.unique + flows.duplicates),
         "duplicate_frames": total(flows.duplicates),
@@ -456,14 +461,11 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
         "latency": latency_of_groups(records, groups, tick_ps),
         "first_rx_ns": _ns(groups.smallest(arrived) % _NEVER_TICKS, tick_ps),
         "last_rx_ns": _ns(groups.largest(records["last_arrival"]), tick_ps),
-        "first_tx_ns": [first_departure_ns[stream, tx_port] for stream, tx_port, _, _ in number_of],
+        "first_tx_ns": [first_departure_ns[place] for place in zip(streams, tx_ports, strict=True)],
         "last_gap_tx_ns": [time_ns if ticks else None for ticks, time_ns in gaps],
         "tail_lost_frames": groups.totals(_tail_lost(flows.sent[rows], records["next_sequence"])),
-        "part": [part for _, _, _, part in number_of],
-        "rx_bytes": [
-            octets if stream in of_many_sizes else None
-            for octets, (stream, _, _, _) in zip(received_bytes, number_of, strict=True)
-        ],
+        "part": parts,
+        "rx_bytes": received_bytes,
         "flooded_frames": total(flooded),
         "misdirected_frames": total(misdirected),
     }

@@ -27,6 +27,8 @@ MOST_BINS = 256
 """Stored of one histogram."""
 _MOST_BINS_OF_A_TRIAL = 4096
 _LEAST_BINS = 16
+_MOST_HIGH = 1 << 30
+"""High parts of sums that numbers of the machine have room for, together with the low parts."""
 
 
 def latency_stats(records: Array, tick_ps: int, bins: Sequence[Bins] = ()) -> LatencyStats | None:
@@ -53,17 +55,19 @@ def latency_of_groups(records: Array, groups: Groups, tick_ps: int) -> list[Late
         """Return a field of the chosen flows, 0 for the others and where the target does not measure it."""
         return np.where(chosen, records[name].astype(np.int64), 0) if name in names else nothing
 
-    def spread(name: str, chosen: Array, some: Array, zero: int = 0) -> dict[str, Sequence[float] | Array]:
+    def spread(name: str, chosen: Array, some: Array, zero: int = 0) -> dict[str, Array]:
         """Return the smallest value, the largest one and the sum of the chosen flows in nanoseconds."""
         least = ALL_ONES - zero - groups.largest(of(chosen, f"{name}_min_inverted"))
         most = groups.largest(of(chosen, f"{name}_max")) - zero
-        # Sums have 96 bits, more than numbers of the machine, and their high part is signed.
-        high, low = (groups.totals(of(chosen, f"{name}_sum_{half}")).tolist() for half in ("high", "low"))
+        # Sums have 96 bits, and their high part is signed.
+        high, low = (groups.totals(of(chosen, f"{name}_sum_{half}")) for half in ("high", "low"))
+        if (abs(high) >= _MOST_HIGH).any():
+            high = high.astype(object)  # numbers of Python, which have room for them
         prefix = "" if name == "latency" else f"{name}_"
         return {
             f"{prefix}min_ns": np.where(some, least * tick_ns, 0.0),
             f"{prefix}max_ns": np.where(some, most * tick_ns, 0.0),
-            f"{prefix}sum_ns": [((upper << 32) + lower) * tick_ns for upper, lower in zip(high, low, strict=True)],
+            f"{prefix}sum_ns": ((high << 32) + low) * tick_ns,
         }
 
     count, jitter_count, ipdv_count = (groups.totals(it) for it in (frames, (frames - 1) * jittered, varied))

@@ -64,3 +64,15 @@ def test_no_group_has_no_statistics() -> None:
     groups = Groups([])
     assert latency_of_groups(records_of(4)[groups.rows], groups, TICK_PS) == []
     assert latency_stats(records_of(0), TICK_PS) is None
+
+
+def test_sums_beyond_63_bits_are_exact_until_they_are_nanoseconds() -> None:
+    records = records_of(2)
+    records["frames"] = records["ipdv_count"] = [1, 1]
+    records["latency_sum_high"] = [1 << 40, 3]
+    records["latency_sum_low"] = [5, 1]
+    records["ipdv_sum_high"] = [0, (1 << 64) - (1 << 40)]
+    records["ipdv_sum_low"] = [7, 9]
+    found = latency_of_groups(records, Groups([[0], [1]]), 1000)
+    assert [stats and stats.sum_ns for stats in found] == [float((1 << 72) + 5), float((3 << 32) + 1)]
+    assert [stats and stats.ipdv_sum_ns for stats in found] == [7.0, float(9 - (1 << 72))]
