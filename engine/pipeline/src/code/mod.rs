@@ -5,3 +5,4 @@ pub(crate) mod ir;
 pub(crate) mod layout;
 pub(crate) mod program;
 pub(crate) mod registers;
+pub(crate) mod touches;

@@ -6,6 +6,7 @@ use crate::code::calculation::{Calculation, HashAlgorithm, HashInput};
 use crate::code::ir::{ActionCode, NextNodes, Op, Pc, Select};
 use crate::code::layout::{FieldRef, Layout, Slot};
 use crate::code::registers::RegisterPlace;
+use crate::code::touches::Touch;
 use crate::numbers::words::mask64;
 use crate::vocabulary::entries::{ActionCall, KeyMatch};
 use crate::vocabulary::info::{
@@ -83,6 +84,12 @@ impl Intrinsics {
 }
 
 impl Intrinsics {
+    /// Those that the traffic manager knows of a packet's time in a queue.
+    pub fn queueing(&mut self) -> [&mut Option<FieldRef>; 5] {
+        let Intrinsics { enq_timestamp, enq_qdepth, deq_timedelta, deq_qdepth, qid, .. } = self;
+        [enq_timestamp, enq_qdepth, deq_timedelta, deq_qdepth, qid]
+    }
+
     /// Those that the program has.
     pub fn fields(&self) -> impl Iterator<Item = FieldRef> {
         let all = [
@@ -254,6 +261,8 @@ pub(crate) struct Code {
     pub intrinsics: Intrinsics,
     /// `None` where anything may be read anywhere.
     pub liveness: Option<Liveness>,
+    /// What ingress touches of arrays; empty where that is not known.
+    pub touches: Vec<Touch>,
 }
 
 /// Name to index of the objects that the control plane addresses.

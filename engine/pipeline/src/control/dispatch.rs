@@ -103,9 +103,9 @@ fn hand_out_others<T: Dispatch + ?Sized>(target: &mut T) {
 #[inline]
 fn hand_out<T: Dispatch + ?Sized>(target: &mut T, item: Output) -> Option<IngressPacket> {
     match item {
-        Output::Enqueue(mut packet) => {
+        Output::Enqueue(packet) => {
             if !target.passes_on_at_once(&packet) {
-                target.passes()?.switch.keep(&mut packet);
+                target.passes()?.switch.keep(&packet);
             }
             target.enqueue(packet);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::code::program::Program;
 use crate::exec::config::{Execution, SwitchConfig};
 use crate::exec::executable::Executable;
+use crate::exec::foresight::Foresight;
 use crate::exec::native::Views;
 use crate::exec::passes::{Engine, Keeping};
 use crate::numbers::rng::Rng;
@@ -48,12 +49,14 @@ impl Switch {
             scratch: Vec::new(),
         };
         let execution = if executable.native.is_some() { Execution::Native } else { Execution::Interpreted };
+        let foresight = Foresight::new(code, &mut state);
         let mut switch = Switch {
             executable,
             engine: Engine {
                 config,
                 regs,
                 views: Views::of(&mut state),
+                foresight,
                 state,
                 execution,
                 replication: Replication::default(),
@@ -179,7 +182,7 @@ impl Switch {
     }
 
     /// Lets a packet of [`Switch::ingress_at_once`] outlast the next pass.
-    pub(crate) fn keep(&mut self, packet: &mut EgressPacket) {
+    pub(crate) fn keep(&mut self, packet: &EgressPacket) {
         self.engine.keep(&self.executable, packet);
     }
 
@@ -206,6 +209,12 @@ impl Switch {
         out: &mut Outputs,
     ) -> Output {
         self.engine.egress(&self.executable, packet, times, egress_timestamp_ps, now_ps, out)
+    }
+
+    /// Begins to load the state that the ingress pass of a frame from a port is likely to touch, for a frame that comes soon.
+    #[inline]
+    pub fn load_ahead(&self, frame: &[u8]) {
+        self.engine.foresight.load(frame);
     }
 
     /// Returns the buffers of a packet that the target drops before egress.

@@ -9,6 +9,7 @@ pub(crate) mod checksum;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod executable;
+pub(crate) mod foresight;
 pub(crate) mod hash;
 pub(crate) mod header_ops;
 pub(crate) mod machine;

@@ -1,8 +1,6 @@
 //! The two passes that a packet makes. The order of events is that of simple_switch's ingress and
 //! egress threads.
 
-use std::sync::Arc;
-
 use crate::code::ir::Pc;
 use crate::code::layout::{packet_slot, Regs, Slot};
 use crate::code::program::Program;
@@ -10,6 +8,7 @@ use crate::exec::boundary::{Fate, Slots};
 use crate::exec::config::{Execution, SwitchConfig};
 use crate::exec::context::{Context, Outcome, Wire};
 use crate::exec::executable::Executable;
+use crate::exec::foresight::Foresight;
 use crate::exec::machine::interpret;
 use crate::exec::native::{NativeCode, Views};
 use crate::exec::{boundary, wire};
@@ -17,7 +16,7 @@ use crate::numbers::words::to_bytes;
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
 use crate::packets::packet::{EgressPacket, IngressPacket, InstanceType, Preserved, QueueTimes};
-use crate::packets::snapshot::{PacketState, Snapshot, SnapshotPool};
+use crate::packets::snapshot::{Share, Snapshot, SnapshotPool};
 use crate::state::cells::State;
 use crate::state::replication::Replication;
 use crate::vocabulary::entries::Replica;
@@ -41,6 +40,8 @@ pub(crate) struct Engine {
     pub headers: Vec<u8>,
     /// Copies of the multicast group in work.
     pub copies: Vec<Replica>,
+    /// What the next packets are likely to touch of `state`.
+    pub foresight: Foresight,
     /// Passes that have begun: slots are those of the packet of the last one.
     pub passes: u64,
 }
@@ -77,6 +78,7 @@ impl Engine {
         self.clear(executable);
         let charged =
             boundary::start_ingress(&mut *self.regs, code, &self.config, &packet, ingress_timestamp_ps);
+        let is_new = packet.instance_type == InstanceType::Normal;
         let IngressPacket { port, frame, preserved, .. } = packet;
         self.keep_buffer(preserved);
 
@@ -85,6 +87,9 @@ impl Engine {
         };
         let wire = Wire { frame: &frame, cursor: payload };
         let (outcome, _) = self.run(executable, wire, code.ingress_entry, now_ps);
+        if is_new {
+            self.foresight.learn(&frame, &self.regs);
+        }
         if outcome == Outcome::Runaway {
             return Some(Engine::dropped(frame, DropReason::LoopLimit, out));
         }
@@ -127,14 +132,15 @@ impl Engine {
                 let length_bytes = self.slot(packet_slot::LENGTH) as u32;
                 let stays = keeping == Keeping::AllButTheOnlyOne && out.items.is_empty();
                 let slots = if stays { &[][..] } else { &self.regs[..program.layout.slots] };
-                let shared = self.snapshots.make(slots, frame, payload, self.passes);
+                let snapshot = self.snapshots.make(slots, frame, payload, self.passes);
                 Output::Enqueue(EgressPacket {
                     egress_port,
                     egress_rid: 0,
                     priority,
                     instance_type: InstanceType::Normal,
                     length_bytes,
-                    state: PacketState { shared, replicated: false },
+                    replicated: false,
+                    snapshot,
                 })
             }
         })
@@ -153,15 +159,15 @@ impl Engine {
     ) -> Output {
         let program = &executable.program;
         let code = &program.code;
-        let EgressPacket { egress_port, egress_rid, priority, state, .. } = packet;
-        let shared = state.shared;
+        let EgressPacket { egress_port, egress_rid, priority, replicated, snapshot: share, .. } = packet;
+        let (shared, alone) = self.snapshots.lend(&share);
         // The next pass after its ingress finds the slots as that has left them.
         if shared.pass != self.passes {
             assert!(!shared.slots.is_empty(), "a packet that is not kept goes on with the next pass");
             self.restore(executable, &shared.slots);
         }
         self.passes += 1;
-        if state.replicated {
+        if replicated {
             self.regs.set(code.intrinsics.egress_rid, u64::from(egress_rid));
         }
         let Ok(()) = boundary::start_egress(
@@ -177,25 +183,25 @@ impl Engine {
         let wire = Wire { frame: &shared.frame, cursor: shared.payload };
         let (outcome, _) = self.run(executable, wire, code.egress_entry, now_ps);
         if outcome == Outcome::Runaway {
-            return self.dropped_packet(shared, DropReason::LoopLimit, out);
+            return self.dropped_packet(share, shared, DropReason::LoopLimit, out);
         }
         let Ok(requests) = boundary::requests(&*self.regs);
         if requests.failed {
-            return self.dropped_packet(shared, DropReason::AssertionFailed, out);
+            return self.dropped_packet(share, shared, DropReason::AssertionFailed, out);
         }
         if requests.clone != 0 {
             self.clone_egress(program, &shared, out);
         }
         let Ok(dropped) = boundary::dropped_in_egress(&*self.regs, code, &self.config);
         if dropped {
-            return self.dropped_packet(shared, DropReason::Egress, out);
+            return self.dropped_packet(share, shared, DropReason::Egress, out);
         }
         let wire = Wire { frame: &shared.frame, cursor: shared.payload };
         let (outcome, _) = self.run(executable, wire, code.deparser_entry, now_ps);
         if outcome == Outcome::Runaway {
-            return self.dropped_packet(shared, DropReason::LoopLimit, out);
+            return self.dropped_packet(share, shared, DropReason::LoopLimit, out);
         }
-        let mut frame = self.deparse(executable, shared, out);
+        let mut frame = self.deparse(executable, share, shared, alone, out);
         let Ok(list) = boundary::recirculate_list(&*self.regs);
         if list != 0 {
             let preserved = self.preserve(program, list);
@@ -213,8 +219,8 @@ impl Engine {
     }
 
     /// Copies a packet out of the slots where that was not done.
-    pub fn keep(&self, executable: &Executable, packet: &mut EgressPacket) {
-        let Some(snapshot) = Arc::get_mut(&mut packet.state.shared) else { return };
+    pub fn keep(&mut self, executable: &Executable, packet: &EgressPacket) {
+        let Some(snapshot) = self.snapshots.alone(&packet.snapshot) else { return };
         if snapshot.slots.is_empty() {
             assert_eq!(snapshot.pass, self.passes, "a packet is kept before the next pass");
             snapshot.slots.extend_from_slice(&self.regs[..executable.program.layout.slots]);
@@ -232,7 +238,7 @@ impl Engine {
 
     /// Returns the buffers of a packet that the target drops before egress.
     pub fn discard(&mut self, packet: EgressPacket, out: &mut Outputs) {
-        if let Some(frame) = self.snapshots.give(packet.state.shared) {
+        if let Some(frame) = self.snapshots.give(packet.snapshot) {
             out.pool.give(frame);
         }
     }
@@ -415,7 +421,7 @@ impl Engine {
         };
         let length_bytes = self.slot(packet_slot::LENGTH) as u32;
         let slots = program.layout.slots;
-        let shared = self.snapshots.make(&self.regs[..slots], frame, payload, self.passes);
+        let snapshot = self.snapshots.make(&self.regs[..slots], frame, payload, self.passes);
         out.items.extend(self.copies.iter().map(|copy| {
             Output::Enqueue(EgressPacket {
                 egress_port: copy.port,
@@ -423,10 +429,11 @@ impl Engine {
                 priority,
                 instance_type,
                 length_bytes,
-                state: PacketState { shared: Arc::clone(&shared), replicated: true },
+                replicated: true,
+                snapshot: self.snapshots.share(&snapshot),
             })
         }));
-        if let Some(frame) = self.snapshots.give(shared) {
+        if let Some(frame) = self.snapshots.give(snapshot) {
             out.pool.give(frame);
         }
     }
@@ -491,24 +498,26 @@ impl Engine {
     }
 
     /// Writes the valid headers in front of the payload.
-    fn deparse(&mut self, executable: &Executable, shared: Arc<Snapshot>, out: &mut Outputs) -> Frame {
+    fn deparse(
+        &mut self,
+        executable: &Executable,
+        share: Share,
+        mut snapshot: Box<Snapshot>,
+        alone: bool,
+        out: &mut Outputs,
+    ) -> Frame {
         let length = self.write_headers(executable);
         let headers = &self.headers[..length];
-        let payload = shared.payload;
-        let mut shared = shared;
-        if length == payload {
+        let payload = snapshot.payload;
+        if length == payload && alone {
             // The last holder of the packet changes its headers in place.
-            if let Some(snapshot) = Arc::get_mut(&mut shared) {
-                let mut frame = std::mem::take(&mut snapshot.frame);
-                frame[..payload].copy_from_slice(headers);
-                self.snapshots.give(shared);
-                return frame;
-            }
+            snapshot.frame[..payload].copy_from_slice(headers);
+            return self.snapshots.end(share, snapshot).unwrap_or_default();
         }
         let mut frame = out.pool.take();
         frame.extend_from_slice(headers);
-        frame.extend_from_slice(shared.frame.get(payload..).unwrap_or(&[]));
-        if let Some(old) = self.snapshots.give(shared) {
+        frame.extend_from_slice(snapshot.frame.get(payload..).unwrap_or(&[]));
+        if let Some(old) = self.snapshots.end(share, snapshot) {
             out.pool.give(old);
         }
         frame
@@ -531,8 +540,14 @@ impl Engine {
         out.items.push(dropped);
     }
 
-    fn dropped_packet(&mut self, shared: Arc<Snapshot>, reason: DropReason, out: &mut Outputs) -> Output {
-        if let Some(frame) = self.snapshots.give(shared) {
+    fn dropped_packet(
+        &mut self,
+        share: Share,
+        snapshot: Box<Snapshot>,
+        reason: DropReason,
+        out: &mut Outputs,
+    ) -> Output {
+        if let Some(frame) = self.snapshots.end(share, snapshot) {
             out.pool.give(frame);
         }
         Output::Drop(reason)

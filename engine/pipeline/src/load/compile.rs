@@ -14,7 +14,9 @@ use crate::load::asm::{Asm, Linked};
 use crate::load::calculations::load_calculations;
 use crate::load::declarations::Declarations;
 use crate::load::json::{Load, Node};
-use crate::load::liveness::liveness;
+use crate::load::liveness::Analysis;
+use crate::load::touches::{registers_in, touches};
+use crate::load::unread::leave_out_unread;
 use crate::load::{actions, checksums, control, parser};
 use crate::numbers::words::limbs_for;
 use crate::vocabulary::error::LoadError;
@@ -108,7 +110,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         selects,
         calculations: calculation_plans,
         actions: action_codes,
-        registers: place_registers(&register_infos),
+        registers: place_registers(&register_infos, &vec![0; register_infos.len()]),
         tables: tables.plans,
         profiles: tables.profiles,
         parser_entry: pc(parser.entry),
@@ -127,8 +129,19 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         errors,
         intrinsics: Intrinsics::of(&layout),
         liveness: None,
+        touches: Vec::new(),
     };
-    code.liveness = liveness(&code, &layout, &tables.defaults);
+    leave_out_unread(&mut code, &layout);
+    if let Some(analysis) = Analysis::new(&code, &layout, &tables.defaults) {
+        let liveness = analysis.liveness();
+        let part = |entry| analysis.part(entry).map_or_else(Vec::new, |(instructions, _)| instructions);
+        let (ingress, egress) = (part(code.ingress_entry), part(code.egress_entry));
+        let users = registers_in(&code, &ingress).into_iter().zip(registers_in(&code, &egress));
+        let users: Vec<u8> = users.map(|(first, second)| u8::from(first) | u8::from(second) << 1).collect();
+        code.registers = place_registers(&register_infos, &users);
+        code.liveness = liveness;
+        code.touches = touches(&code, &counter_infos, &ingress);
+    }
     let mut value_sets = value_set_infos;
     for (info, widths) in value_sets.iter_mut().zip(parser.value_set_widths) {
         if !widths.is_empty() {

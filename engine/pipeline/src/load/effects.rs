@@ -8,7 +8,7 @@ use crate::numbers::words::limbs_for;
 
 /// The effect of an instruction on what has to be known of a packet before it.
 #[derive(Default)]
-pub(super) struct Effects {
+pub(crate) struct Effects {
     /// First slot and number of what it may read.
     pub reads: Vec<(Slot, usize)>,
     /// Headers that it may read as a whole, if they are valid.
@@ -51,7 +51,7 @@ impl Effects {
 
 /// The effects of an instruction; `None` where they depend on more than the program. Tables are not followed into
 /// their actions. The packet registers count as read at any time.
-pub(super) fn effects(code: &Code, layout: &Layout, op: &Op) -> Option<Effects> {
+pub(crate) fn effects(code: &Code, layout: &Layout, op: &Op) -> Option<Effects> {
     let constant = |slot: Slot| {
         let index = slot.checked_sub(code.constant_base)?;
         code.constants.get(index as usize).copied()

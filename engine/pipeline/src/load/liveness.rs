@@ -39,45 +39,8 @@ impl Set {
     }
 }
 
-/// `None` where the program does what the analysis does not follow; then everything counts as read.
-pub(super) fn liveness(code: &Code, layout: &Layout, defaults: &[DefaultAction]) -> Option<Liveness> {
-    let analysis = Analysis::new(code, layout, defaults)?;
-    // Reads of the target itself, at any time.
-    let mut target = analysis.empty();
-    for slot in 0..packet_slot::COUNT {
-        target.add(slot as usize);
-    }
-    let lists = code.field_lists.values().chain(code.digests.iter().map(|digest| &digest.fields));
-    for field in lists.flatten().copied().chain(code.intrinsics.fields()) {
-        analysis.add_field(&mut target, field);
-    }
-    let mut after_deparser = target.clone();
-    for &header in &code.deparse_order {
-        analysis.add_contents(&mut after_deparser, header);
-    }
-    let deparser = analysis.before(code.deparser_entry, &after_deparser)?;
-    // A clone goes to egress as the egress of its original leaves it.
-    let mut egress = analysis.empty();
-    loop {
-        let mut after = target.clone();
-        after.join(&deparser);
-        after.join(&egress);
-        let before = analysis.before(code.egress_entry, &after)?;
-        if !egress.join(&before) {
-            break;
-        }
-    }
-    let mut after_ingress = target.clone();
-    after_ingress.join(&egress);
-    let ingress = analysis.before(code.ingress_entry, &after_ingress)?;
-    // A clone goes from the parser to egress.
-    let mut after_parser = after_ingress;
-    after_parser.join(&ingress);
-    let start = analysis.before(code.parser_entry, &after_parser)?;
-    Some(Liveness { start: analysis.live(&start), egress: analysis.live(&egress) })
-}
-
-struct Analysis<'p> {
+/// The instructions of a program, their effects, and how they follow each other.
+pub(super) struct Analysis<'p> {
     code: &'p Code,
     layout: &'p Layout,
     effects: Vec<Effects>,
@@ -89,7 +52,8 @@ struct Analysis<'p> {
 }
 
 impl<'p> Analysis<'p> {
-    fn new(code: &'p Code, layout: &'p Layout, defaults: &[DefaultAction]) -> Option<Analysis<'p>> {
+    /// `None` where the program does what the analysis does not follow.
+    pub fn new(code: &'p Code, layout: &'p Layout, defaults: &[DefaultAction]) -> Option<Analysis<'p>> {
         let words = (layout.slots + layout.headers.len()).div_ceil(64);
         if words * code.ops.len() > MAX_WORDS {
             return None;
@@ -131,6 +95,44 @@ impl<'p> Analysis<'p> {
             code.actions.iter().enumerate().map(|(action, it)| (it.entry, action)).collect();
         entries.sort_unstable();
         Some(Analysis { code, layout, effects, actions, nodes, entries })
+    }
+
+    /// `None` where the program does what the analysis does not follow; then everything counts as read.
+    pub fn liveness(&self) -> Option<Liveness> {
+        // Reads of the target itself, at any time.
+        let mut target = self.empty();
+        for slot in 0..packet_slot::COUNT {
+            target.add(slot as usize);
+        }
+        let lists =
+            self.code.field_lists.values().chain(self.code.digests.iter().map(|digest| &digest.fields));
+        for field in lists.flatten().copied().chain(self.code.intrinsics.fields()) {
+            self.add_field(&mut target, field);
+        }
+        let mut after_deparser = target.clone();
+        for &header in &self.code.deparse_order {
+            self.add_contents(&mut after_deparser, header);
+        }
+        let deparser = self.before(self.code.deparser_entry, &after_deparser)?;
+        // A clone goes to egress as the egress of its original leaves it.
+        let mut egress = self.empty();
+        loop {
+            let mut after = target.clone();
+            after.join(&deparser);
+            after.join(&egress);
+            let before = self.before(self.code.egress_entry, &after)?;
+            if !egress.join(&before) {
+                break;
+            }
+        }
+        let mut after_ingress = target.clone();
+        after_ingress.join(&egress);
+        let ingress = self.before(self.code.ingress_entry, &after_ingress)?;
+        // A clone goes from the parser to egress.
+        let mut after_parser = after_ingress;
+        after_parser.join(&ingress);
+        let start = self.before(self.code.parser_entry, &after_parser)?;
+        Some(Liveness { start: self.live(&start), egress: self.live(&egress) })
     }
 
     fn empty(&self) -> Set {
@@ -202,7 +204,7 @@ impl<'p> Analysis<'p> {
     }
 
     /// The instructions of the part of the program that begins at `entry`, last first, and those that follow each.
-    fn part(&self, entry: Pc) -> Option<(Vec<Pc>, Vec<Vec<Pc>>)> {
+    pub fn part(&self, entry: Pc) -> Option<(Vec<Pc>, Vec<Vec<Pc>>)> {
         let ops = &self.code.ops;
         let mut next: Vec<Vec<Pc>> = vec![Vec::new(); ops.len()];
         let mut order = Vec::new();

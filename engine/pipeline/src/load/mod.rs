@@ -4,7 +4,8 @@
 //! `expr` expressions; `range`, `lower` and `conditions` turn those into instructions, which `asm`
 //! collects. `parser`, `actions`, `control` with its `tables`, and `checksums` do so for the parts of a
 //! program, and `compile` puts everything together. `liveness` then finds what of a packet the program reads, from the
-//! `effects` of its instructions.
+//! `effects` of its instructions, `touches` which cells of
+//! arrays, and `unread` what it never reads.
 
 pub(crate) mod actions;
 pub(crate) mod arrays;
@@ -24,3 +25,5 @@ pub(crate) mod lower;
 pub(crate) mod parser;
 pub(crate) mod range;
 pub(crate) mod tables;
+pub(crate) mod touches;
+pub(crate) mod unread;

@@ -2,11 +2,11 @@
 //! ingress, and those that wait for egress.
 
 use crate::packets::frame::Frame;
-use crate::packets::snapshot::PacketState;
+use crate::packets::snapshot::Share;
 
 /// `standard_metadata.instance_type`, with the numbers of simple_switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
+#[repr(u8)]
 pub enum InstanceType {
     Normal = 0,
     IngressClone = 1,
@@ -49,8 +49,10 @@ pub struct EgressPacket {
     pub instance_type: InstanceType,
     /// Length that the packet has while it waits, in bytes without FCS.
     pub length_bytes: u32,
+    /// A copy by the replication engine, whose id overrides that of the snapshot.
+    pub(crate) replicated: bool,
     /// Headers, metadata and payload, private to the pipeline.
-    pub(crate) state: PacketState,
+    pub(crate) snapshot: Share,
 }
 
 /// Data of the traffic manager when it hands a packet to egress.

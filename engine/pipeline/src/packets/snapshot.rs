@@ -1,8 +1,6 @@
 //! Packet state between ingress and egress. Copies of a multicast share one snapshot; buffers go
 //! round through a pool.
 
-use std::sync::Arc;
-
 use crate::packets::frame::Frame;
 
 #[derive(Default)]
@@ -16,41 +14,101 @@ pub(crate) struct Snapshot {
     pub payload: usize,
 }
 
-/// Private part of a packet between ingress and egress.
-pub(crate) struct PacketState {
-    pub shared: Arc<Snapshot>,
-    /// A copy by the replication engine, whose rid overrides the snapshot's.
-    pub replicated: bool,
+/// A packet's share in a snapshot of its switch. It is given back with [`SnapshotPool::give`], else the snapshot is never
+/// used again.
+pub(crate) struct Share(u32);
+
+struct Shared {
+    /// Not here while a pass works on it.
+    snapshot: Option<Box<Snapshot>>,
+    shares: u32,
 }
 
-/// Snapshots without a reference.
+/// The snapshots of a switch, those without a share among them.
 #[derive(Default)]
 pub(crate) struct SnapshotPool {
-    free: Vec<Arc<Snapshot>>,
+    snapshots: Vec<Shared>,
+    free: Vec<u32>,
 }
 
 impl SnapshotPool {
-    pub fn make(&mut self, slots: &[u64], frame: Frame, payload: usize, pass: u64) -> Arc<Snapshot> {
-        let mut shared = self.free.pop().unwrap_or_default();
-        match Arc::get_mut(&mut shared) {
-            Some(snapshot) => {
-                snapshot.slots.clear();
-                snapshot.slots.extend_from_slice(slots);
-                snapshot.frame = frame;
-                snapshot.payload = payload;
-                snapshot.pass = pass;
-                shared
-            }
-            // The pool holds unshared snapshots only; a new one is right in any case.
-            None => Arc::new(Snapshot { slots: slots.to_vec(), frame, payload, pass }),
-        }
+    /// A snapshot with one share.
+    pub fn make(&mut self, slots: &[u64], frame: Frame, payload: usize, pass: u64) -> Share {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.snapshots.push(Shared { snapshot: None, shares: 0 });
+            self.snapshots.len() as u32 - 1
+        });
+        let shared = &mut self.snapshots[place as usize];
+        let snapshot = shared.snapshot.get_or_insert_default();
+        snapshot.slots.clear();
+        snapshot.slots.extend_from_slice(slots);
+        snapshot.frame = frame;
+        snapshot.payload = payload;
+        snapshot.pass = pass;
+        shared.shares = 1;
+        Share(place)
     }
 
-    /// Takes a snapshot back; its frame comes out if this was the last reference.
-    pub fn give(&mut self, mut shared: Arc<Snapshot>) -> Option<Frame> {
-        let snapshot = Arc::get_mut(&mut shared)?;
-        let frame = std::mem::take(&mut snapshot.frame);
-        self.free.push(shared);
-        Some(frame)
+    /// One more share in the same snapshot.
+    #[inline]
+    pub fn share(&mut self, share: &Share) -> Share {
+        self.snapshots[share.0 as usize].shares += 1;
+        Share(share.0)
+    }
+
+    /// The snapshot, where nobody else has a share in it.
+    pub fn alone(&mut self, share: &Share) -> Option<&mut Snapshot> {
+        let shared = &mut self.snapshots[share.0 as usize];
+        shared.snapshot.as_deref_mut().filter(|_| shared.shares == 1)
+    }
+
+    /// Takes the snapshot out for a pass, and says whether nobody else has a share in it.
+    #[inline]
+    pub fn lend(&mut self, share: &Share) -> (Box<Snapshot>, bool) {
+        let shared = &mut self.snapshots[share.0 as usize];
+        (shared.snapshot.take().unwrap_or_default(), shared.shares == 1)
+    }
+
+    /// Ends a share in a snapshot that was lent; its frame comes out if this was the last one.
+    #[inline]
+    pub fn end(&mut self, share: Share, mut snapshot: Box<Snapshot>) -> Option<Frame> {
+        let shared = &mut self.snapshots[share.0 as usize];
+        shared.shares -= 1;
+        let frame = (shared.shares == 0).then(|| std::mem::take(&mut snapshot.frame));
+        shared.snapshot = Some(snapshot);
+        if frame.is_some() {
+            self.free.push(share.0);
+        }
+        frame
+    }
+
+    /// Takes a share back; the frame comes out if this was the last one.
+    pub fn give(&mut self, share: Share) -> Option<Frame> {
+        let (snapshot, _) = self.lend(&share);
+        self.end(share, snapshot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_share_gives_the_frame_back_and_the_place_is_used_again() {
+        let mut pool = SnapshotPool::default();
+        let first = pool.make(&[7], vec![1, 2], 1, 5);
+        let second = pool.share(&first);
+        assert!(pool.alone(&first).is_none());
+        assert_eq!(pool.give(first), None);
+        assert_eq!(
+            pool.alone(&second).map(|it| (it.slots.clone(), it.payload, it.pass)),
+            Some((vec![7], 1, 5))
+        );
+        assert_eq!(pool.give(second), Some(vec![1, 2]));
+        let third = pool.make(&[], vec![3], 0, 6);
+        assert_eq!(pool.snapshots.len(), 1);
+        let (snapshot, alone) = pool.lend(&third);
+        assert!(alone && snapshot.slots.is_empty());
+        assert_eq!(pool.end(third, snapshot), Some(vec![3]));
     }
 }

@@ -44,6 +44,11 @@ impl Registers {
         self.blocks.get(block)?.get(word).copied()
     }
 
+    /// The words of a block.
+    pub fn block_mut(&mut self, block: usize) -> &mut [u64] {
+        &mut self.blocks[block]
+    }
+
     /// The cells of each array from its first one to the end of its block.
     pub fn arrays_mut(&mut self) -> impl Iterator<Item = (&RegisterPlace, *mut u64)> + '_ {
         let Registers { places, blocks } = self;

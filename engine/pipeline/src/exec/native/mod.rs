@@ -8,10 +8,12 @@
 mod cases;
 mod entries;
 mod headers;
+mod rows;
 mod slots;
 mod tables;
 mod translate;
 mod views;
+mod ways;
 mod x86;
 
 use memmap2::{Mmap, MmapMut};

@@ -3,6 +3,8 @@
 //! executes the instruction as the interpreter would.
 
 use super::cases::Case;
+use super::rows::Rows;
+use super::ways::Ways;
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
 use crate::code::calculation::SumPlan;
@@ -32,6 +34,9 @@ pub(super) struct Translator<'c> {
     pub code: &'c Code,
     pub layout: &'c Layout,
     pub asm: Assembler,
+    pub rows: Rows,
+    /// The slot whose value is in rax where the next instruction begins.
+    held: Option<Slot>,
     labels: Vec<Label>,
     /// The end of the pass.
     pub done: Label,
@@ -60,9 +65,15 @@ pub(super) fn translate(
     let labels: Vec<Label> = (0..=code.ops.len()).map(|_| asm.label()).collect();
     let (done, runaway) = (asm.label(), asm.label());
     asm.prologue();
-    let mut translator = Translator { code, layout, asm, labels, done, runaway, host, entries };
+    let ways = Ways::new(code);
+    let rows = Rows::new(code, layout, &ways);
+    let mut translator =
+        Translator { code, layout, asm, rows, held: None, labels, done, runaway, host, entries };
     for (pc, op) in code.ops.iter().enumerate() {
         translator.asm.bind(translator.labels[pc]);
+        if ways.meet(pc) || !takes_first(op) {
+            translator.held = None;
+        }
         translator.op(pc, op);
     }
     let emit = translator.emit_headers();
@@ -82,6 +93,44 @@ pub(super) fn translate(
     let offset_of = |label: Option<Label>| asm.offset_of(label?).map(|offset| offset as u32);
     let (emit, start, restore) = (offset_of(emit), offset_of(start), offset_of(restore));
     Some(Translation { bytes: asm.bytes, offsets, emit, start, restore })
+}
+
+/// True for instructions that bring their first operand into rax before they change it, and leave nothing but their result
+/// there, or nothing.
+fn takes_first(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::BranchZero { .. }
+            | Op::BranchNotZero { .. }
+            | Op::BranchEq { .. }
+            | Op::BranchNe { .. }
+            | Op::BranchLessU { .. }
+            | Op::BranchNotLessU { .. }
+            | Op::BranchLessS { .. }
+            | Op::BranchNotLessS { .. }
+            | Op::Move { .. }
+            | Op::Add { .. }
+            | Op::Sub { .. }
+            | Op::And { .. }
+            | Op::Or { .. }
+            | Op::Xor { .. }
+            | Op::Mul { .. }
+            | Op::AndMask { .. }
+            | Op::Not { .. }
+            | Op::ShiftLeft { .. }
+            | Op::ShiftRightU { .. }
+            | Op::ShiftRightS { .. }
+            | Op::Slice { .. }
+            | Op::SignExtend { .. }
+            | Op::Eq { .. }
+            | Op::Ne { .. }
+            | Op::LessU { .. }
+            | Op::LessS { .. }
+            | Op::IsZero { .. }
+            | Op::MinS { .. }
+            | Op::MaxS { .. }
+            | Op::MinU { .. }
+    )
 }
 
 /// True where all cases of a select are values as long as its key, and not too many to compare one after the other.
@@ -125,11 +174,25 @@ impl Translator<'_> {
         }
     }
 
+    /// Brings the first operand of an instruction into rax, where it may be already.
+    fn first(&mut self, slot: Slot) {
+        if self.held.take() != Some(slot) {
+            self.load(Reg::Rax, slot);
+        }
+    }
+
+    /// Stores the result of an instruction, which is in rax.
+    fn result(&mut self, dst: Slot) {
+        self.asm.store(dst, Reg::Rax);
+        self.held = Some(dst);
+    }
+
     fn binary(&mut self, op: Alu, dst: Slot, a: Slot, b: Slot, mask: u64) {
-        self.load(Reg::Rax, a);
+        let (a, b) = if op != Alu::Sub && self.held == Some(b) { (b, a) } else { (a, b) };
+        self.first(a);
         self.alu(op, Reg::Rax, b);
         self.asm.mask(Reg::Rax, mask, Reg::Rcx);
-        self.asm.store(dst, Reg::Rax);
+        self.result(dst);
     }
 
     /// Compares two slots and leaves the flags.
@@ -137,8 +200,9 @@ impl Translator<'_> {
         if let (None, Some(value)) = (self.constant(a), self.small(b)) {
             self.asm.alu_slot_imm(Alu::Cmp, a, value);
         } else {
-            self.load(Reg::Rax, a);
+            self.first(a);
             self.alu(Alu::Cmp, Reg::Rax, b);
+            self.held = Some(a);
         }
     }
 
@@ -151,15 +215,15 @@ impl Translator<'_> {
     fn truth(&mut self, cond: Cond, dst: Slot, a: Slot, b: Slot) {
         self.compare(a, b);
         self.asm.set(cond, Reg::Rax);
-        self.asm.store(dst, Reg::Rax);
+        self.result(dst);
     }
 
     fn choose(&mut self, cond: Cond, dst: Slot, a: Slot, b: Slot) {
-        self.load(Reg::Rax, a);
+        self.first(a);
         self.load(Reg::Rcx, b);
         self.asm.alu_reg(Alu::Cmp, Reg::Rax, Reg::Rcx);
         self.asm.move_if(cond, Reg::Rax, Reg::Rcx);
-        self.asm.store(dst, Reg::Rax);
+        self.result(dst);
     }
 
     fn shift(&mut self, shift: Shift, dst: Slot, a: Slot, b: Slot, mask: u64) {
@@ -168,14 +232,14 @@ impl Translator<'_> {
             if amount > 63 {
                 self.asm.imm(Reg::Rax, 0);
             } else {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 if amount > 0 {
                     self.asm.shift(shift, Reg::Rax, amount as u8);
                 }
             }
         } else {
             self.load(Reg::Rcx, b);
-            self.load(Reg::Rax, a);
+            self.first(a);
             if shift == Shift::RightSigned {
                 self.asm.imm(Reg::Rdx, 63);
                 self.asm.alu_reg(Alu::Cmp, Reg::Rcx, Reg::Rdx);
@@ -189,7 +253,7 @@ impl Translator<'_> {
             }
         }
         self.asm.mask(Reg::Rax, mask, Reg::Rcx);
-        self.asm.store(dst, Reg::Rax);
+        self.result(dst);
     }
 
     /// Lets the host execute instruction `pc`, which may only go on with the next one.
@@ -225,14 +289,16 @@ impl Translator<'_> {
             }
             Op::Guard => self.asm.count_loop(LOOP_LIMIT as i32, self.runaway),
             Op::BranchZero { a, to } => {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
                 self.asm.jump_if(Cond::Equal, self.label(to));
+                self.held = Some(a);
             }
             Op::BranchNotZero { a, to } => {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
                 self.asm.jump_if(Cond::NotEqual, self.label(to));
+                self.held = Some(a);
             }
             Op::BranchEq { a, b, to } => self.branch(Cond::Equal, a, b, to),
             Op::BranchNe { a, b, to } => self.branch(Cond::NotEqual, a, b, to),
@@ -241,10 +307,13 @@ impl Translator<'_> {
             Op::BranchLessS { a, b, to } => self.branch(Cond::Less, a, b, to),
             Op::BranchNotLessS { a, b, to } => self.branch(Cond::NotLess, a, b, to),
             Op::Move { dst, a } => match self.small(a) {
-                Some(value) => self.asm.store_imm(dst, value),
+                Some(value) => {
+                    self.asm.store_imm(dst, value);
+                    self.held = self.held.filter(|&held| held != dst);
+                }
                 None => {
-                    self.load(Reg::Rax, a);
-                    self.asm.store(dst, Reg::Rax);
+                    self.first(a);
+                    self.result(dst);
                 }
             },
             Op::MoveMany { dst, a, count } if count <= 2 && !(dst > a && dst < a + count) => {
@@ -259,50 +328,50 @@ impl Translator<'_> {
             Op::Or { dst, a, b, mask } => self.binary(Alu::Or, dst, a, b, mask),
             Op::Xor { dst, a, b, mask } => self.binary(Alu::Xor, dst, a, b, mask),
             Op::Mul { dst, a, b, mask } => {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 self.asm.multiply(Reg::Rax, b);
                 self.asm.mask(Reg::Rax, mask, Reg::Rcx);
-                self.asm.store(dst, Reg::Rax);
+                self.result(dst);
             }
             Op::AndMask { dst, a, mask } => {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 self.asm.mask(Reg::Rax, mask, Reg::Rcx);
-                self.asm.store(dst, Reg::Rax);
+                self.result(dst);
             }
             Op::Not { dst, a, mask } => {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 self.asm.not(Reg::Rax);
                 self.asm.mask(Reg::Rax, mask, Reg::Rcx);
-                self.asm.store(dst, Reg::Rax);
+                self.result(dst);
             }
             Op::ShiftLeft { dst, a, b, mask } => self.shift(Shift::Left, dst, a, b, mask),
             Op::ShiftRightU { dst, a, b } => self.shift(Shift::Right, dst, a, b, u64::MAX),
             Op::ShiftRightS { dst, a, b } => self.shift(Shift::RightSigned, dst, a, b, u64::MAX),
             Op::Slice { dst, a, right, mask } => {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 if right & 63 > 0 {
                     self.asm.shift(Shift::Right, Reg::Rax, right & 63);
                 }
                 self.asm.mask(Reg::Rax, mask, Reg::Rcx);
-                self.asm.store(dst, Reg::Rax);
+                self.result(dst);
             }
             Op::SignExtend { dst, a, bits } => {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 if (1..64).contains(&bits) {
                     self.asm.shift(Shift::Left, Reg::Rax, 64 - bits);
                     self.asm.shift(Shift::RightSigned, Reg::Rax, 64 - bits);
                 }
-                self.asm.store(dst, Reg::Rax);
+                self.result(dst);
             }
             Op::Eq { dst, a, b } => self.truth(Cond::Equal, dst, a, b),
             Op::Ne { dst, a, b } => self.truth(Cond::NotEqual, dst, a, b),
             Op::LessU { dst, a, b } => self.truth(Cond::Below, dst, a, b),
             Op::LessS { dst, a, b } => self.truth(Cond::Less, dst, a, b),
             Op::IsZero { dst, a } => {
-                self.load(Reg::Rax, a);
+                self.first(a);
                 self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
                 self.asm.set(Cond::Equal, Reg::Rax);
-                self.asm.store(dst, Reg::Rax);
+                self.result(dst);
             }
             Op::MinS { dst, a, b } => self.choose(Cond::Greater, dst, a, b),
             Op::MaxS { dst, a, b } => self.choose(Cond::Less, dst, a, b),
@@ -326,21 +395,15 @@ impl Translator<'_> {
             Op::RegisterRead { dst, register, index }
                 if self.code.registers[register as usize].limbs == 1 =>
             {
-                let skip = self.register_cell(register, index);
-                self.asm.load_indexed(Reg::Rax, Reg::Rdx, Reg::Rax);
-                self.asm.store(dst, Reg::Rax);
-                self.asm.bind(skip);
+                self.read_register(pc, dst, register, index);
             }
             Op::RegisterWrite { register, index, src }
                 if self.code.registers[register as usize].limbs == 1 =>
             {
-                let skip = self.register_cell(register, index);
-                self.load(Reg::Rcx, src);
-                self.asm.store_indexed(Reg::Rdx, Reg::Rax, Reg::Rcx);
-                self.asm.bind(skip);
+                self.write_register(pc, register, index, src);
             }
             Op::Count { counter, index } => {
-                let skip = self.array_element(Offsets::COUNTERS, counter, index);
+                let skip = self.counter_cell(counter, index);
                 // A cell is two words: packets, then bytes.
                 self.asm.shift(Shift::Left, Reg::Rax, 4);
                 self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
@@ -363,25 +426,15 @@ impl Translator<'_> {
         }
     }
 
-    /// Checks an index: rax is the index and rdx the first cell; past the label it is out of range.
-    fn array_element(&mut self, table: u8, array: u16, index: Slot) -> Label {
+    /// Checks the index of a counter: rax is the index and rdx the first cell; past the label it is out of range.
+    fn counter_cell(&mut self, counter: u16, index: Slot) -> Label {
         let skip = self.asm.label();
-        let view = i32::from(array) * 16;
+        let view = i32::from(counter) * 16;
         self.load(Reg::Rax, index);
-        self.asm.load_frame(Reg::Rdx, table);
+        self.asm.load_frame(Reg::Rdx, Offsets::COUNTERS);
         self.asm.cmp_at(Reg::Rax, Reg::Rdx, view + 8);
         self.asm.jump_if(Cond::NotBelow, skip);
         self.asm.load_at(Reg::Rdx, Reg::Rdx, view);
-        skip
-    }
-
-    /// As `array_element`; rax becomes the distance in words from the first cell.
-    fn register_cell(&mut self, register: u16, index: Slot) -> Label {
-        let skip = self.array_element(Offsets::REGISTERS, register, index);
-        let stride = self.code.registers[register as usize].stride;
-        if stride > 1 {
-            self.asm.multiply_imm(Reg::Rax, stride as i32);
-        }
         skip
     }
 

@@ -155,11 +155,6 @@ impl Assembler {
         self.imm32(displacement);
     }
 
-    /// `reg = [base + 8 * index]`
-    pub fn load_indexed(&mut self, reg: Reg, base: Reg, index: Reg) {
-        self.emit(&[0x48, 0x8b, (reg as u8) << 3 | 4, 0xc0 | (index as u8) << 3 | base as u8]);
-    }
-
     /// `reg = [base + 4 * index]`, 32 bits.
     pub fn load_half_indexed(&mut self, reg: Reg, base: Reg, index: Reg) {
         self.emit(&[0x8b, (reg as u8) << 3 | 4, 0x80 | (index as u8) << 3 | base as u8]);
@@ -170,9 +165,34 @@ impl Assembler {
         self.emit(&[0xff, 0xc0 | reg as u8]);
     }
 
-    /// `[base + 8 * index] = reg`
-    pub fn store_indexed(&mut self, base: Reg, index: Reg, reg: Reg) {
-        self.emit(&[0x48, 0x89, (reg as u8) << 3 | 4, 0xc0 | (index as u8) << 3 | base as u8]);
+    /// Clears the address of the row (r13).
+    pub fn clear_row(&mut self) {
+        self.emit(&[0x45, 0x31, 0xed]);
+    }
+
+    /// Sets the address of the row to `[base + displacement] + offset + distance`.
+    pub fn set_row(&mut self, base: Reg, displacement: i32, offset: Reg, distance: i32) {
+        self.emit(&[0x4c, 0x8b, 0x80 | 5 << 3 | base as u8]);
+        self.imm32(displacement);
+        self.emit(&[0x4d, 0x8d, 0x80 | 5 << 3 | 4, (offset as u8) << 3 | 5]);
+        self.imm32(distance);
+    }
+
+    /// Compares the address of the row with 0.
+    pub fn test_row(&mut self) {
+        self.emit(&[0x4d, 0x85, 0xed]);
+    }
+
+    /// `reg = [row + displacement]`
+    pub fn load_from_row(&mut self, reg: Reg, displacement: i32) {
+        self.emit(&[0x49, 0x8b, 0x80 | (reg as u8) << 3 | 5]);
+        self.imm32(displacement);
+    }
+
+    /// `[row + displacement] = reg`
+    pub fn store_in_row(&mut self, displacement: i32, reg: Reg) {
+        self.emit(&[0x49, 0x89, 0x80 | (reg as u8) << 3 | 5]);
+        self.imm32(displacement);
     }
 
     /// `[base + displacement] += reg`
@@ -333,7 +353,8 @@ impl Assembler {
     }
 
     /// Saves the registers of the caller and takes over its three arguments: slots in rbx, frame
-    /// in rbp, then goes to the third. r12 counts loops, r14 holds where an action returns to.
+    /// in rbp, then goes to the third. r12 counts loops, r13 is the address of a row of registers, r14 holds where an action
+    /// returns to.
     pub fn prologue(&mut self) {
         // push rbx; push rbp; push r12; push r13; push r14
         self.emit(&[0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56]);
