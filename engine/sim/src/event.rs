@@ -80,12 +80,15 @@ pub struct Ticket(u64);
 const LANES: usize = 4;
 
 /// Where the first key is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct First {
     key: u128,
     /// Number of its lane; [`LANES`] is the heap.
     lane: usize,
 }
+
+/// Less than the key of any event, as all but those of the loop have a bit for it and the loop has a source.
+const UNKNOWN: u128 = 0;
 
 /// Pending events in the order (time, ticket).
 #[derive(Default)]
@@ -94,8 +97,8 @@ pub struct EventQueue {
     /// the lowest 20.
     lanes: [Lane; LANES],
     heap: Heap,
-    /// The first key, where it has been looked for since the queue changed.
-    first: Option<First>,
+    /// The first key, where it has been looked for since the queue changed; else its key is [`UNKNOWN`].
+    first: First,
     /// The lane that the last event came from.
     last_lane: usize,
     next_ticket: u64,
@@ -116,7 +119,9 @@ impl EventQueue {
     pub fn push(&mut self, time_ps: u64, ticket: Ticket, source: Source) {
         let rank = u128::from(!source.is_of_loop()) << TICKET_BITS | u128::from(ticket.0);
         let key = u128::from(time_ps) << 64 | rank << SOURCE_BITS | source.encode();
-        self.first = self.first.filter(|first| first.key < key);
+        if key < self.first.key {
+            self.first.key = UNKNOWN;
+        }
         let in_a_lane =
             !matches!(source, Source::Timer(_)) && self.lanes.iter_mut().any(|lane| lane.push(key));
         if !in_a_lane {
@@ -134,12 +139,13 @@ impl EventQueue {
     /// Time of the first event.
     #[inline]
     pub fn next_time_ps(&mut self) -> Option<u64> {
-        self.find_first().map(|first| time_of(first.key))
+        let first = self.find_first();
+        (first.key != NONE).then(|| time_of(first.key))
     }
 
     /// Time of the second event.
     pub fn second_time_ps(&mut self) -> Option<u64> {
-        let first = self.find_first()?;
+        let first = self.find_first();
         let of_lane = |(number, lane): (usize, &Lane)| match number == first.lane {
             true => lane.get(1),
             false => lane.get(0),
@@ -154,8 +160,11 @@ impl EventQueue {
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, Ticket, Source)> {
-        let First { key, lane } = self.find_first()?;
-        self.first = None;
+        let First { key, lane } = self.find_first();
+        if key == NONE {
+            return None;
+        }
+        self.first.key = UNKNOWN;
         self.last_lane = lane;
         match self.lanes.get_mut(lane) {
             Some(lane) => lane.drop_first(),
@@ -172,7 +181,7 @@ impl EventQueue {
 
     /// Takes the event of a source out, wherever it is; looks at all pending events.
     pub(crate) fn take(&mut self, source: Source) -> Option<(u64, Ticket)> {
-        self.first = None;
+        self.first.key = UNKNOWN;
         let code = source.encode();
         let is_wanted = |key| key & ((1 << SOURCE_BITS) - 1) == code;
         let of_lanes = self.lanes.iter_mut().find_map(|lane| lane.take(is_wanted));
@@ -189,9 +198,10 @@ impl EventQueue {
         self.len() == 0
     }
 
+    /// The first key; [`NONE`] where there is no event.
     #[inline]
-    fn find_first(&mut self) -> Option<First> {
-        if self.first.is_none() {
+    fn find_first(&mut self) -> First {
+        if self.first.key == UNKNOWN {
             let mut first = First { key: self.heap.first().unwrap_or(NONE), lane: LANES };
             for (number, lane) in self.lanes.iter().enumerate() {
                 // Both at once, without a branch that is not predictable.
@@ -199,7 +209,7 @@ impl EventQueue {
                 first.key = if is_less { lane.first() } else { first.key };
                 first.lane = if is_less { number } else { first.lane };
             }
-            self.first = (first.key != NONE).then_some(first);
+            self.first = first;
         }
         self.first
     }

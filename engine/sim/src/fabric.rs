@@ -11,6 +11,7 @@ use p4mesh_pipeline::{load_ahead, Frame, FramePool, Outputs};
 use crate::bit_errors::BitErrors;
 use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
+use crate::flights::{Flight, Flights};
 use crate::line::{wire_bytes, Line, Slot};
 use crate::rng::Rng;
 use crate::time::Span;
@@ -54,21 +55,6 @@ impl BadFcsRule {
     }
 }
 
-/// A frame between the decision to send it and the decision of its receiver.
-struct Flight {
-    act_ps: u64,
-    ticket: Ticket,
-    /// The earliest start that the sender allows.
-    from_ps: u64,
-    /// When the line was free before this frame took its slot.
-    free_before: Span,
-    start_ps: u64,
-    first_bit_ps: u64,
-    last_bit_ps: u64,
-    bad_fcs: bool,
-    frame: Frame,
-}
-
 /// Frames and bytes (with FCS) that passed a port.
 #[derive(Clone, Debug, Default)]
 pub struct PortCounters {
@@ -101,7 +87,7 @@ pub struct Port {
     link_losses: u64,
     /// Latency of the receiver at the other end.
     peer_latency_ps: u64,
-    flights: VecDeque<Flight>,
+    flights: Flights,
     /// Start times of frames that wait, for ports without scheduling.
     waiting: VecDeque<u64>,
     /// When the frame that was queued last is ready; those behind it wait at least until then.
@@ -141,10 +127,11 @@ impl Port {
 
 /// Frames in flight that do not fit into the cache nearest to a core.
 const MANY_FLIGHTS: u64 = 4_096;
-/// Events before the use of a frame at which its bytes, its flight and its port are loaded ahead.
-const FRAME_AHEAD: usize = 2;
-const FLIGHT_AHEAD: usize = 4;
-const PORT_AHEAD: usize = 8;
+/// Events before its use at which a flight is loaded ahead, and its frame: long enough to load from memory.
+const FLIGHT_AHEAD: usize = 8;
+const FRAME_AHEAD: usize = 4;
+/// Number of the tester among the nodes.
+pub(crate) const TESTER: u32 = 0;
 
 /// All ports of the network, the clock and the pending events.
 #[derive(Default)]
@@ -192,7 +179,7 @@ impl Fabric {
             link_up: true,
             link_losses: 0,
             peer_latency_ps: 0,
-            flights: VecDeque::new(),
+            flights: Flights::default(),
             waiting: VecDeque::new(),
             ready_ps: 0,
             bit_errors: None,
@@ -316,16 +303,16 @@ impl Fabric {
         if port.flights.is_empty() {
             events.push(act_ps, ticket, Source::Flight(port_index));
         }
-        port.flights.push_back(Flight {
+        port.flights.push(Flight {
             act_ps,
             ticket,
-            from_ps,
-            free_before,
-            start_ps: slot.start_ps,
             first_bit_ps: slot.first_bit_ps + port.delay_ps,
             last_bit_ps: slot.last_bit_ps + port.delay_ps,
-            bad_fcs,
             frame,
+            bad_fcs,
+            start_ps: slot.start_ps,
+            from_ps,
+            free_before,
         });
         *in_flight += 1;
     }
@@ -396,12 +383,11 @@ impl Fabric {
     }
 
     /// Takes the frames that have not started off the line.
-    fn take_back(&mut self, port: usize) -> VecDeque<Flight> {
+    fn take_back(&mut self, port: usize) -> Vec<Flight> {
         let now_ps = self.now_ps;
         let port = &mut self.ports[port];
-        let started = port.flights.iter().take_while(|flight| flight.start_ps <= now_ps).count();
-        let moved = port.flights.split_off(started);
-        if let Some(first) = moved.front() {
+        let moved = port.flights.take_back(now_ps);
+        if let Some(first) = moved.first() {
             port.line.rewind(first.free_before);
         }
         port.waiting.clear();
@@ -409,7 +395,7 @@ impl Fabric {
     }
 
     /// Gives frames that were taken off the line new slots.
-    fn send_again(&mut self, port: usize, moved: VecDeque<Flight>) {
+    fn send_again(&mut self, port: usize, moved: Vec<Flight>) {
         let now_ps = self.now_ps;
         let Fabric { ports, events, .. } = self;
         let index = port as u32;
@@ -428,7 +414,7 @@ impl Fabric {
                 events.push(flight.act_ps, flight.ticket, Source::Flight(index));
             }
             port.waiting.push_back(flight.start_ps);
-            port.flights.push_back(flight);
+            port.flights.push(flight);
         }
     }
 
@@ -444,9 +430,11 @@ impl Fabric {
         let port = &mut ports[port];
         port.waiting.clear();
         port.ready_ps = 0;
-        while port.flights.back().is_some_and(|flight| flight.start_ps > now_ps) {
-            let flight = port.flights.pop_back().expect("a flight is there");
-            port.line.rewind(flight.free_before);
+        let gone = port.flights.take_back(now_ps);
+        if let Some(first) = gone.first() {
+            port.line.rewind(first.free_before);
+        }
+        for flight in gone {
             port.counters.tx_frames -= 1;
             port.counters.tx_bytes -= u64::from(wire_bytes(&flight.frame));
             port.counters.drops.count(DropCause::Reset);
@@ -455,35 +443,26 @@ impl Fabric {
         }
     }
 
-    /// Loads what the next events need into the cache, each part a few events before the one that tells where the next
-    /// part is: with many frames in flight, each of them has left the cache since it was sent.
+    /// Begins to load what the events that are likely to come soon need. Gives the frame that the tester is likely to
+    /// receive before long.
     #[inline]
-    pub(crate) fn load_flights_ahead(&self) {
+    pub(crate) fn load_ahead(&self) -> Option<&Frame> {
         if self.in_flight < MANY_FLIGHTS {
-            return;
-        }
-        if let Some(Source::Flight(port) | Source::PortFree(port)) = self.events.soon(PORT_AHEAD) {
-            load_ahead(std::ptr::from_ref(&self.ports[port as usize].flights).cast());
+            return None;
         }
         match self.events.soon(FLIGHT_AHEAD) {
-            Some(Source::Flight(port)) => {
-                if let Some(flight) = self.ports[port as usize].flights.front() {
-                    load_both_lines(flight);
-                }
-            }
-            // The place behind the last flight is the one of the next frame that the port sends.
-            Some(Source::PortFree(port)) => {
-                if let Some(flight) = self.ports[port as usize].flights.back() {
-                    load_both_lines(std::ptr::from_ref(flight).wrapping_add(1));
-                }
-            }
+            Some(Source::Flight(port)) => self.ports[port as usize].flights.load_first(),
+            Some(Source::PortFree(port)) => self.ports[port as usize].flights.load_last(),
             _ => {}
         }
-        if let Some(Source::Flight(port)) = self.events.soon(FRAME_AHEAD) {
-            if let Some(flight) = self.ports[port as usize].flights.front() {
-                load_ahead(flight.frame.as_ptr());
-            }
+        let Some(Source::Flight(sender)) = self.events.soon(FRAME_AHEAD) else { return None };
+        let sender = &self.ports[sender as usize];
+        let frame = &sender.flights.first()?.frame;
+        if self.ports[sender.peer()?].node == TESTER {
+            return Some(frame);
         }
+        load_ahead(frame.as_ptr());
+        None
     }
 
     /// The frame for which a flight event fell due, with the port that receives it. `None` when the
@@ -492,12 +471,9 @@ impl Fabric {
     pub(crate) fn arrive(&mut self, sender: usize, ticket: Ticket) -> Option<(usize, Arrival)> {
         let Fabric { ports, events, in_flight, out, .. } = self;
         let port = &mut ports[sender];
-        if port.flights.front()?.ticket != ticket {
-            return None;
-        }
-        let flight = port.flights.pop_front()?;
+        let flight = port.flights.land(ticket)?;
         *in_flight -= 1;
-        if let Some(next) = port.flights.front() {
+        if let Some(next) = port.flights.first() {
             events.push(next.act_ps, next.ticket, Source::Flight(sender as u32));
         }
         let receiver = port.peer()?;
@@ -522,11 +498,4 @@ impl Fabric {
         }
         Some((receiver, Arrival { frame, first_bit_ps, last_bit_ps, bad_fcs }))
     }
-}
-
-/// Loads a flight, which is longer than a line of the cache, ahead.
-#[inline]
-fn load_both_lines(flight: *const Flight) {
-    load_ahead(flight.cast());
-    load_ahead(flight.wrapping_add(1).cast::<u8>().wrapping_sub(1));
 }

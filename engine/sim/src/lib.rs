@@ -43,6 +43,7 @@ pub mod device;
 mod drops;
 mod event;
 mod fabric;
+mod flights;
 mod idle;
 mod known;
 mod line;

@@ -273,7 +273,11 @@ impl Network {
         debug_assert!(time_ps >= self.fabric.now_ps, "time goes forward");
         self.fabric.now_ps = time_ps;
         self.events_done += 1;
-        self.fabric.load_flights_ahead();
+        if let Some(frame) = self.fabric.load_ahead() {
+            if let Some(tester) = &self.tester {
+                tester.load_ahead(frame);
+            }
+        }
         self.handle(source, ticket, until_ps);
     }
 

@@ -260,21 +260,56 @@ fn bucket(hash: Hash, key: u64, buckets: usize) -> usize {
 
 /// CRC-16/CCITT; a VLAN of 0 leaves the CRC of the six bytes of the address.
 fn crc16(key: u64) -> u16 {
-    let bytes = key.to_be_bytes();
-    let first = if key >> 48 == 0 { 2 } else { 0 };
-    let mut crc = 0xffffu16;
-    for byte in &bytes[first..] {
-        crc ^= u16::from(*byte) << 8;
-        for _ in 0..8 {
-            crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
-        }
-    }
-    crc
+    // It begins with ones, which is as if the first two bytes were inverted.
+    let first_two = if key >> 48 == 0 { 0xffff << 32 } else { 0xffff << 48 };
+    let bytes = (key ^ first_two).to_le_bytes();
+    bytes.iter().zip(&CRC16_OF_BYTE).fold(0, |crc, (&byte, table)| crc ^ table[usize::from(byte)])
 }
+
+/// What each byte adds to the CRC, by the number of bytes behind it.
+static CRC16_OF_BYTE: [[u16; 256]; 8] = {
+    let mut tables = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = (byte as u16) << 8;
+        let mut behind = 0;
+        while behind < 8 {
+            let mut bit = 0;
+            while bit < 8 {
+                crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
+                bit += 1;
+            }
+            tables[behind][byte] = crc;
+            behind += 1;
+        }
+        byte += 1;
+    }
+    tables
+};
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hash_of_an_address_is_its_crc() {
+        let bit_by_bit = |bytes: &[u8]| {
+            bytes.iter().fold(0xffff_u16, |crc, &byte| {
+                (0..8).fold(crc ^ u16::from(byte) << 8, |crc, _| {
+                    if crc & 0x8000 == 0 {
+                        crc << 1
+                    } else {
+                        crc << 1 ^ 0x1021
+                    }
+                })
+            })
+        };
+        for key in [0, 1, 0xffff_ffff_ffff, 0x0204_f4bc_0001, 0x8000_1234_5678_9abc_u64] {
+            let bytes = key.to_be_bytes();
+            let whole = key >> 48 != 0;
+            assert_eq!(crc16(key), bit_by_bit(if whole { &bytes } else { &bytes[2..] }), "{key:x}");
+        }
+    }
 
     const NEVER: PositiveSeconds<1_000_000, 300> = PositiveSeconds::from_ps(u64::MAX);
 

@@ -32,6 +32,14 @@ impl Tester {
         self.accept(port, arrival.frame, stamp_ps, fabric);
     }
 
+    /// Begins to load what the pass of a frame that arrives soon is likely to need.
+    #[inline]
+    pub(crate) fn load_ahead(&self, frame: &Frame) {
+        if let Some(switch) = &self.switch {
+            switch.load_ahead(frame);
+        }
+    }
+
     /// A packet that comes back from the loop.
     pub(crate) fn recirculated(&mut self, ticket: Ticket, fabric: &mut Fabric) {
         let Some(returning) = self.recirculation.pop(ticket, &mut fabric.events) else {

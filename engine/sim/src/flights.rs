@@ -1,0 +1,128 @@
+//! The frames that one port has in flight, in the order in which they arrive.
+//!
+//! With many frames in flight each of them has left the cache since it was sent, so what an arrival needs can be loaded
+//! ahead.
+
+use std::collections::VecDeque;
+
+use p4mesh_pipeline::{load_ahead, Frame};
+
+use crate::event::Ticket;
+use crate::time::Span;
+
+/// A line of the cache.
+const LINE_BYTES: usize = 64;
+
+/// A frame between the decision to send it and the decision of its receiver.
+#[derive(Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Flight {
+    /// When the receiver must act. These two come first: they are looked at while the flight is the next one.
+    pub act_ps: u64,
+    pub ticket: Ticket,
+    pub first_bit_ps: u64,
+    pub last_bit_ps: u64,
+    pub frame: Frame,
+    pub bad_fcs: bool,
+    pub start_ps: u64,
+    /// The earliest start that the sender allows.
+    pub from_ps: u64,
+    /// When the line was free before this frame took its slot.
+    pub free_before: Span,
+}
+
+/// A queue of flights.
+#[derive(Debug, Default)]
+pub(crate) struct Flights(VecDeque<Flight>);
+
+impl Flights {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a frame that arrives after all others.
+    #[inline]
+    pub fn push(&mut self, flight: Flight) {
+        self.0.push_back(flight);
+    }
+
+    /// The frame that arrives first.
+    #[inline]
+    pub fn first(&self) -> Option<&Flight> {
+        self.0.front()
+    }
+
+    /// Takes the first frame, unless its ticket is another one.
+    #[inline]
+    pub fn land(&mut self, ticket: Ticket) -> Option<Flight> {
+        if self.0.front()?.ticket != ticket {
+            return None;
+        }
+        self.0.pop_front()
+    }
+
+    /// Begins to load the first flight, and the next one as far as [`Flights::land`] lets it be looked at.
+    #[inline]
+    pub fn load_first(&self) {
+        if let Some(first) = self.0.front() {
+            load_lines(std::ptr::from_ref(first), size_of::<Flight>() + LINE_BYTES);
+        }
+    }
+
+    /// Begins to load the place that [`Flights::push`] writes, the one behind the last flight.
+    #[inline]
+    pub fn load_last(&self) {
+        if let Some(last) = self.0.back() {
+            load_lines(std::ptr::from_ref(last).wrapping_add(1), size_of::<Flight>());
+        }
+    }
+
+    /// Takes the frames that have not started at `now_ps`.
+    pub fn take_back(&mut self, now_ps: u64) -> Vec<Flight> {
+        let started = self.0.iter().take_while(|flight| flight.start_ps <= now_ps).count();
+        self.0.drain(started..).collect()
+    }
+}
+
+/// Begins to load so many bytes, or a few more.
+#[inline]
+fn load_lines<T>(first: *const T, bytes: usize) {
+    (0..bytes).step_by(LINE_BYTES).for_each(|at| load_ahead(first.cast::<u8>().wrapping_add(at)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flights(starts_ps: &[u64]) -> Flights {
+        let mut events = crate::event::EventQueue::default();
+        let mut flights = Flights::default();
+        for &start_ps in starts_ps {
+            let (ticket, frame) = (events.ticket(), vec![start_ps as u8]);
+            flights.push(Flight { act_ps: start_ps + 50, ticket, start_ps, frame, ..Flight::default() });
+        }
+        flights
+    }
+
+    #[test]
+    fn frames_land_in_their_order_and_by_their_own_ticket_alone() {
+        let mut flights = flights(&[10, 20]);
+        let ticket = flights.first().expect("two are in flight").ticket;
+        assert_eq!(flights.land(ticket).map(|it| it.act_ps), Some(60));
+        assert_eq!(flights.land(ticket), None, "the ticket of a frame that has landed");
+        assert_eq!((flights.len(), flights.first().map(|it| it.act_ps)), (1, Some(70)));
+    }
+
+    #[test]
+    fn frames_that_have_not_started_are_taken_back() {
+        let mut flights = flights(&[10, 20, 30]);
+        let taken = flights.take_back(10);
+        assert_eq!(taken.iter().map(|it| it.start_ps).collect::<Vec<_>>(), [20, 30]);
+        assert_eq!(flights.len(), 1);
+        assert!(flights.take_back(10).is_empty());
+    }
+}
