@@ -261,7 +261,7 @@ pub(crate) struct Code {
     pub intrinsics: Intrinsics,
     /// `None` where anything may be read anywhere.
     pub liveness: Option<Liveness>,
-    /// What ingress touches of arrays; empty where that is not known.
+    /// Cells of arrays that ingress touches; empty where that is not known.
     pub touches: Vec<Touch>,
 }
 

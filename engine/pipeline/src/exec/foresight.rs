@@ -88,7 +88,7 @@ impl Rows {
 struct Rule {
     /// Of 16 bits in network order.
     offset: usize,
-    /// What is added to them.
+    /// Added to them.
     constant: u64,
 }
 
@@ -170,7 +170,7 @@ impl ByFrame {
     }
 }
 
-/// What is known of the rows that ingress touches.
+/// The rules for the rows that ingress touches.
 pub(crate) struct Foresight {
     /// Rows of arrays of which much is in use, and of the other large arrays.
     far: Vec<ByFrame>,

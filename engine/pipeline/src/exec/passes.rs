@@ -40,7 +40,7 @@ pub(crate) struct Engine {
     pub headers: Vec<u8>,
     /// Copies of the multicast group in work.
     pub copies: Vec<Replica>,
-    /// What the next packets are likely to touch of `state`.
+    /// Guesses which part of `state` the next packets touch.
     pub foresight: Foresight,
     /// Passes that have begun: slots are those of the packet of the last one.
     pub passes: u64,

@@ -20,7 +20,7 @@ pub(super) fn registers_in(code: &Code, part: &[Pc]) -> Vec<bool> {
     used
 }
 
-/// What some instructions touch, by array and slot.
+/// The cells that some instructions touch, by array and slot.
 pub(super) fn touches(code: &Code, counters: &[CounterInfo], part: &[Pc]) -> Vec<Touch> {
     let mut touches: Vec<Touch> = Vec::new();
     for touch in part.iter().filter_map(|&pc| touch(code, counters, &code.ops[pc as usize])) {

@@ -266,7 +266,7 @@ fn crc16(key: u64) -> u16 {
     bytes.iter().zip(&CRC16_OF_BYTE).fold(0, |crc, (&byte, table)| crc ^ table[usize::from(byte)])
 }
 
-/// What each byte adds to the CRC, by the number of bytes behind it.
+/// The part of each byte in the CRC, by the number of bytes behind it.
 static CRC16_OF_BYTE: [[u16; 256]; 8] = {
     let mut tables = [[0; 256]; 8];
     let mut byte = 0;

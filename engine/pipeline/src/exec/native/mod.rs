@@ -8,6 +8,7 @@
 mod cases;
 mod entries;
 mod headers;
+mod registers;
 mod rows;
 mod slots;
 mod tables;
