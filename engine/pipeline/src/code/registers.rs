@@ -36,7 +36,7 @@ impl RegisterPlace {
 /// Places for arrays in the order of the program; `users` says for each by which parts of the program it is used, as any
 /// number.
 pub(crate) fn place_registers(registers: &[RegisterInfo], users: &[u8]) -> Vec<RegisterPlace> {
-    // What the arrays of a block have in common, and words of a row.
+    // Size and users that the arrays of a block share, and words of a row.
     let mut blocks: Vec<((usize, u8), usize)> = Vec::new();
     let mut places = Vec::with_capacity(registers.len());
     for (info, &users) in registers.iter().zip(users) {
