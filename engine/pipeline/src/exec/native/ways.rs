@@ -43,7 +43,7 @@ fn entered(code: &Code) -> impl Iterator<Item = Pc> + '_ {
 }
 
 /// The target of a branch.
-pub(super) fn target(op: &Op) -> Option<Pc> {
+fn target(op: &Op) -> Option<Pc> {
     let mut target = None;
     let mut op = *op;
     op.map_target(|to| {
