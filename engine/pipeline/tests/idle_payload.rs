@@ -23,7 +23,7 @@ fn is_like(switch: &Switch, proved: &[u8], other: &[u8]) -> bool {
         preserved: Preserved::default(),
     };
     let (first, second) = (packet(proved), packet(other));
-    let pass = |packet| LoopPass { packet, last_stamp_ps: 1_000_000, stamp_ps: 2_000_000 };
+    let pass = |packet| LoopPass { packet, last_stamp_ps: 1_000_000, stamp_ps: 2_000_000, former: None };
     let proof = switch.probe_idle(&mut IdleProbe::default(), &pass(&first)).expect("the pass is idle");
     switch.is_like(&proof, &pass(&second))
 }

@@ -143,10 +143,18 @@ pub(crate) struct Skipped {
     pub last_ps: u64,
 }
 
+/// A packet, and the proof of its last idle pass.
+pub(crate) type Packet<'p> = (&'p IngressPacket, Option<&'p IdlePass>);
+
+/// Makes proofs.
+pub(crate) struct Prover<'a> {
+    pub switch: &'a Switch,
+    pub probe: &'a mut IdleProbe,
+}
+
 /// The computation, with its memory.
 #[derive(Default)]
 pub(crate) struct IdleLoop {
-    probe: Option<Box<IdleProbe>>,
     /// Packets in the order in which they come back.
     pub ring: VecDeque<Circling>,
     /// State of the packets at the last safe moment.
@@ -155,8 +163,8 @@ pub(crate) struct IdleLoop {
     pub proofs: Vec<Option<Arc<IdlePass>>>,
     /// Times of the packets one round ago: event and time stamp.
     before: Vec<(u64, u64)>,
-    /// Proofs that were made in the last computation.
-    pub probes: u64,
+    /// Executed passes that cost as much as the proofs of the last computation.
+    pub effort: u64,
 }
 
 impl IdleLoop {
@@ -164,8 +172,8 @@ impl IdleLoop {
     /// about them in the same order, through `line`. Leaves ring and line as the passes would have.
     pub fn skip<'p>(
         &mut self,
-        switch: &Switch,
-        packets: &dyn Fn(usize) -> &'p IngressPacket,
+        prover: &mut Prover,
+        packets: &dyn Fn(usize) -> Packet<'p>,
         line: &mut Line,
         times: LoopTimes,
         bounds: Bounds,
@@ -176,7 +184,7 @@ impl IdleLoop {
         // The moment one round ago.
         let mut mark: Option<Moment> = None;
         self.undo.clear();
-        self.probes = 0;
+        self.effort = 0;
         for (index, packet) in self.ring.iter_mut().enumerate() {
             packet.proof = index;
         }
@@ -202,7 +210,7 @@ impl IdleLoop {
                     }
                 }
             }
-            if !self.pass(switch, packets, line, times, bounds, &mut now) {
+            if !self.pass(prover, packets, line, times, bounds, &mut now) {
                 break;
             }
         }
@@ -222,8 +230,8 @@ impl IdleLoop {
     /// Times one pass of the first packet. False if it is beyond a bound or not proved idle.
     fn pass<'p>(
         &mut self,
-        switch: &Switch,
-        packets: &dyn Fn(usize) -> &'p IngressPacket,
+        prover: &mut Prover,
+        packets: &dyn Fn(usize) -> Packet<'p>,
         line: &mut Line,
         times: LoopTimes,
         bounds: Bounds,
@@ -248,15 +256,17 @@ impl IdleLoop {
         let from_ps = egress_ps + times.egress_latency_ps;
         let stamp_ps = line.next_first_bit_ps(from_ps) - times.egress_latency_ps;
         if self.proofs[first.proof].is_none() {
-            let probe = self.probe.get_or_insert_default();
-            let packet = packets(first.proof);
-            let pass = LoopPass { packet, last_stamp_ps: first.stamp_ps, stamp_ps };
+            let Prover { switch, probe } = prover;
+            let (packet, former) = packets(first.proof);
+            let pass = LoopPass { packet, last_stamp_ps: first.stamp_ps, stamp_ps, former };
             // Seeds of a stream share a proof, and are neighbours in the loop as a rule.
             let near = &self.proofs[first.proof.saturating_sub(NEIGHBOURS)..first.proof];
             let like = near.iter().flatten().find(|proof| switch.is_idle_by(proof, &pass));
-            let like = like.cloned();
-            self.probes += u64::from(like.is_none());
-            self.proofs[first.proof] = like.or_else(|| switch.probe_idle(probe, &pass).ok().map(Arc::new));
+            self.proofs[first.proof] = like.cloned().or_else(|| {
+                let proof = switch.probe_idle(probe, &pass);
+                self.effort += u64::from(probe.effort());
+                proof.ok().map(Arc::new)
+            });
         }
         let Some(proof) = &self.proofs[first.proof] else {
             return false;

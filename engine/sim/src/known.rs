@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use p4mesh_pipeline::{IdlePass, IdleProbe, LoopPass, Switch};
 
-/// Executed passes that cost about as much as a proof.
-const WORTH_PASSES: u32 = 10;
+use crate::idle::Prover;
+
 /// Executed passes before the next proof, after proofs that were not worth it.
 const MOST_PASSES: u32 = 1_024;
 /// Kinds of packets that are told apart; when there are more, all are forgotten.
@@ -32,7 +32,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The proof that the next pass is idle.
+    /// The proof that the next pass is idle, or was as long as nothing had changed.
     pub fn proof(&self) -> Option<&IdlePass> {
         self.proof.as_deref()
     }
@@ -45,24 +45,21 @@ impl Known {
 }
 
 /// Whether proofs save more than they cost.
+#[derive(Default)]
 struct Worth {
-    /// Passes that were idle by the last proof.
+    /// Executed passes that cost as much as the last proof.
+    effort: u32,
+    /// Passes that were idle by it.
     used: u32,
     /// Executed passes since then, and those before the next proof.
     executed: u32,
     wait: u32,
 }
 
-impl Default for Worth {
-    fn default() -> Worth {
-        Worth { used: WORTH_PASSES, executed: 0, wait: WORTH_PASSES }
-    }
-}
-
 impl Worth {
     /// Whether a proof is due; a pass that is not known to be idle comes next.
     fn is_due(&mut self) -> bool {
-        if self.used >= WORTH_PASSES {
+        if self.used >= self.effort {
             self.wait = 0;
         }
         self.executed = self.executed.saturating_add(1);
@@ -70,8 +67,9 @@ impl Worth {
     }
 
     /// A proof was tried: the next one waits the longer the less often proofs are used.
-    fn tried(&mut self) {
-        self.wait = (2 * self.wait).clamp(WORTH_PASSES, MOST_PASSES);
+    fn tried(&mut self, effort: u32) {
+        self.effort = effort;
+        self.wait = (2 * self.wait).clamp(effort, MOST_PASSES);
         self.executed = 0;
         self.used = 0;
     }
@@ -82,6 +80,16 @@ struct Kind {
     proof: Arc<IdlePass>,
     changes: u64,
     worth: Worth,
+}
+
+impl Kind {
+    /// Whether the proof holds for a pass of one of these packets.
+    #[inline]
+    fn holds(&self, changes: u64, switch: &Switch, pass: &LoopPass) -> bool {
+        self.changes == changes
+            && self.proof.is_in_time(pass.last_stamp_ps, pass.stamp_ps)
+            && switch.has_same_registers(&self.proof)
+    }
 }
 
 /// Knowledge about the packets of one loop.
@@ -102,6 +110,14 @@ impl Knowledge {
     /// The controller may change anything now.
     pub fn invalidate(&mut self) {
         self.changes += 1;
+        if let Some(probe) = &mut self.probe {
+            probe.forget();
+        }
+    }
+
+    /// Makes proofs of passes through a switch.
+    pub fn prover<'a>(&'a mut self, switch: &'a Switch) -> Prover<'a> {
+        Prover { switch, probe: self.probe.get_or_insert_default() }
     }
 
     /// Passes that were not executed.
@@ -115,18 +131,17 @@ impl Knowledge {
         if !self.enabled {
             return false;
         }
-        if let Some(proof) = known.proof() {
+        let is_proved = match self.holding(known, switch) {
             // Where a proof has run out of time, this pass is the one that it told.
-            if !proof.is_in_time(pass.last_stamp_ps, pass.stamp_ps) {
-                known.proof = None;
+            Some(proof) if !proof.is_in_time(pass.last_stamp_ps, pass.stamp_ps) => return false,
+            proof => proof.is_some(),
+        };
+        if !is_proved {
+            let former = known.proof.take();
+            let pass = LoopPass { former: former.as_deref(), ..*pass };
+            if !self.prove(switch, known, &pass) {
                 return false;
             }
-            if known.changes != self.changes || !switch.has_same_registers(proof) {
-                known.proof = None;
-            }
-        }
-        if known.proof.is_none() && !self.prove(switch, known, pass) {
-            return false;
         }
         self.used(known, 1);
         self.passes += 1;
@@ -140,10 +155,16 @@ impl Knowledge {
         }
     }
 
+    /// The proof for a packet, if nothing has changed on which it depends. It may have run out of time.
+    #[inline]
+    pub fn holding<'a>(&self, known: &'a Known, switch: &Switch) -> Option<&'a IdlePass> {
+        known.proof().filter(|proof| known.changes == self.changes && switch.has_same_registers(proof))
+    }
+
     /// Takes the proof for a packet out, if it still holds.
     pub fn take(&self, known: &mut Known, switch: &Switch) -> Option<Arc<IdlePass>> {
-        let same = known.changes == self.changes;
-        known.proof.take_if(|proof| same && switch.has_same_registers(proof))
+        self.holding(known, switch)?;
+        known.proof.take()
     }
 
     /// Keeps a proof with a packet, by which `passes` passes were idle.
@@ -155,23 +176,48 @@ impl Knowledge {
 
     /// Finds a proof among those of other packets, or makes one where that is worth it.
     fn prove(&mut self, switch: &Switch, known: &mut Known, pass: &LoopPass) -> bool {
-        let is_of = |kind: &Kind| switch.is_like(&kind.proof, pass);
-        known.kind = known.kind.filter(|&number| self.kinds.get(number).is_some_and(is_of));
         known.changes = self.changes;
-        if known.kind.is_none() {
-            if !known.worth.is_due() {
+        let is_of = |kind: &Kind| switch.is_like(&kind.proof, pass);
+        if let Some(kind) = known.kind.and_then(|number| self.kinds.get_mut(number)) {
+            let holds = kind.holds(self.changes, switch, pass);
+            // A proof of no use is not looked for.
+            if !holds && !kind.worth.is_due() {
                 return false;
             }
-            known.kind = self.kinds.iter().position(is_of);
+            if is_of(kind) {
+                return self.prove_as(switch, known, pass, holds);
+            }
         }
+        known.kind = None;
+        if !known.worth.is_due() {
+            return false;
+        }
+        known.kind = self.kinds.iter().position(is_of);
+        match known.kind.and_then(|number| self.kinds.get_mut(number)) {
+            None => self.prove_first(switch, known, pass),
+            Some(kind) => {
+                let holds = kind.holds(self.changes, switch, pass);
+                (holds || kind.worth.is_due()) && self.prove_as(switch, known, pass, holds)
+            }
+        }
+    }
+
+    /// Takes the proof of the packet's kind if it holds, or makes another one.
+    fn prove_as(&mut self, switch: &Switch, known: &mut Known, pass: &LoopPass, holds: bool) -> bool {
         let Some(number) = known.kind else {
-            return self.prove_first(switch, known, pass);
+            return false;
         };
         known.worth = Worth::default();
-        let kind = &mut self.kinds[number];
-        let holds = kind.changes == self.changes && switch.is_idle_by(&kind.proof, pass);
-        if !holds && (!kind.worth.is_due() || !self.prove_again(switch, number, pass)) {
-            return false;
+        if !holds {
+            let probe = self.probe.get_or_insert_default();
+            let proof = switch.probe_idle(probe, pass);
+            let kind = &mut self.kinds[number];
+            kind.worth.tried(probe.effort());
+            let Ok(proof) = proof else {
+                return false;
+            };
+            kind.proof = Arc::new(proof);
+            kind.changes = self.changes;
         }
         known.proof = Some(Arc::clone(&self.kinds[number].proof));
         true
@@ -180,8 +226,10 @@ impl Knowledge {
     /// Proves the pass of the first packet of a kind.
     #[cold]
     fn prove_first(&mut self, switch: &Switch, known: &mut Known, pass: &LoopPass) -> bool {
-        known.worth.tried();
-        let Ok(proof) = switch.probe_idle(self.probe.get_or_insert_default(), pass) else {
+        let probe = self.probe.get_or_insert_default();
+        let proof = switch.probe_idle(probe, pass);
+        known.worth.tried(probe.effort());
+        let Ok(proof) = proof else {
             return false;
         };
         if self.kinds.len() == MOST_KINDS {
@@ -191,19 +239,6 @@ impl Knowledge {
         known.kind = Some(self.kinds.len());
         known.proof = Some(Arc::clone(&proof));
         self.kinds.push(Kind { proof, changes: self.changes, worth: Worth::default() });
-        true
-    }
-
-    /// Proves a pass of a kind of which the proof no longer holds.
-    #[cold]
-    fn prove_again(&mut self, switch: &Switch, number: usize, pass: &LoopPass) -> bool {
-        let kind = &mut self.kinds[number];
-        kind.worth.tried();
-        let Ok(proof) = switch.probe_idle(self.probe.get_or_insert_default(), pass) else {
-            return false;
-        };
-        kind.proof = Arc::new(proof);
-        kind.changes = self.changes;
         true
     }
 }

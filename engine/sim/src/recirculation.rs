@@ -13,7 +13,7 @@ use std::sync::Arc;
 use p4mesh_pipeline::{IngressPacket, Switch, Watch};
 
 use crate::event::{EventQueue, Source, Ticket};
-use crate::idle::{least_calm_ps, Bounds, Circling, IdleLoop, LoopTimes, Skipped};
+use crate::idle::{least_calm_ps, Bounds, Circling, IdleLoop, LoopTimes, Prover, Skipped};
 use crate::known::{Knowledge, Known};
 use crate::line::{Line, Slot};
 
@@ -112,7 +112,7 @@ impl Recirculation {
         events: &mut EventQueue,
     ) -> Skipped {
         self.take_proofs(switch, knowledge);
-        let skipped = self.compute(switch, line, egress_latency_ps, bounds);
+        let skipped = self.compute(&mut knowledge.prover(switch), line, egress_latency_ps, bounds);
         self.carry_out(skipped, switch, knowledge, events);
         skipped
     }
@@ -137,7 +137,7 @@ impl Recirculation {
         self.take_proofs(switch, knowledge);
         let mut line_then = line.clone();
         let bounds = Bounds { until_ps, before_ps: u64::MAX, at_once: true };
-        let skipped = self.compute(switch, &mut line_then, egress_latency_ps, bounds);
+        let skipped = self.compute(&mut knowledge.prover(switch), &mut line_then, egress_latency_ps, bounds);
         let next_ps = self.idle.ring.front().map_or(u64::MAX, |next| next.at_ps);
         if skipped.passes == 0
             || !switch.watch_idle(&mut self.watched, self.idle.proofs.iter().flatten().map(Arc::as_ref))
@@ -176,16 +176,16 @@ impl Recirculation {
         } else {
             self.lay_ring();
             let bounds = Bounds { until_ps: now_ps, before_ps: u64::MAX, at_once: true };
-            self.compute(switch, line, egress_latency_ps, bounds)
+            self.compute(&mut knowledge.prover(switch), line, egress_latency_ps, bounds)
         };
         self.carry_out(skipped, switch, knowledge, events);
         skipped
     }
 
     /// Whether an event is that of the first packet, and nothing says that its pass with this time stamp is not idle.
-    pub fn may_idle(&self, ticket: Ticket, stamp_ps: u64) -> bool {
+    pub fn may_idle(&self, ticket: Ticket, stamp_ps: u64, switch: &Switch, knowledge: &Knowledge) -> bool {
         self.returning.front().is_some_and(|first| {
-            let proof = first.known.proof();
+            let proof = knowledge.holding(&first.known, switch);
             first.ticket == ticket && proof.is_none_or(|proof| proof.is_in_time(first.stamp_ps, stamp_ps))
         })
     }
@@ -195,9 +195,9 @@ impl Recirculation {
         self.sleep.as_ref().is_some_and(|sleep| sleep.ticket == ticket)
     }
 
-    /// Proofs that the last computation had to make.
-    pub fn probes(&self) -> u64 {
-        self.idle.probes
+    /// Executed passes that cost as much as the proofs of the last computation.
+    pub fn effort(&self) -> u64 {
+        self.idle.effort
     }
 
     /// Takes what is known of the packets to the computation.
@@ -227,15 +227,15 @@ impl Recirculation {
     /// Times the idle passes of the packets in the ring; nothing but `line` changes outside of it.
     fn compute(
         &mut self,
-        switch: &Switch,
+        prover: &mut Prover,
         line: &mut Line,
         egress_latency_ps: u64,
         bounds: Bounds,
     ) -> Skipped {
         let Recirculation { latency_ps, returning, idle, .. } = self;
         let times = LoopTimes { latency_ps: *latency_ps, egress_latency_ps };
-        let packets = |index: usize| &returning[index].packet;
-        idle.skip(switch, &packets, line, times, bounds)
+        let packets = |index: usize| (&returning[index].packet, returning[index].known.proof());
+        idle.skip(prover, &packets, line, times, bounds)
     }
 
     /// Does to the state of the switch and to the packets what the passes in the ring do.

@@ -1,7 +1,6 @@
 //! When a sleep of the loop is worth trying.
 
-/// Executed passes that cost as much as a proof, and passes of each packet that cost as much as a sleep beside that.
-const PASSES_OF_A_PROOF: u64 = 8;
+/// Executed passes of each packet that cost as much as a sleep, beside its proofs.
 const PASSES_OF_A_PACKET: u64 = 2;
 /// Events of the loop until the next attempt after one that was not worth it: at first, and at most with few packets.
 const LEAST_PAUSE: u32 = 8;
@@ -30,9 +29,9 @@ impl Sleepiness {
         due && self.enabled
     }
 
-    /// A sleep of `packets` packets saved `passes` passes and took `probes` proofs.
-    pub fn tried(&mut self, passes: u64, packets: usize, probes: u64) {
-        if passes >= PASSES_OF_A_PACKET * packets as u64 + PASSES_OF_A_PROOF * probes {
+    /// A sleep of `packets` packets saved `passes` passes, and took proofs that cost as much as `effort`.
+    pub fn tried(&mut self, passes: u64, packets: usize, effort: u64) {
+        if passes >= PASSES_OF_A_PACKET * packets as u64 + effort {
             self.pause = LEAST_PAUSE;
         } else {
             self.left = self.pause;

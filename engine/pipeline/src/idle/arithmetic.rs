@@ -33,6 +33,7 @@ impl Shadow {
                 let (from, to, count) = (a as usize, dst as usize, count as usize);
                 self.regs.copy_within(from..from + count, to);
                 self.forms.copy(from..from + count, to);
+                self.overwritten(dst, count);
             }
             Op::Add { dst, a, b, mask } => {
                 let sum = self.limits.sum(self.value(a), self.value(b), false, mask);

@@ -52,8 +52,7 @@ impl Shadow {
                     let (to, from) = (&layout.headers[to as usize], &layout.headers[from as usize]);
                     if to.shape == from.shape && to_base != from_base {
                         let slots = layout.shapes[to.shape].slots as usize;
-                        let first = from_base as usize + 1;
-                        self.forms.copy(first..first + slots - 1, to_base as usize + 1);
+                        self.copy_forms(from_base + 1, slots - 1, to_base + 1)?;
                     }
                 }
             }
@@ -67,8 +66,7 @@ impl Shadow {
                 header_op(layout, op, &mut self.regs);
                 match base {
                     Some(base) => {
-                        let from = (base + offset) as usize;
-                        self.forms.copy(from..from + limbs as usize, dst as usize);
+                        self.copy_forms(base + offset, limbs as usize, dst)?;
                     }
                     None => self.mark(dst, limbs as usize, Form::Fixed),
                 }
@@ -77,8 +75,7 @@ impl Shadow {
                 let base = self.base_of(program, header)?;
                 header_op(layout, op, &mut self.regs);
                 if let Some(base) = base {
-                    let from = src as usize;
-                    self.forms.copy(from..from + limbs as usize, (base + offset) as usize);
+                    self.copy_forms(src, limbs as usize, base + offset)?;
                 }
             }
             Op::StackElement { dst, index, .. } => {

@@ -7,14 +7,20 @@
 //! decision may differ. An instruction that the probe cannot follow refuses the pass: a target then executes it, which
 //! costs time and changes no result.
 //!
+//! Most proofs are made after a frame has departed, which changes a register. What of a pass depends on registers and time
+//! is recorded (`recording`), so that a further proof repeats these few instructions alone (`repetition`).
+//!
 //! See docs/designs/0004-idle-loops.md.
 
 mod arithmetic;
+mod courses;
 mod forms;
 mod headers;
 pub(crate) mod moving;
 mod pattern;
 pub(crate) mod probe;
+mod recording;
+mod repetition;
 mod shadow;
 mod stamp;
 pub(crate) mod watch;

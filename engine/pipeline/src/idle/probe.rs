@@ -9,8 +9,11 @@ use crate::exec::boundary::{Fate, Requests, Slots};
 use crate::exec::context::Wire;
 use crate::exec::executable::Executable;
 use crate::exec::{boundary, wire};
+use crate::idle::courses::{Course, Courses};
 use crate::idle::moving::{Bits, Clock, Form, Limits, Moving, Probe, Refusal};
 use crate::idle::pattern::Pattern;
+use crate::idle::recording::{Recording, Step};
+use crate::idle::repetition::is_stamp;
 use crate::idle::shadow::{Effect, Guard, Shadow};
 use crate::idle::stamp::{same_but_for, touches, StampField};
 use crate::numbers::bits::write_bits;
@@ -26,6 +29,23 @@ pub struct LoopPass<'a> {
     /// Egress time stamps of the pass before and of this one, picoseconds.
     pub last_stamp_ps: u64,
     pub stamp_ps: u64,
+    /// Proof of a pass of this packet since which all of its passes, if any, were idle: it tells which packets do the same.
+    pub former: Option<&'a IdlePass>,
+}
+
+impl LoopPass<'_> {
+    /// Whether the packet is one of a pattern, and carries the time stamps of its last egress.
+    fn fits(&self, pattern: &Arc<Pattern>, stamps: &[StampField], ticks: u64) -> bool {
+        let does_fit =
+            || pattern.fits(self.packet) && stamps.iter().all(|stamp| stamp.is_in(&self.packet.frame, ticks));
+        match self.former {
+            Some(former) if Arc::ptr_eq(&former.pattern, pattern) => {
+                debug_assert!(does_fit(), "idle passes leave a packet in its pattern");
+                true
+            }
+            _ => does_fit(),
+        }
+    }
 }
 
 /// The proof. It holds while the state of the switch is what it was, apart from counters and hit times. Passes of other
@@ -52,6 +72,13 @@ impl IdlePass {
         &self.guards
     }
 
+    /// Whether another proof of the same pass comes to the same result.
+    fn says_the_same_as(&self, other: &IdlePass) -> bool {
+        self.before_ps == other.before_ps
+            && (self.priority, &self.stamps) == (other.priority, &other.stamps)
+            && (&self.effects, &self.guards) == (&other.effects, &other.guards)
+    }
+
     /// Whether the proof reaches to a pass with these egress time stamps of the pass before and of its own.
     #[inline]
     pub fn is_in_time(&self, last_stamp_ps: u64, stamp_ps: u64) -> bool {
@@ -72,7 +99,26 @@ pub struct IdleProbe {
     searches: u32,
     /// The pattern of the last proof.
     pattern: Arc<Pattern>,
+    /// What passes did since the controller changed something.
+    courses: Courses,
     frame: Frame,
+    effort: u32,
+}
+
+/// Executed passes that cost as much as a proof by all instructions, and by a course that is known.
+const EFFORT_OF_ALL: u32 = 10;
+const EFFORT_OF_A_COURSE: u32 = 1;
+
+impl IdleProbe {
+    /// Executed passes that cost about as much as the last proof.
+    pub fn effort(&self) -> u32 {
+        self.effort
+    }
+
+    /// The state of the switch is another one, not only in registers, counters and hit times.
+    pub fn forget(&mut self) {
+        self.courses.clear();
+    }
 }
 
 impl Default for IdleProbe {
@@ -84,7 +130,9 @@ impl Default for IdleProbe {
             carried: Vec::new(),
             searches: 0,
             pattern: Arc::default(),
+            courses: Courses::default(),
             frame: Frame::new(),
+            effort: 0,
         }
     }
 }
@@ -103,7 +151,8 @@ const MOST_SEARCHES: u32 = 16;
 const MOST_CARRIED: usize = 4;
 
 impl Switch {
-    /// Proves that a pass through the port of `pass.packet` is idle.
+    /// Proves that a pass through the port of `pass.packet` is idle. Between two calls with one probe, other packets' passes
+    /// may have happened; after anything else that changes the switch, call [`IdleProbe::forget`].
     pub fn probe_idle(&self, probe: &mut IdleProbe, pass: &LoopPass) -> Result<IdlePass, Refusal> {
         if !probe.executable.as_ref().is_some_and(|known| Arc::ptr_eq(known, &self.executable)) {
             let code = &self.executable.program.code;
@@ -113,12 +162,65 @@ impl Switch {
             probe.hint.clear();
             probe.carried.clear();
             probe.searches = 0;
+            probe.courses.clear();
         }
         let tick = self.engine.config.ps_per_tick.max(1);
+        probe.shadow.ticks = [pass.last_stamp_ps / tick, pass.stamp_ps / tick];
+        if let Some(proof) = self.probe_by_course(probe, pass) {
+            debug_assert!(self.probe_whole(probe, pass).is_ok_and(|whole| whole.says_the_same_as(&proof)));
+            probe.effort = EFFORT_OF_A_COURSE;
+            return Ok(proof);
+        }
+        probe.effort = EFFORT_OF_ALL;
+        let proof = self.probe_whole(probe, pass)?;
+        if probe.courses.is_recording_due() {
+            self.record_course(probe, pass, &proof);
+        }
+        Ok(proof)
+    }
+
+    /// Proves a pass by what one that was recorded did.
+    fn probe_by_course(&self, probe: &mut IdleProbe, pass: &LoopPass) -> Option<IdlePass> {
+        let IdleProbe { shadow, courses, .. } = probe;
+        let (state, ticks) = (&self.engine.state, shadow.ticks);
+        let course = courses.find(|course| {
+            pass.fits(&course.pattern, &course.stamps, ticks[Clock::Frame as usize])
+                && shadow.repeat(&course.steps, state, ticks).is_ok()
+        })?;
+        Some(IdlePass {
+            from_ps: [pass.last_stamp_ps, pass.stamp_ps],
+            before_ps: self.ends_ps(pass, &shadow.limits),
+            priority: course.priority,
+            stamps: course.stamps.clone(),
+            effects: course.effects.clone(),
+            guards: shadow.guards.clone(),
+            pattern: Arc::clone(&course.pattern),
+        })
+    }
+
+    /// Keeps the course of a pass that has just been proved.
+    fn record_course(&self, probe: &mut IdleProbe, pass: &LoopPass, proof: &IdlePass) {
+        probe.shadow.recording = Some(Box::default());
+        let found = self.probe_at(probe, pass, &proof.stamps);
+        let recording = probe.shadow.recording.take();
+        if let (Ok(found), Some(recording)) = (found, recording) {
+            let Recording { steps, .. } = *recording;
+            probe.courses.keep(Course {
+                pattern: Arc::clone(&proof.pattern),
+                stamps: found.stamps,
+                priority: found.priority,
+                effects: proof.effects.clone(),
+                steps,
+            });
+        }
+    }
+
+    /// Proves a pass by all of its instructions.
+    fn probe_whole(&self, probe: &mut IdleProbe, pass: &LoopPass) -> Result<IdlePass, Refusal> {
         // The pass itself writes the time stamps, which gives their place: that of the packet before, or else found by
         // a pass that takes the whole frame as fixed.
         let stamps = std::mem::take(&mut probe.hint);
-        let ticks = pass.last_stamp_ps / tick;
+        let ticks = probe.shadow.ticks[Clock::Frame as usize];
         let fits = |stamps: &[StampField]| stamps.iter().all(|stamp| stamp.is_in(&pass.packet.frame, ticks));
         let known = !stamps.is_empty() && fits(&stamps);
         let found = match known.then(|| self.probe_like_before(probe, pass, &stamps)).flatten() {
@@ -130,19 +232,25 @@ impl Switch {
         if !probe.pattern.is_that_of(pass.packet, head_bytes, &found.stamps, carried) {
             probe.pattern = Arc::new(Pattern::of(pass.packet, head_bytes, &found.stamps, carried));
         }
-        let before = |at_ps: u64, clock: Clock| {
-            let first_tick = u128::from(at_ps / tick) + u128::from(found.limits.0[clock as usize]) + 1;
-            u64::try_from(first_tick * u128::from(tick)).unwrap_or(u64::MAX)
-        };
         Ok(IdlePass {
             from_ps: [pass.last_stamp_ps, pass.stamp_ps],
-            before_ps: [before(pass.last_stamp_ps, Clock::Frame), before(pass.stamp_ps, Clock::Egress)],
+            before_ps: self.ends_ps(pass, &found.limits),
             priority: found.priority,
             effects: probe.shadow.effects.clone(),
             guards: probe.shadow.guards.clone(),
             pattern: Arc::clone(&probe.pattern),
             stamps: found.stamps,
         })
+    }
+
+    /// Times at which the clocks of a pass have gone on by more than their limits.
+    fn ends_ps(&self, pass: &LoopPass, limits: &Limits) -> [u64; 2] {
+        let tick = self.engine.config.ps_per_tick.max(1);
+        let end = |at_ps: u64, clock: Clock| {
+            let first_tick = u128::from(at_ps / tick) + u128::from(limits.0[clock as usize]) + 1;
+            u64::try_from(first_tick * u128::from(tick)).unwrap_or(u64::MAX)
+        };
+        [end(pass.last_stamp_ps, Clock::Frame), end(pass.stamp_ps, Clock::Egress)]
     }
 
     /// Proves a pass with time stamps and carried fields where other passes had them.
@@ -215,7 +323,7 @@ impl Switch {
     /// Whether a packet does the same as the one of a proof, as far as that depends on the packet.
     pub fn is_like(&self, proof: &IdlePass, pass: &LoopPass) -> bool {
         let ticks = pass.last_stamp_ps / self.engine.config.ps_per_tick.max(1);
-        proof.pattern.fits(pass.packet) && proof.stamps.iter().all(|it| it.is_in(&pass.packet.frame, ticks))
+        pass.fits(&proof.pattern, &proof.stamps, ticks)
     }
 
     /// Whether the registers that an idle pass reads are what they were when it was proved.
@@ -330,8 +438,7 @@ impl Switch {
                 *egress = true;
             }
         }
-        let ticks = pass.stamp_ps / config.ps_per_tick.max(1);
-        let written = shadow.deparse(program, &mut probe.frame, ticks)?;
+        let written = shadow.deparse(program, &mut probe.frame)?;
         // The bytes behind the headers stay.
         if !same_but_for(&probe.frame, frame.get(..payload).unwrap_or(frame), &written) {
             return Err(Refusal("the pass changes the frame"));
@@ -376,6 +483,7 @@ impl Slots for Shadow {
         let width = field.bits.min(64) as u8;
         let moving = Moving { clock: Clock::Egress, width, down: false };
         self.set_value(field.slot, (value, Form::Moving(moving)));
+        self.record_time(field.slot, self.ticks);
     }
 
     /// How long a packet waits is not followed.
@@ -386,7 +494,8 @@ impl Slots for Shadow {
 
 impl Shadow {
     /// Writes the valid headers; gives the bits that hold the time stamp of the egress.
-    fn deparse(&mut self, program: &Program, frame: &mut Frame, ticks: u64) -> Probe<Vec<StampField>> {
+    fn deparse(&mut self, program: &Program, frame: &mut Frame) -> Probe<Vec<StampField>> {
+        let ticks = self.ticks[Clock::Egress as usize];
         let layout = &program.layout;
         let mut written = Vec::new();
         frame.clear();
@@ -407,22 +516,21 @@ impl Shadow {
             for piece in &shape.pieces {
                 let at = piece.first_bit(first_bit as usize);
                 let place = Bits { first_bit: at, bits: piece.bits.into() };
-                let (value, moving) = match self.value(base + piece.offset) {
-                    (_, Form::Fixed) => continue,
+                let slot = base + piece.offset;
+                let (value, moving) = match self.value(slot) {
+                    (_, Form::Fixed) if self.all_fixed(slot, 1) => continue,
                     (_, Form::Carried(bits)) if bits == place => continue,
                     (value, Form::Moving(moving)) => (value, moving),
                     _ => return Err(Refusal("the frame depends on time in a way that is not followed")),
                 };
-                if moving.clock != Clock::Egress || moving.down || piece.signed {
+                if !is_stamp(moving) || piece.signed {
                     return Err(Refusal("the frame carries a time that is not that of this egress"));
                 }
                 let bits = u32::from(piece.bits);
                 self.limits.resized(value, moving, bits);
-                written.push(StampField {
-                    first_bit: at,
-                    bits: u16::from(piece.bits),
-                    offset: value.wrapping_sub(ticks) & mask64(bits),
-                });
+                let offset = value.wrapping_sub(ticks) & mask64(bits);
+                self.record(Step::Stamp { slot, bits, offset });
+                written.push(StampField { first_bit: at, bits: u16::from(piece.bits), offset });
             }
         }
         Ok(written)

@@ -13,6 +13,7 @@ use crate::exec::header_ops::extract;
 use crate::exec::wire;
 use crate::idle::forms::Forms;
 use crate::idle::moving::{Bits, Form, Limits, Probe, Refusal, Value};
+use crate::idle::recording::{Recording, Step};
 use crate::idle::stamp::{carries, form_of_bits, touches, StampField};
 use crate::numbers::bits::BitWriter;
 use crate::numbers::rng::Rng;
@@ -85,6 +86,10 @@ pub(super) struct Shadow {
     pub extracted: Vec<Bits>,
     /// Bytes at the start of the frame among which are all that the pass looks at.
     pub head_bytes: usize,
+    /// Steps of this pass, if it is recorded. While it is, nothing but arithmetic may depend on a register or a clock.
+    pub recording: Option<Box<Recording>>,
+    /// Ticks of the clocks at this pass.
+    pub ticks: [u64; 2],
     scratch: Vec<u8>,
 }
 
@@ -101,6 +106,8 @@ impl Shadow {
             carried: Vec::new(),
             extracted: Vec::new(),
             head_bytes: 0,
+            recording: None,
+            ticks: [0; 2],
             scratch: Vec::new(),
         }
     }
@@ -109,26 +116,54 @@ impl Shadow {
         (self.regs[slot as usize], self.forms.get(slot))
     }
 
+    #[inline]
     pub fn set_value(&mut self, slot: Slot, (value, form): Value) {
         self.regs[slot as usize] = value;
         self.forms.set(slot, form);
+        self.overwritten(slot, 1);
     }
 
     /// The content of a slot that must not depend on time.
     pub fn fixed(&self, slot: Slot) -> Probe<u64> {
         match self.value(slot) {
+            (_, Form::Fixed) if self.is_recorded(slot, 1) => Err(Refusal("a decision depends on a register")),
             (value, Form::Fixed) => Ok(value),
             _ => Err(Refusal("a decision depends on the time as a whole")),
         }
     }
 
     pub fn all_fixed(&self, from: Slot, count: usize) -> bool {
-        self.forms.all_fixed(from as usize..from as usize + count)
+        self.forms.all_fixed(from as usize..from as usize + count) && !self.is_recorded(from, count)
     }
 
     /// Sets the forms of a run of slots.
     pub fn mark(&mut self, from: Slot, count: usize, form: Form) {
         self.forms.fill(from as usize..from as usize + count, form);
+        self.overwritten(from, count);
+    }
+
+    /// Copies the forms of a run of slots.
+    pub fn copy_forms(&mut self, from: Slot, count: usize, to: Slot) -> Probe<()> {
+        if self.is_recorded(from, count) {
+            return Err(Refusal("a header takes what depends on a register"));
+        }
+        self.forms.copy(from as usize..from as usize + count, to as usize);
+        self.overwritten(to, count);
+        Ok(())
+    }
+
+    /// Whether some of these slots are results of recorded steps.
+    #[inline]
+    fn is_recorded(&self, from: Slot, count: usize) -> bool {
+        self.recording.as_ref().is_some_and(|recording| recording.is_any_computed(from, count))
+    }
+
+    /// Slots hold what no recorded step has put there.
+    #[inline]
+    pub fn overwritten(&mut self, from: Slot, count: usize) {
+        if let Some(recording) = &mut self.recording {
+            recording.leaves(from, count);
+        }
     }
 
     /// Runs from `entry` to the end of that part of the program. `stamps` are the bits of the
@@ -207,6 +242,7 @@ impl Shadow {
                         _ => Form::Fixed,
                     };
                     self.mark(dst, limbs, form);
+                    self.record_time(dst, self.ticks);
                 }
                 Op::Advance { bits } => {
                     let bits = self.fixed(bits)?;
@@ -229,21 +265,11 @@ impl Shadow {
                 }
                 Op::RegisterRead { dst, register, index } => {
                     let index = self.fixed(index)?;
-                    if let Some(cell) = state.registers.cell(register, index) {
-                        self.regs[dst as usize..][..cell.len()].copy_from_slice(cell);
-                        self.mark(dst, cell.len(), Form::Fixed);
-                        self.guard(state, register, index);
-                    }
+                    self.read_register(state, dst, register, index);
                 }
                 Op::RegisterWrite { register, index, src } => {
                     let index = self.fixed(index)?;
-                    if let Some(cell) = state.registers.cell(register, index) {
-                        let same = cell == &self.regs[src as usize..][..cell.len()];
-                        if !same || !self.all_fixed(src, cell.len()) {
-                            return Err(Refusal("the pass writes a register"));
-                        }
-                        self.guard(state, register, index);
-                    }
+                    self.write_register(state, register, index, src)?;
                 }
                 Op::Count { counter, index } => {
                     let cell = self.fixed(index)?;
@@ -274,15 +300,27 @@ impl Shadow {
                     self.set_value(dst, value);
                 }
                 Op::Truncate { .. } => return Err(Refusal("the pass cuts the frame")),
-                ref op => match self.branch(op)? {
-                    Some(Some(to)) => pc = to as usize,
-                    Some(None) => {}
-                    None => {
-                        if !self.narrow(op)? && !self.wide(op) {
-                            self.header(program, op)?;
+                ref op => {
+                    let is_step = self.prepare_step(program, op)?;
+                    match self.branch(op)? {
+                        Some(to) => {
+                            if is_step {
+                                self.record(Step::Branch { op: *op, to });
+                            }
+                            pc = to.map_or(pc, |to| to as usize);
                         }
+                        None if self.narrow(op)? => {
+                            if is_step {
+                                self.record_computation(program, op);
+                            }
+                        }
+                        None if is_step => {
+                            return Err(Refusal("a register is used in a way that is not recorded"))
+                        }
+                        None if self.wide(op) => {}
+                        None => self.header(program, op)?,
                     }
-                },
+                }
             }
         }
         Err(Refusal("the pass is long"))
@@ -292,6 +330,42 @@ impl Shadow {
     pub fn carries_fields(&self) -> bool {
         let mut extracted = self.extracted.iter();
         self.carried.iter().all(|field| extracted.any(|other| other == field))
+    }
+
+    /// Reads a cell of a register, if there is one.
+    pub fn read_register(&mut self, state: &State, dst: Slot, register: u16, index: u64) {
+        if let Some(cell) = state.registers.cell(register, index) {
+            self.regs[dst as usize..][..cell.len()].copy_from_slice(cell);
+            self.mark(dst, cell.len(), Form::Fixed);
+            self.guard(state, register, index);
+            if let Some(recording) = &mut self.recording {
+                recording.steps.push(Step::Read { dst, register, index });
+                (0..cell.len() as Slot).for_each(|limb| recording.computes(dst + limb));
+            }
+        }
+    }
+
+    /// Writes a cell of a register, if there is one: what it holds, or the pass is refused.
+    pub fn write_register(&mut self, state: &State, register: u16, index: u64, src: Slot) -> Probe<()> {
+        if let Some(cell) = state.registers.cell(register, index) {
+            let from = src as usize..src as usize + cell.len();
+            if cell != &self.regs[from.clone()] || !self.forms.all_fixed(from.clone()) {
+                return Err(Refusal("the pass writes a register"));
+            }
+            self.guard(state, register, index);
+            if let Some(recording) = &mut self.recording {
+                from.for_each(|slot| recording.uses(slot as Slot, (self.regs[slot], Form::Fixed)));
+                recording.steps.push(Step::Write { register, index, src });
+            }
+        }
+        Ok(())
+    }
+
+    /// Records a step.
+    pub fn record(&mut self, step: Step) {
+        if let Some(recording) = &mut self.recording {
+            recording.steps.push(step);
+        }
     }
 
     /// Makes the proof depend on a cell of a register.
@@ -336,6 +410,7 @@ impl Shadow {
                 form = Form::Unknown;
             }
             self.forms.set(place.base + piece.offset, form);
+            self.record_time(place.base + piece.offset, self.ticks);
         }
         Ok(Ok(()))
     }

@@ -69,7 +69,8 @@ impl Tester {
             return Some(returning);
         }
         let stamp_ps = port.line.next_first_bit_ps(from_ps) - self.egress_latency_ps;
-        let pass = LoopPass { packet: &returning.packet, last_stamp_ps: returning.stamp_ps, stamp_ps };
+        let last_stamp_ps = returning.stamp_ps;
+        let pass = LoopPass { packet: &returning.packet, last_stamp_ps, stamp_ps, former: None };
         if !self.knowledge.is_idle(switch, &mut returning.known, &pass) {
             return Some(returning);
         }

@@ -193,6 +193,7 @@ impl Tester {
     /// dropped, because their metadata belongs to the program that goes.
     pub(crate) fn install(&mut self, switch: Switch, fabric: &mut Fabric) {
         self.flush(fabric);
+        self.knowledge.invalidate();
         self.switch = Some(switch);
     }
 
@@ -353,7 +354,8 @@ impl Tester {
         let stamp_ps =
             line.next_first_bit_ps(fabric.now_ps + self.egress_latency_ps) - self.egress_latency_ps;
         // At the end of a sleep the first pass is the one that its proof told.
-        if !self.loop_port_is_idle() || !self.recirculation.may_idle(ticket, stamp_ps) {
+        let may_idle = self.recirculation.may_idle(ticket, stamp_ps, switch, &self.knowledge);
+        if !self.loop_port_is_idle() || !may_idle {
             return false;
         }
         if count > fabric.ports[index].queue_frames {
@@ -369,7 +371,7 @@ impl Tester {
             &mut fabric.events,
         );
         if !sleeps {
-            self.sleepiness.tried(0, count, self.recirculation.probes());
+            self.sleepiness.tried(0, count, self.recirculation.effort());
         }
         sleeps
     }
@@ -398,7 +400,7 @@ impl Tester {
             return;
         };
         // Before the passes since the sleep began.
-        let probes = self.recirculation.probes();
+        let effort = self.recirculation.effort();
         let skipped = self.recirculation.wake(
             fabric.now_ps,
             switch,
@@ -407,7 +409,7 @@ impl Tester {
             self.egress_latency_ps,
             &mut fabric.events,
         );
-        self.sleepiness.tried(skipped.passes, self.recirculation.len(), probes);
+        self.sleepiness.tried(skipped.passes, self.recirculation.len(), effort);
         self.count_skipped(skipped, fabric);
         self.slept.passes += skipped.passes;
         self.slept.events += skipped.events;
