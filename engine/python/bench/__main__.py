@@ -53,6 +53,9 @@ _GROUPS = {
     "live": live_ports.MEASUREMENTS,
 }
 _ON_ALL_CORES = ("control", "live")
+_IN_TURNS = ("engine", "simple_switch")
+_TURNS = 3
+"""Rates that are compared are measured in turns, and the best of each counts: machines change their speed."""
 
 
 def main(arguments: list[str]) -> int:
@@ -79,8 +82,12 @@ def main(arguments: list[str]) -> int:
             print("network namespaces need root: nothing is measured on interfaces", file=sys.stderr)
             continue
         for name in measurements:
-            print(f"measuring {group}.{name} ...", file=sys.stderr)
-            results[group][name] = _in_a_process(f"{group}.{name}")
+            results[group][name] = _measure(group, name)
+    for turn in range(2, _TURNS + 1):
+        for group in (it for it in groups if it in _IN_TURNS):
+            for name, first in results[group].items():
+                further = _measure(group, name, f" (turn {turn} of {_TURNS})")
+                results[group][name] = max(first, further, key=lambda it: it.get("frames_per_s", 0))
     _JSON.parent.mkdir(exist_ok=True)
     _JSON.write_text(json.dumps(results, indent=2) + "\n")
     print(text(results))
@@ -107,6 +114,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--write-table", action="store_true", help=f"write {_TABLE.relative_to(_ROOT)} too")
     return parser
+
+
+def _measure(group: str, name: str, turn: str = "") -> dict[str, Any]:
+    print(f"measuring {group}.{name}{turn} ...", file=sys.stderr)
+    return _in_a_process(f"{group}.{name}")
 
 
 def _in_a_process(name: str) -> dict[str, Any]:

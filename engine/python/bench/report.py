@@ -136,9 +136,10 @@ Frames per second of processor time on one core; simple_switch_grpc (optimised b
 JSON, entries and frames in the same run. It runs in its pcap mode, so that neither sockets nor the
 kernel count, and the processor time of all its threads is divided by the frames that it finished.
 Its egress queues hold 64 packets, so it gets no more work than it can finish: two seeds for the
-transmit path (its best number of 1, 2, 4 and 16); for the forwarding program the cost of ingress,
-from a run that drops all frames there, and of egress are added up. The engine's frames come over
-simulated lines, and their events count.
+transmit path (its best number of 1, 2, 4 and 16); for the forwarding program the cost of the threads
+that see all frames, and of those of egress for each frame that it sends, are added up. The engine's
+frames come over simulated lines, and their events count. Both are measured in three turns; the best
+of each counts.
 
 | what | engine | simple_switch | ratio | target |
 |---|---|---|---|---|

@@ -38,6 +38,8 @@ struct Run {
     wall_s: f64,
     events: u64,
     skipped_passes: u64,
+    /// Passes of the loop that were not skipped.
+    executed_passes: u64,
 }
 
 impl Scenario {
@@ -113,11 +115,13 @@ impl Scenario {
             network.run_until(network.now_ps().max(stop_ps)).unwrap();
             seen.push(observe(&mut network));
         }
+        let loop_passes = network.truth().nodes["tester"].ports[&509].tx_frames;
         Run {
             seen,
             wall_s: began.elapsed().as_secs_f64(),
             events: network.events_done(),
             skipped_passes: network.skipped_passes(),
+            executed_passes: loop_passes - network.skipped_passes(),
         }
     }
 }
@@ -257,6 +261,16 @@ fn passes_between_frames_of_a_mesh_are_known_and_not_executed() {
 fn seeds_of_a_stream_share_what_is_known_of_one() {
     // A seed makes five passes between two departures of the stream: too few for a proof of its own.
     assert_most_passes_are_known(64, 2_500, 40, &[500_000_000, 1_000_000_000]);
+}
+
+#[test]
+fn a_departure_leaves_the_passes_of_other_seeds_idle() {
+    let plan = stream(0, &[1, 2, 3, 4, 5, 6, 7], 64, 2_500, 40);
+    let scenario = Scenario { ports: 7, ..on_four_ports(plan, vec![2_000_000_000]) };
+    let run = scenario.run(&executable(), true);
+    let departures = 800;
+    let executed = run.executed_passes;
+    assert!((departures - 100..2 * departures).contains(&executed), "{executed} passes were executed");
 }
 
 #[test]

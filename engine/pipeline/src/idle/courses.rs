@@ -26,7 +26,7 @@ pub(super) struct Course {
 #[derive(Default)]
 pub(super) struct Courses {
     kept: Vec<Course>,
-    /// Recordings since the last four repetitions of each.
+    /// Recordings and repetitions since the program was loaded first.
     recordings: u32,
     repetitions: u32,
 }

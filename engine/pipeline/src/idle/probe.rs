@@ -99,7 +99,7 @@ pub struct IdleProbe {
     searches: u32,
     /// The pattern of the last proof.
     pattern: Arc<Pattern>,
-    /// What passes did since the controller changed something.
+    /// Courses that passes took since the controller changed something.
     courses: Courses,
     frame: Frame,
     effort: u32,
