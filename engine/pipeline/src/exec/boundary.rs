@@ -89,7 +89,7 @@ impl Slots for Regs {
 /// A value in the bits of a field.
 #[inline]
 fn fitted(field: FieldRef, value: u64) -> u64 {
-    value & mask64(field.bits.min(64))
+    value & mask64(field.bits)
 }
 
 /// Requests of ingress or egress beside the fate of the packet itself; 0 = no request.

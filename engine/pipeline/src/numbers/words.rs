@@ -6,12 +6,12 @@ pub(crate) const fn limbs_for(bits: u32) -> usize {
     bits.div_ceil(64) as usize
 }
 
-/// The low `bits` (1..=64) as a mask; 0 bits give 0.
+/// The low `bits` as a mask: 0 bits give 0, 64 and more give all ones.
 pub(crate) const fn mask64(bits: u32) -> u64 {
-    if bits == 0 {
-        0
+    if bits < 64 {
+        (1 << bits) - 1
     } else {
-        u64::MAX >> (64 - if bits > 64 { 64 } else { bits })
+        u64::MAX
     }
 }
 

@@ -45,13 +45,19 @@ impl Header {
 /// The destination of a frame that has a header.
 #[inline]
 pub fn destination(frame: &[u8]) -> Mac {
-    [frame[0], frame[1], frame[2], frame[3], frame[4], frame[5]]
+    address(&frame[..6])
 }
 
 /// The source of a frame that has a header.
 #[inline]
 pub fn source(frame: &[u8]) -> Mac {
-    [frame[6], frame[7], frame[8], frame[9], frame[10], frame[11]]
+    address(&frame[6..12])
+}
+
+/// An address out of its six bytes.
+#[inline]
+fn address(bytes: &[u8]) -> Mac {
+    bytes.first_chunk().copied().unwrap_or_default()
 }
 
 /// Gives a frame that has a header other addresses.
