@@ -13,8 +13,6 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -28,6 +26,8 @@ _WAIT_S = 4
 _POLL_S = 1.0
 _IDLE_S = 0.03
 """Processor time per poll below which the switch has nothing to do."""
+_AT_WORK_S = 0.1
+"""Processor time of a thread in a run above which it works on frames."""
 _SEEDS = 2
 """With more, its egress queues of 64 packets overflow, and it works for copies that it drops."""
 _PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
@@ -79,27 +79,20 @@ def forward(frames: int) -> dict[str, Any]:
     that of the threads that see all frames, and that of the threads of egress, which see those that it sends. They are
     told apart by a run in which the router drops all frames at the end of ingress.
     """
-    with _forwarding(frames, neighbours=False) as switch:
-        before = switch.thread_seconds()
-        switch.finish()
-        ingress = {
-            thread for thread, seconds in switch.thread_seconds().items() if seconds - before.get(thread, 0) > 0.1
-        }
-    with _forwarding(frames, neighbours=True) as switch:
-        before = switch.thread_seconds()
-        cpu_s = switch.finish()
-        spent = {thread: seconds - before.get(thread, 0) for thread, seconds in switch.thread_seconds().items()}
-        sent = switch.client.read_counters("sent", [2])[0][1].packets
+    ingress = {thread for thread, seconds in _forwarding(frames, neighbours=False)[1].items() if seconds > _AT_WORK_S}
+    cpu_s, spent, sent = _forwarding(frames, neighbours=True)
     egress_s = sum(seconds for thread, seconds in spent.items() if thread not in ingress)
     return _rate(frames, cpu_s - egress_s + frames * egress_s / sent) | {"sent": sent}
 
 
-@contextmanager
-def _forwarding(frames: int, *, neighbours: bool) -> Iterator[_Switch]:
-    """Start the router, which has the frames in front of it."""
+def _forwarding(frames: int, *, neighbours: bool) -> tuple[float, dict[int, float], int]:
+    """Return the processor time of a run, that of each thread that has not ended, and the frames that were sent."""
     with _Switch({1: routed_frames(frames), 2: []}, cpu_port=510) as switch:
         program_router(switch.client, neighbours=neighbours)
-        yield switch
+        before = switch.thread_seconds()
+        cpu_s = switch.finish()
+        spent = {thread: seconds - before.get(thread, 0) for thread, seconds in switch.thread_seconds().items()}
+        return cpu_s, spent, switch.client.read_counters("sent", [2])[0][1].packets
 
 
 class _Switch:

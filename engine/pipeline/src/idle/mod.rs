@@ -14,6 +14,7 @@
 
 mod arithmetic;
 mod courses;
+mod ends;
 mod forms;
 mod headers;
 pub(crate) mod moving;

@@ -2,22 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::code::layout::{packet_slot, FieldRef, Slot};
-use crate::code::program::Program;
+use crate::code::layout::packet_slot;
 use crate::control::switch::Switch;
+use crate::exec::boundary;
 use crate::exec::boundary::{Fate, Requests, Slots};
 use crate::exec::context::Wire;
 use crate::exec::executable::Executable;
-use crate::exec::{boundary, wire};
 use crate::idle::courses::{Course, Courses};
-use crate::idle::moving::{Bits, Clock, Form, Limits, Moving, Probe, Refusal};
+use crate::idle::moving::{Bits, Clock, Limits, Probe, Refusal};
 use crate::idle::pattern::Pattern;
-use crate::idle::recording::{Recording, Step};
-use crate::idle::repetition::is_stamp;
+use crate::idle::recording::Recording;
 use crate::idle::shadow::{Effect, Guard, Shadow};
 use crate::idle::stamp::{same_but_for, touches, StampField};
 use crate::numbers::bits::write_bits;
-use crate::numbers::words::mask64;
 use crate::packets::frame::Frame;
 use crate::packets::output::DropReason;
 use crate::packets::packet::{IngressPacket, InstanceType, QueueTimes};
@@ -465,74 +462,5 @@ fn nothing_beside(requests: Requests) -> Probe<()> {
     match requests {
         Requests { failed: false, clone: 0 } => Ok(()),
         _ => Err(Refusal("the pass clones, or fails an assertion")),
-    }
-}
-
-impl Slots for Shadow {
-    type Refusal = Refusal;
-
-    fn put(&mut self, slot: Slot, value: u64) {
-        self.set_value(slot, (value, Form::Fixed));
-    }
-
-    fn read(&self, slot: Slot) -> Probe<u64> {
-        self.fixed(slot)
-    }
-
-    fn put_egress_stamp(&mut self, field: FieldRef, value: u64) {
-        let width = field.bits.min(64) as u8;
-        let moving = Moving { clock: Clock::Egress, width, down: false };
-        self.set_value(field.slot, (value, Form::Moving(moving)));
-        self.record_time(field.slot, self.ticks);
-    }
-
-    /// How long a packet waits is not followed.
-    fn put_queueing(&mut self, field: FieldRef, _: u64) {
-        self.set_value(field.slot, (0, Form::Unknown));
-    }
-}
-
-impl Shadow {
-    /// Writes the valid headers; gives the bits that hold the time stamp of the egress.
-    fn deparse(&mut self, program: &Program, frame: &mut Frame) -> Probe<Vec<StampField>> {
-        let ticks = self.ticks[Clock::Egress as usize];
-        let layout = &program.layout;
-        let mut written = Vec::new();
-        frame.clear();
-        for &header in &program.code.deparse_order {
-            let base = layout.headers[header as usize].base;
-            if self.fixed(base)? == 0 {
-                continue;
-            }
-            let first_bit = frame.len() as u32 * 8;
-            let shape = layout.shape_of(header);
-            wire::write(shape, base, &self.regs, frame);
-            if self.all_fixed(base, shape.slots as usize) {
-                continue;
-            }
-            if shape.variable.is_some() {
-                return Err(Refusal("a header of variable length depends on time"));
-            }
-            for piece in &shape.pieces {
-                let at = piece.first_bit(first_bit as usize);
-                let place = Bits { first_bit: at, bits: piece.bits.into() };
-                let slot = base + piece.offset;
-                let (value, moving) = match self.value(slot) {
-                    (_, Form::Fixed) if self.all_fixed(slot, 1) => continue,
-                    (_, Form::Carried(bits)) if bits == place => continue,
-                    (value, Form::Moving(moving)) => (value, moving),
-                    _ => return Err(Refusal("the frame depends on time in a way that is not followed")),
-                };
-                if !is_stamp(moving) || piece.signed {
-                    return Err(Refusal("the frame carries a time that is not that of this egress"));
-                }
-                let bits = u32::from(piece.bits);
-                self.limits.resized(value, moving, bits);
-                let offset = value.wrapping_sub(ticks) & mask64(bits);
-                self.record(Step::Stamp { slot, bits, offset });
-                written.push(StampField { first_bit: at, bits: u16::from(piece.bits), offset });
-            }
-        }
-        Ok(written)
     }
 }

@@ -38,11 +38,11 @@ impl Shadow {
         }
     }
 
-    /// Records that a slot moves with a clock that now stands at `ticks`.
-    pub(super) fn record_time(&mut self, slot: Slot, ticks: [u64; 2]) {
+    /// Records the content of a slot, if it moves with a clock.
+    pub(super) fn record_time(&mut self, slot: Slot) {
         let (value, form) = self.value(slot);
         if let (Some(recording), Form::Moving(moving)) = (&mut self.recording, form) {
-            let offset = value.wrapping_sub(ticks[moving.clock as usize]);
+            let offset = value.wrapping_sub(self.ticks[moving.clock as usize]);
             recording.steps.push(Step::Time { slot, moving, offset });
             recording.computes(slot);
         }

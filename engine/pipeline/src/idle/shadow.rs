@@ -242,7 +242,7 @@ impl Shadow {
                         _ => Form::Fixed,
                     };
                     self.mark(dst, limbs, form);
-                    self.record_time(dst, self.ticks);
+                    self.record_time(dst);
                 }
                 Op::Advance { bits } => {
                     let bits = self.fixed(bits)?;
@@ -410,7 +410,7 @@ impl Shadow {
                 form = Form::Unknown;
             }
             self.forms.set(place.base + piece.offset, form);
-            self.record_time(place.base + piece.offset, self.ticks);
+            self.record_time(place.base + piece.offset);
         }
         Ok(Ok(()))
     }
