@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 from collections.abc import Mapping
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from types import TracebackType
 from typing import Protocol
 
@@ -135,7 +135,8 @@ class CpuPort:
 
     def __init__(self, frames: FrameSocket) -> None:
         self._frames = frames
-        self._received: SimpleQueue[bytes] = SimpleQueue()
+        # Not SimpleQueue: up to Python 3.12 it can wait for ever where the given time has passed when it begins to.
+        self._received: Queue[bytes] = Queue()
         self._ends = threading.Event()
         self._reader = threading.Thread(target=self._read, name="cpu-port", daemon=True)
         self._out: _Header | None = None

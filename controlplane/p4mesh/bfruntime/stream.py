@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue, SimpleQueue
 from typing import Any
 
 import grpc
@@ -27,7 +27,7 @@ class Subscription:
         self.has_ended = False
         self._service = service
         self._requests: SimpleQueue[Any] = SimpleQueue()
-        self._answers: SimpleQueue[Any] = SimpleQueue()
+        self._answers: Queue[Any] = Queue()
         self._on_port = on_port
         self._failure: grpc.RpcError | None = None
         self._call = service.stream_channel(iter(self._outgoing()))

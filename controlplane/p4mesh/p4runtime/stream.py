@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue, SimpleQueue
 from time import monotonic
 
 import grpc
@@ -37,13 +37,14 @@ class Stream:
         self._address = address
         self._requests: SimpleQueue[p4r.StreamMessageRequest | bytes | None] = SimpleQueue()
         self._batches = False
-        self._arbitrations: SimpleQueue[p4r.MasterArbitrationUpdate | None] = SimpleQueue()
+        # Not SimpleQueue: up to Python 3.12 it can wait for ever where the given time has passed when it begins to.
+        self._arbitrations: Queue[p4r.MasterArbitrationUpdate | None] = Queue()
         self._errors: deque[p4r.StreamError] = deque()
         self._failure: grpc.RpcError | None = None
-        self._packet_ins: SimpleQueue[list[PacketRun | p4r.PacketIn] | None] = SimpleQueue()
+        self._packet_ins: Queue[list[PacketRun | p4r.PacketIn] | None] = Queue()
         self._untaken: deque[PacketRun | p4r.PacketIn] = deque()
-        self.digests: SimpleQueue[p4r.DigestList | None] = SimpleQueue()
-        self.idle_notifications: SimpleQueue[p4r.IdleTimeoutNotification | None] = SimpleQueue()
+        self.digests: Queue[p4r.DigestList | None] = Queue()
+        self.idle_notifications: Queue[p4r.IdleTimeoutNotification | None] = Queue()
         self.is_primary = False
         self.has_ended = False
         self._call = stub.StreamChannel(self._outgoing(), metadata=((BATCH_KEY, "1"),))
@@ -183,7 +184,7 @@ def packets_of(item: PacketRun | p4r.PacketIn) -> int:
     return len(item) if isinstance(item, PacketRun) else 1
 
 
-def take(queue: SimpleQueue, timeout_s: float, what: str) -> object:  # type: ignore[type-arg]
+def take(queue: Queue, timeout_s: float, what: str) -> object:  # type: ignore[type-arg]
     """Return the next element of a queue; raise WaitError when none comes in time or the stream ends."""
     end = monotonic() + timeout_s
     try:

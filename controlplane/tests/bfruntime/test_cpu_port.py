@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 
 import pytest
 
@@ -23,7 +23,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
-        self.coming: SimpleQueue[bytes] = SimpleQueue()
+        self.coming: Queue[bytes] = Queue()
 
     def send(self, frame: bytes) -> None:
         self.sent.append(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import grpc
@@ -104,6 +105,20 @@ def test_a_wrong_packet_out_is_reported_and_counted(switch: Switch, client: Clie
 
 def learn(client: Client, **config: int) -> None:
     client.insert([client.schema.digest("learn_t", **config)])
+
+
+def test_a_wait_of_a_microsecond_ends(client: Client) -> None:
+    """Goal: the time may pass while the wait begins. An empty arrival lets the stream wait for the rest."""
+
+    def wait_often() -> None:
+        for number in range(30_000):
+            client._stream._packet_ins.put([])
+            client.take_packet_ins(1, timeout_s=(1 + number % 40) * 1e-7)
+        ends.set()
+
+    ends = threading.Event()
+    threading.Thread(target=wait_often, daemon=True).start()
+    assert ends.wait(20), "a wait does not end"
 
 
 def test_digests_report_distinct_messages(switch: Switch, client: Client) -> None:

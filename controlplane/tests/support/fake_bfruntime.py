@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from concurrent import futures
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue, SimpleQueue
 from typing import Any
 
 import grpc
@@ -110,7 +110,7 @@ class FakeBfSwitchd(TofinoChip):
         self._clients: dict[int, SimpleQueue[Any]] = {}
         self._watches_ports = False
         self._synchronised: dict[str, dict[tuple[int, str, int], int]] = defaultdict(dict)
-        self._frames: SimpleQueue[bytes] = SimpleQueue()
+        self._frames: Queue[bytes] = Queue()
         self._server = grpc.server(futures.ThreadPoolExecutor(8))
         self._server.add_generic_rpc_handlers((self._handlers(),))
         self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
