@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Outputs, Passes, Preserved,
-    QueueTimes, Switch, SwitchConfig,
+    Dispatch, DropReason, EgressPacket, EgressTimes, Frame, IngressPacket, InstanceType, Outputs, Passes,
+    Preserved, QueueTimes, Switch, SwitchConfig,
 };
 
 /// Bounds of a [`Runner`].
@@ -160,21 +160,14 @@ impl Runner {
             self.out.pool.give(packet.frame);
             return now_ps;
         }
-        let mut flow = Flow { passes_left: self.limits.passes_per_packet, runner: self, send, now_ps };
+        let mut flow = Flow { passes_left: self.limits.passes_per_packet, runner: self, clock, send, now_ps };
         let mut next = Some(packet);
         while let Some(packet) = next {
             next = flow.ingress(packet, flow.now_ps, flow.now_ps);
         }
         while let Some((packet, enqueue_ps)) = flow.runner.queue.pop_front() {
-            flow.now_ps = clock();
-            let depth = flow.runner.queue.len() as u32;
-            let times = QueueTimes {
-                enqueue_ps,
-                dequeue_ps: flow.now_ps,
-                enqueue_depth: depth,
-                dequeue_depth: depth,
-            };
-            flow.egress(packet, times, flow.now_ps, flow.now_ps);
+            let times = flow.egress_times(enqueue_ps);
+            flow.egress(packet, &times);
         }
         flow.now_ps
     }
@@ -183,10 +176,22 @@ impl Runner {
 /// The passes that follow from one packet before it goes out or round.
 struct Flow<'a> {
     runner: &'a mut Runner,
+    clock: &'a mut dyn FnMut() -> u64,
     send: Send<'a>,
     passes_left: u32,
     /// Time of the pass in work.
     now_ps: u64,
+}
+
+impl Flow<'_> {
+    /// Times of an egress pass that begins now, of a packet whose ingress was at `enqueue_ps`.
+    fn egress_times(&mut self, enqueue_ps: u64) -> EgressTimes {
+        self.now_ps = (self.clock)();
+        let depth = self.runner.queue.len() as u32;
+        let queue =
+            QueueTimes { enqueue_ps, dequeue_ps: self.now_ps, enqueue_depth: depth, dequeue_depth: depth };
+        EgressTimes { queue, stamp_ps: self.now_ps, now_ps: self.now_ps }
+    }
 }
 
 impl Dispatch for Flow<'_> {
@@ -208,8 +213,9 @@ impl Dispatch for Flow<'_> {
         }
     }
 
-    fn passes_on_at_once(&self, _: &EgressPacket) -> bool {
-        self.runner.queue.is_empty()
+    fn begin_egress(&mut self, _: u16) -> Option<EgressTimes> {
+        let has_room = self.runner.limits.queue_packets > 0;
+        (self.runner.queue.is_empty() && has_room).then(|| self.egress_times(self.now_ps))
     }
 
     fn transmit(&mut self, port: u16, frame: Frame) {

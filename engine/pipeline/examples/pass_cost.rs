@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use p4mesh_pipeline::{
-    Executable, IngressPacket, InstanceType, Output, Outputs, Preserved, Program, QueueTimes, Switch,
+    EgressTimes, Executable, IngressPacket, InstanceType, Output, Outputs, Preserved, Program, Switch,
     SwitchConfig,
 };
 
@@ -60,8 +60,9 @@ fn main() -> Result<(), String> {
         let copies = queue.len();
         egress += copies as u64;
         let start = Instant::now();
+        let times = EgressTimes { stamp_ps: now_ps, now_ps, ..EgressTimes::default() };
         for packet in queue.drain(..) {
-            switch.egress(packet, QueueTimes::default(), now_ps, now_ps, &mut out);
+            switch.egress(packet, &times, &mut out);
         }
         if copies > 0 {
             egress_ns = egress_ns.min(start.elapsed().as_nanos() as f64 / copies as f64);

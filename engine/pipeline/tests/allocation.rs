@@ -47,7 +47,7 @@ fn round(target: &mut Target, queue: &mut Vec<Output>, frame: &[u8]) -> usize {
             events += 1;
             match item {
                 Output::Enqueue(packet) => {
-                    target.switch.egress(packet, QueueTimes::default(), 0, 0, &mut target.out);
+                    target.switch.egress(packet, &EgressTimes::default(), &mut target.out);
                 }
                 Output::Reenter(packet) => target.switch.ingress(packet, 0, 0, &mut target.out),
                 Output::Transmit { frame, .. } => target.out.pool.give(frame),

@@ -63,7 +63,7 @@ fn copies_are_the_same_whatever_runs_between_them() {
                 target.out.items.clear();
             }
             let Output::Enqueue(copy) = copy else { panic!() };
-            target.switch.egress(copy, QueueTimes::default(), 0, 0, &mut target.out);
+            target.switch.egress(copy, &EgressTimes::default(), &mut target.out);
             let Some(Output::Transmit { port, frame }) = target.out.items.pop() else { panic!() };
             sent.push((port, record(&frame)));
         }
@@ -187,7 +187,7 @@ fn buffers_are_reused() {
         };
         target.switch.ingress(packet, 0, 0, &mut target.out);
         let Some(Output::Enqueue(packet)) = target.out.items.pop() else { panic!() };
-        target.switch.egress(packet, QueueTimes::default(), 0, 0, &mut target.out);
+        target.switch.egress(packet, &EgressTimes::default(), &mut target.out);
         let Some(Output::Transmit { frame, .. }) = target.out.items.pop() else { panic!() };
         target.out.pool.give(frame);
     }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, Executable, Execution, Frame, IngressPacket, InstanceType, Outputs,
-    Passes, Preserved, Program, QueueTimes, Switch, SwitchConfig,
+    Dispatch, DropReason, EgressPacket, EgressTimes, Executable, Execution, Frame, IngressPacket,
+    InstanceType, Outputs, Passes, Preserved, Program, Switch, SwitchConfig,
 };
 
 /// A target that notes the outputs that it is handed; queues hold nothing, a packet has its egress at once.
@@ -42,11 +42,12 @@ impl Dispatch for Notes {
 
     fn enqueue(&mut self, packet: EgressPacket) {
         self.seen.push(format!("enqueue {}", packet.egress_port));
-        self.egress(packet, QueueTimes::default(), 0, 0);
+        self.egress(packet, &EgressTimes::default());
     }
 
-    fn passes_on_at_once(&self, _: &EgressPacket) -> bool {
-        true
+    fn begin_egress(&mut self, port: u16) -> Option<EgressTimes> {
+        self.seen.push(format!("egress {port}"));
+        Some(EgressTimes::default())
     }
 
     fn transmit(&mut self, port: u16, frame: Frame) {
@@ -78,7 +79,7 @@ fn every_ending_has_a_reason_of_its_own() {
         assert_eq!(target.send(&[1, 9]), ["drop LoopLimit"]);
         assert_eq!(target.send(&[2, 9]), ["drop AssertionFailed"]);
         assert_eq!(target.send(&[3, 9]), ["drop UnknownQueue"]);
-        assert_eq!(target.send(&[0, 9]), ["enqueue 1", "transmit 1 [0, 9]"]);
+        assert_eq!(target.send(&[0, 9]), ["egress 1", "transmit 1 [0, 9]"]);
         assert_eq!(target.send(&[0; 70_000]), ["drop Oversize"]);
     }
 }
@@ -86,7 +87,7 @@ fn every_ending_has_a_reason_of_its_own() {
 #[test]
 fn a_packet_without_a_pass_left_ends() {
     let mut target = Notes::new(3);
-    assert_eq!(target.send(&[0]), ["enqueue 1", "transmit 1 [0]"]);
-    assert_eq!(target.send(&[0]), ["enqueue 1", "exhausted"], "before egress");
+    assert_eq!(target.send(&[0]), ["egress 1", "transmit 1 [0]"]);
+    assert_eq!(target.send(&[0]), ["egress 1", "exhausted"], "before egress");
     assert_eq!(target.send(&[0]), ["exhausted"], "before ingress");
 }

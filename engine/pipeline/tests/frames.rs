@@ -100,7 +100,7 @@ fn run(switch: &mut Switch, frame: Vec<u8>, port: u16, out: &mut Outputs) -> Vec
             match item {
                 Output::Enqueue(packet) if passes > MAX_PASSES => switch.discard(packet, out),
                 Output::Reenter(_) if passes > MAX_PASSES => {}
-                Output::Enqueue(packet) => switch.egress(packet, QueueTimes::default(), 0, 0, out),
+                Output::Enqueue(packet) => switch.egress(packet, &EgressTimes::default(), out),
                 Output::Reenter(packet) => switch.ingress(packet, 0, 0, out),
                 Output::Transmit { port, frame } => seen.push(format!("{port}: {frame:02x?}")),
                 Output::Digest { digest, fields } => seen.push(format!("{digest}: {fields:02x?}")),

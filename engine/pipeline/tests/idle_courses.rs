@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use p4mesh_pipeline::{
-    Executable, IdleProbe, IngressPacket, InstanceType, LoopPass, Output, Outputs, Preserved, Program,
-    QueueTimes, Switch, SwitchConfig,
+    EgressTimes, Executable, IdleProbe, IngressPacket, InstanceType, LoopPass, Output, Outputs, Preserved,
+    Program, Switch, SwitchConfig,
 };
 
 const TICK_PS: u64 = 1_000;
@@ -34,7 +34,8 @@ fn packet(switch: &mut Switch) -> IngressPacket {
     };
     switch.ingress(packet, 0, 0, &mut out);
     let Some(Output::Enqueue(packet)) = out.items.pop() else { panic!("the frame goes to the loop port") };
-    switch.egress(packet, QueueTimes::default(), FIRST_PS, FIRST_PS, &mut out);
+    let times = EgressTimes { stamp_ps: FIRST_PS, now_ps: FIRST_PS, ..EgressTimes::default() };
+    switch.egress(packet, &times, &mut out);
     let Some(Output::Reenter(packet)) = out.items.pop() else { panic!("the frame goes round") };
     assert_eq!(packet.port, LOOP_PORT);
     packet

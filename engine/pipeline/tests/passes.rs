@@ -19,7 +19,7 @@ struct Waiting {
 impl Waiting {
     fn egress_of_all(&mut self) {
         while let Some(packet) = self.queue.pop_front() {
-            self.egress(packet, QueueTimes::default(), 0, 0);
+            self.egress(packet, &EgressTimes::default());
         }
     }
 }
@@ -32,14 +32,14 @@ impl Dispatch for Waiting {
 
     fn enqueue(&mut self, packet: EgressPacket) {
         if self.at_once {
-            self.egress(packet, QueueTimes::default(), 0, 0);
+            self.egress(packet, &EgressTimes::default());
         } else {
             self.queue.push_back(packet);
         }
     }
 
-    fn passes_on_at_once(&self, _: &EgressPacket) -> bool {
-        self.at_once
+    fn begin_egress(&mut self, _: u16) -> Option<EgressTimes> {
+        self.at_once.then(EgressTimes::default)
     }
 
     fn transmit(&mut self, port: u16, frame: Frame) {

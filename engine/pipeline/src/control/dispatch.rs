@@ -2,9 +2,10 @@
 //! in real time.
 
 use crate::control::switch::Switch;
+use crate::exec::passes::Ingressed;
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
-use crate::packets::packet::{EgressPacket, IngressPacket, InstanceType, QueueTimes};
+use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket, InstanceType};
 
 /// Interface of a target to the passes of a packet.
 pub struct Passes<'a> {
@@ -23,9 +24,14 @@ pub trait Dispatch {
     /// A packet for the queue of its egress port.
     fn enqueue(&mut self, packet: EgressPacket);
 
-    /// True where the next pass after [`Dispatch::enqueue`] is certain to be the egress of that packet, if it is the
-    /// only output of its ingress: its metadata need not be put aside.
-    fn passes_on_at_once(&self, packet: &EgressPacket) -> bool;
+    /// A clone that an egress pass made, for the queue of its egress port.
+    fn enqueue_clone(&mut self, packet: EgressPacket) {
+        self.enqueue(packet);
+    }
+
+    /// Begins the egress of a packet for a port, which is the only output of its ingress, and says when that is; `None`
+    /// where the packet has to wait for other passes.
+    fn begin_egress(&mut self, port: u16) -> Option<EgressTimes>;
 
     /// A frame that leaves through a port.
     fn transmit(&mut self, port: u16, frame: Frame);
@@ -56,23 +62,47 @@ pub trait Dispatch {
             return None;
         }
         *left -= 1;
-        let last = switch.ingress_at_once(packet, ingress_timestamp_ps, now_ps, out);
-        hand_out_others(self);
-        last.and_then(|last| hand_out(self, last))
+        let last = match switch.ingress_at_once(packet, ingress_timestamp_ps, now_ps, out) {
+            Ingressed::Held { port, priority } if out.items.is_empty() => {
+                match self.begin_egress(port) {
+                    Some(times) => self.egress_of_held(port, priority, &times),
+                    None => {
+                        let packet = self.passes()?.switch.keep(port, priority);
+                        self.enqueue(packet);
+                    }
+                }
+                return None;
+            }
+            Ingressed::Held { port, priority } => Some(Output::Enqueue(switch.keep(port, priority))),
+            Ingressed::Ended(output) => Some(output),
+            Ingressed::Replicated => None,
+        };
+        hand_out_others(self, Self::enqueue);
+        last.and_then(|last| hand_out(self, last, Self::enqueue))
     }
 
     /// An egress pass and its consequences.
-    fn egress(&mut self, packet: EgressPacket, times: QueueTimes, egress_timestamp_ps: u64, now_ps: u64) {
+    fn egress(&mut self, packet: EgressPacket, times: &EgressTimes) {
         let Some(Passes { switch, out, left }) = self.passes() else { return };
         if *left == 0 {
             switch.discard(packet, out);
             return self.exhausted();
         }
         *left -= 1;
-        let last = switch.egress_at_once(packet, times, egress_timestamp_ps, now_ps, out);
-        hand_out_others(self);
-        // Only ingress resubmits.
-        hand_out(self, last);
+        let last = switch.egress_at_once(packet, times, out);
+        hand_out_of_egress(self, last);
+    }
+
+    /// As [`Dispatch::egress`], of the packet that the last ingress pass holds.
+    fn egress_of_held(&mut self, port: u16, priority: u8, times: &EgressTimes) {
+        let Some(Passes { switch, out, left }) = self.passes() else { return };
+        if *left == 0 {
+            switch.drop_held(out);
+            return self.exhausted();
+        }
+        *left -= 1;
+        let last = switch.egress_of_held(port, priority, times, out);
+        hand_out_of_egress(self, last);
     }
 
     /// Frees the buffers of a packet that the target drops before egress.
@@ -83,16 +113,24 @@ pub trait Dispatch {
     }
 }
 
+/// Hands the outputs of an egress pass to the target.
+#[inline]
+fn hand_out_of_egress<T: Dispatch + ?Sized>(target: &mut T, last: Output) {
+    hand_out_others(target, T::enqueue_clone);
+    // Only ingress resubmits.
+    hand_out(target, last, T::enqueue_clone);
+}
+
 /// Hands the outputs of a pass, the last one excepted, to the target. Most passes have none.
 #[inline]
-fn hand_out_others<T: Dispatch + ?Sized>(target: &mut T) {
+fn hand_out_others<T: Dispatch + ?Sized>(target: &mut T, enqueue: fn(&mut T, EgressPacket)) {
     let Some(Passes { out, .. }) = target.passes() else { return };
     if out.items.is_empty() {
         return;
     }
     let mut items = out.take_items();
     for item in items.drain(..) {
-        hand_out(target, item);
+        hand_out(target, item, enqueue);
     }
     if let Some(Passes { out, .. }) = target.passes() {
         out.give_items(items);
@@ -101,14 +139,13 @@ fn hand_out_others<T: Dispatch + ?Sized>(target: &mut T) {
 
 /// Hands an output to the target, unless it is a packet that was resubmitted: that is given back.
 #[inline]
-fn hand_out<T: Dispatch + ?Sized>(target: &mut T, item: Output) -> Option<IngressPacket> {
+fn hand_out<T: Dispatch + ?Sized>(
+    target: &mut T,
+    item: Output,
+    enqueue: fn(&mut T, EgressPacket),
+) -> Option<IngressPacket> {
     match item {
-        Output::Enqueue(packet) => {
-            if !target.passes_on_at_once(&packet) {
-                target.passes()?.switch.keep(&packet);
-            }
-            target.enqueue(packet);
-        }
+        Output::Enqueue(packet) => enqueue(target, packet),
         Output::Transmit { port, frame } => target.transmit(port, frame),
         Output::Reenter(packet) if packet.instance_type == InstanceType::Resubmitted => return Some(packet),
         Output::Reenter(packet) => target.recirculate(packet),

@@ -7,10 +7,10 @@ use crate::exec::config::{Execution, SwitchConfig};
 use crate::exec::executable::Executable;
 use crate::exec::foresight::Foresight;
 use crate::exec::native::Views;
-use crate::exec::passes::{Engine, Keeping};
+use crate::exec::passes::{Engine, Held, Ingressed};
 use crate::numbers::rng::Rng;
 use crate::packets::output::{Output, Outputs};
-use crate::packets::packet::{EgressPacket, IngressPacket, QueueTimes};
+use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket};
 use crate::packets::snapshot::SnapshotPool;
 use crate::state::cells::{MeterState, State};
 use crate::state::profile::ProfileState;
@@ -61,6 +61,7 @@ impl Switch {
                 execution,
                 replication: Replication::default(),
                 snapshots: SnapshotPool::default(),
+                held: Held::default(),
                 preserved: Vec::new(),
                 aside: Vec::new(),
                 passes: 0,
@@ -163,39 +164,34 @@ impl Switch {
         now_ps: u64,
         out: &mut Outputs,
     ) {
-        let keeping = Keeping::All;
-        let last = self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, keeping, out);
-        out.items.extend(last);
+        let packet = match self.ingress_at_once(packet, ingress_timestamp_ps, now_ps, out) {
+            Ingressed::Replicated => return,
+            Ingressed::Held { port, priority } => Output::Enqueue(self.keep(port, priority)),
+            Ingressed::Ended(output) => output,
+        };
+        out.items.push(packet);
     }
 
-    /// As [`Switch::ingress`], but the last output is the result. A packet for a queue that is the only output must go on to [`Switch::egress`] as the
-    /// next pass, or be handed to [`Switch::keep`] before there is one.
+    /// As [`Switch::ingress`], but what becomes of the packet itself is the result.
+    #[inline]
     pub(crate) fn ingress_at_once(
         &mut self,
         packet: IngressPacket,
         ingress_timestamp_ps: u64,
         now_ps: u64,
         out: &mut Outputs,
-    ) -> Option<Output> {
-        let keeping = Keeping::AllButTheOnlyOne;
-        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, keeping, out)
+    ) -> Ingressed {
+        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, out)
     }
 
-    /// Lets a packet of [`Switch::ingress_at_once`] outlast the next pass.
-    pub(crate) fn keep(&mut self, packet: &EgressPacket) {
-        self.engine.keep(&self.executable, packet);
+    /// Lets the packet that the last ingress pass holds outlast the next pass.
+    pub(crate) fn keep(&mut self, port: u16, priority: u8) -> EgressPacket {
+        self.engine.keep(&self.executable, port, priority)
     }
 
     /// Egress control and deparser, clone, recirculate.
-    pub fn egress(
-        &mut self,
-        packet: EgressPacket,
-        times: QueueTimes,
-        egress_timestamp_ps: u64,
-        now_ps: u64,
-        out: &mut Outputs,
-    ) {
-        let last = self.egress_at_once(packet, times, egress_timestamp_ps, now_ps, out);
+    pub fn egress(&mut self, packet: EgressPacket, times: &EgressTimes, out: &mut Outputs) {
+        let last = self.egress_at_once(packet, times, out);
         out.items.push(last);
     }
 
@@ -203,18 +199,33 @@ impl Switch {
     pub(crate) fn egress_at_once(
         &mut self,
         packet: EgressPacket,
-        times: QueueTimes,
-        egress_timestamp_ps: u64,
-        now_ps: u64,
+        times: &EgressTimes,
         out: &mut Outputs,
     ) -> Output {
-        self.engine.egress(&self.executable, packet, times, egress_timestamp_ps, now_ps, out)
+        self.engine.egress(&self.executable, packet, times, out)
+    }
+
+    /// As [`Switch::egress_at_once`], of the packet that the last ingress pass holds.
+    #[inline]
+    pub(crate) fn egress_of_held(
+        &mut self,
+        port: u16,
+        priority: u8,
+        times: &EgressTimes,
+        out: &mut Outputs,
+    ) -> Output {
+        self.engine.egress_of_held(&self.executable, port, priority, times, out)
     }
 
     /// Begins to load the state that the ingress pass of a frame from a port is likely to touch, for a frame that comes soon.
     #[inline]
     pub fn load_ahead(&self, frame: &[u8]) {
         self.engine.foresight.load(frame);
+    }
+
+    /// Ends the packet that the last ingress pass holds.
+    pub(crate) fn drop_held(&mut self, out: &mut Outputs) {
+        self.engine.drop_held(out);
     }
 
     /// Returns the buffers of a packet that the target drops before egress.

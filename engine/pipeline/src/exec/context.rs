@@ -15,6 +15,15 @@ pub(crate) enum Outcome {
     Runaway,
 }
 
+/// How far egress and deparser have come in one go.
+pub(crate) enum Egressed {
+    /// The egress control is done, and has asked for something or dropped the packet.
+    Stopped,
+    /// All is done; so many bytes of headers are written.
+    Headers(usize),
+    Runaway,
+}
+
 /// Bytes that the code works on.
 #[derive(Clone, Copy)]
 pub(crate) struct Wire<'f> {

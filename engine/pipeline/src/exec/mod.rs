@@ -8,6 +8,7 @@ pub(crate) mod boundary;
 pub(crate) mod checksum;
 pub(crate) mod config;
 pub(crate) mod context;
+mod copies;
 pub(crate) mod executable;
 pub(crate) mod foresight;
 pub(crate) mod hash;

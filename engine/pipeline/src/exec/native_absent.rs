@@ -3,8 +3,7 @@
 use crate::code::ir::Pc;
 use crate::code::layout::Regs;
 use crate::code::program::{Code, Program};
-use crate::exec::context::Context;
-use crate::exec::context::Outcome;
+use crate::exec::context::{Context, Egressed, Outcome};
 use crate::state::cells::State;
 use crate::state::table::TableState;
 
@@ -41,6 +40,14 @@ impl NativeCode {
     }
 
     pub fn run(&self, _: &mut Context, _: &Views, _: Pc) -> Outcome {
+        match *self {}
+    }
+
+    pub fn run_ingress(&self, _: &mut Context, _: &Views) -> Outcome {
+        match *self {}
+    }
+
+    pub fn run_egress(&self, _: &mut Context, _: &Views, _: u64, _: &mut Vec<u8>) -> Option<Egressed> {
         match *self {}
     }
 }

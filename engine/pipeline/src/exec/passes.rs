@@ -6,7 +6,7 @@ use crate::code::layout::{packet_slot, Regs, Slot};
 use crate::code::program::Program;
 use crate::exec::boundary::{Fate, Slots};
 use crate::exec::config::{Execution, SwitchConfig};
-use crate::exec::context::{Context, Outcome, Wire};
+use crate::exec::context::{Context, Egressed, Outcome, Wire};
 use crate::exec::executable::Executable;
 use crate::exec::foresight::Foresight;
 use crate::exec::machine::interpret;
@@ -15,8 +15,8 @@ use crate::exec::{boundary, wire};
 use crate::numbers::words::to_bytes;
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
-use crate::packets::packet::{EgressPacket, IngressPacket, InstanceType, Preserved, QueueTimes};
-use crate::packets::snapshot::{Share, Snapshot, SnapshotPool};
+use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket, InstanceType, Preserved};
+use crate::packets::snapshot::SnapshotPool;
 use crate::state::cells::State;
 use crate::state::replication::Replication;
 use crate::vocabulary::entries::Replica;
@@ -32,6 +32,8 @@ pub(crate) struct Engine {
     pub execution: Execution,
     pub replication: Replication,
     pub snapshots: SnapshotPool,
+    /// The packet whose ingress was the last pass, if it goes on to a queue.
+    pub held: Held,
     /// Buffers for preserved metadata.
     pub preserved: Vec<Vec<(u16, u64)>>,
     /// Packet slots put aside while a clone is parsed.
@@ -46,32 +48,42 @@ pub(crate) struct Engine {
     pub passes: u64,
 }
 
-/// Which packets for queues an ingress pass copies out of the slots, so that other passes may come before their egress.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keeping {
-    All,
-    /// All, but for one that is the only output of its pass.
-    AllButTheOnlyOne,
+/// A packet between its ingress and its egress, whose metadata is in the slots.
+#[derive(Default)]
+pub(crate) struct Held {
+    frame: Frame,
+    /// Offset of the first byte that the parser left alone.
+    payload: usize,
+}
+
+/// What becomes of the packet of an ingress pass, after all that is in the outputs.
+pub(crate) enum Ingressed {
+    /// Copies of it are in the outputs.
+    Replicated,
+    /// It goes to the queue of a port. The engine holds it, for [`Engine::egress_of_held`] or [`Engine::keep`]: one of them
+    /// comes before the next pass.
+    Held {
+        port: u16,
+        priority: u8,
+    },
+    Ended(Output),
 }
 
 impl Engine {
     /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is the
     /// `ingress_global_timestamp` of P4 (of frames from a port only: simple_switch gives 0 after resubmit and
     /// recirculate), `now_ps` drives meters and idle timeouts.
-    ///
-    /// The result is what becomes of the packet itself, after all that is in `out`; copies of it are there, too.
     pub fn ingress(
         &mut self,
         executable: &Executable,
         packet: IngressPacket,
         ingress_timestamp_ps: u64,
         now_ps: u64,
-        keeping: Keeping,
         out: &mut Outputs,
-    ) -> Option<Output> {
+    ) -> Ingressed {
         self.passes += 1;
         if let Some(reason) = boundary::refused(&self.config, &packet) {
-            return Some(Engine::dropped(packet.frame, reason, out));
+            return Engine::dropped_in_ingress(packet.frame, reason, out);
         }
         let program = &executable.program;
         let code = &program.code;
@@ -82,20 +94,16 @@ impl Engine {
         let IngressPacket { port, frame, preserved, .. } = packet;
         self.keep_buffer(preserved);
 
-        let Some(payload) = self.parse(executable, &frame, now_ps) else {
-            return Some(Engine::dropped(frame, DropReason::LoopLimit, out));
-        };
-        let wire = Wire { frame: &frame, cursor: payload };
-        let (outcome, _) = self.run(executable, wire, code.ingress_entry, now_ps);
+        let payload = self.parse_and_control(executable, &frame, now_ps);
         if is_new {
             self.foresight.learn(&frame, &self.regs);
         }
-        if outcome == Outcome::Runaway {
-            return Some(Engine::dropped(frame, DropReason::LoopLimit, out));
-        }
+        let Some(payload) = payload else {
+            return Engine::dropped_in_ingress(frame, DropReason::LoopLimit, out);
+        };
         let Ok(requests) = boundary::requests(&*self.regs);
         if requests.failed {
-            return Some(Engine::dropped(frame, DropReason::AssertionFailed, out));
+            return Engine::dropped_in_ingress(frame, DropReason::AssertionFailed, out);
         }
         self.set_slot(packet_slot::EXIT, 0);
         if requests.clone != 0 {
@@ -106,125 +114,168 @@ impl Engine {
             self.digest(program, learn, out);
         }
         let Ok(fate) = boundary::fate(&mut *self.regs, code, &self.config);
-        Some(match fate {
-            Fate::Drop(reason) => Engine::dropped(frame, reason, out),
+        match fate {
+            Fate::Drop(reason) => Engine::dropped_in_ingress(frame, reason, out),
             Fate::Resubmit { list } => {
                 let mut preserved = self.preserve(program, list);
                 preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
                 preserved.charged_bytes = Some(charged as u32);
-                Output::Reenter(IngressPacket {
-                    port,
-                    frame,
-                    instance_type: InstanceType::Resubmitted,
-                    preserved,
-                })
+                let instance_type = InstanceType::Resubmitted;
+                Ingressed::Ended(Output::Reenter(IngressPacket { port, frame, instance_type, preserved }))
             }
             Fate::Replicate { group } => match self.replication.copies(group) {
                 Some(copies) if !copies.is_empty() => {
                     self.copies.clear();
                     self.copies.extend_from_slice(copies);
                     self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
-                    return None;
+                    Ingressed::Replicated
                 }
-                _ => Engine::dropped(frame, DropReason::EmptyMulticastGroup, out),
+                _ => Engine::dropped_in_ingress(frame, DropReason::EmptyMulticastGroup, out),
             },
-            Fate::Queue { port: egress_port, priority } => {
-                let length_bytes = self.slot(packet_slot::LENGTH) as u32;
-                let stays = keeping == Keeping::AllButTheOnlyOne && out.items.is_empty();
-                let slots = if stays { &[][..] } else { &self.regs[..program.layout.slots] };
-                let snapshot = self.snapshots.make(slots, frame, payload, self.passes);
-                Output::Enqueue(EgressPacket {
-                    egress_port,
-                    egress_rid: 0,
-                    priority,
-                    instance_type: InstanceType::Normal,
-                    length_bytes,
-                    replicated: false,
-                    snapshot,
-                })
+            Fate::Queue { port, priority } => {
+                self.held = Held { frame, payload };
+                Ingressed::Held { port, priority }
             }
-        })
+        }
     }
 
-    /// Egress control and deparser, clone, recirculate. The result is what becomes of the packet itself, after all that
-    /// is in `out`.
+    /// Lets the packet that is held outlast the next pass.
+    pub fn keep(&mut self, executable: &Executable, egress_port: u16, priority: u8) -> EgressPacket {
+        let Held { frame, payload } = std::mem::take(&mut self.held);
+        let slots = &self.regs[..executable.program.layout.slots];
+        EgressPacket {
+            egress_port,
+            egress_rid: 0,
+            priority,
+            instance_type: InstanceType::Normal,
+            length_bytes: self.slot(packet_slot::LENGTH) as u32,
+            replicated: false,
+            snapshot: self.snapshots.make(slots, frame, payload, self.passes),
+        }
+    }
+
+    /// Ends the packet that is held.
+    pub fn drop_held(&mut self, out: &mut Outputs) {
+        out.pool.give(std::mem::take(&mut self.held).frame);
+    }
+
+    /// Egress control and deparser, clone, recirculate, of a packet from a queue. The result is what becomes of the
+    /// packet itself, after all that is in `out`.
     pub fn egress(
         &mut self,
         executable: &Executable,
         packet: EgressPacket,
-        times: QueueTimes,
-        egress_timestamp_ps: u64,
-        now_ps: u64,
+        times: &EgressTimes,
         out: &mut Outputs,
     ) -> Output {
+        let EgressPacket { egress_port, egress_rid, priority, replicated, snapshot: share, .. } = packet;
+        let (snapshot, alone) = self.snapshots.lend(&share);
+        // The next pass after its ingress finds the slots as that has left them.
+        if snapshot.pass != self.passes {
+            self.restore(executable, &snapshot.slots);
+        }
+        if replicated {
+            self.regs.set(executable.program.code.intrinsics.egress_rid, u64::from(egress_rid));
+        }
+        let payload = snapshot.payload;
+        let wire = Wire { frame: &snapshot.frame, cursor: payload };
+        let headers = match self.egress_of_slots(executable, wire, egress_port, priority, times, out) {
+            Ok(headers) => headers,
+            Err(reason) => {
+                if let Some(frame) = self.snapshots.end(share, snapshot) {
+                    out.pool.give(frame);
+                }
+                return Output::Drop(reason);
+            }
+        };
+        let frame = if alone {
+            let frame = self.snapshots.end(share, snapshot).unwrap_or_default();
+            self.with_headers(headers, frame, payload, out)
+        } else {
+            let frame = self.copy_with_headers(headers, &snapshot.frame, payload, out);
+            self.snapshots.end(share, snapshot);
+            frame
+        };
+        self.leaves(&executable.program, egress_port, frame)
+    }
+
+    /// As [`Engine::egress`], of the packet that is held.
+    pub fn egress_of_held(
+        &mut self,
+        executable: &Executable,
+        port: u16,
+        priority: u8,
+        times: &EgressTimes,
+        out: &mut Outputs,
+    ) -> Output {
+        let Held { frame, payload } = std::mem::take(&mut self.held);
+        let wire = Wire { frame: &frame, cursor: payload };
+        match self.egress_of_slots(executable, wire, port, priority, times, out) {
+            Ok(headers) => {
+                let frame = self.with_headers(headers, frame, payload, out);
+                self.leaves(&executable.program, port, frame)
+            }
+            Err(reason) => Engine::dropped(frame, reason, out),
+        }
+    }
+
+    /// Egress control and deparser of the packet in the slots: bytes of its headers, which are in `headers`.
+    fn egress_of_slots(
+        &mut self,
+        executable: &Executable,
+        wire: Wire,
+        port: u16,
+        priority: u8,
+        times: &EgressTimes,
+        out: &mut Outputs,
+    ) -> Result<usize, DropReason> {
         let program = &executable.program;
         let code = &program.code;
-        let EgressPacket { egress_port, egress_rid, priority, replicated, snapshot: share, .. } = packet;
-        let (shared, alone) = self.snapshots.lend(&share);
-        // The next pass after its ingress finds the slots as that has left them.
-        if shared.pass != self.passes {
-            assert!(!shared.slots.is_empty(), "a packet that is not kept goes on with the next pass");
-            self.restore(executable, &shared.slots);
-        }
         self.passes += 1;
-        if replicated {
-            self.regs.set(code.intrinsics.egress_rid, u64::from(egress_rid));
-        }
         let Ok(()) = boundary::start_egress(
             &mut *self.regs,
             code,
             &self.config,
-            egress_port,
+            port,
             priority,
-            &times,
-            egress_timestamp_ps,
+            &times.queue,
+            times.stamp_ps,
         );
-
-        let wire = Wire { frame: &shared.frame, cursor: shared.payload };
-        let (outcome, _) = self.run(executable, wire, code.egress_entry, now_ps);
-        if outcome == Outcome::Runaway {
-            return self.dropped_packet(share, shared, DropReason::LoopLimit, out);
+        match self.egress_in_one_go(executable, wire, times.now_ps) {
+            Egressed::Headers(bytes) => return Ok(bytes),
+            Egressed::Runaway => return Err(DropReason::LoopLimit),
+            Egressed::Stopped => {}
         }
         let Ok(requests) = boundary::requests(&*self.regs);
         if requests.failed {
-            return self.dropped_packet(share, shared, DropReason::AssertionFailed, out);
+            return Err(DropReason::AssertionFailed);
         }
         if requests.clone != 0 {
-            self.clone_egress(program, &shared, out);
+            self.clone_egress(program, wire, out);
         }
         let Ok(dropped) = boundary::dropped_in_egress(&*self.regs, code, &self.config);
         if dropped {
-            return self.dropped_packet(share, shared, DropReason::Egress, out);
+            return Err(DropReason::Egress);
         }
-        let wire = Wire { frame: &shared.frame, cursor: shared.payload };
-        let (outcome, _) = self.run(executable, wire, code.deparser_entry, now_ps);
+        let (outcome, _) = self.run(executable, wire, code.deparser_entry, times.now_ps);
         if outcome == Outcome::Runaway {
-            return self.dropped_packet(share, shared, DropReason::LoopLimit, out);
+            return Err(DropReason::LoopLimit);
         }
-        let mut frame = self.deparse(executable, share, shared, alone, out);
+        Ok(self.write_headers(executable))
+    }
+
+    /// A packet after its deparser: out of its port, or back to ingress.
+    fn leaves(&mut self, program: &Program, port: u16, mut frame: Frame) -> Output {
         let Ok(list) = boundary::recirculate_list(&*self.regs);
         if list != 0 {
             let preserved = self.preserve(program, list);
-            return Output::Reenter(IngressPacket {
-                port: egress_port,
-                frame,
-                instance_type: InstanceType::Recirculated,
-                preserved,
-            });
+            let instance_type = InstanceType::Recirculated;
+            return Output::Reenter(IngressPacket { port, frame, instance_type, preserved });
         }
         // simple_switch cuts what it sends, and only that: frames that recirculate, resubmitted
         // frames, clones and replicas are new packets, which no limit binds yet.
         frame.truncate(self.limit());
-        Output::Transmit { port: egress_port, frame }
-    }
-
-    /// Copies a packet out of the slots where that was not done.
-    pub fn keep(&mut self, executable: &Executable, packet: &EgressPacket) {
-        let Some(snapshot) = self.snapshots.alone(&packet.snapshot) else { return };
-        if snapshot.slots.is_empty() {
-            assert_eq!(snapshot.pass, self.passes, "a packet is kept before the next pass");
-            snapshot.slots.extend_from_slice(&self.regs[..executable.program.layout.slots]);
-        }
+        Output::Transmit { port, frame }
     }
 
     /// Tells native code where a table leads now; `entry` is the one that is new or has changed, `None` where one went
@@ -244,7 +295,7 @@ impl Engine {
     }
 
     /// Sets the slots to those of a new packet, as far as the program reads them.
-    fn clear(&mut self, executable: &Executable) {
+    pub(super) fn clear(&mut self, executable: &Executable) {
         if !self.native(executable).is_some_and(|native| native.start(&mut self.regs)) {
             let image = &executable.program.code.image;
             self.regs[..image.len()].copy_from_slice(image);
@@ -265,19 +316,63 @@ impl Engine {
 
     /// Runs a part of the program; gives the place in the frame where it stopped, too.
     fn run(&mut self, executable: &Executable, wire: Wire, entry: Pc, now_ps: u64) -> (Outcome, usize) {
-        let program = &executable.program;
         let native = self.native(executable);
-        let mut context =
-            Context { program, regs: &mut self.regs, state: &mut self.state, wire, now_ps, variable_bits: 0 };
+        let (mut context, views) = self.context(&executable.program, wire, now_ps);
         let outcome = match native {
-            Some(native) => native.run(&mut context, &self.views, entry),
+            Some(native) => native.run(&mut context, views, entry),
             None => interpret(&mut context, entry),
         };
         (outcome, context.wire.cursor)
     }
 
+    /// Runs the parser and the ingress control; the offset of the payload, `None` for a loop.
+    fn parse_and_control(&mut self, executable: &Executable, frame: &[u8], now_ps: u64) -> Option<usize> {
+        let (program, code) = (&executable.program, &executable.program.code);
+        let (outcome, payload) = match self.native(executable) {
+            Some(native) => {
+                boundary::start_parser(&mut *self.regs, code);
+                let wire = Wire { frame, cursor: 0 };
+                let (mut context, views) = self.context(program, wire, now_ps);
+                (native.run_ingress(&mut context, views), context.wire.cursor)
+            }
+            None => {
+                let payload = self.parse(executable, frame, now_ps)?;
+                self.run(executable, Wire { frame, cursor: payload }, code.ingress_entry, now_ps)
+            }
+        };
+        (outcome == Outcome::Done).then_some(payload)
+    }
+
+    /// Runs the egress control, and deparser and headers where that is possible.
+    fn egress_in_one_go(&mut self, executable: &Executable, wire: Wire, now_ps: u64) -> Egressed {
+        let (program, entry) = (&executable.program, executable.program.code.egress_entry);
+        if let Some(native) = self.native(executable) {
+            let Engine { regs, state, views, headers, config, .. } = &mut *self;
+            let mut context = Context { program, regs, state, wire, now_ps, variable_bits: 0 };
+            let drop_port = u64::from(config.drop_port);
+            if let Some(egressed) = native.run_egress(&mut context, views, drop_port, headers) {
+                return egressed;
+            }
+        }
+        match self.run(executable, wire, entry, now_ps) {
+            (Outcome::Done, _) => Egressed::Stopped,
+            (Outcome::Runaway, _) => Egressed::Runaway,
+        }
+    }
+
+    /// Data for a part of the program, and the arrays for native code.
+    fn context<'m>(
+        &'m mut self,
+        program: &'m Program,
+        wire: Wire<'m>,
+        now_ps: u64,
+    ) -> (Context<'m>, &'m Views) {
+        let Engine { regs, state, views, .. } = self;
+        (Context { program, regs, state, wire, now_ps, variable_bits: 0 }, views)
+    }
+
     /// Runs the parser and stores its verdict; the offset of the payload, `None` for a loop.
-    fn parse(&mut self, executable: &Executable, frame: &[u8], now_ps: u64) -> Option<usize> {
+    pub(super) fn parse(&mut self, executable: &Executable, frame: &[u8], now_ps: u64) -> Option<usize> {
         let program = &executable.program;
         let code = &program.code;
         boundary::start_parser(&mut *self.regs, code);
@@ -288,154 +383,6 @@ impl Engine {
         }
         let Ok(()) = boundary::end_parser(&mut *self.regs, code);
         Some(cursor)
-    }
-
-    /// Clone of the frame as it came in, parsed again, with the metadata of the field list.
-    fn clone_ingress(
-        &mut self,
-        executable: &Executable,
-        frame: &[u8],
-        port: u16,
-        charged: u64,
-        now_ps: u64,
-        out: &mut Outputs,
-    ) {
-        let program = &executable.program;
-        let (session, list) = self.take_clone();
-        if !self.begin_clone(session, out) {
-            return;
-        }
-        let fields = &program.code.intrinsics;
-        let slots = program.layout.slots;
-        let preserved = self.preserve(program, list);
-        let mut aside = std::mem::take(&mut self.aside);
-        aside.clear();
-        aside.extend_from_slice(&self.regs[..slots]);
-        self.clear(executable);
-        boundary::start_pass(&mut *self.regs, &self.config, frame.len() as u64, charged);
-        self.regs.set(fields.ingress_port, u64::from(port));
-        let copy = out.pool.copy_of(frame);
-        match self.parse(executable, &copy, now_ps) {
-            Some(payload) => {
-                self.reset_metadata(program);
-                for &(slot, value) in &preserved.fields {
-                    self.regs[slot as usize] = value;
-                }
-                self.regs.set(fields.instance_type, InstanceType::IngressClone as u64);
-                self.replicate(program, copy, payload, InstanceType::IngressClone, Some(session), out);
-            }
-            None => Engine::drop_copy(copy, DropReason::LoopLimit, out),
-        }
-        self.preserved.push(preserved.fields);
-        self.go_on(aside);
-    }
-
-    /// Clone of the packet as egress leaves it, with the metadata of the field list.
-    fn clone_egress(&mut self, program: &Program, shared: &Snapshot, out: &mut Outputs) {
-        let (session, list) = self.take_clone();
-        if !self.begin_clone(session, out) {
-            return;
-        }
-        let slots = program.layout.slots;
-        let preserved = self.preserve(program, list);
-        let mut aside = std::mem::take(&mut self.aside);
-        aside.clear();
-        aside.extend_from_slice(&self.regs[..slots]);
-        self.reset_metadata(program);
-        for &(slot, value) in &preserved.fields {
-            self.regs[slot as usize] = value;
-        }
-        self.set_slot(packet_slot::EXIT, 0);
-        self.regs.set(program.code.intrinsics.instance_type, InstanceType::EgressClone as u64);
-        let copy = out.pool.copy_of(&shared.frame);
-        self.replicate(program, copy, shared.payload, InstanceType::EgressClone, Some(session), out);
-        self.preserved.push(preserved.fields);
-        self.go_on(aside);
-    }
-
-    /// Brings the packet back that was put aside for its clone. The slots are no longer those of the clone, so that its
-    /// pass is over.
-    fn go_on(&mut self, aside: Vec<u64>) {
-        self.regs[..aside.len()].copy_from_slice(&aside);
-        self.aside = aside;
-        self.passes += 1;
-    }
-
-    /// Session and field list of a requested clone; the request is cleared.
-    fn take_clone(&mut self) -> (u64, u32) {
-        let session = self.slot(packet_slot::CLONE_SESSION) & (packet_slot::CLONE_VALID - 1);
-        let list = self.slot(packet_slot::CLONE_LIST) as u32;
-        self.set_slot(packet_slot::CLONE_SESSION, 0);
-        self.set_slot(packet_slot::CLONE_LIST, 0);
-        (session, list)
-    }
-
-    /// Loads the copies of a clone session; false if it does not exist.
-    fn begin_clone(&mut self, session: u64, out: &mut Outputs) -> bool {
-        match self.replication.session(session) {
-            Some(view) => {
-                self.copies.clear();
-                self.copies.extend_from_slice(view.replicas);
-                true
-            }
-            None => {
-                out.items.push(Output::Drop(DropReason::UnknownCloneSession));
-                false
-            }
-        }
-    }
-
-    /// Queues one packet per entry of `self.copies`, all of them sharing the present state.
-    fn replicate(
-        &mut self,
-        program: &Program,
-        frame: Frame,
-        payload: usize,
-        instance_type: InstanceType,
-        session: Option<u64>,
-        out: &mut Outputs,
-    ) {
-        for slot in [
-            packet_slot::CLONE_SESSION,
-            packet_slot::CLONE_LIST,
-            packet_slot::LEARN,
-            packet_slot::RESUBMIT,
-            packet_slot::RECIRCULATE,
-            packet_slot::TRUNCATE,
-        ] {
-            self.set_slot(slot, 0);
-        }
-        let mut class = 0;
-        if let Some(view) = session.and_then(|session| self.replication.session(session)) {
-            class = view.class_of_service;
-            if view.packet_length_bytes != 0 {
-                let limit = u64::from(view.packet_length_bytes) + 1;
-                self.set_slot(packet_slot::TRUNCATE, limit);
-            }
-        }
-        let Ok(priority) = boundary::priority(&*self.regs, &program.code, &self.config);
-        let priority = match priority {
-            _ if class != 0 && class < self.config.queues_per_port => class,
-            Some(priority) => priority,
-            None => return Engine::drop_copy(frame, DropReason::UnknownQueue, out),
-        };
-        let length_bytes = self.slot(packet_slot::LENGTH) as u32;
-        let slots = program.layout.slots;
-        let snapshot = self.snapshots.make(&self.regs[..slots], frame, payload, self.passes);
-        out.items.extend(self.copies.iter().map(|copy| {
-            Output::Enqueue(EgressPacket {
-                egress_port: copy.port,
-                egress_rid: copy.instance,
-                priority,
-                instance_type,
-                length_bytes,
-                replicated: true,
-                snapshot: self.snapshots.share(&snapshot),
-            })
-        }));
-        if let Some(frame) = self.snapshots.give(snapshot) {
-            out.pool.give(frame);
-        }
     }
 
     fn digest(&mut self, program: &Program, list: u32, out: &mut Outputs) {
@@ -465,19 +412,12 @@ impl Engine {
     }
 
     /// Values of the fields of a field list.
-    fn preserve(&mut self, program: &Program, list: u32) -> Preserved {
+    pub(super) fn preserve(&mut self, program: &Program, list: u32) -> Preserved {
         let mut values = self.preserved.pop().unwrap_or_default();
         values.clear();
         boundary::kept_slots(&program.code, list)
             .for_each(|slot| values.push((slot, self.regs[slot as usize])));
         Preserved { fields: values, ..Preserved::default() }
-    }
-
-    fn reset_metadata(&mut self, program: &Program) {
-        for &(first, count) in &program.code.metadata {
-            let first = first as usize;
-            self.regs[first..first + count as usize].fill(0);
-        }
     }
 
     /// Writes the valid headers to the start of `self.headers`; gives their length.
@@ -497,30 +437,23 @@ impl Engine {
         self.headers.len()
     }
 
-    /// Writes the valid headers in front of the payload.
-    fn deparse(
-        &mut self,
-        executable: &Executable,
-        share: Share,
-        mut snapshot: Box<Snapshot>,
-        alone: bool,
-        out: &mut Outputs,
-    ) -> Frame {
-        let length = self.write_headers(executable);
-        let headers = &self.headers[..length];
-        let payload = snapshot.payload;
-        if length == payload && alone {
-            // The last holder of the packet changes its headers in place.
-            snapshot.frame[..payload].copy_from_slice(headers);
-            return self.snapshots.end(share, snapshot).unwrap_or_default();
+    /// Puts the headers that were written in front of the payload; changes the frame in place where they have its length.
+    fn with_headers(&self, headers: usize, mut frame: Frame, payload: usize, out: &mut Outputs) -> Frame {
+        if headers == payload {
+            frame[..payload].copy_from_slice(&self.headers[..headers]);
+            return frame;
         }
-        let mut frame = out.pool.take();
-        frame.extend_from_slice(headers);
-        frame.extend_from_slice(snapshot.frame.get(payload..).unwrap_or(&[]));
-        if let Some(old) = self.snapshots.end(share, snapshot) {
-            out.pool.give(old);
-        }
-        frame
+        let longer = self.copy_with_headers(headers, &frame, payload, out);
+        out.pool.give(frame);
+        longer
+    }
+
+    /// As [`Engine::with_headers`], in a frame of its own.
+    fn copy_with_headers(&self, headers: usize, frame: &Frame, payload: usize, out: &mut Outputs) -> Frame {
+        let mut copy = out.pool.take();
+        copy.extend_from_slice(&self.headers[..headers]);
+        copy.extend_from_slice(frame.get(payload..).unwrap_or(&[]));
+        copy
     }
 
     /// Bytes to which the packet is cut.
@@ -529,35 +462,20 @@ impl Engine {
     }
 
     /// Takes the buffer of a packet that a pass ends.
-    fn dropped(frame: Frame, reason: DropReason, out: &mut Outputs) -> Output {
+    pub(super) fn dropped(frame: Frame, reason: DropReason, out: &mut Outputs) -> Output {
         out.pool.give(frame);
         Output::Drop(reason)
     }
 
-    /// Ends a copy of a packet.
-    fn drop_copy(frame: Frame, reason: DropReason, out: &mut Outputs) {
-        let dropped = Engine::dropped(frame, reason, out);
-        out.items.push(dropped);
+    fn dropped_in_ingress(frame: Frame, reason: DropReason, out: &mut Outputs) -> Ingressed {
+        Ingressed::Ended(Engine::dropped(frame, reason, out))
     }
 
-    fn dropped_packet(
-        &mut self,
-        share: Share,
-        snapshot: Box<Snapshot>,
-        reason: DropReason,
-        out: &mut Outputs,
-    ) -> Output {
-        if let Some(frame) = self.snapshots.end(share, snapshot) {
-            out.pool.give(frame);
-        }
-        Output::Drop(reason)
-    }
-
-    fn slot(&self, slot: Slot) -> u64 {
+    pub(super) fn slot(&self, slot: Slot) -> u64 {
         self.regs[slot as usize]
     }
 
-    fn set_slot(&mut self, slot: Slot, value: u64) {
+    pub(super) fn set_slot(&mut self, slot: Slot, value: u64) {
         self.regs[slot as usize] = value;
     }
 }

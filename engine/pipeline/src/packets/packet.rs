@@ -64,3 +64,13 @@ pub struct QueueTimes {
     pub enqueue_depth: u32,
     pub dequeue_depth: u32,
 }
+
+/// When an egress pass takes place.
+#[derive(Clone, Copy, Default)]
+pub struct EgressTimes {
+    pub queue: QueueTimes,
+    /// `standard_metadata.egress_global_timestamp`, in picoseconds.
+    pub stamp_ps: u64,
+    /// Drives meters and idle timeouts.
+    pub now_ps: u64,
+}

@@ -5,7 +5,7 @@ use crate::packets::frame::Frame;
 
 #[derive(Default)]
 pub(crate) struct Snapshot {
-    /// Packet slots at the end of ingress; none where they are still those of the switch.
+    /// Packet slots at the end of ingress.
     pub slots: Vec<u64>,
     /// Number of the pass that made it.
     pub pass: u64,
@@ -56,12 +56,6 @@ impl SnapshotPool {
         Share(share.0)
     }
 
-    /// The snapshot, where nobody else has a share in it.
-    pub fn alone(&mut self, share: &Share) -> Option<&mut Snapshot> {
-        let shared = &mut self.snapshots[share.0 as usize];
-        shared.snapshot.as_deref_mut().filter(|_| shared.shares == 1)
-    }
-
     /// Takes the snapshot out for a pass, and says whether nobody else has a share in it.
     #[inline]
     pub fn lend(&mut self, share: &Share) -> (Box<Snapshot>, bool) {
@@ -98,12 +92,7 @@ mod tests {
         let mut pool = SnapshotPool::default();
         let first = pool.make(&[7], vec![1, 2], 1, 5);
         let second = pool.share(&first);
-        assert!(pool.alone(&first).is_none());
         assert_eq!(pool.give(first), None);
-        assert_eq!(
-            pool.alone(&second).map(|it| (it.slots.clone(), it.payload, it.pass)),
-            Some((vec![7], 1, 5))
-        );
         assert_eq!(pool.give(second), Some(vec![1, 2]));
         let third = pool.make(&[], vec![3], 0, 6);
         assert_eq!(pool.snapshots.len(), 1);

@@ -54,9 +54,10 @@ impl Target {
             assert!(steps < 10_000, "the packet never comes to rest");
             match item {
                 Output::Enqueue(packet) => {
-                    let times =
-                        QueueTimes { enqueue_ps: self.now_ps, dequeue_ps: self.now_ps, ..Default::default() };
-                    self.switch.egress(packet, times, self.now_ps, self.now_ps, &mut self.out);
+                    let now_ps = self.now_ps;
+                    let queue = QueueTimes { enqueue_ps: now_ps, dequeue_ps: now_ps, ..Default::default() };
+                    let times = EgressTimes { queue, stamp_ps: now_ps, now_ps };
+                    self.switch.egress(packet, &times, &mut self.out);
                 }
                 Output::Transmit { port, frame } => sent.push((port, frame)),
                 Output::Reenter(packet) => self.switch.ingress(packet, 0, self.now_ps, &mut self.out),

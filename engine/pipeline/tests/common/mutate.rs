@@ -81,7 +81,7 @@ fn exercise(executable: &Arc<Executable>, execution: Execution, random: &mut Ran
         for _ in 0..10 {
             for item in std::mem::take(&mut out.items) {
                 match item {
-                    Output::Enqueue(packet) => switch.egress(packet, QueueTimes::default(), 0, 0, &mut out),
+                    Output::Enqueue(packet) => switch.egress(packet, &EgressTimes::default(), &mut out),
                     Output::Reenter(packet) => switch.ingress(packet, 0, 0, &mut out),
                     Output::Transmit { port, frame } => seen.push(format!("{port}: {frame:02x?}")),
                     Output::Digest { digest, fields } => seen.push(format!("{digest}: {fields:02x?}")),

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, Executable, Frame, IngressPacket, InstanceType, Passes, Preserved,
-    Program, QueueTimes, Switch, SwitchConfig,
+    Dispatch, DropReason, EgressPacket, EgressTimes, Executable, Frame, IngressPacket, InstanceType, Passes,
+    Preserved, Program, QueueTimes, Switch, SwitchConfig,
 };
 
 use super::changes::{Change, When};
@@ -115,7 +115,6 @@ impl Flow<'_, '_> {
     fn run(&mut self, packet: IngressPacket, first_bit_ps: u64) {
         let now_ps = self.ports.now_ps();
         let passes_left = self.passes_left;
-        let times = QueueTimes { enqueue_ps: now_ps, dequeue_ps: now_ps, ..Default::default() };
         self.waiting.push_back(Waiting::Ingress(packet));
         while let Some(packet) = self.waiting.pop_front() {
             match packet {
@@ -123,7 +122,7 @@ impl Flow<'_, '_> {
                     let resubmitted = self.ingress(packet, first_bit_ps, now_ps);
                     self.waiting.extend(resubmitted.map(Waiting::Ingress));
                 }
-                Waiting::Egress(packet) => self.egress(packet, times, now_ps, now_ps),
+                Waiting::Egress(packet) => self.egress(packet, &egress_at(now_ps)),
             }
         }
         self.device.counters.passes += u64::from(passes_left - self.passes_left);
@@ -147,8 +146,8 @@ impl Dispatch for Flow<'_, '_> {
         self.waiting.push_back(Waiting::Egress(packet));
     }
 
-    fn passes_on_at_once(&self, _: &EgressPacket) -> bool {
-        self.waiting.is_empty()
+    fn begin_egress(&mut self, _: u16) -> Option<EgressTimes> {
+        self.waiting.is_empty().then(|| egress_at(self.ports.now_ps()))
     }
 
     fn transmit(&mut self, port: u16, frame: Frame) {
@@ -199,6 +198,12 @@ impl Dispatch for Flow<'_, '_> {
     fn exhausted(&mut self) {
         self.end(DropCause::PassLimit, Frame::new());
     }
+}
+
+/// Times of an egress pass for which the packet did not wait.
+fn egress_at(now_ps: u64) -> EgressTimes {
+    let queue = QueueTimes { enqueue_ps: now_ps, dequeue_ps: now_ps, ..Default::default() };
+    EgressTimes { queue, stamp_ps: now_ps, now_ps }
 }
 
 impl Device for P4Device {

@@ -1,8 +1,8 @@
 //! The way of packets through the tester: passes, queues, wires, and the loop.
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, LoopPass, Passes, Preserved,
-    QueueTimes,
+    Dispatch, DropReason, EgressPacket, EgressTimes, Frame, IngressPacket, InstanceType, LoopPass, Passes,
+    Preserved, QueueTimes,
 };
 
 use crate::drops::DropCause;
@@ -123,13 +123,11 @@ struct Flow<'a> {
     tester: &'a mut Tester,
     fabric: &'a mut Fabric,
     passes_left: u32,
-    /// An egress pass hands out its outputs: clones that it made wait until all else in the event is done.
-    in_egress: bool,
 }
 
 impl<'a> Flow<'a> {
     fn new(tester: &'a mut Tester, fabric: &'a mut Fabric) -> Flow<'a> {
-        Flow { tester, fabric, passes_left: PASSES_PER_EVENT, in_egress: false }
+        Flow { tester, fabric, passes_left: PASSES_PER_EVENT }
     }
 
     /// An ingress pass, the passes of packets that it resubmits, and the egress passes for which
@@ -244,7 +242,14 @@ impl<'a> Flow<'a> {
     }
 
     /// An egress pass on a port, or on the CPU port.
-    fn leave(&mut self, local: Option<usize>, packet: EgressPacket, times: QueueTimes) {
+    fn leave(&mut self, local: Option<usize>, packet: EgressPacket, queue: QueueTimes) {
+        let times = self.egress_times(local, queue);
+        self.egress(packet, &times);
+    }
+
+    /// Times of an egress pass that begins now.
+    #[inline]
+    fn egress_times(&mut self, local: Option<usize>, queue: QueueTimes) -> EgressTimes {
         let Flow { tester, fabric, .. } = self;
         let now_ps = fabric.now_ps;
         let stamp_ps = match local {
@@ -257,9 +262,7 @@ impl<'a> Flow<'a> {
             None => now_ps,
         };
         tester.egress_stamp_ps = stamp_ps;
-        self.in_egress = true;
-        self.egress(packet, times, stamp_ps, now_ps);
-        self.in_egress = false;
+        EgressTimes { queue, stamp_ps, now_ps }
     }
 
     fn packet_in(&mut self, frame: Frame) {
@@ -286,25 +289,29 @@ impl Dispatch for Flow<'_> {
 
     #[inline]
     fn enqueue(&mut self, packet: EgressPacket) {
-        if self.in_egress {
-            self.tester.deferred.push_back(packet);
-        } else {
-            self.place(packet);
-        }
+        self.place(packet);
+    }
+
+    /// Clones wait until all else in the event is done.
+    #[inline]
+    fn enqueue_clone(&mut self, packet: EgressPacket) {
+        self.tester.deferred.push_back(packet);
     }
 
     #[inline]
-    fn passes_on_at_once(&self, packet: &EgressPacket) -> bool {
-        !self.in_egress
-            && match self.tester.place(packet.egress_port) {
-                // The line of a loop that sleeps is not that of now.
-                Place::Port(local) if local == self.tester.loop_index => {
-                    !self.tester.recirculation.is_asleep() && self.is_idle(local)
-                }
-                Place::Port(local) => self.is_idle(local),
-                Place::Cpu => true,
-                Place::Unknown => false,
+    fn begin_egress(&mut self, port: u16) -> Option<EgressTimes> {
+        let local = match self.tester.place(port) {
+            // The line of a loop that sleeps is not that of now.
+            Place::Port(local)
+                if local == self.tester.loop_index && self.tester.recirculation.is_asleep() =>
+            {
+                return None;
             }
+            Place::Port(local) if self.is_idle(local) => Some(local),
+            Place::Cpu => None,
+            Place::Port(_) | Place::Unknown => return None,
+        };
+        Some(self.egress_times(local, at_once(self.fabric.now_ps)))
     }
 
     fn transmit(&mut self, port: u16, mut frame: Frame) {

@@ -169,7 +169,7 @@ impl Translator<'_> {
             self.asm.bind(skip);
         }
         self.asm.store_frame(Offsets::OUT, Reg::Rcx);
-        self.asm.jump(self.done);
+        self.asm.jump(self.ended);
         Some(entry)
     }
 

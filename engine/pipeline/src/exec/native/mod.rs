@@ -8,6 +8,7 @@
 mod cases;
 mod entries;
 mod headers;
+mod joints;
 mod registers;
 mod rows;
 mod slots;
@@ -22,13 +23,14 @@ use memmap2::{Mmap, MmapMut};
 use crate::code::ir::Pc;
 use crate::code::layout::Regs;
 use crate::code::program::Program;
-use crate::exec::context::{Context, Flow, Outcome};
+use crate::exec::context::{Context, Egressed, Flow, Outcome};
 
 pub(crate) use views::Views;
 use views::{Indexed, View};
 
 const STATUS_DONE: u32 = 0;
 const STATUS_RUNAWAY: u32 = 1;
+const STATUS_STOPPED: u32 = 2;
 
 /// Data that the code shares with the host during one run.
 #[repr(C)]
@@ -45,12 +47,35 @@ struct Frame<'c> {
     cursor: usize,
     /// Where the next byte of a header goes.
     out: *mut u8,
+    /// Address of the code after this part of the program, 0 = back to the host.
+    then: usize,
+    drop_port: u64,
     // Beyond this point only the host reads.
     native: *const NativeCode,
     context: *mut Context<'c>,
 }
 
-impl Frame<'_> {
+impl<'c> Frame<'c> {
+    fn new(native: &NativeCode, context: &mut Context<'c>, views: &Views) -> Self {
+        let packet = context.wire.frame;
+        Frame {
+            registers: views.registers.as_ptr(),
+            counters: views.counters.as_ptr(),
+            shortcuts: views.shortcuts.as_ptr(),
+            indexed: views.indexed.as_ptr(),
+            as_loaded: views.as_loaded.as_ptr(),
+            return_to: 0,
+            packet: packet.as_ptr(),
+            length: packet.len(),
+            cursor: context.wire.cursor,
+            out: std::ptr::null_mut(),
+            then: 0,
+            drop_port: 0,
+            native,
+            context,
+        }
+    }
+
     /// For code that needs nothing of the switch.
     fn without_state(native: &NativeCode) -> Self {
         Frame {
@@ -64,6 +89,8 @@ impl Frame<'_> {
             length: 0,
             cursor: 0,
             out: std::ptr::null_mut(),
+            then: 0,
+            drop_port: 0,
             native,
             context: std::ptr::null_mut(),
         }
@@ -84,6 +111,8 @@ impl Offsets {
     const LENGTH: u8 = std::mem::offset_of!(Frame, length) as u8;
     const CURSOR: u8 = std::mem::offset_of!(Frame, cursor) as u8;
     const OUT: u8 = std::mem::offset_of!(Frame, out) as u8;
+    const THEN: u8 = std::mem::offset_of!(Frame, then) as u8;
+    const DROP_PORT: u8 = std::mem::offset_of!(Frame, drop_port) as u8;
 }
 
 /// Machine code of a program.
@@ -91,8 +120,12 @@ pub(crate) struct NativeCode {
     memory: Mmap,
     /// Offset of every instruction.
     offsets: Vec<u32>,
+    /// Offset of the code between parser and ingress.
+    after_parser: u32,
     /// Offset of the code that writes headers.
     emit: Option<u32>,
+    /// Offset of the code between egress and deparser; it is there where `emit` is.
+    after_egress: Option<u32>,
     /// Room that it needs, 8 bytes more than all headers together.
     emit_bytes: usize,
     /// Offsets of the code that sets the slots for a new packet, and of that which brings them back for egress.
@@ -108,7 +141,7 @@ impl NativeCode {
         let Program { code, layout, .. } = program;
         type HostFunction = for<'c> extern "sysv64" fn(*mut Frame<'c>, u32) -> usize;
         let address = |function: HostFunction| function as usize as u64;
-        let host = translate::Host { step: address(step), table: address(table) };
+        let host = translate::Host { step: address(step), find: address(find), table: address(table) };
         let translation = translate::translate(code, layout, &cases::cases(program), host)?;
         let mut memory = MmapMut::map_anon(translation.bytes.len()).ok()?;
         memory.copy_from_slice(&translation.bytes);
@@ -116,7 +149,9 @@ impl NativeCode {
         Some(NativeCode {
             memory: memory.make_exec().ok()?,
             offsets: translation.offsets,
+            after_parser: translation.after_parser,
             emit: translation.emit,
+            after_egress: translation.after_egress,
             emit_bytes: header_bytes.sum::<usize>() + 8,
             start: translation.start,
             restore: translation.restore,
@@ -132,30 +167,64 @@ impl NativeCode {
 
     /// Runs from `entry` to the end of that part of the program.
     pub fn run(&self, context: &mut Context, views: &Views, entry: Pc) -> Outcome {
-        let packet = context.wire.frame;
-        let mut frame = Frame {
-            registers: views.registers.as_ptr(),
-            counters: views.counters.as_ptr(),
-            shortcuts: views.shortcuts.as_ptr(),
-            indexed: views.indexed.as_ptr(),
-            as_loaded: views.as_loaded.as_ptr(),
-            return_to: 0,
-            packet: packet.as_ptr(),
-            length: packet.len(),
-            cursor: context.wire.cursor,
-            out: std::ptr::null_mut(),
-            native: self,
-            context,
-        };
+        let mut frame = Frame::new(self, context, views);
+        outcome(self.run_part(context, &mut frame, entry))
+    }
+
+    /// Runs the parser and the ingress control.
+    pub fn run_ingress(&self, context: &mut Context, views: &Views) -> Outcome {
+        let mut frame = Frame { then: self.at(self.after_parser), ..Frame::new(self, context, views) };
+        outcome(self.run_part(context, &mut frame, context.program.code.parser_entry))
+    }
+
+    /// Runs the egress control, and, unless it asks for something or drops the packet, the deparser, and writes the valid
+    /// headers as [`NativeCode::emit`] does. `None` where all this is left to the host.
+    pub fn run_egress(
+        &self,
+        context: &mut Context,
+        views: &Views,
+        drop_port: u64,
+        out: &mut Vec<u8>,
+    ) -> Option<Egressed> {
+        let then = self.at(self.after_egress?);
+        let start = self.room(out);
+        let mut frame = Frame { then, drop_port, out: start, ..Frame::new(self, context, views) };
+        let status = self.run_part(context, &mut frame, context.program.code.egress_entry);
+        Some(match status {
+            STATUS_STOPPED => Egressed::Stopped,
+            _ => match outcome(status) {
+                Outcome::Runaway => Egressed::Runaway,
+                Outcome::Done => Egressed::Headers(frame.out as usize - start as usize),
+            },
+        })
+    }
+
+    fn run_part(&self, context: &mut Context, frame: &mut Frame, entry: Pc) -> u32 {
         let target = self.offsets.get(entry as usize).copied().unwrap_or(0);
-        let regs: *mut Regs = context.regs;
-        let status = self.enter(regs, &mut frame, target);
+        let status = self.enter(context.regs, frame, target);
         context.wire.cursor = frame.cursor;
-        if status == STATUS_RUNAWAY {
-            Outcome::Runaway
-        } else {
-            Outcome::Done
+        status
+    }
+
+    /// Address of an offset.
+    fn at(&self, offset: u32) -> usize {
+        self.memory.as_ptr() as usize + offset as usize
+    }
+
+    /// Start of `out`, with room for all headers.
+    fn room(&self, out: &mut Vec<u8>) -> *mut u8 {
+        if out.len() < self.emit_bytes {
+            out.resize(self.emit_bytes, 0);
         }
+        out.as_mut_ptr()
+    }
+}
+
+fn outcome(status: u32) -> Outcome {
+    if status == STATUS_RUNAWAY {
+        Outcome::Runaway
+    } else {
+        Outcome::Done
     }
 }
 
@@ -164,10 +233,7 @@ impl NativeCode {
     /// length; `None` where this is left to the host.
     pub fn emit(&self, regs: &mut Regs, out: &mut Vec<u8>) -> Option<usize> {
         let target = self.emit?;
-        if out.len() < self.emit_bytes {
-            out.resize(self.emit_bytes, 0);
-        }
-        let start = out.as_mut_ptr();
+        let start = self.room(out);
         let mut frame = Frame { out: start, ..Frame::without_state(self) };
         self.enter(regs, &mut frame, target);
         Some(frame.out as usize - start as usize)
@@ -195,7 +261,7 @@ impl NativeCode {
         // executable and lives as long as `self`.
         let code: extern "sysv64" fn(*mut Regs, *mut Frame, usize) -> u32 =
             unsafe { std::mem::transmute(self.memory.as_ptr()) };
-        code(regs, frame, self.memory.as_ptr() as usize + target as usize)
+        code(regs, frame, self.at(target))
     }
 }
 
@@ -206,6 +272,13 @@ extern "sysv64" fn step(frame: *mut Frame<'_>, pc: u32) -> usize {
     unsafe {
         with_context(frame, |context| context.program.code.ops.get(pc as usize).map(|op| context.step(op)))
     }
+}
+
+/// Looks up table `index`, which has leads; the result is the address of one.
+extern "sysv64" fn find(frame: *mut Frame<'_>, index: u32) -> usize {
+    // SAFETY: as in `step`; there is an element of `indexed` for each table.
+    let (context, indexed) = unsafe { (&*(*frame).context, &*(*frame).indexed.add(index as usize)) };
+    indexed.lead(context.state.tables[index as usize].lookup(context.regs))
 }
 
 /// Looks up table `index` for the code, as `step` does for the instruction.

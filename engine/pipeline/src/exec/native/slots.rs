@@ -70,7 +70,7 @@ impl Translator<'_> {
 
     fn leave(&mut self) {
         self.asm.end_quads();
-        self.asm.jump(self.done);
+        self.asm.jump(self.ended);
     }
 
     /// First slots of quads within the packet's slots that hold all the given ones, which ascend.

@@ -1,7 +1,7 @@
-//! Machine code for tables: where a table leads is known, or a load away, or the host looks it up.
+//! Machine code for tables: where a table leads is known, or a load away, or the host finds the entry, or does it all.
 
 use super::translate::Translator;
-use super::views::{is_indexed, Indexed, Lead};
+use super::views::{has_leads, is_indexed, Indexed, Lead};
 use super::x86::{Alu, Cond, Label, Reg, Shift};
 use super::Offsets;
 use crate::code::layout::Slot;
@@ -12,17 +12,23 @@ impl Translator<'_> {
     pub(super) fn table(&mut self, table: u16) {
         let code = self.code;
         let plan = &code.tables[table as usize];
-        let (look_up, host) = (self.asm.label(), self.asm.label());
+        let (look_up, find, host) = (self.asm.label(), self.asm.label(), self.asm.label());
         let shortcut = i32::from(table) * 8 * Lead::SHORT as i32;
         self.asm.load_frame(Reg::Rdx, Offsets::SHORTCUTS);
         self.follow(shortcut, Lead::params(code, plan, Lead::SHORT), look_up);
         self.asm.bind(look_up);
+        let words = Lead::words(code, plan);
         if is_indexed(plan) {
-            let words = Lead::words(code, plan);
-            self.index(table, plan, words, host);
+            self.index(table, plan, words, find);
             self.follow(0, Lead::params_of(words), host);
         } else {
             self.own_entries(table);
+        }
+        self.asm.bind(find);
+        if has_leads(plan) {
+            self.asm.call(self.host.find, u32::from(table));
+            self.asm.move_reg(Reg::Rdx, Reg::Rax);
+            self.follow(0, Lead::params_of(words), host);
         }
         self.asm.bind(host);
         self.asm.call(self.host.table, u32::from(table));
@@ -43,8 +49,8 @@ impl Translator<'_> {
         self.asm.jump_rax();
     }
 
-    /// Leaves in rdx the address of the lead for the packet's key; goes to `host` where the key is no index.
-    fn index(&mut self, table: u16, plan: &TablePlan, words: usize, host: Label) {
+    /// Leaves in rdx the address of the lead for the packet's key; goes to `find` where the key is no index.
+    fn index(&mut self, table: u16, plan: &TablePlan, words: usize, find: Label) {
         self.key(plan);
         let (miss, found) = (self.asm.label(), self.asm.label());
         let view = i32::from(table) * Indexed::BYTES;
@@ -61,7 +67,7 @@ impl Translator<'_> {
         self.asm.jump(found);
         self.asm.bind(miss);
         self.asm.alu_imm(Alu::Cmp, Reg::Rax, DIRECT_KEYS as i32);
-        self.asm.jump_if(Cond::NotBelow, host);
+        self.asm.jump_if(Cond::NotBelow, find);
         self.asm.load_at(Reg::Rdx, Reg::Rdx, view + Indexed::LEADS);
         self.asm.bind(found);
     }

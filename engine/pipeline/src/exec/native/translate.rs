@@ -28,6 +28,9 @@ pub(super) struct Translation {
     pub emit: Option<u32>,
     pub start: Option<u32>,
     pub restore: Option<u32>,
+    pub after_parser: u32,
+    /// There with `emit`.
+    pub after_egress: Option<u32>,
 }
 
 pub(super) struct Translator<'c> {
@@ -38,8 +41,10 @@ pub(super) struct Translator<'c> {
     /// The slot whose value is in rax where the next instruction begins.
     held: Option<Slot>,
     labels: Vec<Label>,
-    /// The end of the pass.
+    /// The end of a part of the program.
     pub done: Label,
+    /// The way back to the host.
+    pub ended: Label,
     runaway: Label,
     pub host: Host,
     /// The entries that the program brings, by table.
@@ -51,6 +56,8 @@ pub(super) struct Translator<'c> {
 pub(super) struct Host {
     /// Executes one instruction.
     pub step: u64,
+    /// Finds where a table leads, if it has leads.
+    pub find: u64,
     /// Looks up a table and prepares its action.
     pub table: u64,
 }
@@ -63,12 +70,12 @@ pub(super) fn translate(
 ) -> Option<Translation> {
     let mut asm = Assembler::default();
     let labels: Vec<Label> = (0..=code.ops.len()).map(|_| asm.label()).collect();
-    let (done, runaway) = (asm.label(), asm.label());
+    let (done, ended, runaway) = (asm.label(), asm.label(), asm.label());
     asm.prologue();
     let ways = Ways::new(code);
     let rows = Rows::new(code, layout, &ways);
     let mut translator =
-        Translator { code, layout, asm, rows, held: None, labels, done, runaway, host, entries };
+        Translator { code, layout, asm, rows, held: None, labels, done, ended, runaway, host, entries };
     for (pc, op) in code.ops.iter().enumerate() {
         translator.asm.bind(translator.labels[pc]);
         if ways.meet(pc) || !takes_first(op) {
@@ -79,9 +86,12 @@ pub(super) fn translate(
     let emit = translator.emit_headers();
     let start = translator.emit_start();
     let restore = translator.emit_restore();
+    let after_parser = translator.emit_after_parser();
+    let after_egress = emit.map(|emit| translator.emit_after_egress(emit));
+    translator.asm.bind(translator.labels[code.ops.len()]);
+    translator.emit_end();
     let Translator { mut asm, labels, .. } = translator;
-    asm.bind(labels[code.ops.len()]);
-    asm.bind(done);
+    asm.bind(ended);
     asm.epilogue(STATUS_DONE);
     asm.bind(runaway);
     asm.epilogue(STATUS_RUNAWAY);
@@ -91,8 +101,15 @@ pub(super) fn translate(
         .collect::<Option<_>>()?;
     asm.finish()?;
     let offset_of = |label: Option<Label>| asm.offset_of(label?).map(|offset| offset as u32);
-    let (emit, start, restore) = (offset_of(emit), offset_of(start), offset_of(restore));
-    Some(Translation { bytes: asm.bytes, offsets, emit, start, restore })
+    Some(Translation {
+        offsets,
+        emit: offset_of(emit),
+        start: offset_of(start),
+        restore: offset_of(restore),
+        after_parser: offset_of(Some(after_parser))?,
+        after_egress: offset_of(after_egress),
+        bytes: asm.bytes,
+    })
 }
 
 /// True for instructions that bring their first operand into rax before they change it, and leave nothing but their result

@@ -15,6 +15,9 @@ pub(super) struct View {
     count: usize,
 }
 
+/// An array without cells.
+const NOTHING: View = View { cells: 0, count: 0 };
+
 impl View {
     pub const CELLS: i32 = std::mem::offset_of!(View, cells) as i32;
     pub const COUNT: i32 = std::mem::offset_of!(View, count) as i32;
@@ -45,7 +48,7 @@ impl Lead {
         words.filter(|words| Lead::HEAD + words <= most).max().unwrap_or(0)
     }
 
-    /// Words of a lead of a table whose small keys are indices.
+    /// Words of a lead of a table that has one for each entry.
     pub fn words(code: &Code, plan: &TablePlan) -> usize {
         Lead::HEAD + Lead::params(code, plan, Lead::LONGEST)
     }
@@ -67,14 +70,15 @@ impl Lead {
     }
 }
 
-/// A table whose small keys are indices.
+/// A table with a lead for each entry.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Indexed {
-    /// Entry ids by key.
+    /// Entry ids by key, where small keys are indices.
     ids: View,
     /// Address of the lead after a miss, which those after a hit follow in the order of the ids.
     leads: usize,
+    lead_bytes: usize,
 }
 
 impl Indexed {
@@ -82,6 +86,12 @@ impl Indexed {
     pub const IDS: i32 = std::mem::offset_of!(Indexed, ids) as i32 + View::CELLS;
     pub const COUNT: i32 = std::mem::offset_of!(Indexed, ids) as i32 + View::COUNT;
     pub const LEADS: i32 = std::mem::offset_of!(Indexed, leads) as i32;
+
+    /// Address of the lead after a hit of an entry, or after a miss.
+    #[inline]
+    pub fn lead(&self, entry: Option<u32>) -> usize {
+        self.leads + self.lead_bytes * entry.map_or(0, |id| id as usize + 1)
+    }
 }
 
 /// Arrays and tables of a switch.
@@ -97,16 +107,21 @@ pub(crate) struct Views {
     leads: Vec<Vec<u64>>,
 }
 
-/// The look-up of a table is a load from an array of entry ids.
+/// A look-up of a table is no more than finding the lead of an entry.
+pub(super) fn has_leads(plan: &TablePlan) -> bool {
+    plan.words > 0 && plan.is_pure()
+}
+
+/// The entries of small keys are in an array of their ids.
 pub(super) fn is_indexed(plan: &TablePlan) -> bool {
-    plan.words == 1 && plan.is_exact() && plan.is_pure()
+    has_leads(plan) && plan.words == 1 && plan.is_exact()
 }
 
 impl Views {
     /// The arrays must stay where they are as long as the views are used.
     pub fn of(state: &mut State) -> Views {
         let registers = state.registers.arrays_mut();
-        let none = Indexed { ids: View { cells: 0, count: 0 }, leads: 0 };
+        let none = Indexed { ids: NOTHING, leads: 0, lead_bytes: 0 };
         Views {
             registers: registers.map(|(place, first)| View::of(first, place.size)).collect(),
             counters: state
@@ -135,13 +150,19 @@ impl Views {
         self.as_loaded[table] = u64::from(state.is_as_loaded());
         let shortcut = &mut self.shortcuts[table * Lead::SHORT..][..Lead::SHORT];
         Lead::write(shortcut, native, state.leads_to(plan));
-        let Some(ids) = state.ids_by_key().filter(|_| is_indexed(plan)) else { return };
+        if !has_leads(plan) {
+            return;
+        }
         let words = Lead::words(code, plan);
         let first = words * entry.map_or(0, |id| id as usize + 1);
         let leads = &mut self.leads[table];
         leads.resize(leads.len().max(first + words), 0);
         Lead::write(&mut leads[first..first + words], native, state.after(plan, entry));
-        let ids = View { cells: ids.as_ptr().expose_provenance(), count: ids.len() };
-        self.indexed[table] = Indexed { ids, leads: leads.as_ptr().expose_provenance() };
+        let ids = state
+            .ids_by_key()
+            .filter(|_| is_indexed(plan))
+            .map_or(NOTHING, |ids| View { cells: ids.as_ptr().expose_provenance(), count: ids.len() });
+        let leads = leads.as_ptr().expose_provenance();
+        self.indexed[table] = Indexed { ids, leads, lead_bytes: 8 * words };
     }
 }

@@ -369,6 +369,12 @@ impl Assembler {
         self.emit(&[0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3]);
     }
 
+    /// Begins to count loops anew.
+    pub fn restart_loops(&mut self) {
+        // xor r12d, r12d
+        self.emit(&[0x45, 0x31, 0xe4]);
+    }
+
     /// Counts a loop and goes to `label` above `limit`.
     pub fn count_loop(&mut self, limit: i32, label: Label) {
         // inc r12d; cmp r12d, limit
@@ -393,6 +399,13 @@ impl Assembler {
     pub fn set_return(&mut self, label: Label) {
         // lea r14, [rip + displacement]
         self.emit(&[0x4c, 0x8d, 0x35]);
+        self.displacement(label);
+    }
+
+    /// `reg` = address of a label
+    pub fn address(&mut self, reg: Reg, label: Label) {
+        // lea reg, [rip + displacement]
+        self.emit(&[0x48, 0x8d, (reg as u8) << 3 | 5]);
         self.displacement(label);
     }
 
