@@ -234,6 +234,8 @@ pub(crate) struct Liveness {
 /// The executable part.
 pub(crate) struct Code {
     pub ops: Vec<Op>,
+    /// First instruction of each statement, in their order.
+    pub statements: Vec<Pc>,
     pub selects: Vec<Select>,
     pub calculations: Vec<Calculation>,
     pub actions: Vec<ActionCode>,
@@ -252,6 +254,8 @@ pub(crate) struct Code {
     /// Field slots of every metadata instance: first slot and count.
     pub metadata: Vec<(Slot, u16)>,
     pub param_base: Slot,
+    /// First slot of intermediate values, which end with their statement.
+    pub temp_base: Slot,
     pub constant_base: Slot,
     pub constants: Vec<u64>,
     /// Few: a tree finds one of them faster than a hash.

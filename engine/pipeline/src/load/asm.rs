@@ -20,6 +20,8 @@ pub(crate) struct Param {
 pub(crate) struct Asm<'a> {
     pub layout: &'a Layout,
     pub code: Vec<Op>,
+    /// First instruction of each statement, in their order.
+    statements: Vec<Pc>,
     /// Widths of the register arrays in bits.
     pub register_bits: &'a [u32],
     pub params: Vec<Param>,
@@ -35,6 +37,9 @@ pub(crate) struct Asm<'a> {
 /// The result of assembly.
 pub(crate) struct Linked {
     pub ops: Vec<Op>,
+    pub statements: Vec<Pc>,
+    /// First slot of the intermediate values.
+    pub temp_base: usize,
     /// Label to instruction, for all other holders of labels.
     pub labels: Vec<Pc>,
     /// First slot of the constants.
@@ -51,6 +56,7 @@ impl<'a> Asm<'a> {
         Asm {
             layout,
             code: Vec::new(),
+            statements: Vec::new(),
             register_bits,
             params: Vec::new(),
             labels: Vec::new(),
@@ -68,11 +74,11 @@ impl<'a> Asm<'a> {
         if self.overflow {
             return node.too_large("number of slots", 65_537, 65_536);
         }
-        let Asm { mut code, labels, constant_base, constants, .. } = self;
+        let Asm { mut code, statements, temp_base, labels, constant_base, constants, .. } = self;
         for op in &mut code {
             op.map_target(|label| labels[label as usize]);
         }
-        Ok(Linked { ops: code, labels, constant_base, constants })
+        Ok(Linked { ops: code, statements, temp_base, labels, constant_base, constants })
     }
 
     pub fn label(&mut self) -> Pc {
@@ -97,8 +103,9 @@ impl<'a> Asm<'a> {
         self.code.push(op);
     }
 
-    /// Forgets the temporaries of the statement before.
+    /// Begins a statement; the temporaries of the one before are forgotten.
     pub fn statement(&mut self) {
+        self.statements.push(self.here());
         self.temp_next = 0;
     }
 

@@ -86,7 +86,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let control = control::compile(&root, &declarations, &mut asm, &meter_targets)?;
     let deparser = checksums::compile_deparser(&root, &declarations, &mut asm)?;
 
-    let Linked { ops, labels, constant_base, constants } = asm.finish(&root)?;
+    let Linked { ops, statements, temp_base, labels, constant_base, constants } = asm.finish(&root)?;
     let pc = |label: Pc| labels[label as usize];
     let mut selects = parser.selects;
     for select in &mut selects {
@@ -107,6 +107,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let layout = declarations.layout;
     let mut code = Code {
         ops,
+        statements,
         selects,
         calculations: calculation_plans,
         actions: action_codes,
@@ -122,6 +123,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         image: image(&layout),
         metadata: metadata_blocks(&layout),
         param_base: layout.slots as Slot,
+        temp_base: temp_base as Slot,
         constant_base: constant_base as Slot,
         constants,
         field_lists,

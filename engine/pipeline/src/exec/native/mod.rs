@@ -9,6 +9,7 @@ mod cases;
 mod entries;
 mod headers;
 mod joints;
+mod passing;
 mod registers;
 mod rows;
 mod slots;

@@ -3,6 +3,7 @@
 //! executes the instruction as the interpreter would.
 
 use super::cases::Case;
+use super::passing::passing;
 use super::rows::Rows;
 use super::ways::Ways;
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
@@ -40,6 +41,8 @@ pub(super) struct Translator<'c> {
     pub rows: Rows,
     /// The slot whose value is in rax where the next instruction begins.
     held: Option<Slot>,
+    /// The result of the instruction in work need not be stored.
+    passes: bool,
     labels: Vec<Label>,
     /// The end of a part of the program.
     pub done: Label,
@@ -74,13 +77,27 @@ pub(super) fn translate(
     asm.prologue();
     let ways = Ways::new(code);
     let rows = Rows::new(code, layout, &ways);
-    let mut translator =
-        Translator { code, layout, asm, rows, held: None, labels, done, ended, runaway, host, entries };
+    let passing = passing(code, layout, &ways);
+    let mut translator = Translator {
+        code,
+        layout,
+        asm,
+        rows,
+        held: None,
+        passes: false,
+        labels,
+        done,
+        ended,
+        runaway,
+        host,
+        entries,
+    };
     for (pc, op) in code.ops.iter().enumerate() {
         translator.asm.bind(translator.labels[pc]);
         if ways.meet(pc) || !takes_first(op) {
             translator.held = None;
         }
+        translator.passes = passing[pc];
         translator.op(pc, op);
     }
     let emit = translator.emit_headers();
@@ -198,9 +215,11 @@ impl Translator<'_> {
         }
     }
 
-    /// Stores the result of an instruction, which is in rax.
+    /// Stores the result of an instruction, which is in rax, if anything but the next instruction reads it.
     fn result(&mut self, dst: Slot) {
-        self.asm.store(dst, Reg::Rax);
+        if !self.passes {
+            self.asm.store(dst, Reg::Rax);
+        }
         self.held = Some(dst);
     }
 
@@ -215,7 +234,10 @@ impl Translator<'_> {
     /// Compares two slots and leaves the flags.
     fn compare(&mut self, a: Slot, b: Slot) {
         if let (None, Some(value)) = (self.constant(a), self.small(b)) {
-            self.asm.alu_slot_imm(Alu::Cmp, a, value);
+            match self.held {
+                Some(held) if held == a => self.asm.alu_imm(Alu::Cmp, Reg::Rax, value),
+                _ => self.asm.alu_slot_imm(Alu::Cmp, a, value),
+            }
         } else {
             self.first(a);
             self.alu(Alu::Cmp, Reg::Rax, b);
