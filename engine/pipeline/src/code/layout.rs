@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::numbers::words::limbs_for;
+use crate::numbers::words::{limbs_for, mask64};
 use crate::vocabulary::info::{FieldInfo, HeaderInfo, HeaderTypeInfo};
 
 /// Index of a 64-bit slot.
@@ -173,6 +173,8 @@ pub(crate) struct UnionType {
 pub(crate) struct FieldRef {
     pub slot: Slot,
     pub bits: u32,
+    /// The bits of its first limb.
+    pub mask: u64,
     pub signed: bool,
     pub variable: bool,
     /// Header that the field is in, `u16::MAX` for fields that are reached dynamically.
@@ -180,6 +182,11 @@ pub(crate) struct FieldRef {
 }
 
 impl FieldRef {
+    /// Unsigned bits in no header.
+    pub fn plain(slot: Slot, bits: u32) -> FieldRef {
+        FieldRef { slot, bits, mask: mask64(bits), signed: false, variable: false, header: u16::MAX }
+    }
+
     pub fn limbs(&self) -> usize {
         limbs_for(self.bits).max(1)
     }
@@ -206,7 +213,7 @@ impl Layout {
     pub fn field_of(&self, header: u16, name: &str) -> Option<FieldRef> {
         let place = &self.headers[header as usize];
         if name == "$valid$" {
-            return Some(FieldRef { slot: place.base, bits: 1, signed: false, variable: false, header });
+            return Some(FieldRef { header, ..FieldRef::plain(place.base, 1) });
         }
         self.shapes[place.shape].field(name).map(|field| self.field_ref(header, field))
     }
@@ -214,11 +221,10 @@ impl Layout {
     pub fn field_ref(&self, header: u16, field: &FieldShape) -> FieldRef {
         let place = &self.headers[header as usize];
         FieldRef {
-            slot: place.base + field.offset,
-            bits: field.bits,
             signed: field.signed,
             variable: field.variable,
             header,
+            ..FieldRef::plain(place.base + field.offset, field.bits)
         }
     }
 

@@ -51,7 +51,7 @@ pub trait Dispatch {
     /// An ingress pass and its consequences. A packet that it resubmits is given back, for its next pass takes no time.
     fn ingress(
         &mut self,
-        packet: IngressPacket,
+        mut packet: IngressPacket,
         ingress_timestamp_ps: u64,
         now_ps: u64,
     ) -> Option<IngressPacket> {
@@ -62,7 +62,7 @@ pub trait Dispatch {
             return None;
         }
         *left -= 1;
-        let last = match switch.ingress_at_once(packet, ingress_timestamp_ps, now_ps, out) {
+        let last = match switch.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
             Ingressed::Held { port, priority } if out.items.is_empty() => {
                 match self.begin_egress(port) {
                     Some(times) => self.egress_of_held(port, priority, &times),
@@ -124,10 +124,14 @@ fn hand_out_of_egress<T: Dispatch + ?Sized>(target: &mut T, last: Output) {
 /// Hands the outputs of a pass, the last one excepted, to the target. Most passes have none.
 #[inline]
 fn hand_out_others<T: Dispatch + ?Sized>(target: &mut T, enqueue: fn(&mut T, EgressPacket)) {
-    let Some(Passes { out, .. }) = target.passes() else { return };
-    if out.items.is_empty() {
-        return;
+    if target.passes().is_some_and(|it| !it.out.items.is_empty()) {
+        hand_out_items(target, enqueue);
     }
+}
+
+#[inline(never)]
+fn hand_out_items<T: Dispatch + ?Sized>(target: &mut T, enqueue: fn(&mut T, EgressPacket)) {
+    let Some(Passes { out, .. }) = target.passes() else { return };
     let mut items = out.take_items();
     for item in items.drain(..) {
         hand_out(target, item, enqueue);

@@ -159,12 +159,12 @@ impl Switch {
     /// recirculate), `now_ps` drives meters and idle timeouts.
     pub fn ingress(
         &mut self,
-        packet: IngressPacket,
+        mut packet: IngressPacket,
         ingress_timestamp_ps: u64,
         now_ps: u64,
         out: &mut Outputs,
     ) {
-        let packet = match self.ingress_at_once(packet, ingress_timestamp_ps, now_ps, out) {
+        let packet = match self.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
             Ingressed::Replicated => return,
             Ingressed::Held { port, priority } => Output::Enqueue(self.keep(port, priority)),
             Ingressed::Ended(output) => output,
@@ -172,11 +172,11 @@ impl Switch {
         out.items.push(packet);
     }
 
-    /// As [`Switch::ingress`], but what becomes of the packet itself is the result.
+    /// As [`Switch::ingress`], but what becomes of the packet itself is the result. Nothing is left in `packet`.
     #[inline]
     pub(crate) fn ingress_at_once(
         &mut self,
-        packet: IngressPacket,
+        packet: &mut IngressPacket,
         ingress_timestamp_ps: u64,
         now_ps: u64,
         out: &mut Outputs,

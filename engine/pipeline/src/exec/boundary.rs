@@ -10,7 +10,6 @@ use std::convert::Infallible;
 use crate::code::layout::{packet_slot, FieldRef, Regs, Slot};
 use crate::code::program::Code;
 use crate::exec::config::SwitchConfig;
-use crate::numbers::words::mask64;
 use crate::packets::output::DropReason;
 use crate::packets::packet::{IngressPacket, InstanceType, QueueTimes};
 
@@ -89,7 +88,7 @@ impl Slots for Regs {
 /// A value in the bits of a field.
 #[inline]
 fn fitted(field: FieldRef, value: u64) -> u64 {
-    value & mask64(field.bits)
+    value & field.mask
 }
 
 /// Requests of ingress or egress beside the fate of the packet itself; 0 = no request.
@@ -148,7 +147,7 @@ pub(crate) fn start_ingress<S: Slots>(
     let fields = &code.intrinsics;
     let IngressPacket { port, frame, instance_type, preserved } = packet;
     let length = frame.len() as u64;
-    let charged = preserved.charged_bytes.map_or(length, u64::from);
+    let charged = preserved.charged_bytes.map_or(length, |bytes| u64::from(bytes.get()));
     start_pass(slots, config, length, charged);
     slots.put(packet_slot::PASSES, u64::from(preserved.resubmits));
     if *instance_type == InstanceType::Normal {

@@ -1,6 +1,8 @@
 //! The two passes that a packet makes. The order of events is that of simple_switch's ingress and
 //! egress threads.
 
+use std::num::NonZeroU32;
+
 use crate::code::ir::Pc;
 use crate::code::layout::{packet_slot, Regs, Slot};
 use crate::code::program::Program;
@@ -73,26 +75,28 @@ impl Engine {
     /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is the
     /// `ingress_global_timestamp` of P4 (of frames from a port only: simple_switch gives 0 after resubmit and
     /// recirculate), `now_ps` drives meters and idle timeouts.
+    ///
+    /// Takes what is in `packet`: a copy of all of it would take as long as a good part of a short pass.
     pub fn ingress(
         &mut self,
         executable: &Executable,
-        packet: IngressPacket,
+        packet: &mut IngressPacket,
         ingress_timestamp_ps: u64,
         now_ps: u64,
         out: &mut Outputs,
     ) -> Ingressed {
         self.passes += 1;
-        if let Some(reason) = boundary::refused(&self.config, &packet) {
-            return Engine::dropped_in_ingress(packet.frame, reason, out);
+        if let Some(reason) = boundary::refused(&self.config, packet) {
+            return Engine::dropped_in_ingress(std::mem::take(&mut packet.frame), reason, out);
         }
         let program = &executable.program;
         let code = &program.code;
         self.clear(executable);
         let charged =
-            boundary::start_ingress(&mut *self.regs, code, &self.config, &packet, ingress_timestamp_ps);
-        let is_new = packet.instance_type == InstanceType::Normal;
-        let IngressPacket { port, frame, preserved, .. } = packet;
-        self.keep_buffer(preserved);
+            boundary::start_ingress(&mut *self.regs, code, &self.config, packet, ingress_timestamp_ps);
+        let frame = std::mem::take(&mut packet.frame);
+        let (port, is_new) = (packet.port, packet.instance_type == InstanceType::Normal);
+        self.keep_buffer(&mut packet.preserved);
 
         let payload = self.parse_and_control(executable, &frame, now_ps);
         if is_new {
@@ -119,7 +123,7 @@ impl Engine {
             Fate::Resubmit { list } => {
                 let mut preserved = self.preserve(program, list);
                 preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
-                preserved.charged_bytes = Some(charged as u32);
+                preserved.charged_bytes = NonZeroU32::new(charged as u32);
                 let instance_type = InstanceType::Resubmitted;
                 Ingressed::Ended(Output::Reenter(IngressPacket { port, frame, instance_type, preserved }))
             }
@@ -220,6 +224,7 @@ impl Engine {
     }
 
     /// Egress control and deparser of the packet in the slots: bytes of its headers, which are in `headers`.
+    #[inline(always)]
     fn egress_of_slots(
         &mut self,
         executable: &Executable,
@@ -344,6 +349,7 @@ impl Engine {
     }
 
     /// Runs the egress control, and deparser and headers where that is possible.
+    #[inline]
     fn egress_in_one_go(&mut self, executable: &Executable, wire: Wire, now_ps: u64) -> Egressed {
         let (program, entry) = (&executable.program, executable.program.code.egress_entry);
         if let Some(native) = self.native(executable) {
@@ -402,10 +408,10 @@ impl Engine {
     }
 
     /// Takes the buffer of metadata that a pass has taken over.
-    fn keep_buffer(&mut self, preserved: Preserved) {
-        let mut fields = preserved.fields;
+    fn keep_buffer(&mut self, preserved: &mut Preserved) {
         // Frames from a port bring no buffer.
-        if fields.capacity() > 0 {
+        if preserved.fields.capacity() > 0 {
+            let mut fields = std::mem::take(&mut preserved.fields);
             fields.clear();
             self.preserved.push(fields);
         }

@@ -124,8 +124,7 @@ fn store(place: &Place, expr: &Expr, asm: &mut Asm) {
 
 fn write_register(register: u16, index: Slot, expr: &Expr, asm: &mut Asm) {
     let bits = asm.register_bits[register as usize];
-    let field =
-        FieldRef { slot: asm.temp(limbs_for(bits)), bits, signed: false, variable: false, header: u16::MAX };
+    let field = FieldRef::plain(asm.temp(limbs_for(bits)), bits);
     let src = if bits <= 64 {
         asm.low(expr, mask64(bits), None)
     } else {
@@ -150,7 +149,7 @@ fn store_word(place: &Place, bits: u32, keep: bool, asm: &mut Asm, compute: impl
                 Place::Dynamic(header, field) => Expr::HeaderField(header.clone(), *field),
                 Place::Register(register, at) => Expr::Register(*register, Box::new(at.clone())),
             };
-            let field = FieldRef { slot: temp, bits, signed: false, variable: false, header: u16::MAX };
+            let field = FieldRef::plain(temp, bits);
             if keep {
                 asm.store(field, &old);
             }
@@ -354,7 +353,7 @@ pub(crate) fn primitive(
                 }
             }
             asm.emit(Op::Add { dst: hash, a: hash, b: base, mask: u64::MAX });
-            let value = FieldRef { slot: hash, bits: 64, signed: false, variable: false, header: u16::MAX };
+            let value = FieldRef::plain(hash, 64);
             store(&call.place(0)?, &Expr::Field(value), asm);
         }
         "execute_meter" => {
@@ -393,13 +392,7 @@ fn set_word(slot: Slot, value: u64, asm: &mut Asm) {
 /// Sets `egress_spec` to the drop port, or the multicast group to 0.
 fn set_drop(field: FieldRef, drop: bool, asm: &mut Asm) {
     if drop {
-        let port = FieldRef {
-            slot: packet_slot::DROP_PORT,
-            bits: 16,
-            signed: false,
-            variable: false,
-            header: u16::MAX,
-        };
+        let port = FieldRef::plain(packet_slot::DROP_PORT, 16);
         asm.store(field, &Expr::Field(port));
     } else {
         asm.store(field, &Expr::Const(Const::from_u64(0)));

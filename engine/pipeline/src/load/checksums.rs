@@ -42,7 +42,7 @@ fn calculate(
     };
     let dst = asm.temp(1);
     asm.emit(Op::Hash { dst, calculation });
-    Ok((target, FieldRef { slot: dst, bits: 64, signed: false, variable: false, header: u16::MAX }))
+    Ok((target, FieldRef::plain(dst, 64)))
 }
 
 /// Checks that run after the parser.

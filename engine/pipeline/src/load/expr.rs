@@ -281,13 +281,7 @@ impl Names<'_> {
         };
         let last = Expr::Binary(
             BinOp::Sub,
-            Box::new(Expr::Field(FieldRef {
-                slot: place.next,
-                bits: 32,
-                signed: false,
-                variable: false,
-                header: u16::MAX,
-            })),
+            Box::new(Expr::Field(FieldRef::plain(place.next, 32))),
             Box::new(Expr::Const(Const::from_u64(1))),
         );
         let union = UnionExpr::StackElement(stack, Box::new(last));

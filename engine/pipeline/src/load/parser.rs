@@ -317,7 +317,7 @@ impl Context<'_, '_> {
             "lookahead" => {
                 let (slot, bits) = lookahead(&source.get("value")?, asm, true, Some(dst))?;
                 if slot != dst.slot {
-                    let read = FieldRef { slot, bits, signed: false, variable: false, header: u16::MAX };
+                    let read = FieldRef::plain(slot, bits);
                     asm.store(dst, &Expr::Field(read));
                 }
             }

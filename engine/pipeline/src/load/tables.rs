@@ -88,7 +88,7 @@ impl TableReader<'_> {
                 let name = target.str()?;
                 let header = layout.header_at(&target, name)?;
                 let slot = layout.headers[header as usize].base;
-                (FieldRef { slot, bits: 1, signed: false, variable: false, header }, name.to_string())
+                (FieldRef { header, ..FieldRef::plain(slot, 1) }, name.to_string())
             } else {
                 let name = format!("{}.{}", target.index(0)?.str()?, target.index(1)?.str()?);
                 (layout.field_at(&target)?, name)

@@ -173,6 +173,8 @@ struct Group<K> {
     mask: K,
     /// Highest priority of its entries.
     best: i32,
+    /// No entry has a lower one.
+    least: i32,
     /// Masked key to the best entry with it; others follow in `Masked::chain`.
     heads: FxHashMap<K, u32>,
     len: usize,
@@ -232,7 +234,9 @@ impl<K: PackedKey> Masked<K> {
                 break;
             }
             if let Some(&id) = group.heads.get(&key.and(group.mask)) {
-                let priority = self.chain[id as usize].0;
+                // Prefixes of one length have one priority.
+                let is_best = group.least == group.best;
+                let priority = if is_best { group.best } else { self.chain[id as usize].0 };
                 let better = match found {
                     None => true,
                     Some((best, at)) => priority > best || priority == best && id < at,
@@ -266,12 +270,14 @@ impl<K: PackedKey> Masked<K> {
         let at = match self.groups.iter().position(|group| group.mask == mask) {
             Some(at) => at,
             None => {
-                self.groups.push(Group { mask, best: priority, heads: FxHashMap::default(), len: 0 });
+                let heads = FxHashMap::default();
+                self.groups.push(Group { mask, best: priority, least: priority, heads, len: 0 });
                 self.groups.len() - 1
             }
         };
         let group = &mut self.groups[at];
         group.len += 1;
+        group.least = group.least.min(priority);
         let head = group.heads.get(&value).copied().unwrap_or(NONE);
         // Keep each chain by falling priority, then rising id.
         let (mut before, mut next) = (NONE, head);

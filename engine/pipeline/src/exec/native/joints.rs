@@ -5,7 +5,6 @@ use super::translate::Translator;
 use super::x86::{Alu, Cond, Label, Reg};
 use super::{Offsets, STATUS_STOPPED};
 use crate::code::layout::packet_slot;
-use crate::numbers::words::mask64;
 
 impl Translator<'_> {
     /// The end of a part: on to where the frame says, or back to the host.
@@ -28,7 +27,7 @@ impl Translator<'_> {
         ] {
             if let Some(field) = field {
                 self.asm.load(Reg::Rax, slot);
-                self.asm.mask(Reg::Rax, mask64(field.bits), Reg::Rcx);
+                self.asm.mask(Reg::Rax, field.mask, Reg::Rcx);
                 self.asm.store(field.slot, Reg::Rax);
             }
         }

@@ -57,6 +57,7 @@ struct Frame<'c> {
 }
 
 impl<'c> Frame<'c> {
+    #[inline]
     fn new(native: &NativeCode, context: &mut Context<'c>, views: &Views) -> Self {
         let packet = context.wire.frame;
         Frame {
@@ -173,6 +174,7 @@ impl NativeCode {
     }
 
     /// Runs the parser and the ingress control.
+    #[inline]
     pub fn run_ingress(&self, context: &mut Context, views: &Views) -> Outcome {
         let mut frame = Frame { then: self.at(self.after_parser), ..Frame::new(self, context, views) };
         outcome(self.run_part(context, &mut frame, context.program.code.parser_entry))
@@ -180,6 +182,7 @@ impl NativeCode {
 
     /// Runs the egress control, and, unless it asks for something or drops the packet, the deparser, and writes the valid
     /// headers as [`NativeCode::emit`] does. `None` where all this is left to the host.
+    #[inline]
     pub fn run_egress(
         &self,
         context: &mut Context,
@@ -200,6 +203,7 @@ impl NativeCode {
         })
     }
 
+    #[inline]
     fn run_part(&self, context: &mut Context, frame: &mut Frame, entry: Pc) -> u32 {
         let target = self.offsets.get(entry as usize).copied().unwrap_or(0);
         let status = self.enter(context.regs, frame, target);
@@ -243,7 +247,7 @@ impl NativeCode {
     /// Sets the slots that the program reads to those of a new packet; false where this is left to the host.
     pub fn start(&self, regs: &mut Regs) -> bool {
         let Some(target) = self.start else { return false };
-        self.enter(regs, &mut Frame::without_state(self), target);
+        self.enter(regs, std::ptr::null_mut(), target);
         true
     }
 
@@ -251,13 +255,12 @@ impl NativeCode {
     pub fn restore(&self, regs: &mut Regs, slots: &[u64]) -> bool {
         let Some(target) = self.restore else { return false };
         assert!(slots.len() >= self.slots, "a packet has all slots of its program");
-        let mut frame = Frame { packet: slots.as_ptr().cast(), ..Frame::without_state(self) };
-        self.enter(regs, &mut frame, target);
+        self.enter(regs, slots.as_ptr().cast_mut().cast(), target);
         true
     }
 
-    /// Runs the code at `target` until it ends.
-    fn enter(&self, regs: *mut Regs, frame: &mut Frame, target: u32) -> u32 {
+    /// Runs the code at `target` until it ends; `frame` is what that code takes it for.
+    fn enter(&self, regs: *mut Regs, frame: *mut Frame, target: u32) -> u32 {
         // SAFETY: the memory holds code that `translate` made for this signature; it was made
         // executable and lives as long as `self`.
         let code: extern "sysv64" fn(*mut Regs, *mut Frame, usize) -> u32 =

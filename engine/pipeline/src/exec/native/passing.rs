@@ -19,9 +19,9 @@ pub(super) fn passing(code: &Code, layout: &Layout, ways: &Ways) -> Vec<bool> {
     let mut passing = vec![false; code.ops.len()];
     let ends = code.statements.iter().skip(1).map(|&pc| pc as usize).chain([code.ops.len()]);
     for (first, end) in code.statements.iter().map(|&pc| pc as usize).zip(ends) {
-        for pc in first..end.saturating_sub(1) {
+        for (pc, passes) in passing.iter_mut().enumerate().take(end.saturating_sub(1)).skip(first) {
             let Some(slot) = result(&code.ops[pc]).filter(|slot| is_temporary(code, *slot)) else { continue };
-            passing[pc] = !ways.meet(pc + 1)
+            *passes = !ways.meet(pc + 1)
                 && takes(&code.ops[pc + 1], slot)
                 && !(pc + 2..end).any(|pc| may_read(pc, slot));
         }

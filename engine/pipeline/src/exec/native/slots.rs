@@ -3,7 +3,6 @@
 
 use super::translate::Translator;
 use super::x86::{Alu, Cond, Label, Reg};
-use super::Offsets;
 use crate::code::layout::Slot;
 use crate::code::program::Live;
 
@@ -31,13 +30,13 @@ impl Translator<'_> {
         Some(entry)
     }
 
-    /// Code that brings back, for egress, the slots that begin where the packet of the frame does.
+    /// Code that brings back, for egress, the slots that the host gives it in the place of a frame.
     pub(super) fn emit_restore(&mut self) -> Option<Label> {
         let code = self.code;
         let Live { slots, contents } = &code.liveness.as_ref().filter(|_| can_move_quads())?.egress;
         let entry = self.asm.label();
         self.asm.bind(entry);
-        self.asm.load_frame(Reg::Rcx, Offsets::PACKET);
+        self.asm.move_frame(Reg::Rcx);
         let always = self.cover(slots.iter().copied());
         for &first in &always {
             self.move_quad(first);

@@ -116,6 +116,11 @@ impl Assembler {
         self.slot(reg as u8, slot);
     }
 
+    /// `reg` = address of the frame
+    pub fn move_frame(&mut self, reg: Reg) {
+        self.emit(&[0x48, 0x8b, 0xc0 | (reg as u8) << 3 | 5]);
+    }
+
     pub fn load_frame(&mut self, reg: Reg, offset: u8) {
         self.emit(&[0x48, 0x8b]);
         self.frame(reg as u8, offset);
