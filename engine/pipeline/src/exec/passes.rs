@@ -58,7 +58,7 @@ pub(crate) struct Held {
     payload: usize,
 }
 
-/// What becomes of the packet of an ingress pass, after all that is in the outputs.
+/// The end of an ingress pass for its packet, after all that is in the outputs.
 pub(crate) enum Ingressed {
     /// Copies of it are in the outputs.
     Replicated,
