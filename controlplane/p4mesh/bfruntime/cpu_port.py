@@ -135,7 +135,7 @@ class CpuPort:
 
     def __init__(self, frames: FrameSocket) -> None:
         self._frames = frames
-        # Not SimpleQueue: up to Python 3.12 it can wait for ever where the given time has passed when it begins to.
+        # Not SimpleQueue, as in p4mesh.p4runtime.stream.
         self._received: Queue[bytes] = Queue()
         self._ends = threading.Event()
         self._reader = threading.Thread(target=self._read, name="cpu-port", daemon=True)

@@ -27,6 +27,7 @@ class Subscription:
         self.has_ended = False
         self._service = service
         self._requests: SimpleQueue[Any] = SimpleQueue()
+        # Not SimpleQueue, as in p4mesh.p4runtime.stream.
         self._answers: Queue[Any] = Queue()
         self._on_port = on_port
         self._failure: grpc.RpcError | None = None

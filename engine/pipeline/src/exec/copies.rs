@@ -27,11 +27,8 @@ impl Engine {
             return;
         }
         let fields = &program.code.intrinsics;
-        let slots = program.layout.slots;
         let preserved = self.preserve(program, list);
-        let mut aside = std::mem::take(&mut self.aside);
-        aside.clear();
-        aside.extend_from_slice(&self.regs[..slots]);
+        let aside = self.put_aside(program);
         self.clear(executable);
         boundary::start_pass(&mut *self.regs, &self.config, frame.len() as u64, charged);
         self.regs.set(fields.ingress_port, u64::from(port));
@@ -57,11 +54,8 @@ impl Engine {
         if !self.begin_clone(session, out) {
             return;
         }
-        let slots = program.layout.slots;
         let preserved = self.preserve(program, list);
-        let mut aside = std::mem::take(&mut self.aside);
-        aside.clear();
-        aside.extend_from_slice(&self.regs[..slots]);
+        let aside = self.put_aside(program);
         self.reset_metadata(program);
         for &(slot, value) in &preserved.fields {
             self.regs[slot as usize] = value;
@@ -72,6 +66,14 @@ impl Engine {
         self.replicate(program, copy, wire.cursor, InstanceType::EgressClone, Some(session), out);
         self.preserved.push(preserved.fields);
         self.go_on(aside);
+    }
+
+    /// Keeps the packet while its clone is worked on.
+    fn put_aside(&mut self, program: &Program) -> Vec<u64> {
+        let mut aside = std::mem::take(&mut self.aside);
+        aside.clear();
+        aside.extend_from_slice(&self.regs[..program.layout.slots]);
+        aside
     }
 
     /// Brings the packet back that was put aside for its clone. The slots are no longer those of the clone, so that its

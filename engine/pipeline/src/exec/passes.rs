@@ -1,8 +1,6 @@
 //! The two passes that a packet makes. The order of events is that of simple_switch's ingress and
 //! egress threads.
 
-use std::num::NonZeroU32;
-
 use crate::code::ir::Pc;
 use crate::code::layout::{packet_slot, Regs, Slot};
 use crate::code::program::Program;
@@ -62,8 +60,8 @@ pub(crate) struct Held {
 pub(crate) enum Ingressed {
     /// Copies of it are in the outputs.
     Replicated,
-    /// It goes to the queue of a port. The engine holds it, for [`Engine::egress_of_held`] or [`Engine::keep`]: one of them
-    /// comes before the next pass.
+    /// It goes to the queue of a port. The engine holds it until [`Engine::egress_of_held`], [`Engine::keep`] or
+    /// [`Engine::drop_held`], one of which comes before the next pass.
     Held {
         port: u16,
         priority: u8,
@@ -123,7 +121,7 @@ impl Engine {
             Fate::Resubmit { list } => {
                 let mut preserved = self.preserve(program, list);
                 preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
-                preserved.charged_bytes = NonZeroU32::new(charged as u32);
+                preserved.charged_bytes = Some(charged as u32);
                 let instance_type = InstanceType::Resubmitted;
                 Ingressed::Ended(Output::Reenter(IngressPacket { port, frame, instance_type, preserved }))
             }

@@ -1,8 +1,6 @@
 //! Packets at the boundary between a program and the target that runs it: those that wait for
 //! ingress, and those that wait for egress.
 
-use std::num::NonZeroU32;
-
 use crate::packets::frame::Frame;
 use crate::packets::snapshot::Share;
 
@@ -37,7 +35,7 @@ pub struct Preserved {
     /// Resubmits in a row before this pass.
     pub(crate) resubmits: u32,
     /// Bytes that counters and meters charge, when not the length of the frame.
-    pub(crate) charged_bytes: Option<NonZeroU32>,
+    pub(crate) charged_bytes: Option<u32>,
 }
 
 /// A packet between ingress and egress, in the hands of the traffic manager.
