@@ -147,7 +147,7 @@ pub(crate) fn start_ingress<S: Slots>(
     let fields = &code.intrinsics;
     let IngressPacket { port, frame, instance_type, preserved } = packet;
     let length = frame.len() as u64;
-    let charged = preserved.charged_bytes.map_or(length, u64::from);
+    let charged = preserved.charged_bytes.map_or(length, |bytes| u64::from(bytes.get()));
     start_pass(slots, config, length, charged);
     slots.put(packet_slot::PASSES, u64::from(preserved.resubmits));
     if *instance_type == InstanceType::Normal {

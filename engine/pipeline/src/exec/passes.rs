@@ -1,6 +1,8 @@
 //! The two passes that a packet makes. The order of events is that of simple_switch's ingress and
 //! egress threads.
 
+use std::num::NonZeroU32;
+
 use crate::code::ir::Pc;
 use crate::code::layout::{packet_slot, Regs, Slot};
 use crate::code::program::Program;
@@ -121,7 +123,7 @@ impl Engine {
             Fate::Resubmit { list } => {
                 let mut preserved = self.preserve(program, list);
                 preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
-                preserved.charged_bytes = Some(charged as u32);
+                preserved.charged_bytes = NonZeroU32::new(charged as u32);
                 let instance_type = InstanceType::Resubmitted;
                 Ingressed::Ended(Output::Reenter(IngressPacket { port, frame, instance_type, preserved }))
             }

@@ -1,6 +1,8 @@
 //! Packets at the boundary between a program and the target that runs it: those that wait for
 //! ingress, and those that wait for egress.
 
+use std::num::NonZeroU32;
+
 use crate::packets::frame::Frame;
 use crate::packets::snapshot::Share;
 
@@ -34,8 +36,9 @@ pub struct Preserved {
     pub(crate) fields: Vec<(u16, u64)>,
     /// Resubmits in a row before this pass.
     pub(crate) resubmits: u32,
-    /// Bytes that counters and meters charge, when not the length of the frame.
-    pub(crate) charged_bytes: Option<u32>,
+    /// Bytes that counters and meters charge, when not the length of the frame. Not 0, so that this and the number before it
+    /// are written as one word: packets are copied in larger pieces, which wait for smaller ones.
+    pub(crate) charged_bytes: Option<NonZeroU32>,
 }
 
 /// A packet between ingress and egress, in the hands of the traffic manager.
