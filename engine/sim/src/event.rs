@@ -115,16 +115,23 @@ impl EventQueue {
     }
 
     /// Adds an event with a ticket that was taken before.
-    #[inline]
+    // Nearly all of it is known where the kind of the source is.
+    #[inline(always)]
     pub fn push(&mut self, time_ps: u64, ticket: Ticket, source: Source) {
         let rank = u128::from(!source.is_of_loop()) << TICKET_BITS | u128::from(ticket.0);
         let key = u128::from(time_ps) << 64 | rank << SOURCE_BITS | source.encode();
         if key < self.first.key {
             self.first.key = UNKNOWN;
         }
-        let in_a_lane =
-            !matches!(source, Source::Timer(_)) && self.lanes.iter_mut().any(|lane| lane.push(key));
-        if !in_a_lane {
+        match source {
+            Source::Timer(_) => self.heap.push(key),
+            _ => self.push_in_order(key),
+        }
+    }
+
+    /// Adds a key to a lane where it fits, or else to the heap.
+    fn push_in_order(&mut self, key: u128) {
+        if !self.lanes.iter_mut().any(|lane| lane.push(key)) {
             self.heap.push(key);
         }
     }
@@ -157,11 +164,16 @@ impl EventQueue {
         self.lanes.iter().enumerate().filter_map(of_lane).chain(of_heap).min().map(time_of)
     }
 
-    /// Takes the first event.
+    /// Takes the first event, unless it comes after a time, which is less than the greatest number.
     #[inline]
-    pub fn pop(&mut self) -> Option<(u64, Ticket, Source)> {
-        let First { key, lane } = self.find_first();
-        if key == NONE {
+    pub fn pop_by(&mut self, limit_ps: u64) -> Option<(u64, Ticket, Source)> {
+        let First { key, lane } = match self.first.key {
+            UNKNOWN => self.least(),
+            _ => self.first,
+        };
+        let time_ps = time_of(key);
+        debug_assert!(limit_ps < time_of(NONE));
+        if time_ps > limit_ps {
             return None;
         }
         self.first.key = UNKNOWN;
@@ -170,7 +182,7 @@ impl EventQueue {
             Some(lane) => lane.drop_first(),
             None => self.heap.drop_first(),
         }
-        Some((time_of(key), ticket_of(key), Source::decode(key)))
+        Some((time_ps, ticket_of(key), Source::decode(key)))
     }
 
     /// A source that is likely to come soon: the one `place` behind the first in the lane of the last event.
@@ -202,16 +214,21 @@ impl EventQueue {
     #[inline]
     fn find_first(&mut self) -> First {
         if self.first.key == UNKNOWN {
-            let mut first = First { key: self.heap.first().unwrap_or(NONE), lane: LANES };
-            for (number, lane) in self.lanes.iter().enumerate() {
-                // Both at once, without a branch that is not predictable.
-                let is_less = lane.first() < first.key;
-                first.key = if is_less { lane.first() } else { first.key };
-                first.lane = if is_less { number } else { first.lane };
-            }
-            self.first = first;
+            self.first = self.least();
         }
         self.first
+    }
+
+    #[inline]
+    fn least(&mut self) -> First {
+        let mut first = First { key: self.heap.first().unwrap_or(NONE), lane: LANES };
+        for (number, lane) in self.lanes.iter().enumerate() {
+            // Both at once, without a branch that is not predictable.
+            let is_less = lane.first() < first.key;
+            first.key = if is_less { lane.first() } else { first.key };
+            first.lane = if is_less { number } else { first.lane };
+        }
+        first
     }
 }
 
@@ -242,7 +259,7 @@ mod tests {
         }
         expected.sort();
         for (place, &(time, index)) in expected.iter().enumerate() {
-            let (at, _, source) = queue.pop().unwrap();
+            let (at, _, source) = queue.pop_by(u64::MAX - 1).unwrap();
             assert_eq!((at, source), (time, Source::PortFree(index)));
             assert_eq!(queue.second_time_ps(), expected.get(place + 2).map(|it| it.0));
         }
@@ -267,7 +284,7 @@ mod tests {
         expected.retain(|&(_, index)| ![7, 0, 199, 100].contains(&index));
         expected.sort();
         for (time, index) in expected {
-            let (at, _, source) = queue.pop().unwrap();
+            let (at, _, source) = queue.pop_by(u64::MAX - 1).unwrap();
             assert_eq!((at, source), (time, Source::PortFree(index)));
         }
         assert!(queue.is_empty());
@@ -286,7 +303,7 @@ mod tests {
         for ticket in 60..20_000u64 {
             let second = expected.iter().nth(1).map(|it| it.0);
             assert_eq!(queue.second_time_ps(), second);
-            let (time_ps, _, source) = queue.pop().unwrap();
+            let (time_ps, _, source) = queue.pop_by(u64::MAX - 1).unwrap();
             let (at_ps, _, index) = expected.pop_first().unwrap();
             assert_eq!((time_ps, source), (at_ps, Source::PortFree(index)));
             let distance_ps = match rng.below(10) {
@@ -312,8 +329,8 @@ mod tests {
         let early = queue.ticket();
         queue.schedule(5, Source::PortFree(1));
         queue.push(5, early, Source::Timer(3));
-        assert_eq!(queue.pop().unwrap().2, Source::Timer(3));
-        assert_eq!(queue.pop().unwrap().2, Source::PortFree(1));
+        assert_eq!(queue.pop_by(u64::MAX - 1).unwrap().2, Source::Timer(3));
+        assert_eq!(queue.pop_by(u64::MAX - 1).unwrap().2, Source::PortFree(1));
     }
 
     #[test]
@@ -325,9 +342,9 @@ mod tests {
         let last = queue.ticket();
         queue.push(5, last, Source::Loop);
         queue.schedule(4, Source::Timer(3));
-        let sources: Vec<Source> = std::iter::from_fn(|| queue.pop().map(|it| it.2)).collect();
+        let sources: Vec<Source> = std::iter::from_fn(|| queue.pop_by(u64::MAX - 1).map(|it| it.2)).collect();
         assert_eq!(sources, [Source::Timer(3), Source::LoopFree, Source::Loop, Source::Flight(1)]);
         queue.push(6, last, Source::Loop);
-        assert_eq!(queue.pop(), Some((6, last, Source::Loop)));
+        assert_eq!(queue.pop_by(u64::MAX - 1), Some((6, last, Source::Loop)));
     }
 }

@@ -246,7 +246,6 @@ impl Fabric {
     }
 
     /// Like [`Fabric::send`]; `bad_fcs` sends an FCS that does not fit.
-    #[inline]
     pub fn send_marked(&mut self, port: usize, frame: Frame, from_ps: u64, bad_fcs: bool) -> Slot {
         let line = &mut self.ports[port].line;
         let free_before = line.free();
@@ -273,7 +272,7 @@ impl Fabric {
     }
 
     /// Puts a frame that has its slot on its way.
-    #[inline]
+    #[inline(always)]
     fn fly(
         &mut self,
         port: usize,
@@ -443,13 +442,16 @@ impl Fabric {
         }
     }
 
+    /// True where so many frames are in flight that loading ahead is worth it.
+    #[inline]
+    pub(crate) fn has_many_flights(&self) -> bool {
+        self.in_flight >= MANY_FLIGHTS
+    }
+
     /// Begins to load what the events that are likely to come soon need. Gives the frame that the tester is likely to
     /// receive before long.
     #[inline]
     pub(crate) fn load_ahead(&self) -> Option<&Frame> {
-        if self.in_flight < MANY_FLIGHTS {
-            return None;
-        }
         match self.events.soon(FLIGHT_AHEAD) {
             Some(Source::Flight(port)) => self.ports[port as usize].flights.load_first(),
             Some(Source::PortFree(port)) => self.ports[port as usize].flights.load_last(),

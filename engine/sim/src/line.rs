@@ -140,7 +140,7 @@ impl Line {
     }
 
     /// Sends a frame as early as possible from `from_ps` on.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, from_ps: u64, wire_bytes: u32) -> Slot {
         if self.timing.wire_bytes != wire_bytes {
             self.timing = self.timing_of(wire_bytes);
@@ -167,6 +167,7 @@ impl Line {
         (wire_bytes, awaited)
     }
 
+    #[cold]
     fn timing_of(&self, wire_bytes: u32) -> Timing {
         let bits = 8 * u64::from(wire_bytes);
         let (_, awaited) = self.awaited_bytes(wire_bytes);

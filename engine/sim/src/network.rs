@@ -51,6 +51,27 @@ pub enum Settling {
     Unfinished,
 }
 
+/// Condition that ends the handling of events early.
+#[derive(Clone, Copy)]
+enum Goal {
+    /// Nothing: events are handled up to a time.
+    Time,
+    /// No frame is outside the recirculation loop.
+    Quiet,
+    /// The program has sent more frames to the controller than these.
+    PacketIn { after: u64 },
+}
+
+/// Reason why the handling of events ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Goal,
+    /// The next event comes later.
+    Limit,
+    /// As many events have been handled as were allowed.
+    Unfinished,
+}
+
 pub(crate) struct DeviceNode {
     pub name: String,
     pub device: Box<dyn Device>,
@@ -162,23 +183,16 @@ impl Network {
     /// that are skipped not counted. Returns true when it is done; otherwise the clock stands at
     /// the last event.
     pub fn run_some(&mut self, until_ps: u64, max_events: u64) -> Result<bool, NetworkError> {
-        self.run_while(until_ps, max_events, |_| true)
+        self.run_while(until_ps, max_events, Goal::Time)
     }
 
     /// Like [`Network::run_some`], and also done once the program has sent a frame to the controller;
     /// the clock stands at that event then.
     pub fn run_some_to_packet_in(&mut self, until_ps: u64, max_events: u64) -> Result<bool, NetworkError> {
-        let packet_ins = self.packet_ins_total();
-        self.run_while(until_ps, max_events, |network| network.packet_ins_total() == packet_ins)
+        self.run_while(until_ps, max_events, Goal::PacketIn { after: self.packet_ins_total() })
     }
 
-    #[inline]
-    fn run_while(
-        &mut self,
-        until_ps: u64,
-        max_events: u64,
-        go_on: impl Fn(&Network) -> bool,
-    ) -> Result<bool, NetworkError> {
+    fn run_while(&mut self, until_ps: u64, max_events: u64, goal: Goal) -> Result<bool, NetworkError> {
         let now_ps = self.fabric.now_ps;
         if until_ps < now_ps {
             return Err(NetworkError::TimeIsPast { asked_ps: until_ps, now_ps });
@@ -186,22 +200,12 @@ impl Network {
         if until_ps > MAX_TIME_PS {
             return Err(NetworkError::TooLate { asked_ps: until_ps });
         }
-        let mut events_left = max_events;
-        let mut done = true;
-        while go_on(self) {
-            if !self.next_is_by(until_ps) {
-                self.fabric.now_ps = until_ps;
-                break;
-            }
-            if events_left == 0 {
-                done = false;
-                break;
-            }
-            events_left -= 1;
-            self.step(until_ps);
+        let ending = self.handle_events(until_ps, max_events, goal);
+        if ending == Ending::Limit {
+            self.fabric.now_ps = until_ps;
         }
         self.wake_loop();
-        Ok(done)
+        Ok(ending != Ending::Unfinished)
     }
 
     /// Has all passes of a loop that sleeps done up to now: whoever looks at the network from outside sees them.
@@ -215,37 +219,60 @@ impl Network {
     /// `max_events` events. When the network is quiet the clock stands at the last event.
     pub fn settle_some(&mut self, limit_ps: u64, max_events: u64) -> Settling {
         let limit_ps = limit_ps.min(MAX_TIME_PS);
-        let mut events_left = max_events;
-        let mut settling = Settling::Quiet;
-        while self.in_flight() > 0 {
-            if !self.next_is_by(limit_ps) {
-                self.fabric.now_ps = self.fabric.now_ps.max(limit_ps);
-                settling = Settling::Limit;
-                break;
-            }
-            if events_left == 0 {
-                settling = Settling::Unfinished;
-                break;
-            }
-            events_left -= 1;
-            self.step(limit_ps);
+        let settling = match self.handle_events(limit_ps, max_events, Goal::Quiet) {
+            Ending::Goal => Settling::Quiet,
+            Ending::Limit => Settling::Limit,
+            Ending::Unfinished => Settling::Unfinished,
+        };
+        if settling == Settling::Limit {
+            self.fabric.now_ps = self.fabric.now_ps.max(limit_ps);
         }
         self.wake_loop();
         settling
     }
 
-    #[inline]
+    /// Handles events up to and including those at `until_ps`, or skips idle passes of the loop. There is one such loop, as
+    /// all that an event leads to is compiled into it.
+    fn handle_events(&mut self, until_ps: u64, max_events: u64, goal: Goal) -> Ending {
+        let mut events_left = max_events;
+        loop {
+            let is_reached = match goal {
+                Goal::Time => false,
+                Goal::Quiet => self.in_flight() == 0,
+                Goal::PacketIn { after } => self.packet_ins_total() != after,
+            };
+            if is_reached {
+                return Ending::Goal;
+            }
+            if events_left == 0 {
+                return if self.next_is_by(until_ps) { Ending::Unfinished } else { Ending::Limit };
+            }
+            events_left -= 1;
+            if self.patience.is_over() && self.next_is_by(until_ps) && self.skip_idle(until_ps) {
+                continue;
+            }
+            let Some((time_ps, ticket, source)) = self.fabric.events.pop_by(until_ps) else {
+                return Ending::Limit;
+            };
+            debug_assert!(time_ps >= self.fabric.now_ps, "time goes forward");
+            self.fabric.now_ps = time_ps;
+            self.events_done += 1;
+            if self.fabric.has_many_flights() {
+                self.load_ahead();
+            }
+            self.handle(source, ticket, until_ps);
+        }
+    }
+
     fn next_is_by(&mut self, limit_ps: u64) -> bool {
         self.fabric.events.next_time_ps().is_some_and(|time_ps| time_ps <= limit_ps)
     }
 
-    /// Handles the next event, which is not after `until_ps`, or skips idle passes of the loop.
-    #[inline]
-    fn step(&mut self, until_ps: u64) {
-        if self.patience.is_over() && self.skip_idle(until_ps) {
-            return;
+    /// Begins to load what the events that are likely to come soon need.
+    fn load_ahead(&self) {
+        if let (Some(frame), Some(tester)) = (self.fabric.load_ahead(), &self.tester) {
+            tester.load_ahead(frame);
         }
-        self.handle_next(until_ps);
     }
 
     /// Skips idle passes of the loop; false if there are none.
@@ -264,21 +291,6 @@ impl Network {
         self.events_done += events;
         self.skipped_passes += passes;
         passes > 0
-    }
-
-    fn handle_next(&mut self, until_ps: u64) {
-        let Some((time_ps, ticket, source)) = self.fabric.events.pop() else {
-            return;
-        };
-        debug_assert!(time_ps >= self.fabric.now_ps, "time goes forward");
-        self.fabric.now_ps = time_ps;
-        self.events_done += 1;
-        if let Some(frame) = self.fabric.load_ahead() {
-            if let Some(tester) = &self.tester {
-                tester.load_ahead(frame);
-            }
-        }
-        self.handle(source, ticket, until_ps);
     }
 
     #[inline]

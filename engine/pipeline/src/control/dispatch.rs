@@ -117,8 +117,12 @@ pub trait Dispatch {
 #[inline]
 fn hand_out_of_egress<T: Dispatch + ?Sized>(target: &mut T, last: Output) {
     hand_out_others(target, T::enqueue_clone);
-    // Only ingress resubmits.
-    hand_out(target, last, T::enqueue_clone);
+    match last {
+        // Most packets leave.
+        Output::Transmit { port, frame } => target.transmit(port, frame),
+        // Only ingress resubmits.
+        other => _ = hand_out(target, other, T::enqueue_clone),
+    }
 }
 
 /// Hands the outputs of a pass, the last one excepted, to the target. Most passes have none.
@@ -142,7 +146,7 @@ fn hand_out_items<T: Dispatch + ?Sized>(target: &mut T, enqueue: fn(&mut T, Egre
 }
 
 /// Hands an output to the target, unless it is a packet that was resubmitted: that is given back.
-#[inline]
+#[inline(never)]
 fn hand_out<T: Dispatch + ?Sized>(
     target: &mut T,
     item: Output,

@@ -204,6 +204,7 @@ impl Engine {
     }
 
     /// As [`Engine::egress`], of the packet that is held.
+    #[inline]
     pub fn egress_of_held(
         &mut self,
         executable: &Executable,
@@ -444,6 +445,7 @@ impl Engine {
     }
 
     /// Puts the headers that were written in front of the payload; changes the frame in place where they have its length.
+    #[inline]
     fn with_headers(&self, headers: usize, mut frame: Frame, payload: usize, out: &mut Outputs) -> Frame {
         if headers == payload {
             frame[..payload].copy_from_slice(&self.headers[..headers]);

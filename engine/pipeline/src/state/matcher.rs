@@ -227,9 +227,17 @@ impl<K: PackedKey> Masked<K> {
         }
     }
 
+    #[inline]
     fn lookup_by_mask(&self, key: K) -> Option<u32> {
+        match self.groups.as_slice() {
+            [only] => only.heads.get(&key.and(only.mask)).copied(),
+            groups => self.lookup_by_masks(groups, key),
+        }
+    }
+
+    fn lookup_by_masks(&self, groups: &[Group<K>], key: K) -> Option<u32> {
         let mut found: Option<(i32, u32)> = None;
-        for group in &self.groups {
+        for group in groups {
             if found.is_some_and(|(priority, _)| priority > group.best) {
                 break;
             }

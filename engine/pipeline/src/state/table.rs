@@ -192,6 +192,15 @@ impl TableState {
         }
     }
 
+    /// As [`TableState::lookup`], of a table whose key is one word, with that word.
+    #[inline]
+    pub fn lookup_word(&self, key: u64) -> Option<u32> {
+        match &self.index {
+            Index::One(matcher) => matcher.lookup(&[key]),
+            _ => None,
+        }
+    }
+
     /// The entry that the packet's fields match, if that is certain from those that are known.
     pub fn lookup_known(&self, regs: &[u64; 65_536], is_known: impl Fn(Slot) -> bool) -> Option<Option<u32>> {
         let (mut key, mut unknown) = ([0; MAX_KEY_WORDS], [0; MAX_KEY_WORDS]);

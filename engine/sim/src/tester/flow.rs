@@ -132,15 +132,16 @@ impl<'a> Flow<'a> {
 
     /// An ingress pass, the passes of packets that it resubmits, and the egress passes for which
     /// the port is idle.
-    fn take(&mut self, packet: IngressPacket, stamp_ps: u64) {
+    #[inline]
+    fn take(&mut self, mut packet: IngressPacket, stamp_ps: u64) {
         let now_ps = self.fabric.now_ps;
-        let mut resubmitted = self.ingress(packet, stamp_ps, now_ps);
-        while let Some(packet) = resubmitted {
-            resubmitted = self.ingress(packet, stamp_ps, now_ps);
+        while let Some(resubmitted) = self.ingress(packet, stamp_ps, now_ps) {
+            packet = resubmitted;
         }
         self.finish_deferred();
     }
 
+    #[inline]
     fn finish_deferred(&mut self) {
         while let Some(packet) = self.tester.deferred.pop_front() {
             self.place(packet);

@@ -143,7 +143,13 @@ impl NativeCode {
         let Program { code, layout, .. } = program;
         type HostFunction = for<'c> extern "sysv64" fn(*mut Frame<'c>, u32) -> usize;
         let address = |function: HostFunction| function as usize as u64;
-        let host = translate::Host { step: address(step), find: address(find), table: address(table) };
+        let find_word = find_word as extern "sysv64" fn(*mut Frame<'static>, u32, u64) -> usize;
+        let host = translate::Host {
+            step: address(step),
+            find: address(find),
+            find_word: find_word as usize as u64,
+            table: address(table),
+        };
         let translation = translate::translate(code, layout, &cases::cases(program), host)?;
         let mut memory = MmapMut::map_anon(translation.bytes.len()).ok()?;
         memory.copy_from_slice(&translation.bytes);
@@ -283,6 +289,13 @@ extern "sysv64" fn find(frame: *mut Frame<'_>, index: u32) -> usize {
     // SAFETY: as in `step`; there is an element of `indexed` for each table.
     let (context, indexed) = unsafe { (&*(*frame).context, &*(*frame).indexed.add(index as usize)) };
     indexed.lead(context.state.tables[index as usize].lookup(context.regs))
+}
+
+/// As `find`, of a table whose key is one word, with that word.
+extern "sysv64" fn find_word(frame: *mut Frame<'_>, index: u32, key: u64) -> usize {
+    // SAFETY: as in `find`.
+    let (context, indexed) = unsafe { (&*(*frame).context, &*(*frame).indexed.add(index as usize)) };
+    indexed.lead(context.state.tables[index as usize].lookup_word(key))
 }
 
 /// Looks up table `index` for the code, as `step` does for the instruction.

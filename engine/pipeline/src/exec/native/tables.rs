@@ -1,7 +1,7 @@
 //! Machine code for tables: where a table leads is known, or a load away, or the host finds the entry, or does it all.
 
 use super::translate::Translator;
-use super::views::{has_leads, is_indexed, Indexed, Lead};
+use super::views::{has_leads, is_found_by_word, is_indexed, Indexed, Lead};
 use super::x86::{Alu, Cond, Label, Reg, Shift};
 use super::Offsets;
 use crate::code::layout::Slot;
@@ -23,10 +23,18 @@ impl Translator<'_> {
             self.follow(0, Lead::params_of(words), host);
         } else {
             self.own_entries(table);
+            if is_found_by_word(plan) {
+                self.key(plan);
+            }
         }
         self.asm.bind(find);
         if has_leads(plan) {
-            self.asm.call(self.host.find, u32::from(table));
+            if is_found_by_word(plan) {
+                self.asm.move_reg(Reg::Rdx, Reg::Rax);
+                self.asm.call(self.host.find_word, u32::from(table));
+            } else {
+                self.asm.call(self.host.find, u32::from(table));
+            }
             self.asm.move_reg(Reg::Rdx, Reg::Rax);
             self.follow(0, Lead::params_of(words), host);
         }
@@ -78,9 +86,11 @@ impl Translator<'_> {
             let reg = if index == 0 { Reg::Rax } else { Reg::Rdx };
             self.asm.load(reg, key.slot);
             self.asm.mask(reg, key.word_mask(0), Reg::Rcx);
-            self.asm.load(Reg::Rcx, key.valid);
-            self.asm.negate(Reg::Rcx);
-            self.asm.alu_reg(Alu::And, reg, Reg::Rcx);
+            if self.constant(key.valid) != Some(1) {
+                self.asm.load(Reg::Rcx, key.valid);
+                self.asm.negate(Reg::Rcx);
+                self.asm.alu_reg(Alu::And, reg, Reg::Rcx);
+            }
             if key.shift > 0 {
                 self.asm.shift(Shift::Left, reg, key.shift);
             }

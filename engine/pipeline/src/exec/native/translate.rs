@@ -61,6 +61,8 @@ pub(super) struct Host {
     pub step: u64,
     /// Finds where a table leads, if it has leads.
     pub find: u64,
+    /// As `find`, given a key of one word.
+    pub find_word: u64,
     /// Looks up a table and prepares its action.
     pub table: u64,
 }

@@ -112,9 +112,14 @@ pub(super) fn has_leads(plan: &TablePlan) -> bool {
     plan.words > 0 && plan.is_pure()
 }
 
+/// The key of a table with leads is one word, which machine code packs.
+pub(super) fn is_found_by_word(plan: &TablePlan) -> bool {
+    has_leads(plan) && plan.words == 1
+}
+
 /// The entries of small keys are in an array of their ids.
 pub(super) fn is_indexed(plan: &TablePlan) -> bool {
-    has_leads(plan) && plan.words == 1 && plan.is_exact()
+    is_found_by_word(plan) && plan.is_exact()
 }
 
 impl Views {
