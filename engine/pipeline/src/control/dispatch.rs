@@ -89,11 +89,13 @@ pub trait Dispatch {
             return self.exhausted();
         }
         *left -= 1;
-        let last = switch.egress_at_once(packet, times, out);
-        hand_out_of_egress(self, last);
+        let (port, mut frame) = (packet.egress_port, Frame::new());
+        let last = switch.egress_at_once(packet, times, out, &mut frame);
+        hand_out_of_egress(self, port, last, frame);
     }
 
     /// As [`Dispatch::egress`], of the packet that the last ingress pass holds.
+    #[inline]
     fn egress_of_held(&mut self, port: u16, priority: u8, times: &EgressTimes) {
         let Some(Passes { switch, out, left }) = self.passes() else { return };
         if *left == 0 {
@@ -101,8 +103,9 @@ pub trait Dispatch {
             return self.exhausted();
         }
         *left -= 1;
-        let last = switch.egress_of_held(port, priority, times, out);
-        hand_out_of_egress(self, last);
+        let mut held = switch.take_held();
+        let last = switch.egress_of_held(&mut held, port, priority, times, out);
+        hand_out_of_egress(self, port, last, held.frame);
     }
 
     /// Frees the buffers of a packet that the target drops before egress.
@@ -113,15 +116,14 @@ pub trait Dispatch {
     }
 }
 
-/// Hands the outputs of an egress pass to the target.
-#[inline]
-fn hand_out_of_egress<T: Dispatch + ?Sized>(target: &mut T, last: Output) {
+/// Hands the outputs of an egress pass to the target; where the last is `None`, the frame leaves through the port.
+#[inline(always)]
+fn hand_out_of_egress<T: Dispatch + ?Sized>(target: &mut T, port: u16, last: Option<Output>, frame: Frame) {
     hand_out_others(target, T::enqueue_clone);
     match last {
-        // Most packets leave.
-        Output::Transmit { port, frame } => target.transmit(port, frame),
+        None => target.transmit(port, frame),
         // Only ingress resubmits.
-        other => _ = hand_out(target, other, T::enqueue_clone),
+        Some(last) => _ = hand_out(target, last, T::enqueue_clone),
     }
 }
 

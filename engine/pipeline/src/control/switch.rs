@@ -9,6 +9,7 @@ use crate::exec::foresight::Foresight;
 use crate::exec::native::Views;
 use crate::exec::passes::{Engine, Held, Ingressed};
 use crate::numbers::rng::Rng;
+use crate::packets::frame::Frame;
 use crate::packets::output::{Output, Outputs};
 use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket};
 use crate::packets::snapshot::SnapshotPool;
@@ -173,7 +174,7 @@ impl Switch {
     }
 
     /// As [`Switch::ingress`], but what becomes of the packet itself is the result. Nothing is left in `packet`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ingress_at_once(
         &mut self,
         packet: &mut IngressPacket,
@@ -191,30 +192,40 @@ impl Switch {
 
     /// Egress control and deparser, clone, recirculate.
     pub fn egress(&mut self, packet: EgressPacket, times: &EgressTimes, out: &mut Outputs) {
-        let last = self.egress_at_once(packet, times, out);
-        out.items.push(last);
+        let (port, mut frame) = (packet.egress_port, Frame::new());
+        let last = self.egress_at_once(packet, times, out, &mut frame);
+        out.items.push(last.unwrap_or(Output::Transmit { port, frame }));
     }
 
-    /// As [`Switch::egress`], but the last output is the result.
+    /// As [`Switch::egress`], but the last output is the result; `None` for a frame that leaves through the port, which is
+    /// `left`.
     pub(crate) fn egress_at_once(
         &mut self,
         packet: EgressPacket,
         times: &EgressTimes,
         out: &mut Outputs,
-    ) -> Output {
-        self.engine.egress(&self.executable, packet, times, out)
+        left: &mut Frame,
+    ) -> Option<Output> {
+        self.engine.egress(&self.executable, packet, times, out, left)
     }
 
-    /// As [`Switch::egress_at_once`], of the packet that the last ingress pass holds.
+    /// Gives the packet that the last ingress pass holds.
     #[inline]
+    pub(crate) fn take_held(&mut self) -> Held {
+        self.engine.take_held()
+    }
+
+    /// As [`Switch::egress_at_once`], of the packet of the last ingress pass, whose frame is what leaves.
+    #[inline(always)]
     pub(crate) fn egress_of_held(
         &mut self,
+        held: &mut Held,
         port: u16,
         priority: u8,
         times: &EgressTimes,
         out: &mut Outputs,
-    ) -> Output {
-        self.engine.egress_of_held(&self.executable, port, priority, times, out)
+    ) -> Option<Output> {
+        self.engine.egress_of_held(&self.executable, held, port, priority, times, out)
     }
 
     /// Begins to load the state that the ingress pass of a frame from a port is likely to touch, for a frame that comes soon.

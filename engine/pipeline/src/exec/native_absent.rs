@@ -43,11 +43,19 @@ impl NativeCode {
         match *self {}
     }
 
-    pub fn run_ingress(&self, _: &mut Context, _: &Views) -> Outcome {
+    pub fn run_ingress(&self, _: &mut Context, _: &[u8], _: &Views) -> Outcome {
         match *self {}
     }
 
-    pub fn run_egress(&self, _: &mut Context, _: &Views, _: u64, _: &mut Vec<u8>) -> Option<Egressed> {
+    pub fn run_egress(
+        &self,
+        _: &mut Context,
+        _: &[u8],
+        _: usize,
+        _: &Views,
+        _: u64,
+        _: &mut Vec<u8>,
+    ) -> Option<Egressed> {
         match *self {}
     }
 }

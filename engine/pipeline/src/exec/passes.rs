@@ -53,7 +53,7 @@ pub(crate) struct Engine {
 /// A packet between its ingress and its egress, whose metadata is in the slots.
 #[derive(Default)]
 pub(crate) struct Held {
-    frame: Frame,
+    pub frame: Frame,
     /// Offset of the first byte that the parser left alone.
     payload: usize,
 }
@@ -62,7 +62,7 @@ pub(crate) struct Held {
 pub(crate) enum Ingressed {
     /// Copies of it are in the outputs.
     Replicated,
-    /// It goes to the queue of a port. The engine holds it until [`Engine::egress_of_held`], [`Engine::keep`] or
+    /// It goes to the queue of a port. The engine holds it until [`Engine::take_held`], [`Engine::keep`] or
     /// [`Engine::drop_held`], one of which comes before the next pass.
     Held {
         port: u16,
@@ -163,15 +163,16 @@ impl Engine {
         out.pool.give(std::mem::take(&mut self.held).frame);
     }
 
-    /// Egress control and deparser, clone, recirculate, of a packet from a queue. The result is what becomes of the
-    /// packet itself, after all that is in `out`.
+    /// Egress control and deparser, clone, recirculate, of a packet from a queue. What becomes of the packet, after all that
+    /// is in `out`, is the result; `None` where it leaves through the port as `left`.
     pub fn egress(
         &mut self,
         executable: &Executable,
         packet: EgressPacket,
         times: &EgressTimes,
         out: &mut Outputs,
-    ) -> Output {
+        left: &mut Frame,
+    ) -> Option<Output> {
         let EgressPacket { egress_port, egress_rid, priority, replicated, snapshot: share, .. } = packet;
         let (snapshot, alone) = self.snapshots.lend(&share);
         // The next pass after its ingress finds the slots as that has left them.
@@ -181,55 +182,63 @@ impl Engine {
         if replicated {
             self.regs.set(executable.program.code.intrinsics.egress_rid, u64::from(egress_rid));
         }
-        let payload = snapshot.payload;
-        let wire = Wire { frame: &snapshot.frame, cursor: payload };
-        let headers = match self.egress_of_slots(executable, wire, egress_port, priority, times, out) {
-            Ok(headers) => headers,
-            Err(reason) => {
-                if let Some(frame) = self.snapshots.end(share, snapshot) {
-                    out.pool.give(frame);
+        let (frame, payload) = (&snapshot.frame, snapshot.payload);
+        let headers =
+            match self.egress_of_slots(executable, frame, payload, egress_port, priority, times, out) {
+                Ok(headers) => headers,
+                Err(reason) => {
+                    if let Some(frame) = self.snapshots.end(share, snapshot) {
+                        out.pool.give(frame);
+                    }
+                    return Some(Output::Drop(reason));
                 }
-                return Output::Drop(reason);
-            }
-        };
-        let frame = if alone {
-            let frame = self.snapshots.end(share, snapshot).unwrap_or_default();
-            self.with_headers(headers, frame, payload, out)
+            };
+        if alone {
+            *left = self.snapshots.end(share, snapshot).unwrap_or_default();
+            self.put_headers(headers, left, payload, out);
         } else {
-            let frame = self.copy_with_headers(headers, &snapshot.frame, payload, out);
+            *left = self.copy_with_headers(headers, frame, payload, out);
             self.snapshots.end(share, snapshot);
-            frame
-        };
-        self.leaves(&executable.program, egress_port, frame)
+        }
+        self.leave(&executable.program, egress_port, left)
     }
 
-    /// As [`Engine::egress`], of the packet that is held.
+    /// Gives the packet that is held for its egress.
     #[inline]
+    pub fn take_held(&mut self) -> Held {
+        std::mem::take(&mut self.held)
+    }
+
+    /// As [`Engine::egress`], of the packet of the last ingress pass.
+    #[inline(always)]
     pub fn egress_of_held(
         &mut self,
         executable: &Executable,
+        held: &mut Held,
         port: u16,
         priority: u8,
         times: &EgressTimes,
         out: &mut Outputs,
-    ) -> Output {
-        let Held { frame, payload } = std::mem::take(&mut self.held);
-        let wire = Wire { frame: &frame, cursor: payload };
-        match self.egress_of_slots(executable, wire, port, priority, times, out) {
+    ) -> Option<Output> {
+        let Held { frame, payload } = held;
+        match self.egress_of_slots(executable, frame, *payload, port, priority, times, out) {
             Ok(headers) => {
-                let frame = self.with_headers(headers, frame, payload, out);
-                self.leaves(&executable.program, port, frame)
+                self.put_headers(headers, frame, *payload, out);
+                self.leave(&executable.program, port, frame)
             }
-            Err(reason) => Engine::dropped(frame, reason, out),
+            Err(reason) => Some(Engine::dropped(std::mem::take(frame), reason, out)),
         }
     }
 
     /// Egress control and deparser of the packet in the slots: bytes of its headers, which are in `headers`.
+    // Frame and payload are no `Wire` here: a copy of one that was written just before makes the processor wait.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
     fn egress_of_slots(
         &mut self,
         executable: &Executable,
-        wire: Wire,
+        frame: &[u8],
+        payload: usize,
         port: u16,
         priority: u8,
         times: &EgressTimes,
@@ -247,11 +256,12 @@ impl Engine {
             &times.queue,
             times.stamp_ps,
         );
-        match self.egress_in_one_go(executable, wire, times.now_ps) {
+        match self.egress_in_one_go(executable, frame, payload, times.now_ps) {
             Egressed::Headers(bytes) => return Ok(bytes),
             Egressed::Runaway => return Err(DropReason::LoopLimit),
             Egressed::Stopped => {}
         }
+        let wire = Wire { frame, cursor: payload };
         let Ok(requests) = boundary::requests(&*self.regs);
         if requests.failed {
             return Err(DropReason::AssertionFailed);
@@ -271,17 +281,18 @@ impl Engine {
     }
 
     /// A packet after its deparser: out of its port, or back to ingress.
-    fn leaves(&mut self, program: &Program, port: u16, mut frame: Frame) -> Output {
+    #[inline]
+    fn leave(&mut self, program: &Program, port: u16, frame: &mut Frame) -> Option<Output> {
         let Ok(list) = boundary::recirculate_list(&*self.regs);
         if list != 0 {
             let preserved = self.preserve(program, list);
-            let instance_type = InstanceType::Recirculated;
-            return Output::Reenter(IngressPacket { port, frame, instance_type, preserved });
+            let (frame, instance_type) = (std::mem::take(frame), InstanceType::Recirculated);
+            return Some(Output::Reenter(IngressPacket { port, frame, instance_type, preserved }));
         }
         // simple_switch cuts what it sends, and only that: frames that recirculate, resubmitted
         // frames, clones and replicas are new packets, which no limit binds yet.
         frame.truncate(self.limit());
-        Output::Transmit { port, frame }
+        None
     }
 
     /// Tells native code where a table leads now; `entry` is the one that is new or has changed, `None` where one went
@@ -339,7 +350,7 @@ impl Engine {
                 boundary::start_parser(&mut *self.regs, code);
                 let wire = Wire { frame, cursor: 0 };
                 let (mut context, views) = self.context(program, wire, now_ps);
-                (native.run_ingress(&mut context, views), context.wire.cursor)
+                (native.run_ingress(&mut context, frame, views), context.wire.cursor)
             }
             None => {
                 let payload = self.parse(executable, frame, now_ps)?;
@@ -350,14 +361,22 @@ impl Engine {
     }
 
     /// Runs the egress control, and deparser and headers where that is possible.
-    #[inline]
-    fn egress_in_one_go(&mut self, executable: &Executable, wire: Wire, now_ps: u64) -> Egressed {
+    #[inline(always)]
+    fn egress_in_one_go(
+        &mut self,
+        executable: &Executable,
+        frame: &[u8],
+        payload: usize,
+        now_ps: u64,
+    ) -> Egressed {
         let (program, entry) = (&executable.program, executable.program.code.egress_entry);
+        let wire = Wire { frame, cursor: payload };
         if let Some(native) = self.native(executable) {
             let Engine { regs, state, views, headers, config, .. } = &mut *self;
             let mut context = Context { program, regs, state, wire, now_ps, variable_bits: 0 };
             let drop_port = u64::from(config.drop_port);
-            if let Some(egressed) = native.run_egress(&mut context, views, drop_port, headers) {
+            let egressed = native.run_egress(&mut context, frame, payload, views, drop_port, headers);
+            if let Some(egressed) = egressed {
                 return egressed;
             }
         }
@@ -446,17 +465,16 @@ impl Engine {
 
     /// Puts the headers that were written in front of the payload; changes the frame in place where they have its length.
     #[inline]
-    fn with_headers(&self, headers: usize, mut frame: Frame, payload: usize, out: &mut Outputs) -> Frame {
+    fn put_headers(&self, headers: usize, frame: &mut Frame, payload: usize, out: &mut Outputs) {
         if headers == payload {
             frame[..payload].copy_from_slice(&self.headers[..headers]);
-            return frame;
+        } else {
+            let other = self.copy_with_headers(headers, frame, payload, out);
+            out.pool.give(std::mem::replace(frame, other));
         }
-        let longer = self.copy_with_headers(headers, &frame, payload, out);
-        out.pool.give(frame);
-        longer
     }
 
-    /// As [`Engine::with_headers`], in a frame of its own.
+    /// As [`Engine::put_headers`], in a frame of its own.
     fn copy_with_headers(&self, headers: usize, frame: &Frame, payload: usize, out: &mut Outputs) -> Frame {
         let mut copy = out.pool.take();
         copy.extend_from_slice(&self.headers[..headers]);

@@ -24,7 +24,7 @@ use memmap2::{Mmap, MmapMut};
 use crate::code::ir::Pc;
 use crate::code::layout::Regs;
 use crate::code::program::Program;
-use crate::exec::context::{Context, Egressed, Flow, Outcome};
+use crate::exec::context::{Context, Egressed, Flow, Outcome, Wire};
 
 pub(crate) use views::Views;
 use views::{Indexed, View};
@@ -57,9 +57,16 @@ struct Frame<'c> {
 }
 
 impl<'c> Frame<'c> {
+    /// `packet` and `cursor` are those of the context: read from there so soon after they were written, the processor
+    /// would wait for them.
     #[inline]
-    fn new(native: &NativeCode, context: &mut Context<'c>, views: &Views) -> Self {
-        let packet = context.wire.frame;
+    fn new(
+        native: &NativeCode,
+        context: &mut Context<'c>,
+        packet: &[u8],
+        cursor: usize,
+        views: &Views,
+    ) -> Self {
         Frame {
             registers: views.registers.as_ptr(),
             counters: views.counters.as_ptr(),
@@ -69,7 +76,7 @@ impl<'c> Frame<'c> {
             return_to: 0,
             packet: packet.as_ptr(),
             length: packet.len(),
-            cursor: context.wire.cursor,
+            cursor,
             out: std::ptr::null_mut(),
             then: 0,
             drop_port: 0,
@@ -175,30 +182,36 @@ impl NativeCode {
 
     /// Runs from `entry` to the end of that part of the program.
     pub fn run(&self, context: &mut Context, views: &Views, entry: Pc) -> Outcome {
-        let mut frame = Frame::new(self, context, views);
+        let Wire { frame: packet, cursor } = context.wire;
+        let mut frame = Frame::new(self, context, packet, cursor, views);
         outcome(self.run_part(context, &mut frame, entry))
     }
 
-    /// Runs the parser and the ingress control.
+    /// Runs the parser and the ingress control; `packet` is that of the context.
     #[inline]
-    pub fn run_ingress(&self, context: &mut Context, views: &Views) -> Outcome {
-        let mut frame = Frame { then: self.at(self.after_parser), ..Frame::new(self, context, views) };
+    pub fn run_ingress(&self, context: &mut Context, packet: &[u8], views: &Views) -> Outcome {
+        let then = self.at(self.after_parser);
+        let mut frame = Frame { then, ..Frame::new(self, context, packet, 0, views) };
         outcome(self.run_part(context, &mut frame, context.program.code.parser_entry))
     }
 
     /// Runs the egress control, and, unless it asks for something or drops the packet, the deparser, and writes the valid
-    /// headers as [`NativeCode::emit`] does. `None` where all this is left to the host.
-    #[inline]
+    /// headers as [`NativeCode::emit`] does. `None` where all this is left to the host. `packet` and `payload` are those of
+    /// the context.
+    #[inline(always)]
     pub fn run_egress(
         &self,
         context: &mut Context,
+        packet: &[u8],
+        payload: usize,
         views: &Views,
         drop_port: u64,
         out: &mut Vec<u8>,
     ) -> Option<Egressed> {
         let then = self.at(self.after_egress?);
         let start = self.room(out);
-        let mut frame = Frame { then, drop_port, out: start, ..Frame::new(self, context, views) };
+        let of_packet = Frame::new(self, context, packet, payload, views);
+        let mut frame = Frame { then, drop_port, out: start, ..of_packet };
         let status = self.run_part(context, &mut frame, context.program.code.egress_entry);
         Some(match status {
             STATUS_STOPPED => Egressed::Stopped,
