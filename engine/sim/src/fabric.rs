@@ -11,6 +11,7 @@ use p4mesh_pipeline::{load_ahead, Frame, FramePool, Outputs};
 use crate::bit_errors::BitErrors;
 use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
+pub use crate::flights::{Arrival, Fcs};
 use crate::flights::{Flight, Flights};
 use crate::line::{wire_bytes, Line, Slot};
 use crate::rng::Rng;
@@ -24,17 +25,6 @@ pub struct ArrivalRule {
     pub lookahead_bytes: Option<u32>,
     /// Time from there to the decision.
     pub latency_ps: u64,
-}
-
-/// A frame that a node receives.
-pub struct Arrival {
-    pub frame: Frame,
-    /// First bit after the start frame delimiter, at the receiver.
-    pub first_bit_ps: u64,
-    /// End of the FCS, at the receiver; in the future for a cut-through receiver.
-    pub last_bit_ps: u64,
-    /// Its bits changed on the way, so the FCS does not fit.
-    pub bad_fcs: bool,
 }
 
 /// Frames whose six bytes at a place, read as a number, lie in a range.
@@ -257,7 +247,7 @@ impl Fabric {
     /// Sends a frame bit by bit as it arrives: with the gaps and the clock of its sender, past the queue and the line
     /// of the port.
     pub fn relay(&mut self, port: usize, arrival: Arrival) {
-        let Arrival { frame, first_bit_ps, last_bit_ps, bad_fcs } = arrival;
+        let Arrival { frame, first_bit_ps, last_bit_ps, fcs } = arrival;
         let line = &self.ports[port].line;
         let (whole, awaited) = line.awaited_bytes(wire_bytes(&frame));
         let body_ps = u128::from(last_bit_ps - first_bit_ps) * u128::from(awaited);
@@ -268,7 +258,7 @@ impl Fabric {
             decision_ps: first_bit_ps + (body_ps / u128::from(whole)) as u64,
         };
         let free = line.free();
-        self.fly(port, frame, slot.start_ps, free, slot, bad_fcs);
+        self.fly(port, frame, slot.start_ps, free, slot, fcs.is_bad());
     }
 
     /// Puts a frame that has its slot on its way.
@@ -305,10 +295,12 @@ impl Fabric {
         port.flights.push(Flight {
             act_ps,
             ticket,
-            first_bit_ps: slot.first_bit_ps + port.delay_ps,
-            last_bit_ps: slot.last_bit_ps + port.delay_ps,
-            frame,
-            bad_fcs,
+            arrival: Arrival {
+                frame,
+                first_bit_ps: slot.first_bit_ps + port.delay_ps,
+                last_bit_ps: slot.last_bit_ps + port.delay_ps,
+                fcs: Fcs::new(bad_fcs),
+            },
             start_ps: slot.start_ps,
             from_ps,
             free_before,
@@ -403,12 +395,12 @@ impl Fabric {
             flight.free_before = port.line.free();
             // A frame that has begun to wait cannot start in the past.
             let from_ps = flight.from_ps.max(now_ps);
-            let slot = port.line.send(from_ps, wire_bytes(&flight.frame));
+            let slot = port.line.send(from_ps, wire_bytes(&flight.arrival.frame));
             flight.act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
             flight.ticket = events.ticket();
             flight.start_ps = slot.start_ps;
-            flight.first_bit_ps = slot.first_bit_ps + port.delay_ps;
-            flight.last_bit_ps = slot.last_bit_ps + port.delay_ps;
+            flight.arrival.first_bit_ps = slot.first_bit_ps + port.delay_ps;
+            flight.arrival.last_bit_ps = slot.last_bit_ps + port.delay_ps;
             if port.flights.is_empty() {
                 events.push(flight.act_ps, flight.ticket, Source::Flight(index));
             }
@@ -435,9 +427,9 @@ impl Fabric {
         }
         for flight in gone {
             port.counters.tx_frames -= 1;
-            port.counters.tx_bytes -= u64::from(wire_bytes(&flight.frame));
+            port.counters.tx_bytes -= u64::from(wire_bytes(&flight.arrival.frame));
             port.counters.drops.count(DropCause::Reset);
-            out.pool.give(flight.frame);
+            out.pool.give(flight.arrival.frame);
             *in_flight -= 1;
         }
     }
@@ -459,7 +451,7 @@ impl Fabric {
         }
         let Some(Source::Flight(sender)) = self.events.soon(FRAME_AHEAD) else { return None };
         let sender = &self.ports[sender as usize];
-        let frame = &sender.flights.first()?.frame;
+        let frame = &sender.flights.first()?.arrival.frame;
         if self.ports[sender.peer()?].node == TESTER {
             return Some(frame);
         }
@@ -473,7 +465,7 @@ impl Fabric {
     pub(crate) fn arrive(&mut self, sender: usize, ticket: Ticket) -> Option<(usize, Arrival)> {
         let Fabric { ports, events, in_flight, out, .. } = self;
         let port = &mut ports[sender];
-        let flight = port.flights.land(ticket)?;
+        let arrival = port.flights.land(ticket)?;
         *in_flight -= 1;
         if let Some(next) = port.flights.first() {
             events.push(next.act_ps, next.ticket, Source::Flight(sender as u32));
@@ -481,16 +473,15 @@ impl Fabric {
         let receiver = port.peer()?;
         if !port.link_up {
             port.counters.drops.count(DropCause::LinkDown);
-            out.pool.give(flight.frame);
+            out.pool.give(arrival.frame);
             return None;
         }
         let counters = &mut ports[receiver].counters;
         counters.rx_frames += 1;
-        counters.rx_bytes += u64::from(wire_bytes(&flight.frame));
-        counters.rx_bad_fcs_frames += u64::from(flight.bad_fcs);
-        let Flight { first_bit_ps, last_bit_ps, bad_fcs, frame, .. } = flight;
-        if ports[receiver].honours_pause && !bad_fcs {
-            if let Some(Pause { quanta }) = mac_control::parse(&frame) {
+        counters.rx_bytes += u64::from(wire_bytes(&arrival.frame));
+        counters.rx_bad_fcs_frames += u64::from(arrival.fcs.is_bad());
+        if ports[receiver].honours_pause && !arrival.fcs.is_bad() {
+            if let Some(Pause { quanta }) = mac_control::parse(&arrival.frame) {
                 // Up to 65,535 quanta: more than 64 bits before the division.
                 let bit_ps = 1_000_000_000_000 * u128::from(quanta) * u128::from(QUANTUM_BITS);
                 let hold_ps = bit_ps / u128::from(self.ports[receiver].line.rate_bps());
@@ -498,6 +489,6 @@ impl Fabric {
                 self.hold(receiver, until_ps);
             }
         }
-        Some((receiver, Arrival { frame, first_bit_ps, last_bit_ps, bad_fcs }))
+        Some((receiver, arrival))
     }
 }

@@ -13,6 +13,45 @@ use crate::time::Span;
 /// A line of the cache.
 const LINE_BYTES: usize = 64;
 
+/// Whether the frame check sequence of a frame fits. It is as long as a number, so that frames are copied in whole words:
+/// a shorter piece that was just written makes the processor wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Fcs {
+    #[default]
+    Good,
+    /// The bits of the frame changed on the way, or its sender wanted it so.
+    Bad,
+}
+
+impl Fcs {
+    #[inline]
+    pub fn new(is_bad: bool) -> Fcs {
+        match is_bad {
+            true => Fcs::Bad,
+            false => Fcs::Good,
+        }
+    }
+
+    #[inline]
+    pub fn is_bad(self) -> bool {
+        self == Fcs::Bad
+    }
+}
+
+/// A frame that a node receives. A copy of it is a copy of the frame and of whole words, in the pieces in which it was
+/// written: other pieces make the processor wait.
+#[derive(Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Arrival {
+    pub frame: Frame,
+    /// First bit after the start frame delimiter, at the receiver.
+    pub first_bit_ps: u64,
+    /// End of the FCS, at the receiver; in the future for a cut-through receiver.
+    pub last_bit_ps: u64,
+    pub fcs: Fcs,
+}
+
 /// A frame between the decision to send it and the decision of its receiver.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -20,10 +59,7 @@ pub(crate) struct Flight {
     /// When the receiver must act. These two come first: they are looked at while the flight is the next one.
     pub act_ps: u64,
     pub ticket: Ticket,
-    pub first_bit_ps: u64,
-    pub last_bit_ps: u64,
-    pub frame: Frame,
-    pub bad_fcs: bool,
+    pub arrival: Arrival,
     pub start_ps: u64,
     /// The earliest start that the sender allows.
     pub from_ps: u64,
@@ -58,11 +94,11 @@ impl Flights {
 
     /// Takes the first frame, unless its ticket is another one.
     #[inline]
-    pub fn land(&mut self, ticket: Ticket) -> Option<Flight> {
+    pub fn land(&mut self, ticket: Ticket) -> Option<Arrival> {
         if self.0.front()?.ticket != ticket {
             return None;
         }
-        self.0.pop_front()
+        self.0.pop_front().map(|flight| flight.arrival)
     }
 
     /// Begins to load the first flight, and the next one as far as [`Flights::land`] lets it be looked at.
@@ -102,8 +138,9 @@ mod tests {
         let mut events = crate::event::EventQueue::default();
         let mut flights = Flights::default();
         for &start_ps in starts_ps {
-            let (ticket, frame) = (events.ticket(), vec![start_ps as u8]);
-            flights.push(Flight { act_ps: start_ps + 50, ticket, start_ps, frame, ..Flight::default() });
+            let arrival = Arrival { last_bit_ps: start_ps + 50, ..Arrival::default() };
+            let (act_ps, ticket) = (arrival.last_bit_ps, events.ticket());
+            flights.push(Flight { act_ps, ticket, arrival, start_ps, ..Flight::default() });
         }
         flights
     }
@@ -112,7 +149,7 @@ mod tests {
     fn frames_land_in_their_order_and_by_their_own_ticket_alone() {
         let mut flights = flights(&[10, 20]);
         let ticket = flights.first().expect("two are in flight").ticket;
-        assert_eq!(flights.land(ticket).map(|it| it.act_ps), Some(60));
+        assert_eq!(flights.land(ticket).map(|it| it.last_bit_ps), Some(60));
         assert_eq!(flights.land(ticket), None, "the ticket of a frame that has landed");
         assert_eq!((flights.len(), flights.first().map(|it| it.act_ps)), (1, Some(70)));
     }

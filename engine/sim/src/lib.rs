@@ -60,7 +60,7 @@ pub use config::ConfigError;
 pub use description::description;
 pub use drops::{DropCause, DropCounters};
 pub use event::{EventQueue, Source};
-pub use fabric::{Arrival, ArrivalRule, BadFcsRule, Fabric, PortCounters};
+pub use fabric::{Arrival, ArrivalRule, BadFcsRule, Fabric, Fcs, PortCounters};
 pub use line::{wire_bytes, Line, Slot, STANDARD_GAP_BITS};
 pub use network::{DevicePort, Network, NetworkBuilder, NetworkError, NodeTruth, PortTruth, Settling, Truth};
 pub use rng::Rng;

@@ -304,7 +304,7 @@ impl Network {
                 let entry = &self.fabric.ports[receiver];
                 let local = entry.local as usize;
                 match (entry.node, &mut self.tester) {
-                    (0, Some(_)) if arrival.bad_fcs => {
+                    (0, Some(_)) if arrival.fcs.is_bad() => {
                         self.fabric.drop_frame(receiver, DropCause::BadFcs, arrival.frame);
                     }
                     (0, Some(tester)) => tester.receive(local, arrival, &mut self.fabric),

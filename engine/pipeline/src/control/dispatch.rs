@@ -5,7 +5,7 @@ use crate::control::switch::Switch;
 use crate::exec::passes::Ingressed;
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
-use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket, InstanceType};
+use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket};
 
 /// Interface of a target to the passes of a packet.
 pub struct Passes<'a> {
@@ -62,23 +62,30 @@ pub trait Dispatch {
             return None;
         }
         *left -= 1;
-        let last = match switch.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
-            Ingressed::Held { port, priority } if out.items.is_empty() => {
-                match self.begin_egress(port) {
-                    Some(times) => self.egress_of_held(port, priority, &times),
-                    None => {
-                        let packet = self.passes()?.switch.keep(port, priority);
-                        self.enqueue(packet);
-                    }
+        match switch.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
+            Ingressed::Held { port, priority } if out.items.is_empty() => match self.begin_egress(port) {
+                Some(times) => self.egress_of_held(port, priority, &times),
+                None => {
+                    let packet = self.passes()?.switch.keep(port, priority);
+                    self.enqueue(packet);
                 }
-                return None;
+            },
+            Ingressed::Held { port, priority } => {
+                let packet = switch.keep(port, priority);
+                hand_out_others(self, Self::enqueue);
+                self.enqueue(packet);
             }
-            Ingressed::Held { port, priority } => Some(Output::Enqueue(switch.keep(port, priority))),
-            Ingressed::Ended(output) => Some(output),
-            Ingressed::Replicated => None,
-        };
-        hand_out_others(self, Self::enqueue);
-        last.and_then(|last| hand_out(self, last, Self::enqueue))
+            Ingressed::Dropped(reason) => {
+                hand_out_others(self, Self::enqueue);
+                self.drop(reason);
+            }
+            Ingressed::Replicated => hand_out_others(self, Self::enqueue),
+            Ingressed::Resubmitted(packet) => {
+                hand_out_others(self, Self::enqueue);
+                return Some(packet);
+            }
+        }
+        None
     }
 
     /// An egress pass and its consequences.
@@ -122,8 +129,7 @@ fn hand_out_of_egress<T: Dispatch + ?Sized>(target: &mut T, port: u16, last: Opt
     hand_out_others(target, T::enqueue_clone);
     match last {
         None => target.transmit(port, frame),
-        // Only ingress resubmits.
-        Some(last) => _ = hand_out(target, last, T::enqueue_clone),
+        Some(last) => hand_out(target, last, T::enqueue_clone),
     }
 }
 
@@ -147,20 +153,14 @@ fn hand_out_items<T: Dispatch + ?Sized>(target: &mut T, enqueue: fn(&mut T, Egre
     }
 }
 
-/// Hands an output to the target, unless it is a packet that was resubmitted: that is given back.
+/// Hands an output to the target.
 #[inline(never)]
-fn hand_out<T: Dispatch + ?Sized>(
-    target: &mut T,
-    item: Output,
-    enqueue: fn(&mut T, EgressPacket),
-) -> Option<IngressPacket> {
+fn hand_out<T: Dispatch + ?Sized>(target: &mut T, item: Output, enqueue: fn(&mut T, EgressPacket)) {
     match item {
         Output::Enqueue(packet) => enqueue(target, packet),
         Output::Transmit { port, frame } => target.transmit(port, frame),
-        Output::Reenter(packet) if packet.instance_type == InstanceType::Resubmitted => return Some(packet),
         Output::Reenter(packet) => target.recirculate(packet),
         Output::Digest { digest, fields } => target.digest(digest, fields),
         Output::Drop(reason) => target.drop(reason),
     }
-    None
 }

@@ -168,7 +168,8 @@ impl Switch {
         let packet = match self.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
             Ingressed::Replicated => return,
             Ingressed::Held { port, priority } => Output::Enqueue(self.keep(port, priority)),
-            Ingressed::Ended(output) => output,
+            Ingressed::Dropped(reason) => Output::Drop(reason),
+            Ingressed::Resubmitted(packet) => Output::Reenter(packet),
         };
         out.items.push(packet);
     }

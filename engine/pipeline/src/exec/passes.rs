@@ -68,7 +68,8 @@ pub(crate) enum Ingressed {
         port: u16,
         priority: u8,
     },
-    Ended(Output),
+    Dropped(DropReason),
+    Resubmitted(IngressPacket),
 }
 
 impl Engine {
@@ -125,7 +126,7 @@ impl Engine {
                 preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
                 preserved.charged_bytes = NonZeroU32::new(charged as u32);
                 let instance_type = InstanceType::Resubmitted;
-                Ingressed::Ended(Output::Reenter(IngressPacket { port, frame, instance_type, preserved }))
+                Ingressed::Resubmitted(IngressPacket { port, frame, instance_type, preserved })
             }
             Fate::Replicate { group } => match self.replication.copies(group) {
                 Some(copies) if !copies.is_empty() => {
@@ -494,7 +495,8 @@ impl Engine {
     }
 
     fn dropped_in_ingress(frame: Frame, reason: DropReason, out: &mut Outputs) -> Ingressed {
-        Ingressed::Ended(Engine::dropped(frame, reason, out))
+        out.pool.give(frame);
+        Ingressed::Dropped(reason)
     }
 
     pub(super) fn slot(&self, slot: Slot) -> u64 {

@@ -160,7 +160,7 @@ impl EthernetSwitch {
         if length > self.config.max_frame_bytes.get() {
             return Some(DropCause::Oversize);
         }
-        if arrival.bad_fcs && self.config.filter_bad_fcs {
+        if arrival.fcs.is_bad() && self.config.filter_bad_fcs {
             return Some(DropCause::BadFcs);
         }
         if is_link_local(ethernet::number(ethernet::destination(&arrival.frame))) {
@@ -326,26 +326,22 @@ impl EthernetSwitch {
 
     /// Into the queue of the output, or of the input where there are input queues.
     #[inline]
-    fn send_to_output(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
-        let ready = match &mut self.input_queues {
-            Some(queues) => queues.arrive(input, ready, ports),
-            None => Some(ready),
-        };
-        if let Some(ready) = ready {
-            self.cross(input, ready, ports);
+    fn send_to_output(&mut self, input: usize, mut ready: Ready, ports: &mut DevicePorts) {
+        if let Some(queues) = &mut self.input_queues {
+            let Some(first) = queues.arrive(input, ready, ports) else { return };
+            ready = first;
         }
+        self.cross(input, ready, ports);
     }
 
     /// Over the fabric between modules, where there is one, into the queue of the output.
     #[inline]
-    fn cross(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
-        let ready = match &mut self.chassis {
-            Some(chassis) => chassis.carry(input, ready, ports),
-            None => Some(ready),
-        };
-        if let Some(ready) = ready {
-            self.enqueue(input, ready, ports);
+    fn cross(&mut self, input: usize, mut ready: Ready, ports: &mut DevicePorts) {
+        if let Some(chassis) = &mut self.chassis {
+            let Some(carried) = chassis.carry(input, ready, ports) else { return };
+            ready = carried;
         }
+        self.enqueue(input, ready, ports);
     }
 
     #[inline]
@@ -427,7 +423,7 @@ impl Device for EthernetSwitch {
             delay_ps: self.config.latency_by_size.at(wire_bytes(&arrival.frame)),
             tag,
             least_bytes,
-            bad_fcs: arrival.bad_fcs,
+            bad_fcs: arrival.fcs.is_bad(),
             faults: faults.unwrap_or_default(),
         };
         let decision = self.decide(&arrival.frame, port, vid, now_ps);

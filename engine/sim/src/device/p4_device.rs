@@ -212,7 +212,7 @@ impl Device for P4Device {
     }
 
     fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
-        if arrival.bad_fcs {
+        if arrival.fcs.is_bad() {
             return ports.drop(port, DropCause::BadFcs, arrival.frame);
         }
         let packet = IngressPacket {

@@ -81,7 +81,7 @@ impl Device for Tap {
             let frame = ports.copy(&passed.frame);
             if self.monitors[0] == self.monitors[1] {
                 let now_ps = ports.now_ps();
-                ports.enqueue_marked(monitor, frame, now_ps, passed.bad_fcs);
+                ports.enqueue_marked(monitor, frame, now_ps, passed.fcs.is_bad());
             } else {
                 ports.relay(monitor, Arrival { frame, ..passed });
             }

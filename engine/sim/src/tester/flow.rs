@@ -158,14 +158,14 @@ impl<'a> Flow<'a> {
         }
         let local = match tester.place(packet.egress_port) {
             Place::Port(local) => local,
-            Place::Cpu => return self.leave(None, packet, at_once(now_ps)),
+            Place::Cpu => return self.leave(None, packet, now_ps, [0, 0]),
             Place::Unknown => {
                 tester.drops.count(DropCause::UnknownPort);
                 return self.discard(packet);
             }
         };
         if self.is_idle(local) {
-            return self.leave(Some(local), packet, at_once(now_ps));
+            return self.leave(Some(local), packet, now_ps, [0, 0]);
         }
         let Flow { tester, fabric, .. } = self;
         let port = &mut tester.ports[local];
@@ -232,27 +232,24 @@ impl<'a> Flow<'a> {
             if local != tester.loop_index {
                 tester.queued -= 1;
             }
-            let times = QueueTimes {
-                enqueue_ps: queued.enqueue_ps,
-                dequeue_ps: now_ps,
-                enqueue_depth: queued.enqueue_depth,
-                dequeue_depth,
-            };
-            self.leave(Some(local), queued.packet, times);
+            let depths = [queued.enqueue_depth, dequeue_depth];
+            self.leave(Some(local), queued.packet, queued.enqueue_ps, depths);
         }
     }
 
     /// An egress pass on a port, or on the CPU port.
-    fn leave(&mut self, local: Option<usize>, packet: EgressPacket, queue: QueueTimes) {
-        let times = self.egress_times(local, queue);
+    fn leave(&mut self, local: Option<usize>, packet: EgressPacket, enqueue_ps: u64, depths: [u32; 2]) {
+        let times = self.egress_times(local, enqueue_ps, depths);
         self.egress(packet, &times);
     }
 
-    /// Times of an egress pass that begins now.
+    /// Times of an egress pass that begins now; `depths` are those of the queue at enqueue and at dequeue.
     #[inline]
-    fn egress_times(&mut self, local: Option<usize>, queue: QueueTimes) -> EgressTimes {
+    fn egress_times(&mut self, local: Option<usize>, enqueue_ps: u64, depths: [u32; 2]) -> EgressTimes {
         let Flow { tester, fabric, .. } = self;
         let now_ps = fabric.now_ps;
+        let [enqueue_depth, dequeue_depth] = depths;
+        let queue = QueueTimes { enqueue_ps, dequeue_ps: now_ps, enqueue_depth, dequeue_depth };
         let stamp_ps = match local {
             Some(local) => {
                 let line = &fabric.ports[tester.base + local].line;
@@ -312,7 +309,7 @@ impl Dispatch for Flow<'_> {
             Place::Cpu => None,
             Place::Port(_) | Place::Unknown => return None,
         };
-        Some(self.egress_times(local, at_once(self.fabric.now_ps)))
+        Some(self.egress_times(local, self.fabric.now_ps, [0, 0]))
     }
 
     fn transmit(&mut self, port: u16, mut frame: Frame) {
@@ -369,9 +366,4 @@ impl Dispatch for Flow<'_> {
     fn exhausted(&mut self) {
         self.tester.drops.count(DropCause::PassLimit);
     }
-}
-
-/// Queue times of a packet that did not wait.
-fn at_once(now_ps: u64) -> QueueTimes {
-    QueueTimes { enqueue_ps: now_ps, dequeue_ps: now_ps, ..QueueTimes::default() }
 }

@@ -102,7 +102,7 @@ pub struct Router {
 impl Router {
     /// Reason why a frame ends at the input, if it does.
     fn refuse(&mut self, port: usize, arrival: &Arrival, now_ps: u64) -> Option<DropCause> {
-        if arrival.bad_fcs {
+        if arrival.fcs.is_bad() {
             return Some(DropCause::BadFcs);
         }
         if arrival.frame.len() < ethernet::HEADER_BYTES {
