@@ -102,7 +102,7 @@ pub trait Dispatch {
     }
 
     /// As [`Dispatch::egress`], of the packet that the last ingress pass holds.
-    #[inline]
+    #[inline(always)]
     fn egress_of_held(&mut self, port: u16, priority: u8, times: &EgressTimes) {
         let Some(Passes { switch, out, left }) = self.passes() else { return };
         if *left == 0 {

@@ -207,6 +207,15 @@ impl<K: PackedKey> Masked<K> {
 
     #[inline]
     fn lookup(&self, key: K) -> Option<u32> {
+        match self.groups.as_slice() {
+            // Many entries with one mask, as routes to networks of one size are.
+            [only] if self.few.len() < self.len => only.heads.get(&key.and(only.mask)).copied(),
+            _ => self.lookup_in_all(key),
+        }
+    }
+
+    #[inline(never)]
+    fn lookup_in_all(&self, key: K) -> Option<u32> {
         if self.few.len() == self.len {
             let matches = |candidate: &&Candidate<K>| key.and(candidate.mask) == candidate.value;
             return self.few.iter().find(matches).map(|candidate| candidate.id);
@@ -214,30 +223,9 @@ impl<K: PackedKey> Masked<K> {
         self.lookup_by_mask(key)
     }
 
-    /// As [`Masked::lookup`], `None` if the result depends on bits that are not known.
-    fn lookup_known(&self, key: K, unknown: K, known: K) -> Option<Option<u32>> {
-        if self.few.len() != self.len {
-            return None;
-        }
-        let nothing = K::pack(&[]);
-        let is_open = |it: &&Candidate<K>| key.and(it.mask).and(known) == it.value.and(known);
-        match self.few.iter().find(is_open) {
-            None => Some(None),
-            Some(first) => (first.mask.and(unknown) == nothing).then_some(Some(first.id)),
-        }
-    }
-
-    #[inline]
     fn lookup_by_mask(&self, key: K) -> Option<u32> {
-        match self.groups.as_slice() {
-            [only] => only.heads.get(&key.and(only.mask)).copied(),
-            groups => self.lookup_by_masks(groups, key),
-        }
-    }
-
-    fn lookup_by_masks(&self, groups: &[Group<K>], key: K) -> Option<u32> {
         let mut found: Option<(i32, u32)> = None;
-        for group in groups {
+        for group in &self.groups {
             if found.is_some_and(|(priority, _)| priority > group.best) {
                 break;
             }
@@ -255,6 +243,19 @@ impl<K: PackedKey> Masked<K> {
             }
         }
         found.map(|(_, id)| id)
+    }
+
+    /// As [`Masked::lookup`], `None` if the result depends on bits that are not known.
+    fn lookup_known(&self, key: K, unknown: K, known: K) -> Option<Option<u32>> {
+        if self.few.len() != self.len {
+            return None;
+        }
+        let nothing = K::pack(&[]);
+        let is_open = |it: &&Candidate<K>| key.and(it.mask).and(known) == it.value.and(known);
+        match self.few.iter().find(is_open) {
+            None => Some(None),
+            Some(first) => (first.mask.and(unknown) == nothing).then_some(Some(first.id)),
+        }
     }
 
     fn sort(&mut self) {
@@ -363,6 +364,14 @@ pub(crate) struct Ranged<K> {
     id: u32,
 }
 
+#[inline(never)]
+fn first_in_range<K: PackedKey>(list: &[Ranged<K>], key: K, words: &[u64]) -> Option<u32> {
+    let matches = |entry: &&Ranged<K>| {
+        key.and(entry.mask) == entry.value && entry.ranges.iter().all(|range| range.matches(words))
+    };
+    list.iter().find(matches).map(|entry| entry.id)
+}
+
 pub(crate) enum Matcher<K> {
     Exact(Exact<K>),
     Masked(Masked<K>),
@@ -389,13 +398,7 @@ impl<K: PackedKey> Matcher<K> {
         match self {
             Matcher::Exact(exact) => exact.get(key),
             Matcher::Masked(masked) => masked.lookup(key),
-            Matcher::Ranged(list) => list
-                .iter()
-                .find(|entry| {
-                    key.and(entry.mask) == entry.value
-                        && entry.ranges.iter().all(|range| range.matches(words))
-                })
-                .map(|entry| entry.id),
+            Matcher::Ranged(list) => first_in_range(list, key, words),
         }
     }
 
