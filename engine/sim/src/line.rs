@@ -167,7 +167,8 @@ impl Line {
         (wire_bytes, awaited)
     }
 
-    #[cold]
+    // Out of line, as most frames have the length of the one before.
+    #[inline(never)]
     fn timing_of(&self, wire_bytes: u32) -> Timing {
         let bits = 8 * u64::from(wire_bytes);
         let (_, awaited) = self.awaited_bytes(wire_bytes);

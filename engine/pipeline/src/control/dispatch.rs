@@ -102,6 +102,7 @@ pub trait Dispatch {
     }
 
     /// As [`Dispatch::egress`], of the packet that the last ingress pass holds.
+    // Compiled into the ingress, so that the frame is not moved between the two.
     #[inline(always)]
     fn egress_of_held(&mut self, port: u16, priority: u8, times: &EgressTimes) {
         let Some(Passes { switch, out, left }) = self.passes() else { return };
@@ -154,6 +155,7 @@ fn hand_out_items<T: Dispatch + ?Sized>(target: &mut T, enqueue: fn(&mut T, Egre
 }
 
 /// Hands an output to the target.
+// Out of line: most passes end with a frame that leaves, or with a drop, and do not come here.
 #[inline(never)]
 fn hand_out<T: Dispatch + ?Sized>(target: &mut T, item: Output, enqueue: fn(&mut T, EgressPacket)) {
     match item {

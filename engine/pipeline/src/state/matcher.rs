@@ -214,6 +214,7 @@ impl<K: PackedKey> Masked<K> {
         }
     }
 
+    // Out of line, as is the one for ranges: else the short way above pays for its loops.
     #[inline(never)]
     fn lookup_in_all(&self, key: K) -> Option<u32> {
         if self.few.len() == self.len {
@@ -558,6 +559,26 @@ mod tests {
             assert_eq!(matcher.lookup(&[key]), None);
             matcher.remove(&pattern(key ^ 1, u64::MAX), 0);
         }
+    }
+
+    #[test]
+    fn many_entries_of_one_mask_are_found_by_priority() {
+        let mut masked = Masked::<u64>::new();
+        let networks = 2 * FEW as u64;
+        for id in 0..2 * networks {
+            // The second entry of each even network has the higher priority, that of each odd one the lower.
+            let (network, is_second) = (id % networks, id >= networks);
+            let priority = i32::from(is_second == (network % 2 == 0));
+            masked.insert(network << 8, 0xff00, priority, id as u32);
+        }
+        for network in 0..networks {
+            let best = if network % 2 == 0 { network + networks } else { network };
+            assert_eq!(masked.lookup(network << 8 | 7), Some(best as u32));
+            masked.remove(network << 8, 0xff00, best as u32);
+            let other = (best + networks) % (2 * networks);
+            assert_eq!(masked.lookup(network << 8 | 7), Some(other as u32));
+        }
+        assert_eq!(masked.lookup(networks << 8), None);
     }
 
     #[test]

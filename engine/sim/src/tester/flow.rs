@@ -238,6 +238,7 @@ impl<'a> Flow<'a> {
     }
 
     /// An egress pass on a port, or on the CPU port.
+    // Its arguments are no `QueueTimes`: a copy of one that was written just before makes the processor wait.
     fn leave(&mut self, local: Option<usize>, packet: EgressPacket, enqueue_ps: u64, depths: [u32; 2]) {
         let times = self.egress_times(local, enqueue_ps, depths);
         self.egress(packet, &times);
