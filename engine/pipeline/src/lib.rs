@@ -9,7 +9,7 @@
 //!
 //! | folder | holds |
 //! |---|---|
-//! | `numbers` | integers of many words, bit strings, random numbers |
+//! | `numbers` | integers of many words, bit strings, random numbers, the unit of time stamps |
 //! | `vocabulary` | types of the interface: entries, declarations of a program, errors |
 //! | `code` | a compiled program as data: places of fields, instructions, plans of tables |
 //! | `load` | from the JSON document to `code` |
@@ -43,6 +43,7 @@ pub use idle::moving::Refusal;
 pub use idle::probe::{IdlePass, IdleProbe, LoopPass};
 pub use idle::watch::Watch;
 pub use numbers::rng::Rng;
+pub use numbers::tick::Tick;
 pub use packets::frame::*;
 pub use packets::output::*;
 pub use packets::packet::*;

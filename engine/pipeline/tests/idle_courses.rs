@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use p4mesh_pipeline::{
     EgressTimes, Executable, IdleProbe, IngressPacket, InstanceType, LoopPass, Output, Outputs, Preserved,
-    Program, Switch, SwitchConfig,
+    Program, Switch, SwitchConfig, Tick,
 };
 
 const TICK_PS: u64 = 1_000;
@@ -19,7 +19,7 @@ const SECOND_PS: u64 = 2_000_000;
 fn switch() -> Switch {
     let program =
         Program::from_json(include_str!("../../sim/tests/programs/waiting.json")).expect("a program");
-    let config = SwitchConfig { ps_per_tick: TICK_PS, ..SwitchConfig::default() };
+    let config = SwitchConfig { tick: Tick::new(TICK_PS), ..SwitchConfig::default() };
     Switch::new(Arc::new(Executable::new(program)), config)
 }
 

@@ -11,7 +11,7 @@ use p4mesh_io::{
     SessionFirst,
 };
 use p4mesh_p4runtime::{Target, Tls};
-use p4mesh_pipeline::{Executable, Program, SwitchConfig};
+use p4mesh_pipeline::{Executable, Program, SwitchConfig, Tick};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, refused};
@@ -82,7 +82,7 @@ impl LiveSwitch {
                 None => Box::new(LivePorts::open(&interfaces, access, &cores).map_err(refused)?),
             };
             let config = SwitchConfig {
-                ps_per_tick: timestamp_tick_ps,
+                tick: Tick::new(timestamp_tick_ps),
                 drop_port,
                 cpu_port,
                 seed,

@@ -125,7 +125,10 @@ impl Line {
     /// The first bit of a frame that is sent as early as possible from `from_ps` on.
     #[inline]
     pub fn next_first_bit_ps(&self, from_ps: u64) -> u64 {
-        self.clock.sum(self.earliest(from_ps), self.preamble).ps
+        if !self.clock.is_whole() {
+            return self.clock.sum(self.earliest(from_ps), self.preamble).ps;
+        }
+        from_ps.max(self.free.ps).max(self.held.ps) + self.preamble.ps
     }
 
     #[inline]
@@ -145,6 +148,23 @@ impl Line {
         if self.timing.wire_bytes != wire_bytes {
             self.timing = self.timing_of(wire_bytes);
         }
+        if !self.clock.is_whole() {
+            return self.send_with_remainders(from_ps);
+        }
+        let start_ps = from_ps.max(self.free.ps).max(self.held.ps);
+        let first_bit_ps = start_ps + self.preamble.ps;
+        self.free = Span::whole(start_ps + self.timing.occupied.ps);
+        Slot {
+            start_ps,
+            first_bit_ps,
+            last_bit_ps: first_bit_ps + self.timing.body.ps,
+            decision_ps: first_bit_ps + self.timing.decision.ps,
+        }
+    }
+
+    // Out of line: the bits of most lines take whole picoseconds.
+    #[inline(never)]
+    fn send_with_remainders(&mut self, from_ps: u64) -> Slot {
         let start = self.earliest(from_ps);
         let first_bit = self.clock.sum(start, self.preamble);
         self.free = self.clock.sum(start, self.timing.occupied);

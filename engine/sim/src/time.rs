@@ -51,6 +51,12 @@ impl BitClock {
         Span { ps: (total / den) as u64, frac: (total % den) as u64 }
     }
 
+    /// True if each period takes whole picoseconds, so that no time of this clock has a remainder.
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.den == 1
+    }
+
     /// `a + b`, both of this clock.
     #[inline]
     pub fn sum(&self, a: Span, b: Span) -> Span {

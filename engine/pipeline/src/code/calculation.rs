@@ -54,6 +54,8 @@ pub(crate) struct Term {
     pub right: u8,
     pub mask: u64,
     pub left: u8,
+    /// The slot has nothing above the term, so that the mask changes nothing.
+    pub is_uppermost: bool,
 }
 
 /// Terms that count while a header is valid.

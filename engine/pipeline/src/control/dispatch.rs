@@ -2,7 +2,7 @@
 //! in real time.
 
 use crate::control::switch::Switch;
-use crate::exec::passes::Ingressed;
+use crate::exec::passes::{Held, Ingressed};
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
 use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket};
@@ -63,15 +63,15 @@ pub trait Dispatch {
         }
         *left -= 1;
         match switch.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
-            Ingressed::Held { port, priority } if out.items.is_empty() => match self.begin_egress(port) {
-                Some(times) => self.egress_of_held(port, priority, &times),
+            Ingressed::Held(held) if out.items.is_empty() => match self.begin_egress(held.port) {
+                Some(times) => egress_of_held(self, held, &mut packet.frame, &times),
                 None => {
-                    let packet = self.passes()?.switch.keep(port, priority);
+                    let packet = self.passes()?.switch.keep(held, packet.frame);
                     self.enqueue(packet);
                 }
             },
-            Ingressed::Held { port, priority } => {
-                let packet = switch.keep(port, priority);
+            Ingressed::Held(held) => {
+                let packet = switch.keep(held, packet.frame);
                 hand_out_others(self, Self::enqueue);
                 self.enqueue(packet);
             }
@@ -101,27 +101,26 @@ pub trait Dispatch {
         hand_out_of_egress(self, port, last, frame);
     }
 
-    /// As [`Dispatch::egress`], of the packet that the last ingress pass holds.
-    // Compiled into the ingress, so that the frame is not moved between the two.
-    #[inline(always)]
-    fn egress_of_held(&mut self, port: u16, priority: u8, times: &EgressTimes) {
-        let Some(Passes { switch, out, left }) = self.passes() else { return };
-        if *left == 0 {
-            switch.drop_held(out);
-            return self.exhausted();
-        }
-        *left -= 1;
-        let mut held = switch.take_held();
-        let last = switch.egress_of_held(&mut held, port, priority, times, out);
-        hand_out_of_egress(self, port, last, held.frame);
-    }
-
     /// Frees the buffers of a packet that the target drops before egress.
     fn discard(&mut self, packet: EgressPacket) {
         if let Some(Passes { switch, out, .. }) = self.passes() {
             switch.discard(packet, out);
         }
     }
+}
+
+/// As [`Dispatch::egress`], of the packet of the last ingress pass, whose frame it takes.
+// Compiled into the ingress, so that the frame is not moved between the two.
+#[inline(always)]
+fn egress_of_held<T: Dispatch + ?Sized>(target: &mut T, held: Held, frame: &mut Frame, times: &EgressTimes) {
+    let Some(Passes { switch, out, left }) = target.passes() else { return };
+    if *left == 0 {
+        out.pool.give(std::mem::take(frame));
+        return target.exhausted();
+    }
+    *left -= 1;
+    let last = switch.egress_of_held(held, frame, times, out);
+    hand_out_of_egress(target, held.port, last, std::mem::take(frame));
 }
 
 /// Hands the outputs of an egress pass to the target; where the last is `None`, the frame leaves through the port.

@@ -62,7 +62,6 @@ impl Switch {
                 execution,
                 replication: Replication::default(),
                 snapshots: SnapshotPool::default(),
-                held: Held::default(),
                 preserved: Vec::new(),
                 aside: Vec::new(),
                 passes: 0,
@@ -167,14 +166,15 @@ impl Switch {
     ) {
         let packet = match self.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
             Ingressed::Replicated => return,
-            Ingressed::Held { port, priority } => Output::Enqueue(self.keep(port, priority)),
+            Ingressed::Held(held) => Output::Enqueue(self.keep(held, std::mem::take(&mut packet.frame))),
             Ingressed::Dropped(reason) => Output::Drop(reason),
             Ingressed::Resubmitted(packet) => Output::Reenter(packet),
         };
         out.items.push(packet);
     }
 
-    /// As [`Switch::ingress`], but what becomes of the packet itself is the result. Nothing is left in `packet`.
+    /// As [`Switch::ingress`], but what becomes of the packet itself is the result. Nothing is left in `packet`, but for
+    /// the frame of a packet that is held.
     #[inline(always)]
     pub(crate) fn ingress_at_once(
         &mut self,
@@ -187,8 +187,8 @@ impl Switch {
     }
 
     /// Lets the packet that the last ingress pass holds outlast the next pass.
-    pub(crate) fn keep(&mut self, port: u16, priority: u8) -> EgressPacket {
-        self.engine.keep(&self.executable, port, priority)
+    pub(crate) fn keep(&mut self, held: Held, frame: Frame) -> EgressPacket {
+        self.engine.keep(&self.executable, held, frame)
     }
 
     /// Egress control and deparser, clone, recirculate.
@@ -210,34 +210,22 @@ impl Switch {
         self.engine.egress(&self.executable, packet, times, out, left)
     }
 
-    /// Gives the packet that the last ingress pass holds.
-    #[inline]
-    pub(crate) fn take_held(&mut self) -> Held {
-        self.engine.take_held()
-    }
-
     /// As [`Switch::egress_at_once`], of the packet of the last ingress pass, whose frame is what leaves.
     #[inline(always)]
     pub(crate) fn egress_of_held(
         &mut self,
-        held: &mut Held,
-        port: u16,
-        priority: u8,
+        held: Held,
+        frame: &mut Frame,
         times: &EgressTimes,
         out: &mut Outputs,
     ) -> Option<Output> {
-        self.engine.egress_of_held(&self.executable, held, port, priority, times, out)
+        self.engine.egress_of_held(&self.executable, held, frame, times, out)
     }
 
     /// Begins to load the state that the ingress pass of a frame from a port is likely to touch, for a frame that comes soon.
     #[inline]
     pub fn load_ahead(&self, frame: &[u8]) {
         self.engine.foresight.load(frame);
-    }
-
-    /// Ends the packet that the last ingress pass holds.
-    pub(crate) fn drop_held(&mut self, out: &mut Outputs) {
-        self.engine.drop_held(out);
     }
 
     /// Returns the buffers of a packet that the target drops before egress.

@@ -152,7 +152,7 @@ pub(crate) fn start_ingress<S: Slots>(
     slots.put(packet_slot::PASSES, u64::from(preserved.resubmits));
     if *instance_type == InstanceType::Normal {
         slots.set(fields.ingress_port, u64::from(*port));
-        slots.set(fields.ingress_timestamp, ingress_timestamp_ps / config.ps_per_tick.max(1));
+        slots.set(fields.ingress_timestamp, config.tick.count(ingress_timestamp_ps));
     }
     for &(slot, value) in &preserved.fields {
         slots.put(slot, value);
@@ -230,7 +230,7 @@ pub(crate) fn priority<S: Slots>(
 }
 
 /// Slots before egress, over those that ingress has left.
-#[inline]
+#[inline(always)]
 pub(crate) fn start_egress<S: Slots>(
     slots: &mut S,
     code: &Code,
@@ -241,15 +241,15 @@ pub(crate) fn start_egress<S: Slots>(
     egress_timestamp_ps: u64,
 ) -> Result<(), S::Refusal> {
     let fields = &code.intrinsics;
-    let tick = config.ps_per_tick.max(1);
+    let tick = config.tick;
     if let Some(field) = fields.egress_timestamp {
-        slots.put_egress_stamp(field, fitted(field, egress_timestamp_ps / tick));
+        slots.put_egress_stamp(field, fitted(field, tick.count(egress_timestamp_ps)));
     }
     if fields.enq_timestamp.is_some() {
-        let enqueued = times.enqueue_ps / tick;
+        let enqueued = tick.count(times.enqueue_ps);
         slots.set_queueing(fields.enq_timestamp, enqueued);
         slots.set_queueing(fields.enq_qdepth, u64::from(times.enqueue_depth));
-        slots.set_queueing(fields.deq_timedelta, (times.dequeue_ps / tick).saturating_sub(enqueued));
+        slots.set_queueing(fields.deq_timedelta, tick.count(times.dequeue_ps).saturating_sub(enqueued));
         slots.set_queueing(fields.deq_qdepth, u64::from(times.dequeue_depth));
         slots.set(fields.qid, u64::from(priority));
     }

@@ -1,10 +1,12 @@
 //! Configuration that a target chooses for its switch.
 
+use crate::numbers::tick::Tick;
+
 /// Properties of the target that a program can see.
 #[derive(Clone, Debug)]
 pub struct SwitchConfig {
-    /// Picoseconds per unit of the P4 time stamps; 1_000_000 is simple_switch's microsecond.
-    pub ps_per_tick: u64,
+    /// Unit of the P4 time stamps; a microsecond in simple_switch.
+    pub tick: Tick,
     /// Greatest port number that unicast may address; larger ones are dropped as `UnknownPort`.
     pub max_port: u16,
     /// `egress_spec` value that means "drop".
@@ -24,7 +26,7 @@ pub struct SwitchConfig {
 impl Default for SwitchConfig {
     fn default() -> SwitchConfig {
         SwitchConfig {
-            ps_per_tick: 1_000_000,
+            tick: Tick::new(1_000_000),
             max_port: 511,
             drop_port: 511,
             cpu_port: None,

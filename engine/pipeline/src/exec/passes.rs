@@ -34,8 +34,6 @@ pub(crate) struct Engine {
     pub execution: Execution,
     pub replication: Replication,
     pub snapshots: SnapshotPool,
-    /// The packet whose ingress was the last pass, if it goes on to a queue.
-    pub held: Held,
     /// Buffers for preserved metadata.
     pub preserved: Vec<Vec<(u16, u64)>>,
     /// Packet slots put aside while a clone is parsed.
@@ -50,10 +48,12 @@ pub(crate) struct Engine {
     pub passes: u64,
 }
 
-/// A packet between its ingress and its egress, whose metadata is in the slots.
-#[derive(Default)]
+/// A packet between its ingress and its egress: its metadata is in the slots, up to the next pass, and its frame where it
+/// was before.
+#[derive(Clone, Copy)]
 pub(crate) struct Held {
-    pub frame: Frame,
+    pub port: u16,
+    pub priority: u8,
     /// Offset of the first byte that the parser left alone.
     payload: usize,
 }
@@ -62,12 +62,9 @@ pub(crate) struct Held {
 pub(crate) enum Ingressed {
     /// Copies of it are in the outputs.
     Replicated,
-    /// It goes to the queue of a port. The engine holds it until [`Engine::take_held`], [`Engine::keep`] or
-    /// [`Engine::drop_held`], one of which comes before the next pass.
-    Held {
-        port: u16,
-        priority: u8,
-    },
+    /// It goes to the queue of a port: [`Engine::egress_of_held`] or [`Engine::keep`] comes before the next pass, or its
+    /// frame is dropped.
+    Held(Held),
     Dropped(DropReason),
     Resubmitted(IngressPacket),
 }
@@ -77,7 +74,8 @@ impl Engine {
     /// `ingress_global_timestamp` of P4 (of frames from a port only: simple_switch gives 0 after resubmit and
     /// recirculate), `now_ps` drives meters and idle timeouts.
     ///
-    /// Takes what is in `packet`: a copy of all of it would take as long as a good part of a short pass.
+    /// Takes what is in `packet`, but for the frame of a packet that is held: a copy of all of it would take as long as a
+    /// good part of a short pass.
     pub fn ingress(
         &mut self,
         executable: &Executable,
@@ -88,20 +86,19 @@ impl Engine {
     ) -> Ingressed {
         self.passes += 1;
         if let Some(reason) = boundary::refused(&self.config, packet) {
-            return Engine::dropped_in_ingress(std::mem::take(&mut packet.frame), reason, out);
+            return Engine::dropped_in_ingress(&mut packet.frame, reason, out);
         }
         let program = &executable.program;
         let code = &program.code;
         self.clear(executable);
         let charged =
             boundary::start_ingress(&mut *self.regs, code, &self.config, packet, ingress_timestamp_ps);
-        let frame = std::mem::take(&mut packet.frame);
-        let (port, is_new) = (packet.port, packet.instance_type == InstanceType::Normal);
         self.keep_buffer(&mut packet.preserved);
+        let IngressPacket { port, ref mut frame, instance_type, .. } = *packet;
 
-        let payload = self.parse_and_control(executable, &frame, now_ps);
-        if is_new {
-            self.foresight.learn(&frame, &self.regs);
+        let payload = self.parse_and_control(executable, frame, now_ps);
+        if instance_type == InstanceType::Normal {
+            self.foresight.learn(frame, &self.regs);
         }
         let Some(payload) = payload else {
             return Engine::dropped_in_ingress(frame, DropReason::LoopLimit, out);
@@ -112,7 +109,7 @@ impl Engine {
         }
         self.set_slot(packet_slot::EXIT, 0);
         if requests.clone != 0 {
-            self.clone_ingress(executable, &frame, port, charged, now_ps, out);
+            self.clone_ingress(executable, frame, port, charged, now_ps, out);
         }
         let Ok(learn) = boundary::learn_list(&*self.regs);
         if learn != 0 {
@@ -125,28 +122,26 @@ impl Engine {
                 let mut preserved = self.preserve(program, list);
                 preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
                 preserved.charged_bytes = NonZeroU32::new(charged as u32);
-                let instance_type = InstanceType::Resubmitted;
+                let (frame, instance_type) = (std::mem::take(frame), InstanceType::Resubmitted);
                 Ingressed::Resubmitted(IngressPacket { port, frame, instance_type, preserved })
             }
             Fate::Replicate { group } => match self.replication.copies(group) {
                 Some(copies) if !copies.is_empty() => {
                     self.copies.clear();
                     self.copies.extend_from_slice(copies);
+                    let frame = std::mem::take(frame);
                     self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
                     Ingressed::Replicated
                 }
                 _ => Engine::dropped_in_ingress(frame, DropReason::EmptyMulticastGroup, out),
             },
-            Fate::Queue { port, priority } => {
-                self.held = Held { frame, payload };
-                Ingressed::Held { port, priority }
-            }
+            Fate::Queue { port, priority } => Ingressed::Held(Held { port, priority, payload }),
         }
     }
 
     /// Lets the packet that is held outlast the next pass.
-    pub fn keep(&mut self, executable: &Executable, egress_port: u16, priority: u8) -> EgressPacket {
-        let Held { frame, payload } = std::mem::take(&mut self.held);
+    pub fn keep(&mut self, executable: &Executable, held: Held, frame: Frame) -> EgressPacket {
+        let Held { port: egress_port, priority, payload } = held;
         let slots = &self.regs[..executable.program.layout.slots];
         EgressPacket {
             egress_port,
@@ -157,11 +152,6 @@ impl Engine {
             replicated: false,
             snapshot: self.snapshots.make(slots, frame, payload, self.passes),
         }
-    }
-
-    /// Ends the packet that is held.
-    pub fn drop_held(&mut self, out: &mut Outputs) {
-        out.pool.give(std::mem::take(&mut self.held).frame);
     }
 
     /// Egress control and deparser, clone, recirculate, of a packet from a queue. What becomes of the packet, after all that
@@ -204,27 +194,20 @@ impl Engine {
         self.leave(&executable.program, egress_port, left)
     }
 
-    /// Gives the packet that is held for its egress.
-    #[inline]
-    pub fn take_held(&mut self) -> Held {
-        std::mem::take(&mut self.held)
-    }
-
-    /// As [`Engine::egress`], of the packet of the last ingress pass.
+    /// As [`Engine::egress`], of the packet of the last ingress pass, whose frame is what leaves.
     #[inline(always)]
     pub fn egress_of_held(
         &mut self,
         executable: &Executable,
-        held: &mut Held,
-        port: u16,
-        priority: u8,
+        held: Held,
+        frame: &mut Frame,
         times: &EgressTimes,
         out: &mut Outputs,
     ) -> Option<Output> {
-        let Held { frame, payload } = held;
-        match self.egress_of_slots(executable, frame, *payload, port, priority, times, out) {
+        let Held { port, priority, payload } = held;
+        match self.egress_of_slots(executable, frame, payload, port, priority, times, out) {
             Ok(headers) => {
-                self.put_headers(headers, frame, *payload, out);
+                self.put_headers(headers, frame, payload, out);
                 self.leave(&executable.program, port, frame)
             }
             Err(reason) => Some(Engine::dropped(std::mem::take(frame), reason, out)),
@@ -282,7 +265,7 @@ impl Engine {
     }
 
     /// A packet after its deparser: out of its port, or back to ingress.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, program: &Program, port: u16, frame: &mut Frame) -> Option<Output> {
         let Ok(list) = boundary::recirculate_list(&*self.regs);
         if list != 0 {
@@ -371,9 +354,9 @@ impl Engine {
         now_ps: u64,
     ) -> Egressed {
         let (program, entry) = (&executable.program, executable.program.code.egress_entry);
-        let wire = Wire { frame, cursor: payload };
         if let Some(native) = self.native(executable) {
             let Engine { regs, state, views, headers, config, .. } = &mut *self;
+            let wire = Wire { frame, cursor: payload };
             let mut context = Context { program, regs, state, wire, now_ps, variable_bits: 0 };
             let drop_port = u64::from(config.drop_port);
             let egressed = native.run_egress(&mut context, frame, payload, views, drop_port, headers);
@@ -381,7 +364,7 @@ impl Engine {
                 return egressed;
             }
         }
-        match self.run(executable, wire, entry, now_ps) {
+        match self.run(executable, Wire { frame, cursor: payload }, entry, now_ps) {
             (Outcome::Done, _) => Egressed::Stopped,
             (Outcome::Runaway, _) => Egressed::Runaway,
         }
@@ -465,7 +448,7 @@ impl Engine {
     }
 
     /// Puts the headers that were written in front of the payload; changes the frame in place where they have its length.
-    #[inline]
+    #[inline(always)]
     fn put_headers(&self, headers: usize, frame: &mut Frame, payload: usize, out: &mut Outputs) {
         if headers == payload {
             frame[..payload].copy_from_slice(&self.headers[..headers]);
@@ -494,8 +477,8 @@ impl Engine {
         Output::Drop(reason)
     }
 
-    fn dropped_in_ingress(frame: Frame, reason: DropReason, out: &mut Outputs) -> Ingressed {
-        out.pool.give(frame);
+    fn dropped_in_ingress(frame: &mut Frame, reason: DropReason, out: &mut Outputs) -> Ingressed {
+        out.pool.give(std::mem::take(frame));
         Ingressed::Dropped(reason)
     }
 

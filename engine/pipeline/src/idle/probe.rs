@@ -161,8 +161,8 @@ impl Switch {
             probe.searches = 0;
             probe.courses.clear();
         }
-        let tick = self.engine.config.ps_per_tick.max(1);
-        probe.shadow.ticks = [pass.last_stamp_ps / tick, pass.stamp_ps / tick];
+        let tick = self.engine.config.tick;
+        probe.shadow.ticks = [pass.last_stamp_ps, pass.stamp_ps].map(|stamp_ps| tick.count(stamp_ps));
         if let Some(proof) = self.probe_by_course(probe, pass) {
             debug_assert!(self.probe_whole(probe, pass).is_ok_and(|whole| whole.says_the_same_as(&proof)));
             probe.effort = EFFORT_OF_A_COURSE;
@@ -242,10 +242,10 @@ impl Switch {
 
     /// Times at which the clocks of a pass have gone on by more than their limits.
     fn ends_ps(&self, pass: &LoopPass, limits: &Limits) -> [u64; 2] {
-        let tick = self.engine.config.ps_per_tick.max(1);
+        let tick = self.engine.config.tick;
         let end = |at_ps: u64, clock: Clock| {
-            let first_tick = u128::from(at_ps / tick) + u128::from(limits.0[clock as usize]) + 1;
-            u64::try_from(first_tick * u128::from(tick)).unwrap_or(u64::MAX)
+            let first_tick = u128::from(tick.count(at_ps)) + u128::from(limits.0[clock as usize]) + 1;
+            u64::try_from(first_tick * u128::from(tick.ps())).unwrap_or(u64::MAX)
         };
         [end(pass.last_stamp_ps, Clock::Frame), end(pass.stamp_ps, Clock::Egress)]
     }
@@ -319,7 +319,7 @@ impl Switch {
 
     /// Whether a packet does the same as the one of a proof, as far as that depends on the packet.
     pub fn is_like(&self, proof: &IdlePass, pass: &LoopPass) -> bool {
-        let ticks = pass.last_stamp_ps / self.engine.config.ps_per_tick.max(1);
+        let ticks = self.engine.config.tick.count(pass.last_stamp_ps);
         pass.fits(&proof.pattern, &proof.stamps, ticks)
     }
 
@@ -367,7 +367,7 @@ impl Switch {
 
     /// Writes the time stamps of an egress at `stamp_ps` into the frame of an idle packet.
     pub fn restamp_idle(&self, pass: &IdlePass, frame: &mut [u8], stamp_ps: u64) {
-        let ticks = stamp_ps / self.engine.config.ps_per_tick.max(1);
+        let ticks = self.engine.config.tick.count(stamp_ps);
         for stamp in &pass.stamps {
             write_bits(frame, stamp.first_bit as usize, u32::from(stamp.bits), stamp.value(ticks));
         }

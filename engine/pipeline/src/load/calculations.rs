@@ -131,6 +131,7 @@ fn add_terms(terms: &mut Vec<Term>, slot: Slot, bits: u32, position: u32) {
             right: (in_limb - take) as u8,
             mask: mask64(take),
             left: ((16 - at % 16) % 16) as u8,
+            is_uppermost: in_limb == (bits - limb * 64).min(64),
         });
         left_bits -= take;
     }

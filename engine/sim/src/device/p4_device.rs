@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use p4mesh_pipeline::{
     Dispatch, DropReason, EgressPacket, EgressTimes, Executable, Frame, IngressPacket, InstanceType, Passes,
-    Preserved, Program, QueueTimes, Switch, SwitchConfig,
+    Preserved, Program, QueueTimes, Switch, SwitchConfig, Tick,
 };
 
 use super::changes::{Change, When};
@@ -74,7 +74,7 @@ impl P4Device {
             place.invalid(error.to_string(), "BMv2 JSON of p4c-bm2-ss")
         })?;
         let switch_config =
-            SwitchConfig { ps_per_tick: config.timestamp_tick_ps.get(), seed, ..Default::default() };
+            SwitchConfig { tick: Tick::new(config.timestamp_tick_ps.get()), seed, ..Default::default() };
         let mut switch = Switch::new(Arc::new(Executable::new(program)), switch_config);
         install(&mut switch, &config, place, ports)?;
         let events = events_of(&config, &switch, place, ports)?;

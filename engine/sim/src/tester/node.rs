@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use p4mesh_pipeline::{EgressPacket, Frame, Switch, SwitchConfig};
+use p4mesh_pipeline::{EgressPacket, Frame, Switch, SwitchConfig, Tick};
 
 use crate::config::{LoopConfig, TesterConfig};
 use crate::drops::{DropCause, DropCounters};
@@ -141,7 +141,7 @@ impl Tester {
         Tester {
             switch: None,
             switch_config: SwitchConfig {
-                ps_per_tick: config.clock_tick_ps.get(),
+                tick: Tick::new(config.clock_tick_ps.get()),
                 max_port: greatest,
                 drop_port: config.drop_port,
                 cpu_port: Some(config.cpu_port),

@@ -236,6 +236,7 @@ impl NativeCode {
     }
 
     /// Start of `out`, with room for all headers.
+    #[inline(always)]
     fn room(&self, out: &mut Vec<u8>) -> *mut u8 {
         if out.len() < self.emit_bytes {
             out.resize(self.emit_bytes, 0);

@@ -8,7 +8,7 @@ use super::rows::Rows;
 use super::ways::Ways;
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
-use crate::code::calculation::SumPlan;
+use crate::code::calculation::{SumPlan, Term};
 use crate::code::ir::{Op, Pc, Select, SelectCase};
 use crate::code::layout::Layout;
 use crate::code::layout::{packet_slot, Slot};
@@ -558,31 +558,43 @@ impl Translator<'_> {
     /// Sums the fields of an Internet checksum in rdx and folds the sum.
     fn checksum(&mut self, dst: Slot, plan: &SumPlan) {
         self.asm.imm(Reg::Rdx, plan.constant);
+        let mut most = plan.constant;
         for group in &plan.groups {
             let skip = self.asm.label();
             self.asm.alu_slot_imm(Alu::Cmp, group.valid, 0);
             self.asm.jump_if(Cond::Equal, skip);
             for term in &group.terms {
-                self.asm.load(Reg::Rax, term.slot);
-                if term.right > 0 {
-                    self.asm.shift(Shift::Right, Reg::Rax, term.right);
-                }
-                self.asm.mask(Reg::Rax, term.mask, Reg::Rcx);
-                if term.left > 0 {
-                    self.asm.shift(Shift::Left, Reg::Rax, term.left);
-                }
-                self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
+                self.add_term(term);
+                most += term.mask << term.left;
             }
             self.asm.bind(skip);
         }
-        // 64 to 33, 18, 17, 16 bits.
-        for (mask, shift) in [(0xffff_ffff, 32), (0xffff, 16), (0xffff, 16), (0xffff, 16)] {
-            self.asm.move_reg(Reg::Rax, Reg::Rdx);
-            self.asm.mask(Reg::Rax, mask, Reg::Rcx);
-            self.asm.shift(Shift::Right, Reg::Rdx, shift);
+        while most > 0xffff {
+            self.asm.move_low_half(Reg::Rax, Reg::Rdx);
+            self.asm.shift(Shift::Right, Reg::Rdx, 16);
             self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
+            // One carry at most, which leaves room for itself.
+            most = if most < 0x1_ffff { 0xffff } else { 0xffff + (most >> 16) };
         }
         self.asm.alu_imm(Alu::Xor, Reg::Rdx, 0xffff);
         self.asm.store(dst, Reg::Rdx);
+    }
+
+    /// Adds a term of a checksum to rdx.
+    fn add_term(&mut self, term: &Term) {
+        if term.right == 0 && term.left == 0 && term.is_uppermost {
+            return self.asm.alu(Alu::Add, Reg::Rdx, term.slot);
+        }
+        self.asm.load(Reg::Rax, term.slot);
+        if term.right > 0 {
+            self.asm.shift(Shift::Right, Reg::Rax, term.right);
+        }
+        if !term.is_uppermost {
+            self.asm.mask(Reg::Rax, term.mask, Reg::Rcx);
+        }
+        if term.left > 0 {
+            self.asm.shift(Shift::Left, Reg::Rax, term.left);
+        }
+        self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
     }
 }

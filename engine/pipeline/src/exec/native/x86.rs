@@ -239,6 +239,11 @@ impl Assembler {
         self.emit(&[0x48, op as u8, 0xc0 | (reg as u8) << 3 | other as u8]);
     }
 
+    /// `reg = other & 0xffff`
+    pub fn move_low_half(&mut self, reg: Reg, other: Reg) {
+        self.emit(&[0x0f, 0xb7, 0xc0 | (reg as u8) << 3 | other as u8]);
+    }
+
     pub fn alu_imm(&mut self, op: Alu, reg: Reg, value: i32) {
         self.emit(&[0x48, 0x81, 0xc0 | op.extension() << 3 | reg as u8]);
         self.imm32(value);
