@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from p4mesh.errors import ParameterError
+from p4mesh.tester.flows import Flow
 from p4mesh.tester.histogram import FlowName, Histogram, HistogramPer, HistogramRule, blocks, prefixes
-from p4mesh.tester.plan import FLOW_BITS, Flow, Limits, Plan, require
+from p4mesh.tester.plan import FLOW_BITS, Limits, Plan, require
 
 
 def with_histograms(plan: Plan, per: HistogramPer | None, chosen: Sequence[FlowName], limits: Limits) -> Plan:

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+
+import numpy as np
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
+from p4mesh.tester.flows import Flow, FlowColumns
 from p4mesh.tester.histogram import Histogram, HistogramRule, prefixes
 from p4mesh.tester.pacing import LONGEST_SLOT_TICKS, DepartureClock, departure_clock, shared_loops, slot_rate_fps
 from p4mesh.tester.shared_ports import CounterRoom, SharedPorts, shared_macs, shared_ports
@@ -36,22 +38,6 @@ from p4mesh.traffic.stream import Stream, ValueList
 FLOW_BITS = 16
 FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
-
-
-class Flow(NamedTuple):
-    """One cell of the measurement registers. A tuple, since a plan may have 65,536 of them."""
-
-    cell: int
-    sequence_cell: int
-    """Cell that counts the frames sent, and flow number of the frames; frames to many have one for all receivers."""
-    stream: int
-    """Number of the stream in the trial."""
-    tx_port: int
-    rx_port: int
-    expected: bool = True
-    """False for the cell of a frame to many on a port that is not to receive it, such as its source."""
-    part: str = ""
-    """Name that distinguishes the flow from others of the same stream and ports; see ``Destination.part``."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +131,8 @@ class Plan:
     streams: tuple[StreamPlan, ...]
     destinations: tuple[tuple[Stream, Station], ...]
     receivers: tuple[Receiver, ...]
-    flows: tuple[Flow, ...]
+    columns: FlowColumns
+    """Of the flows."""
     ports: tuple[int, ...]
     value_lists: tuple[tuple[int, ...], ...] = ((), ())
     """Values of all lists, for the first and for the second modifier of the streams."""
@@ -161,6 +148,11 @@ class Plan:
     """Sources whose messages are counted as a whole."""
 
     @property
+    def flows(self) -> tuple[Flow, ...]:
+        """The flows one by one."""
+        return self.columns.flows
+
+    @property
     def names(self) -> dict[int, str]:
         """Names of the streams of the trial, by their numbers."""
         return {plan.origin: plan.stream.name for plan in self.streams}
@@ -170,7 +162,7 @@ class Plan:
         """Cells that a reading pass must visit: flows, transmitters and ports."""
         transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
         sent = [counted.first + len(counted.destinations) - 1 for counted in self.counted]
-        return 1 + max([flow.cell for flow in self.flows] + transmitters + list(self.ports) + sent, default=0)
+        return 1 + max([int(self.columns.cell.max(initial=0)), *transmitters, *self.ports, *sent])
 
 
 @dataclass(frozen=True)
@@ -276,7 +268,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     counted: list[CountedGroups] = []
     destinations: list[tuple[Stream, Station]] = []
     list_bases: dict[tuple[object, ...], int] = {}
-    flows: list[Flow] = []
+    blocks: list[FlowColumns] = []
     plans: list[StreamPlan] = []
     values: tuple[list[int], list[int]] = ([], [])
     sizes: list[FrameSize] = []
@@ -326,14 +318,14 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
             if counts:
                 listed = stream.pattern.flows(stream, source)
                 measured = max(0, min(shared.flows - first_flow, len(listed)))
-                flows.extend(_flows_of(stream, index, source, first_flow, shared, measured))
+                blocks.append(_flows_of(stream, index, source, first_flow, shared, measured))
                 if stream.sizes_in_turn_bytes:
                     require(first_flow + len(listed), shared.flows, "groups with frame sizes in turn", limits)
                 counted.append(CountedGroups(index, port, first_flow + measured, listed[measured:]))
                 next_number += len(listed)
             else:
-                flows.extend(_flows_of(stream, index, source, next_cell, shared, places.positions))
-                next_cell = flows[-1].cell + 1
+                blocks.append(_flows_of(stream, index, source, next_cell, shared, places.positions))
+                next_cell = int(blocks[-1].cell[-1]) + 1
         plans += _groups(len(plans), index, stream, clock, transmitters, starts)
     require(len(plans), limits.streams, "streams", limits)
     require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
@@ -350,7 +342,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         tuple(replace(plan, seeds=seeds, loop=loop) for plan, (seeds, loop) in zip(plans, shares, strict=True)),
         tuple(destinations),
         receivers,
-        tuple(flows),
+        FlowColumns.joined(blocks),
         tuple(sorted(rate_bps_of)),
         (tuple(values[0]), tuple(values[1])),
         tuple(sizes),
@@ -369,16 +361,21 @@ def _receivers(streams: Sequence[Stream], shared: SharedPorts, limits: Limits) -
     return counting_receivers_of(streams, shared.ports, ranges)
 
 
-def _flows_of(stream: Stream, index: int, source: int, base: int, shared: SharedPorts, measured: int) -> list[Flow]:
+def _flows_of(stream: Stream, index: int, source: int, base: int, shared: SharedPorts, measured: int) -> FlowColumns:
     port = stream.tx_ports[source]
-    visited = list(enumerate(stream.pattern.flows(stream, source)[:measured], base))
-    if not stream.pattern.to_many:
-        return [Flow(cell, cell, index, port, flow.ports[0], True, flow.part) for cell, flow in visited]
-    return [
-        Flow(number + place * shared.flows, number, index, port, rx, rx in flow.ports and rx != port, flow.part)
-        for place, rx in enumerate(shared.ports)
-        for number, flow in visited
-    ]
+    visited = stream.pattern.flows(stream, source)[:measured]
+    numbers = np.arange(base, base + len(visited))
+    parts = tuple(flow.part for flow in visited)
+    if stream.pattern.to_many:
+        places = np.arange(len(shared.ports))
+        cells = (numbers + shared.flows * places[:, np.newaxis]).ravel()
+        rx_ports = np.repeat(np.array(shared.ports, dtype=np.int64), len(visited))
+        expected = np.array([rx in flow.ports and rx != port for rx in shared.ports for flow in visited], dtype=bool)
+        numbers, parts = np.tile(numbers, len(places)), parts * len(places)
+    else:
+        cells, expected = numbers, np.ones(len(visited), dtype=bool)
+        rx_ports = np.array([flow.ports[0] for flow in visited], dtype=np.int64)
+    return FlowColumns(cells, numbers, np.full_like(cells, index), np.full_like(cells, port), rx_ports, expected, parts)
 
 
 def _with_contention(plans: Sequence[StreamPlan], rate_bps_of: dict[int, int]) -> list[StreamPlan]:

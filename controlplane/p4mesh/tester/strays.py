@@ -28,7 +28,7 @@ class Strays:
     def begin(self, plan: Plan, frames: ReasonCounts) -> None:
         """Counts begin here; ``frames`` are those of all ports since the program was loaded."""
         wanted = self._dataplane.counts_strays and any(item.stream.traffic_class for item in plan.streams)
-        self._flows = 1 + max((flow.sequence_cell for flow in plan.flows), default=0) if wanted else 0
+        self._flows = 1 + int(plan.columns.sequence_cell.max(initial=0)) if wanted else 0
         self._before = self._counts() if self._flows and _any(frames) else self._nothing()
 
     def read(self, frames: ReasonCounts) -> np.ndarray[Any, Any] | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from p4mesh.target.base import Pauses
+from p4mesh.tester.flows import FlowColumns
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES, STOPPING_COUNTS
@@ -110,7 +111,7 @@ def classify(
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
         ports=_port_counts(plan, tx_ports, observed, flows, tick_ps, window),
-        latency=latency_of_all(plan, records[flows.cells[expected[: len(flows.cells)]]], reading.bins, tick_ps),
+        latency=latency_of_all(plan, records, reading.bins, tick_ps),
         flows=_flow_counts(plan, reading, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
         start_spread_ns=start_spread * tick_ps // 1000,
@@ -173,12 +174,13 @@ class _Flows:
 def _flow_arrays(plan: Plan, reading: Reading) -> _Flows:
     """Return the flows with cells, and behind them those that are counted alone."""
     records = reading.records
-    cells = np.array([flow.cell for flow in plan.flows], dtype=np.int64)
+    columns = plan.columns
+    cells = columns.cell
     measured = _Flows(
         cells,
-        np.array([flow.rx_port for flow in plan.flows], dtype=np.int64),
-        np.array([flow.expected for flow in plan.flows], dtype=bool),
-        records["flow_sequence"][[flow.sequence_cell for flow in plan.flows]].astype(np.int64),
+        columns.rx_port,
+        columns.expected,
+        records["flow_sequence"][columns.sequence_cell].astype(np.int64),
         records["frames"][cells].astype(np.int64),
         records["duplicates"][cells].astype(np.int64),
         records["reordered"][cells].astype(np.int64),
@@ -419,29 +421,12 @@ def _ns(ticks: Array, tick_ps: int) -> Array:
 
 
 def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
-    expected = [(row, flow) for row, flow in enumerate(plan.flows) if flow.expected]
-    keys = [(flow.stream, flow.tx_port, flow.rx_port, flow.part) for _, flow in expected]
-    number_of = dict(zip(dict.fromkeys(keys), count(), strict=False))
-    numbers = [number_of[key] for key in keys]
-    groups = Groups.of_numbers(np.array(numbers, dtype=np.int64))
-    rows = np.array([row for row, _ in expected], dtype=np.int64)[groups.rows]
+    expected = np.flatnonzero(plan.columns.expected)
+    firsts, numbers = _in_order_of_appearance(_flow_keys(plan.columns)[expected])
+    groups = Groups.of_numbers(numbers)
+    rows, firsts = expected[groups.rows], expected[firsts]
     records, names = reading.records[flows.cells[rows]], plan.names
-    streams, tx_ports, rx_ports, parts = zip(*number_of, strict=True) if number_of else ((), (), (), ())
-    first_departure_ns = {
-        (transmitter.stream, transmitter.port): int(reading.records["first_departure"][transmitter.id])
-        * tick_ps
-        // 1000
-        for stream in plan.streams
-        for transmitter in stream.transmitters
-    }
-    of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
-    received_bytes: list[int | None] = [None] * len(number_of)
-    if of_many_sizes:
-        totals = groups.totals(records["bytes"]).tolist()
-        received_bytes = [
-            octets if stream in of_many_sizes else None for octets, stream in zip(totals, streams, strict=True)
-        ]
-    flooded, misdirected = _strays_of_flows(plan, reading)
+    streams, tx_ports = plan.columns.stream[firsts], plan.columns.tx_port[firsts]
     arrived = records["first_arrival"].astype(np.int64)
     arrived[arrived == 0] = _NEVER_TICKS
     gap_ticks = groups.largest(records["last_gap_time"])
@@ -451,9 +436,9 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
         return groups.totals(column[rows])
 
     columns: dict[str, Sequence[Any] | Array] = {
-        "stream": [names[stream] for stream in streams],
+        "stream": [names[stream] for stream in streams.tolist()],
         "tx_port": tx_ports,
-        "rx_port": rx_ports,
+        "rx_port": plan.columns.rx_port[firsts],
         "tx_frames": total(flows.sent),
         "rx_frames": total(flows.unique + flows.duplicates),
         "duplicate_frames": total(flows.duplicates),
@@ -461,24 +446,53 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
         "latency": latency_of_groups(records, groups, tick_ps),
         "first_rx_ns": _ns(groups.smallest(arrived) % _NEVER_TICKS, tick_ps),
         "last_rx_ns": _ns(groups.largest(records["last_arrival"]), tick_ps),
-        "first_tx_ns": [first_departure_ns[place] for place in zip(streams, tx_ports, strict=True)],
+        "first_tx_ns": _ns(_first_departures(plan, reading.records)[streams, tx_ports], tick_ps),
         "last_gap_tx_ns": [time_ns if ticks else None for ticks, time_ns in gaps],
         "tail_lost_frames": groups.totals(_tail_lost(flows.sent[rows], records["next_sequence"])),
-        "part": parts,
-        "rx_bytes": received_bytes,
-        "flooded_frames": total(flooded),
-        "misdirected_frames": total(misdirected),
+        "part": list(map(plan.columns.part.__getitem__, firsts.tolist())),
     }
+    of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
+    if of_many_sizes:
+        totals = zip(groups.totals(records["bytes"]).tolist(), streams.tolist(), strict=True)
+        columns["rx_bytes"] = [octets if stream in of_many_sizes else None for octets, stream in totals]
+    if reading.strays is not None:
+        flooded, misdirected = _strays_of_flows(plan.columns, reading.strays)
+        columns |= {"flooded_frames": total(flooded), "misdirected_frames": total(misdirected)}
     return tuple(from_columns(FlowCounts, columns))
 
 
-def _strays_of_flows(plan: Plan, reading: Reading) -> tuple[Array, Array]:
+def _flow_keys(columns: FlowColumns) -> Array:
+    """Return a number for each flow; it is the same for flows of one stream, pair of ports and part."""
+    names = dict(zip(dict.fromkeys(columns.part), count(), strict=False))
+    parts = np.fromiter(map(names.__getitem__, columns.part), dtype=np.int64, count=len(columns.part))
+    places = columns.stream, columns.tx_port, columns.rx_port, parts
+    found: Array = np.ravel_multi_index(places, [1 + int(column.max(initial=0)) for column in places])
+    return found
+
+
+def _in_order_of_appearance(keys: Array) -> tuple[Array, Array]:
+    """Return where each key is for the first time, and for each row the number of its key in this order."""
+    _, firsts, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    return firsts[order], ranks[numbers]
+
+
+def _first_departures(plan: Plan, records: Array) -> Array:
+    """Return the first departures in ticks by stream and transmit port."""
+    transmitters = [transmitter for stream in plan.streams for transmitter in stream.transmitters]
+    places = [item.stream for item in transmitters], [item.port for item in transmitters]
+    found = np.zeros([1 + max(numbers, default=0) for numbers in places], dtype=np.int64)
+    found[places] = records["first_departure"][[item.id for item in transmitters]]
+    return found
+
+
+def _strays_of_flows(columns: FlowColumns, strays: Array) -> tuple[Array, Array]:
     """Return flooded and misdirected frames by row of the plan; frames to many have one number for all receivers."""
-    numbers = np.array([flow.sequence_cell for flow in plan.flows], dtype=np.int64)
-    if reading.strays is None:
-        return np.zeros_like(numbers), np.zeros_like(numbers)
+    numbers = columns.sequence_cell
     own = np.bincount(numbers)[numbers] == 1
-    flooded, misdirected = reading.strays[:, numbers] * own
+    flooded, misdirected = strays[:, numbers] * own
     return flooded, misdirected
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from p4mesh.tester.fault_capture import FAULTS, GAP, LATE, CapturedPacket
-from p4mesh.tester.plan import Flow, Plan
+from p4mesh.tester.flows import Flow
+from p4mesh.tester.plan import Plan
 
 _SEQUENCES = 1 << 32
 _STAMP_BITS = 48

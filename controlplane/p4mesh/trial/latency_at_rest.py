@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from p4mesh.tester.plan import Flow
+from p4mesh.tester.flows import Flow
 from p4mesh.trial.columns import Array
 
 _LEAST_PORTS = 8

@@ -122,9 +122,10 @@ def _stored_bins(bins: Sequence[Sequence[int]], tick_ps: int, most: int) -> Late
 
 def latency_of_all(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps: int) -> LatencyStats | None:
     """Return the statistics of all frames; percentiles when every flow has a histogram."""
-    counted = {cell for histogram in plan.histograms for cell in histogram.cells}
-    complete = all(flow.cell in counted for flow in plan.flows if flow.expected)
-    return latency_stats(records, tick_ps, tuple(bins.values()) if complete else ())
+    cells = plan.columns.cell[plan.columns.expected]
+    counted = [cell for histogram in plan.histograms for cell in histogram.cells]
+    complete = np.isin(cells, counted).all()
+    return latency_stats(records[cells], tick_ps, tuple(bins.values()) if complete else ())
 
 
 def histogram_stats(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps: int) -> tuple[HistogramStats, ...]:

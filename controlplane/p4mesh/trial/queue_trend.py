@@ -18,7 +18,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from p4mesh.tester.plan import Flow, Plan
+from p4mesh.tester.flows import Flow
+from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import ALL_ONES, READ_TICKS
 from p4mesh.trial.columns import Array, Groups
 from p4mesh.trial.latency_at_rest import RestingPort, ports_at_rest

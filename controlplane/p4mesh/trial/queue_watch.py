@@ -13,7 +13,8 @@ from math import isqrt, lcm
 
 from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.cell_reader import FRAMES_PER_PASS, PASSES_BESIDE
-from p4mesh.tester.plan import Flow, Plan
+from p4mesh.tester.flows import Flow
+from p4mesh.tester.plan import Plan
 
 READINGS = 7
 """Between them are windows of an eighth of the transmission; its begin and its end are in none."""

@@ -63,7 +63,7 @@ class StallFinder:
     """Finds the last frame before an outage from looks at the records while the streams run."""
 
     def __init__(self, plan: Plan) -> None:
-        self._cells = np.array([flow.cell for flow in plan.flows if flow.expected], dtype=np.int64)
+        self._cells = plan.columns.cell[plan.columns.expected]
         self._frames: NDArray[np.int64] | None = None
         self.last_before: dict[int, int] = {}
         """Cell of a flow: departure of the last frame that it had received when it stood still, in ticks."""
