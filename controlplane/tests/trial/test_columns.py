@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import astuple
+from dataclasses import FrozenInstanceError, astuple
 from typing import Any
 
 import numpy as np
+import pytest
 
 from p4mesh.trial.columns import Groups, from_columns
 from p4mesh.trial.result import LatencyStats
@@ -41,3 +42,15 @@ def test_objects_of_columns_are_those_that_the_class_makes() -> None:
     assert [type(value) for value in astuple(found[0])] == [type(value) for value in astuple(made[0])]
     assert pickle.loads(pickle.dumps(found)) == made
     assert from_columns(LatencyStats, {"count": []}) == []
+
+
+def test_objects_of_columns_are_frozen_like_others() -> None:
+    (found,) = from_columns(LatencyStats, {"count": [1], "min_ns": [2.0], "max_ns": [3.0], "sum_ns": [2.0]})
+    assert type(found) is LatencyStats
+    with pytest.raises(FrozenInstanceError):
+        found.count = 2  # type: ignore[misc]
+
+
+def test_columns_of_two_lengths_are_refused() -> None:
+    with pytest.raises(AssertionError, match="one length"):
+        from_columns(LatencyStats, {"count": [1, 2], "min_ns": [2.0]})
