@@ -20,7 +20,7 @@ from p4mesh.p4runtime import PacketColumns, PacketIn
 from p4mesh.p4runtime.packet_ins import numbers_of
 from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.contract import Contract
-from p4mesh.tester.records import with_read_ticks
+from p4mesh.tester.records import chosen_records, with_read_ticks
 from p4mesh.tester.switch_client import SwitchClient
 
 WaitForPasses = Callable[[int], None]
@@ -229,7 +229,7 @@ def _in_order(found: Sequence[_Arrived], cells: Array, form: RecordFormat) -> Ar
     places[come] = np.arange(len(come))
     order = places[cells]
     ticks = np.concatenate([arrived.packets.metadata["time"] for arrived in found])
-    return with_read_ticks(records[order], ticks[order])
+    return with_read_ticks(chosen_records(records, order), ticks[order])
 
 
 def _are_later(ticks: Array, other: int) -> Array:

@@ -47,6 +47,14 @@ def with_ipdv(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return records[records["ipdv_count"] > 0] if "ipdv_count" in (records.dtype.names or ()) else records[:0]
 
 
+def chosen_records(records: np.ndarray[Any, Any], places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the records at some places, or those with a truth value."""
+    # Bytes as they are: field by field takes five times as long.
+    octets = records.view(np.dtype((np.void, records.dtype.itemsize)))
+    found: np.ndarray[Any, Any] = octets[places].view(records.dtype)
+    return found
+
+
 def with_read_ticks(records: np.ndarray[Any, Any], ticks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the records with the field READ_TICKS."""
     timed = np.empty(len(records), dtype=_timed(records.dtype))

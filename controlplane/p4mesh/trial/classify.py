@@ -14,7 +14,7 @@ from p4mesh.target.base import Pauses
 from p4mesh.tester.flows import FlowColumns
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
-from p4mesh.tester.records import ALL_ONES, STOPPING_COUNTS
+from p4mesh.tester.records import ALL_ONES, STOPPING_COUNTS, chosen_records
 from p4mesh.traffic.line_rate import NS_PER_S, PS_PER_S
 from p4mesh.trial.columns import Array, Groups, from_columns
 from p4mesh.trial.counted_groups import group_frames
@@ -425,7 +425,7 @@ def _flow_counts(plan: Plan, reading: Reading, flows: _Flows, tick_ps: int) -> t
     firsts, numbers = _in_order_of_appearance(_flow_keys(plan.columns)[expected])
     groups = Groups.of_numbers(numbers)
     rows, firsts = expected[groups.rows], expected[firsts]
-    records, names = reading.records[flows.cells[rows]], plan.names
+    records, names = chosen_records(reading.records, flows.cells[rows]), plan.names
     streams, tx_ports = plan.columns.stream[firsts], plan.columns.tx_port[firsts]
     arrived = records["first_arrival"].astype(np.int64)
     arrived[arrived == 0] = _NEVER_TICKS

@@ -19,7 +19,7 @@ from p4mesh.tester.histogram import (
     sizes,
 )
 from p4mesh.tester.plan import Plan
-from p4mesh.tester.records import ALL_ONES, IPDV_ZERO
+from p4mesh.tester.records import ALL_ONES, IPDV_ZERO, chosen_records
 from p4mesh.trial.columns import Array, Groups, from_columns
 from p4mesh.trial.result import HistogramStats, LatencyBins, LatencyStats
 
@@ -125,7 +125,7 @@ def latency_of_all(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps
     cells = plan.columns.cell[plan.columns.expected]
     counted = [cell for histogram in plan.histograms for cell in histogram.cells]
     complete = np.isin(cells, counted).all()
-    return latency_stats(records[cells], tick_ps, tuple(bins.values()) if complete else ())
+    return latency_stats(chosen_records(records, cells), tick_ps, tuple(bins.values()) if complete else ())
 
 
 def histogram_stats(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps: int) -> tuple[HistogramStats, ...]:
@@ -133,7 +133,7 @@ def histogram_stats(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_p
     histograms = [histogram for histogram in plan.histograms if histogram.cells]
     most = min(MOST_BINS, max(_LEAST_BINS, _MOST_BINS_OF_A_TRIAL // max(1, len(plan.histograms))))
     groups = Groups([histogram.cells for histogram in histograms])
-    latencies = latency_of_groups(records[groups.rows], groups, tick_ps)
+    latencies = latency_of_groups(chosen_records(records, groups.rows), groups, tick_ps)
     return tuple(
         HistogramStats(
             histogram.stream,
