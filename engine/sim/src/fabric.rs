@@ -459,13 +459,15 @@ impl Fabric {
         None
     }
 
-    /// The frame for which a flight event fell due, with the port that receives it. `None` when the
-    /// frame is gone (flushed, or the link is down).
+    /// Takes the frame for which a flight event fell due to `landed`, where none is; gives the port that receives it. `None`
+    /// when the frame is gone (flushed, or the link is down).
     #[inline]
-    pub(crate) fn arrive(&mut self, sender: usize, ticket: Ticket) -> Option<(usize, Arrival)> {
+    pub(crate) fn arrive(&mut self, sender: usize, ticket: Ticket, landed: &mut Arrival) -> Option<usize> {
         let Fabric { ports, events, in_flight, out, .. } = self;
         let port = &mut ports[sender];
-        let arrival = port.flights.land(ticket)?;
+        if !port.flights.land(ticket, landed) {
+            return None;
+        }
         *in_flight -= 1;
         if let Some(next) = port.flights.first() {
             events.push(next.act_ps, next.ticket, Source::Flight(sender as u32));
@@ -473,15 +475,15 @@ impl Fabric {
         let receiver = port.peer()?;
         if !port.link_up {
             port.counters.drops.count(DropCause::LinkDown);
-            out.pool.give(arrival.frame);
+            out.pool.give(std::mem::take(&mut landed.frame));
             return None;
         }
         let counters = &mut ports[receiver].counters;
         counters.rx_frames += 1;
-        counters.rx_bytes += u64::from(wire_bytes(&arrival.frame));
-        counters.rx_bad_fcs_frames += u64::from(arrival.fcs.is_bad());
-        if ports[receiver].honours_pause && !arrival.fcs.is_bad() {
-            if let Some(Pause { quanta }) = mac_control::parse(&arrival.frame) {
+        counters.rx_bytes += u64::from(wire_bytes(&landed.frame));
+        counters.rx_bad_fcs_frames += u64::from(landed.fcs.is_bad());
+        if ports[receiver].honours_pause && !landed.fcs.is_bad() {
+            if let Some(Pause { quanta }) = mac_control::parse(&landed.frame) {
                 // Up to 65,535 quanta: more than 64 bits before the division.
                 let bit_ps = 1_000_000_000_000 * u128::from(quanta) * u128::from(QUANTUM_BITS);
                 let hold_ps = bit_ps / u128::from(self.ports[receiver].line.rate_bps());
@@ -489,6 +491,6 @@ impl Fabric {
                 self.hold(receiver, until_ps);
             }
         }
-        Some((receiver, arrival))
+        Some(receiver)
     }
 }

@@ -39,8 +39,8 @@ impl Fcs {
     }
 }
 
-/// A frame that a node receives. A copy of it is a copy of the frame and of whole words, in the pieces in which it was
-/// written: other pieces make the processor wait.
+/// A frame that a node receives. It stays in one place until the node takes the frame: to read it in other pieces than it
+/// was written makes the processor wait.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Arrival {
@@ -50,6 +50,14 @@ pub struct Arrival {
     /// End of the FCS, at the receiver; in the future for a cut-through receiver.
     pub last_bit_ps: u64,
     pub fcs: Fcs,
+}
+
+impl Arrival {
+    /// Takes the frame.
+    #[inline]
+    pub fn take_frame(&mut self) -> Frame {
+        std::mem::take(&mut self.frame)
+    }
 }
 
 /// A frame between the decision to send it and the decision of its receiver.
@@ -92,13 +100,15 @@ impl Flights {
         self.0.front()
     }
 
-    /// Takes the first frame, unless its ticket is another one.
+    /// Takes the first frame to `landed`, where none is; false if the ticket of the first is another one.
     #[inline]
-    pub fn land(&mut self, ticket: Ticket) -> Option<Arrival> {
-        if self.0.front()?.ticket != ticket {
-            return None;
-        }
-        self.0.pop_front().map(|flight| flight.arrival)
+    pub fn land(&mut self, ticket: Ticket, landed: &mut Arrival) -> bool {
+        let Some(first) = self.0.front_mut().filter(|it| it.ticket == ticket) else {
+            return false;
+        };
+        std::mem::swap(landed, &mut first.arrival);
+        self.0.pop_front();
+        true
     }
 
     /// Begins to load the first flight, and the next one as far as [`Flights::land`] lets it be looked at.
@@ -149,8 +159,11 @@ mod tests {
     fn frames_land_in_their_order_and_by_their_own_ticket_alone() {
         let mut flights = flights(&[10, 20]);
         let ticket = flights.first().expect("two are in flight").ticket;
-        assert_eq!(flights.land(ticket).map(|it| it.last_bit_ps), Some(60));
-        assert_eq!(flights.land(ticket), None, "the ticket of a frame that has landed");
+        let mut landed = Arrival::default();
+        assert!(flights.land(ticket, &mut landed));
+        assert_eq!(landed.last_bit_ps, 60);
+        assert!(!flights.land(ticket, &mut landed), "the ticket of a frame that has landed");
+        assert_eq!(landed.last_bit_ps, 60);
         assert_eq!((flights.len(), flights.first().map(|it| it.act_ps)), (1, Some(70)));
     }
 

@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::device::{Device, DevicePorts};
 use crate::drops::DropCause;
 use crate::event::{Source, Ticket};
-use crate::fabric::{ArrivalRule, Fabric};
+use crate::fabric::{Arrival, ArrivalRule, Fabric};
 use crate::idle::Patience;
 use crate::tester::Tester;
 use crate::upsets::{Restart, Upsets};
@@ -80,6 +80,18 @@ pub(crate) struct DeviceNode {
     pub restart: Restart,
 }
 
+impl DeviceNode {
+    #[inline]
+    fn call<T>(
+        &mut self,
+        fabric: &mut Fabric,
+        call: impl FnOnce(&mut dyn Device, &mut DevicePorts) -> T,
+    ) -> T {
+        let mut ports = DevicePorts { fabric, base: self.base, count: self.count };
+        call(self.device.as_mut(), &mut ports)
+    }
+}
+
 /// A tester, devices, and the links between them.
 pub struct Network {
     pub(crate) fabric: Fabric,
@@ -87,6 +99,9 @@ pub struct Network {
     tester_name: String,
     devices: Vec<DeviceNode>,
     upsets: Upsets,
+    /// The frame that lands. To read it in other pieces than it was written makes the processor wait, so it is copied as a
+    /// whole, and stays here until its receiver takes it.
+    landed: Arrival,
     seed: u64,
     events_done: u64,
     patience: Patience,
@@ -108,6 +123,7 @@ impl Network {
             tester_name,
             devices,
             upsets: Upsets::default(),
+            landed: Arrival::default(),
             seed: 0,
             events_done: 0,
             patience: Patience::new(true),
@@ -125,9 +141,7 @@ impl Network {
         index: usize,
         call: impl FnOnce(&mut dyn Device, &mut DevicePorts) -> T,
     ) -> T {
-        let DeviceNode { device, base, count, .. } = &mut self.devices[index];
-        let mut ports = DevicePorts { fabric: &mut self.fabric, base: *base, count: *count };
-        call(device.as_mut(), &mut ports)
+        self.devices[index].call(&mut self.fabric, call)
     }
 
     /// Index of the device with a node number; `None` for the tester.
@@ -298,22 +312,25 @@ impl Network {
         match source {
             Source::Flight(sender) => {
                 self.patience.stir();
-                let Some((receiver, arrival)) = self.fabric.arrive(sender as usize, ticket) else {
+                let Some(receiver) = self.fabric.arrive(sender as usize, ticket, &mut self.landed) else {
                     return;
                 };
-                let entry = &self.fabric.ports[receiver];
+                let Network { fabric, tester, devices, landed, .. } = self;
+                let entry = &fabric.ports[receiver];
                 let local = entry.local as usize;
-                match (entry.node, &mut self.tester) {
-                    (0, Some(_)) if arrival.fcs.is_bad() => {
-                        self.fabric.drop_frame(receiver, DropCause::BadFcs, arrival.frame);
+                match (entry.node, tester) {
+                    (0, Some(_)) if landed.fcs.is_bad() => {
+                        fabric.drop_frame(receiver, DropCause::BadFcs, landed.take_frame());
                     }
-                    (0, Some(tester)) => tester.receive(local, arrival, &mut self.fabric),
-                    (node, _) if self.devices[node as usize - 1].restart.is_off() => {
-                        self.fabric.drop_frame(receiver, DropCause::Reset, arrival.frame);
+                    (0, Some(tester)) => tester.receive(local, landed, fabric),
+                    (node, _) => {
+                        let node = &mut devices[node as usize - 1];
+                        if node.restart.is_off() {
+                            fabric.drop_frame(receiver, DropCause::Reset, landed.take_frame());
+                        } else {
+                            node.call(fabric, |device, ports| device.receive(local, landed, ports));
+                        }
                     }
-                    (node, _) => self.with_device(node as usize - 1, |device, ports| {
-                        device.receive(local, arrival, ports)
-                    }),
                 }
             }
             Source::PortFree(port) => {

@@ -76,6 +76,8 @@ impl Engine {
     ///
     /// Takes what is in `packet`, but for the frame of a packet that is held: a copy of all of it would take as long as a
     /// good part of a short pass.
+    // Compiled into the target, as what follows depends on what it decides last.
+    #[inline(always)]
     pub fn ingress(
         &mut self,
         executable: &Executable,
@@ -327,6 +329,7 @@ impl Engine {
     }
 
     /// Runs the parser and the ingress control; the offset of the payload, `None` for a loop.
+    #[inline(always)]
     fn parse_and_control(&mut self, executable: &Executable, frame: &[u8], now_ps: u64) -> Option<usize> {
         let (program, code) = (&executable.program, &executable.program.code);
         let (outcome, payload) = match self.native(executable) {

@@ -394,17 +394,17 @@ impl Device for EthernetSwitch {
         ArrivalRule { lookahead_bytes: look_ahead.map(|it| it.get() as u32), latency_ps: self.latency_ps }
     }
 
-    fn receive(&mut self, port: usize, mut arrival: Arrival, ports: &mut DevicePorts) {
+    fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts) {
         let now_ps = ports.now_ps();
         if let Some(cause) = self.refuse(&arrival, port, now_ps) {
-            return ports.drop(port, cause, arrival.frame);
+            return ports.drop(port, cause, arrival.take_frame());
         }
         let least_bytes = arrival.frame.len().min(ethernet::MIN_FRAME_BYTES);
         let mut tag = None;
         if let Some(vlans) = &self.vlans {
             tag = vlans.admit(port, &mut arrival.frame);
             if tag.is_none() {
-                return ports.drop(port, DropCause::VlanFilter, arrival.frame);
+                return ports.drop(port, DropCause::VlanFilter, arrival.take_frame());
             }
         }
         if let Some(path) = &mut self.learning_path {
@@ -430,15 +430,15 @@ impl Device for EthernetSwitch {
         self.ask_members(ports);
         if let (Some(fabric), false) = (&mut self.fabric, matches!(decision, Decision::Drop(_))) {
             let Some(wait_ps) = fabric.admit(port, now_ps) else {
-                return ports.drop(port, DropCause::FabricQueueFull, arrival.frame);
+                return ports.drop(port, DropCause::FabricQueueFull, arrival.take_frame());
             };
             passage.delay_ps += wait_ps;
         }
         match decision {
-            Decision::Drop(cause) => ports.drop(port, cause, arrival.frame),
+            Decision::Drop(cause) => ports.drop(port, cause, arrival.take_frame()),
             Decision::One(output) => {
                 self.counters.unicast += 1;
-                self.pass(arrival.frame, output, passage, ports);
+                self.pass(arrival.take_frame(), output, passage, ports);
             }
             Decision::Flood => match self.admit_to_all(&arrival.frame, now_ps) {
                 Ok(wait_ps) => {
@@ -449,17 +449,17 @@ impl Device for EthernetSwitch {
                         &mut self.counters.flooded_unknown
                     }) += 1;
                     let outputs = 0..ports.count();
-                    self.replicate(arrival.frame, outputs, passage, ports);
+                    self.replicate(arrival.take_frame(), outputs, passage, ports);
                 }
-                Err(cause) => ports.drop(port, cause, arrival.frame),
+                Err(cause) => ports.drop(port, cause, arrival.take_frame()),
             },
             Decision::Members(members) => match self.serve(&arrival.frame, now_ps) {
                 Ok(wait_ps) => {
                     passage.delay_ps += wait_ps;
                     self.counters.to_members += members.len() as u64;
-                    self.replicate(arrival.frame, members.into_iter(), passage, ports);
+                    self.replicate(arrival.take_frame(), members.into_iter(), passage, ports);
                 }
-                Err(cause) => ports.drop(port, cause, arrival.frame),
+                Err(cause) => ports.drop(port, cause, arrival.take_frame()),
             },
         }
     }

@@ -40,8 +40,8 @@ impl Device for Host {
         ArrivalRule::default()
     }
 
-    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
-        let Arrival { frame, first_bit_ps, .. } = arrival;
+    fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts) {
+        let (frame, first_bit_ps) = (arrival.take_frame(), arrival.first_bit_ps);
         if self.received.len() >= LIMIT {
             return ports.drop(port, DropCause::PacketInOverflow, frame);
         }

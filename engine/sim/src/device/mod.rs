@@ -82,9 +82,9 @@ pub trait Device: Send {
     /// Moment at which the device acts on frames that arrive at a port.
     fn arrival_rule(&self, port: usize) -> ArrivalRule;
 
-    /// A frame for which the arrival rule is fulfilled. The device owns it: it enqueues it, drops
+    /// A frame for which the arrival rule is fulfilled. The device takes it: it enqueues it, drops
     /// it with a cause, or gives it back to the pool.
-    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts);
+    fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts);
 
     /// A timer that the device set for a port fell due.
     fn timer(&mut self, _port: usize, _ports: &mut DevicePorts) {}

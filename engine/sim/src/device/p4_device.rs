@@ -211,13 +211,13 @@ impl Device for P4Device {
         ArrivalRule { lookahead_bytes: None, latency_ps: self.latency_ps }
     }
 
-    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
+    fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts) {
         if arrival.fcs.is_bad() {
-            return ports.drop(port, DropCause::BadFcs, arrival.frame);
+            return ports.drop(port, DropCause::BadFcs, arrival.take_frame());
         }
         let packet = IngressPacket {
             port: self.ids[port],
-            frame: arrival.frame,
+            frame: arrival.take_frame(),
             instance_type: InstanceType::Normal,
             preserved: Preserved::default(),
         };

@@ -80,14 +80,14 @@ impl Device for Station {
         }
     }
 
-    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
+    fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts) {
         self.received[port] += 1;
         if self.record {
-            let Arrival { first_bit_ps, last_bit_ps, .. } = arrival;
+            let Arrival { first_bit_ps, last_bit_ps, .. } = *arrival;
             let wire_bytes = crate::line::wire_bytes(&arrival.frame);
             self.log.push(Received { port, wire_bytes, first_bit_ps, last_bit_ps });
         }
-        ports.give(arrival.frame);
+        ports.give(arrival.take_frame());
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

@@ -68,14 +68,14 @@ impl Device for Tap {
         ArrivalRule { lookahead_bytes: Some(0), latency_ps: self.latency_ps }
     }
 
-    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
+    fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts) {
         let Some(monitor) = self.monitors.get(port) else {
-            return ports.drop(port, DropCause::NotRouted, arrival.frame);
+            return ports.drop(port, DropCause::NotRouted, arrival.take_frame());
         };
         let passed = Arrival {
             first_bit_ps: arrival.first_bit_ps + self.latency_ps,
             last_bit_ps: arrival.last_bit_ps + self.latency_ps,
-            ..arrival
+            ..std::mem::take(arrival)
         };
         if let &Some(monitor) = monitor {
             let frame = ports.copy(&passed.frame);

@@ -26,10 +26,10 @@ impl Tester {
 
     /// A frame from a link.
     #[inline]
-    pub(crate) fn receive(&mut self, local: usize, arrival: Arrival, fabric: &mut Fabric) {
+    pub(crate) fn receive(&mut self, local: usize, arrival: &mut Arrival, fabric: &mut Fabric) {
         let port = fabric.ports[self.base + local].id;
         let stamp_ps = arrival.first_bit_ps.saturating_add_signed(self.ports[local].rx_stamp_offset_ps);
-        self.accept(port, arrival.frame, stamp_ps, fabric);
+        self.accept(port, arrival.take_frame(), stamp_ps, fabric);
     }
 
     /// Begins to load what the pass of a frame that arrives soon is likely to need.
@@ -313,6 +313,7 @@ impl Dispatch for Flow<'_> {
         Some(self.egress_times(local, self.fabric.now_ps, [0, 0]))
     }
 
+    #[inline(always)]
     fn transmit(&mut self, port: u16, mut frame: Frame) {
         let Flow { tester, fabric, .. } = self;
         match tester.place(port) {

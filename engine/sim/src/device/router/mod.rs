@@ -340,22 +340,22 @@ impl Device for Router {
         ArrivalRule { lookahead_bytes: None, latency_ps: self.latency_ps }
     }
 
-    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
+    fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts) {
         if let Some(cause) = self.refuse(port, &arrival, ports.now_ps()) {
-            return ports.drop(port, cause, arrival.frame);
+            return ports.drop(port, cause, arrival.take_frame());
         }
         match packets::read(&arrival.frame) {
-            Err(cause) => ports.drop(port, cause, arrival.frame),
+            Err(cause) => ports.drop(port, cause, arrival.take_frame()),
             Ok(Packet::Resolution(message)) => {
                 // The router answers for itself; its BGP listens to answers only.
                 if let Some(bgp) = self.bgp.as_mut().filter(|_| message.asked.is_none()) {
                     let work = bgp.on_frame(port, &arrival.frame, ports.now_ps());
                     self.obey(work, ports);
                 }
-                ports.give(arrival.frame);
+                ports.give(arrival.take_frame());
                 self.resolve(port, message, ports);
             }
-            Ok(Packet::Ip(header)) => self.route(port, arrival.frame, header, ports),
+            Ok(Packet::Ip(header)) => self.route(port, arrival.take_frame(), header, ports),
         }
     }
 
