@@ -5,8 +5,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
     ps: u64,
-    /// `2^(64 + shift) / ps`, rounded up. With `2^shift < ps <= 2^(shift + 1)` it fits, and is exact for times below
-    /// [`LIMIT_PS`]: the rounding adds less than `ps` to it, and so less than one unit in `2^64` to a product.
+    /// `2^(64 + shift) / ps`, rounded up. It fits, as `2^shift < ps <= 2^(shift + 1)`. Rounding adds less than 1 to it, and
+    /// less than `2^63` to its product with a time below [`LIMIT_PS`]: the last time of a tick does not get into the next
+    /// one, which is `2^(64 + shift) / ps >= 2^63` away.
     reciprocal: u64,
     shift: u32,
     /// Bits of times that are divided: all of them for a tick of 1 ps, which has no reciprocal that fits.

@@ -396,7 +396,7 @@ impl Device for EthernetSwitch {
 
     fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts) {
         let now_ps = ports.now_ps();
-        if let Some(cause) = self.refuse(&arrival, port, now_ps) {
+        if let Some(cause) = self.refuse(arrival, port, now_ps) {
             return ports.drop(port, cause, arrival.take_frame());
         }
         let least_bytes = arrival.frame.len().min(ethernet::MIN_FRAME_BYTES);

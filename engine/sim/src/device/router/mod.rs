@@ -341,7 +341,7 @@ impl Device for Router {
     }
 
     fn receive(&mut self, port: usize, arrival: &mut Arrival, ports: &mut DevicePorts) {
-        if let Some(cause) = self.refuse(port, &arrival, ports.now_ps()) {
+        if let Some(cause) = self.refuse(port, arrival, ports.now_ps()) {
             return ports.drop(port, cause, arrival.take_frame());
         }
         match packets::read(&arrival.frame) {
