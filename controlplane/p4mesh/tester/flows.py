@@ -33,7 +33,7 @@ class Flow(NamedTuple):
 class FlowColumns:
     """Flows in columns that have the names of their fields, all in one order.
 
-    A trial goes through its flows a dozen times, which takes tens of times as long for objects as for columns.
+    A trial goes through its flows again and again, which takes far longer for objects than for columns.
     """
 
     cell: Array

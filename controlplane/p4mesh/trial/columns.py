@@ -71,7 +71,7 @@ def from_columns(kind: type[T], columns: Mapping[str, Sequence[Any] | Array]) ->
 def _not_frozen(kind: type) -> type[Any]:
     """Return a dataclass with the slots of another one, whose objects may become those of the other.
 
-    Its __init__ just sets them. That of a frozen dataclass looks for each field by its name, which takes four times as
-    long as both steps here.
+    Its __init__ just sets them. That of a frozen dataclass looks for each field by its name, which takes longer than
+    both steps here.
     """
     return make_dataclass(kind.__name__, [item.name for item in fields(kind)], slots=True, eq=False, repr=False)

@@ -475,7 +475,7 @@ impl Fabric {
         let receiver = port.peer()?;
         if !port.link_up {
             port.counters.drops.count(DropCause::LinkDown);
-            out.pool.give(std::mem::take(&mut landed.frame));
+            out.pool.give(landed.take_frame());
             return None;
         }
         let counters = &mut ports[receiver].counters;

@@ -238,6 +238,22 @@ mod tests {
     }
 
     #[test]
+    fn a_line_without_remainders_sends_as_one_that_may_have_them() {
+        let mut line = Line::new(10_000_000_000, 0, STANDARD_GAP_BITS);
+        line.set_lookahead(Some(64));
+        line.hold(3_000);
+        // Held back, behind the frame before, after a pause, of another length, and at once again.
+        for (from_ps, wire_bytes) in [(1_000, 64), (1_000, 64), (500_000, 64), (500_001, 1_518), (0, 64)] {
+            let mut other = line.clone();
+            other.timing = other.timing_of(wire_bytes);
+            let first_bit_ps = line.next_first_bit_ps(from_ps);
+            let slot = line.send(from_ps, wire_bytes);
+            assert_eq!((slot, slot.first_bit_ps), (other.send_with_remainders(from_ps), first_bit_ps));
+            assert_eq!(line.free(), other.free());
+        }
+    }
+
+    #[test]
     fn lookahead_ends_at_the_last_bit_of_a_short_frame() {
         let mut line = Line::new(1_000_000_000, 0, STANDARD_GAP_BITS);
         line.set_lookahead(Some(122));
