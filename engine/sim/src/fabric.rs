@@ -12,7 +12,7 @@ use crate::bit_errors::BitErrors;
 use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
 pub use crate::flights::{Arrival, Fcs};
-use crate::flights::{Flight, Flights};
+use crate::flights::{Flight, Flights, Plan};
 use crate::line::{wire_bytes, Line, Slot};
 use crate::rng::Rng;
 use crate::time::Span;
@@ -272,7 +272,7 @@ impl Fabric {
         slot: Slot,
         mut bad_fcs: bool,
     ) {
-        let Fabric { ports, events, in_flight, out, .. } = self;
+        let Fabric { ports, events, in_flight, out, now_ps } = self;
         let port_index = port as u32;
         let port = &mut ports[port];
         port.counters.tx_frames += 1;
@@ -292,19 +292,14 @@ impl Fabric {
         if port.flights.is_empty() {
             events.push(act_ps, ticket, Source::Flight(port_index));
         }
-        port.flights.push(Flight {
-            act_ps,
-            ticket,
-            arrival: Arrival {
-                frame,
-                first_bit_ps: slot.first_bit_ps + port.delay_ps,
-                last_bit_ps: slot.last_bit_ps + port.delay_ps,
-                fcs: Fcs::new(bad_fcs),
-            },
-            start_ps: slot.start_ps,
-            from_ps,
-            free_before,
-        });
+        let arrival = Arrival {
+            frame,
+            first_bit_ps: slot.first_bit_ps + port.delay_ps,
+            last_bit_ps: slot.last_bit_ps + port.delay_ps,
+            fcs: Fcs::new(bad_fcs),
+        };
+        let plan = Plan { start_ps: slot.start_ps, from_ps, free_before };
+        port.flights.push(Flight { act_ps, ticket, arrival }, plan, *now_ps);
         *in_flight += 1;
     }
 
@@ -374,11 +369,11 @@ impl Fabric {
     }
 
     /// Takes the frames that have not started off the line.
-    fn take_back(&mut self, port: usize) -> Vec<Flight> {
+    fn take_back(&mut self, port: usize) -> Vec<(Flight, Plan)> {
         let now_ps = self.now_ps;
         let port = &mut self.ports[port];
         let moved = port.flights.take_back(now_ps);
-        if let Some(first) = moved.first() {
+        if let Some((_, first)) = moved.first() {
             port.line.rewind(first.free_before);
         }
         port.waiting.clear();
@@ -386,26 +381,26 @@ impl Fabric {
     }
 
     /// Gives frames that were taken off the line new slots.
-    fn send_again(&mut self, port: usize, moved: Vec<Flight>) {
+    fn send_again(&mut self, port: usize, moved: Vec<(Flight, Plan)>) {
         let now_ps = self.now_ps;
         let Fabric { ports, events, .. } = self;
         let index = port as u32;
         let port = &mut ports[port];
-        for mut flight in moved {
-            flight.free_before = port.line.free();
+        for (mut flight, plan) in moved {
+            let free_before = port.line.free();
             // A frame that has begun to wait cannot start in the past.
-            let from_ps = flight.from_ps.max(now_ps);
+            let from_ps = plan.from_ps.max(now_ps);
             let slot = port.line.send(from_ps, wire_bytes(&flight.arrival.frame));
             flight.act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
             flight.ticket = events.ticket();
-            flight.start_ps = slot.start_ps;
             flight.arrival.first_bit_ps = slot.first_bit_ps + port.delay_ps;
             flight.arrival.last_bit_ps = slot.last_bit_ps + port.delay_ps;
             if port.flights.is_empty() {
                 events.push(flight.act_ps, flight.ticket, Source::Flight(index));
             }
-            port.waiting.push_back(flight.start_ps);
-            port.flights.push(flight);
+            port.waiting.push_back(slot.start_ps);
+            let plan = Plan { start_ps: slot.start_ps, from_ps: plan.from_ps, free_before };
+            port.flights.push(flight, plan, now_ps);
         }
     }
 
@@ -422,10 +417,10 @@ impl Fabric {
         port.waiting.clear();
         port.ready_ps = 0;
         let gone = port.flights.take_back(now_ps);
-        if let Some(first) = gone.first() {
+        if let Some((_, first)) = gone.first() {
             port.line.rewind(first.free_before);
         }
-        for flight in gone {
+        for (flight, _) in gone {
             port.counters.tx_frames -= 1;
             port.counters.tx_bytes -= u64::from(wire_bytes(&flight.arrival.frame));
             port.counters.drops.count(DropCause::Reset);
