@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use p4mesh_sim::config::{Latency, Whole};
 use p4mesh_sim::device::{EthernetSwitch, EthernetSwitchConfig, Forwarding, Station, Stream};
-use p4mesh_sim::{DevicePort, EventQueue, Line, NetworkBuilder, Rng, Source, STANDARD_GAP_BITS};
+use p4mesh_sim::{Arrival, DevicePort, EventQueue, Line, NetworkBuilder, Rng, Source, STANDARD_GAP_BITS};
 
 fn main() {
     for pending in [64, 1_024, 16_384] {
@@ -21,7 +21,7 @@ fn main() {
 /// that other work on the machine does not show.
 fn event_queue(pending: u32) {
     let mut rng = Rng::new(1);
-    let mut queue = EventQueue::default();
+    let (mut queue, mut landed) = (EventQueue::default(), Arrival::default());
     for port in 0..pending {
         queue.schedule(rng.below(700_000), Source::Flight(port));
     }
@@ -30,7 +30,8 @@ fn event_queue(pending: u32) {
     for _ in 0..100 {
         let start = Instant::now();
         for _ in 0..rounds {
-            let (time_ps, _, source) = queue.pop_by(u64::MAX - 1).expect("the queue is never empty");
+            let (time_ps, _, source) =
+                queue.pop_by(u64::MAX - 1, &mut landed).expect("the queue is never empty");
             queue.schedule(time_ps + 600_000 + rng.below(100_000), source);
         }
         nanoseconds = nanoseconds.min(start.elapsed().as_nanos() as f64 / f64::from(rounds));

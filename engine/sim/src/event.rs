@@ -3,12 +3,13 @@
 //! At one time the events of the recirculation loop come before all others, so that their order does not depend on when
 //! the passes of the loop were computed ([`crate::recirculation`]).
 //!
-//! A port keeps the frames that are in flight in a queue of its own and has only the first of them
-//! here, so the queue is as short as the network has ports, however many frames it carries.
-//!
 //! Ports of one rate cause events at one distance from now, so most events come in the order in which they fall due. A
 //! few lanes take those: a key goes behind the last one of the first lane where it fits. The others, and timers, which
 //! would keep a lane closed until they fall due, are in a heap.
+//!
+//! A frame on its way waits in a lane of its own kind: with many frames in flight, those of all ports lie side by side
+//! in the order in which they are needed. Where it fits into none, and while it can be taken back, it waits in a queue of
+//! its port, which has only the first frame here.
 
 mod heap;
 mod lane;
@@ -16,11 +17,15 @@ mod lane;
 use heap::Heap;
 use lane::{Lane, NONE};
 
+use crate::arrival::Arrival;
+
 /// An event. Every value stands for at most one pending event, apart from timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The first frame that port `0` has in flight reaches the point at which its receiver acts.
+    /// The first frame of the flights of port `0` reaches the point at which its receiver acts.
     Flight(u32),
+    /// A frame that port `0` has sent has come with the event.
+    Landed(u32),
     /// The wire of port `0` becomes free and its queue is not empty.
     PortFree(u32),
     /// The first packet in the recirculation loop comes back.
@@ -43,7 +48,7 @@ impl Source {
 
     fn encode(self) -> u128 {
         let (kind, index) = match self {
-            Source::Flight(port) => (0, port),
+            Source::Flight(port) | Source::Landed(port) => (0, port),
             Source::PortFree(port) => (1, port),
             Source::Loop => (2, 0),
             Source::LoopFree => (2, 1),
@@ -60,9 +65,8 @@ impl Source {
     }
 
     fn decode(key: u128) -> Source {
-        let low = key as u32 & ((1 << SOURCE_BITS) - 1);
-        let index = low & ((1 << INDEX_BITS) - 1);
-        match low >> INDEX_BITS {
+        let index = index_of(key);
+        match key as u32 >> INDEX_BITS & ((1 << (SOURCE_BITS - INDEX_BITS)) - 1) {
             0 => Source::Flight(index),
             1 => Source::PortFree(index),
             2 if index == 0 => Source::Loop,
@@ -76,15 +80,28 @@ impl Source {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
-/// Distances of events from now that ports of one kind have: two directions of a link, and free lines.
-const LANES: usize = 4;
+/// Distances from now that the arrivals of frames have between ports of one kind: two directions of a link.
+const FLIGHT_LANES: usize = 2;
+/// Those of other events: free lines, and the loop.
+const OTHER_LANES: usize = 2;
+/// The number of the heap, which follows those of the lanes.
+const HEAP: usize = FLIGHT_LANES + OTHER_LANES;
 
 /// Where the first key is.
 #[derive(Clone, Copy, Debug, Default)]
 struct First {
     key: u128,
-    /// Number of its lane; [`LANES`] is the heap.
+    /// Number of its lane, those of frames first, or [`HEAP`].
     lane: usize,
+}
+
+impl First {
+    /// The lesser of this key and another one, without a branch, which would not be predictable.
+    #[inline]
+    fn or(self, key: u128, lane: usize) -> First {
+        let is_less = key < self.key;
+        First { key: if is_less { key } else { self.key }, lane: if is_less { lane } else { self.lane } }
+    }
 }
 
 /// Less than the key of any event, as all but those of the loop have a bit for it and the loop has a source.
@@ -95,11 +112,12 @@ const UNKNOWN: u128 = 0;
 pub struct EventQueue {
     /// Keys have the time in the upper 64 bits, 0 for the loop in the next one, the ticket in the next 43, the source in
     /// the lowest 20.
-    lanes: [Lane; LANES],
+    flights: [Lane<Arrival>; FLIGHT_LANES],
+    others: [Lane<()>; OTHER_LANES],
     heap: Heap,
     /// The first key, where it has been looked for since the queue changed; else its key is [`UNKNOWN`].
     first: First,
-    /// The lane that the last event came from.
+    /// The lane that the last event came from, or [`HEAP`].
     last_lane: usize,
     next_ticket: u64,
 }
@@ -118,11 +136,8 @@ impl EventQueue {
     // Nearly all of it is known where the kind of the source is.
     #[inline(always)]
     pub fn push(&mut self, time_ps: u64, ticket: Ticket, source: Source) {
-        let rank = u128::from(!source.is_of_loop()) << TICKET_BITS | u128::from(ticket.0);
-        let key = u128::from(time_ps) << 64 | rank << SOURCE_BITS | source.encode();
-        if key < self.first.key {
-            self.first.key = UNKNOWN;
-        }
+        let key = key_of(time_ps, ticket, source);
+        self.comes(key);
         match source {
             Source::Timer(_) => self.heap.push(key),
             _ => self.push_in_order(key),
@@ -131,8 +146,29 @@ impl EventQueue {
 
     /// Adds a key to a lane where it fits, or else to the heap.
     fn push_in_order(&mut self, key: u128) {
-        if !self.lanes.iter_mut().any(|lane| lane.push(key)) {
-            self.heap.push(key);
+        match self.others.iter_mut().find(|lane| lane.fits(key)) {
+            Some(lane) => lane.push(key, ()),
+            None => self.heap.push(key),
+        }
+    }
+
+    /// Adds a frame that lands at a time, with a ticket that was taken before. Gives it back where it fits into no lane.
+    #[inline(always)]
+    pub fn fly(&mut self, time_ps: u64, ticket: Ticket, sender: u32, arrival: Arrival) -> Option<Arrival> {
+        let key = key_of(time_ps, ticket, Source::Landed(sender));
+        let Some(lane) = self.flights.iter_mut().find(|lane| lane.fits(key)) else {
+            return Some(arrival);
+        };
+        lane.push(key, arrival);
+        self.comes(key);
+        None
+    }
+
+    /// Forgets the first key if this one comes before it.
+    #[inline]
+    fn comes(&mut self, key: u128) {
+        if key < self.first.key {
+            self.first.key = UNKNOWN;
         }
     }
 
@@ -152,21 +188,23 @@ impl EventQueue {
 
     /// Time of the second event.
     pub fn second_time_ps(&mut self) -> Option<u64> {
-        let first = self.find_first();
-        let of_lane = |(number, lane): (usize, &Lane)| match number == first.lane {
-            true => lane.get(1),
-            false => lane.get(0),
+        let first = self.find_first().lane;
+        let of_heap = match first {
+            HEAP => self.heap.second(),
+            _ => self.heap.first(),
         };
-        let of_heap = match first.lane == LANES {
-            true => self.heap.second(),
-            false => self.heap.first(),
-        };
-        self.lanes.iter().enumerate().filter_map(of_lane).chain(of_heap).min().map(time_of)
+        let behind = |lane| usize::from(lane == first);
+        let flights = self.flights.iter().enumerate();
+        let flights = flights.filter_map(|(number, lane)| Some(lane.get(behind(number))?.0));
+        let others = self.others.iter().enumerate();
+        let others = others.filter_map(|(number, lane)| Some(lane.get(behind(FLIGHT_LANES + number))?.0));
+        flights.chain(others).chain(of_heap).min().map(time_of)
     }
 
-    /// Takes the first event, unless it comes after a time, which is less than the greatest number.
+    /// Takes the first event, unless it comes after a time, which is less than the greatest number. The frame of
+    /// [`Source::Landed`] comes to `landed`, where none is.
     #[inline]
-    pub fn pop_by(&mut self, limit_ps: u64) -> Option<(u64, Ticket, Source)> {
+    pub fn pop_by(&mut self, limit_ps: u64, landed: &mut Arrival) -> Option<(u64, Ticket, Source)> {
         let First { key, lane } = match self.first.key {
             UNKNOWN => self.least(),
             _ => self.first,
@@ -178,32 +216,51 @@ impl EventQueue {
         }
         self.first.key = UNKNOWN;
         self.last_lane = lane;
-        match self.lanes.get_mut(lane) {
-            Some(lane) => lane.drop_first(),
+        let (ticket, index) = (ticket_of(key), index_of(key));
+        if let Some(lane) = self.flights.get_mut(lane) {
+            lane.take_first(landed);
+            return Some((time_ps, ticket, Source::Landed(index)));
+        }
+        match self.others.get_mut(lane - FLIGHT_LANES) {
+            Some(lane) => lane.take_first(&mut ()),
             None => self.heap.drop_first(),
         }
-        Some((time_ps, ticket_of(key), Source::decode(key)))
+        Some((time_ps, ticket, Source::decode(key)))
     }
 
-    /// A source that is likely to come soon: the one `place` behind the first in the lane of the last event.
+    /// A frame that is likely to land soon, with its sender: the one `behind` the first in the lane of the last event.
     #[inline]
-    pub fn soon(&self, place: usize) -> Option<Source> {
-        self.lanes.get(self.last_lane)?.get(place).map(Source::decode)
+    pub fn soon_to_land(&self, behind: usize) -> Option<(u32, &Arrival)> {
+        let (key, arrival) = self.flights.get(self.last_lane)?.get(behind)?;
+        Some((index_of(*key), arrival))
     }
 
-    /// Takes the event of a source out, wherever it is; looks at all pending events.
+    /// Another source that is likely to come soon.
+    #[inline]
+    pub fn soon(&self, behind: usize) -> Option<Source> {
+        let lane = self.last_lane.checked_sub(FLIGHT_LANES)?;
+        self.others.get(lane)?.get(behind).map(|it| Source::decode(it.0))
+    }
+
+    /// The senders of all frames that are here.
+    pub fn flying(&self) -> impl Iterator<Item = u32> + '_ {
+        self.flights.iter().flat_map(Lane::iter).map(|(key, _)| index_of(*key))
+    }
+
+    /// Takes the event of a source out, wherever it is, but no frame; looks at all pending events.
     pub(crate) fn take(&mut self, source: Source) -> Option<(u64, Ticket)> {
         self.first.key = UNKNOWN;
         let code = source.encode();
         let is_wanted = |key| key & ((1 << SOURCE_BITS) - 1) == code;
-        let of_lanes = self.lanes.iter_mut().find_map(|lane| lane.take(is_wanted));
+        let of_lanes = self.others.iter_mut().find_map(|lane| lane.take(is_wanted));
         let key = of_lanes.or_else(|| self.heap.take(is_wanted))?;
         Some((time_of(key), ticket_of(key)))
     }
 
     /// Pending events.
     pub fn len(&self) -> usize {
-        self.lanes.iter().map(Lane::len).sum::<usize>() + self.heap.len()
+        let flights = self.flights.iter().map(Lane::len).sum::<usize>();
+        flights + self.others.iter().map(Lane::len).sum::<usize>() + self.heap.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -221,15 +278,26 @@ impl EventQueue {
 
     #[inline]
     fn least(&mut self) -> First {
-        let mut first = First { key: self.heap.first().unwrap_or(NONE), lane: LANES };
-        for (number, lane) in self.lanes.iter().enumerate() {
-            // Both at once, without a branch that is not predictable.
-            let is_less = lane.first() < first.key;
-            first.key = if is_less { lane.first() } else { first.key };
-            first.lane = if is_less { number } else { first.lane };
+        let mut first = First { key: self.heap.first().unwrap_or(NONE), lane: HEAP };
+        for (number, lane) in self.flights.iter().enumerate() {
+            first = first.or(lane.first(), number);
+        }
+        for (number, lane) in self.others.iter().enumerate() {
+            first = first.or(lane.first(), FLIGHT_LANES + number);
         }
         first
     }
+}
+
+#[inline]
+fn key_of(time_ps: u64, ticket: Ticket, source: Source) -> u128 {
+    let rank = u128::from(!source.is_of_loop()) << TICKET_BITS | u128::from(ticket.0);
+    u128::from(time_ps) << 64 | rank << SOURCE_BITS | source.encode()
+}
+
+#[inline]
+fn index_of(key: u128) -> u32 {
+    key as u32 & ((1 << INDEX_BITS) - 1)
 }
 
 #[inline]
@@ -247,6 +315,10 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
+    fn pop(queue: &mut EventQueue) -> Option<(u64, Ticket, Source)> {
+        queue.pop_by(u64::MAX - 1, &mut Arrival::default())
+    }
+
     #[test]
     fn events_leave_in_order_of_time_then_insertion() {
         let mut rng = Rng::new(7);
@@ -259,7 +331,7 @@ mod tests {
         }
         expected.sort();
         for (place, &(time, index)) in expected.iter().enumerate() {
-            let (at, _, source) = queue.pop_by(u64::MAX - 1).unwrap();
+            let (at, _, source) = pop(&mut queue).unwrap();
             assert_eq!((at, source), (time, Source::PortFree(index)));
             assert_eq!(queue.second_time_ps(), expected.get(place + 2).map(|it| it.0));
         }
@@ -284,7 +356,7 @@ mod tests {
         expected.retain(|&(_, index)| ![7, 0, 199, 100].contains(&index));
         expected.sort();
         for (time, index) in expected {
-            let (at, _, source) = queue.pop_by(u64::MAX - 1).unwrap();
+            let (at, _, source) = pop(&mut queue).unwrap();
             assert_eq!((at, source), (time, Source::PortFree(index)));
         }
         assert!(queue.is_empty());
@@ -303,7 +375,7 @@ mod tests {
         for ticket in 60..20_000u64 {
             let second = expected.iter().nth(1).map(|it| it.0);
             assert_eq!(queue.second_time_ps(), second);
-            let (time_ps, _, source) = queue.pop_by(u64::MAX - 1).unwrap();
+            let (time_ps, _, source) = pop(&mut queue).unwrap();
             let (at_ps, _, index) = expected.pop_first().unwrap();
             assert_eq!((time_ps, source), (at_ps, Source::PortFree(index)));
             let distance_ps = match rng.below(10) {
@@ -329,8 +401,8 @@ mod tests {
         let early = queue.ticket();
         queue.schedule(5, Source::PortFree(1));
         queue.push(5, early, Source::Timer(3));
-        assert_eq!(queue.pop_by(u64::MAX - 1).unwrap().2, Source::Timer(3));
-        assert_eq!(queue.pop_by(u64::MAX - 1).unwrap().2, Source::PortFree(1));
+        assert_eq!(pop(&mut queue).unwrap().2, Source::Timer(3));
+        assert_eq!(pop(&mut queue).unwrap().2, Source::PortFree(1));
     }
 
     #[test]
@@ -342,9 +414,50 @@ mod tests {
         let last = queue.ticket();
         queue.push(5, last, Source::Loop);
         queue.schedule(4, Source::Timer(3));
-        let sources: Vec<Source> = std::iter::from_fn(|| queue.pop_by(u64::MAX - 1).map(|it| it.2)).collect();
+        let sources: Vec<Source> = std::iter::from_fn(|| pop(&mut queue).map(|it| it.2)).collect();
         assert_eq!(sources, [Source::Timer(3), Source::LoopFree, Source::Loop, Source::Flight(1)]);
         queue.push(6, last, Source::Loop);
-        assert_eq!(queue.pop_by(u64::MAX - 1), Some((6, last, Source::Loop)));
+        assert_eq!(pop(&mut queue), Some((6, last, Source::Loop)));
+    }
+
+    #[test]
+    fn frames_that_fit_into_a_lane_land_among_the_other_events_and_others_are_given_back() {
+        let mut rng = Rng::new(13);
+        let mut queue = EventQueue::default();
+        let mut expected = std::collections::BTreeMap::new();
+        let mut refused = 0;
+        for sender in 0..3_000u32 {
+            let time_ps = u64::from(sender) + rng.below(40);
+            let ticket = queue.ticket();
+            let arrival = Arrival { first_bit_ps: u64::from(sender), ..Arrival::default() };
+            let is_frame = rng.below(3) > 0;
+            if is_frame {
+                if let Some(arrival) = queue.fly(time_ps, ticket, sender, arrival) {
+                    assert_eq!(arrival.first_bit_ps, u64::from(sender));
+                    refused += 1;
+                    continue;
+                }
+            } else {
+                queue.push(time_ps, ticket, Source::PortFree(sender));
+            }
+            expected.insert((time_ps, ticket), (sender, is_frame));
+            let frames = expected.values().filter(|it| it.1).map(|it| it.0);
+            let mut flying: Vec<u32> = queue.flying().collect();
+            flying.sort_unstable();
+            assert_eq!(
+                flying,
+                frames.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+            );
+            assert_eq!(queue.len(), expected.len());
+            assert_eq!(queue.second_time_ps(), expected.keys().nth(1).map(|it| it.0));
+            if expected.len() == 30 {
+                let ((time_ps, ticket), (sender, is_frame)) = expected.pop_first().unwrap();
+                let mut landed = Arrival::default();
+                let source = if is_frame { Source::Landed(sender) } else { Source::PortFree(sender) };
+                assert_eq!(queue.pop_by(u64::MAX - 1, &mut landed), Some((time_ps, ticket, source)));
+                assert_eq!(landed.first_bit_ps, if is_frame { u64::from(sender) } else { 0 });
+            }
+        }
+        assert!((1..1_500).contains(&refused), "{refused}");
     }
 }

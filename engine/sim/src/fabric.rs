@@ -1,17 +1,17 @@
 //! Ports, links and the frames on them, through which every node of the network sends.
 //!
 //! A frame costs one event per hop. When a port sends, the time at which the receiver must act
-//! follows from the line alone; the frame waits in the port's flight queue, of which only the first
-//! frame has an event.
+//! follows from the line alone; the frame waits in the event queue, or in the port's flight queue, of
+//! which only the first frame has an event.
 
 use std::collections::VecDeque;
 
 use p4mesh_pipeline::{load_ahead, Frame, FramePool, Outputs};
 
+use crate::arrival::{Arrival, Fcs};
 use crate::bit_errors::BitErrors;
 use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
-pub use crate::flights::{Arrival, Fcs};
 use crate::flights::{Flight, Flights, Plan};
 use crate::line::{wire_bytes, Line, Slot};
 use crate::rng::Rng;
@@ -107,11 +107,6 @@ impl Port {
     fn set_link(&mut self, up: bool) {
         self.link_losses += u64::from(self.link_up && !up);
         self.link_up = up;
-    }
-
-    /// Frames sent by this port that the receiver has not acted on.
-    pub fn flights(&self) -> usize {
-        self.flights.len()
     }
 }
 
@@ -289,18 +284,25 @@ impl Fabric {
         }
         let act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
         let ticket = events.ticket();
-        if port.flights.is_empty() {
-            events.push(act_ps, ticket, Source::Flight(port_index));
-        }
-        let arrival = Arrival {
+        let mut arrival = Arrival {
             frame,
             first_bit_ps: slot.first_bit_ps + port.delay_ps,
             last_bit_ps: slot.last_bit_ps + port.delay_ps,
             fcs: Fcs::new(bad_fcs),
         };
+        *in_flight += 1;
+        // A frame that has started is not taken back.
+        if slot.start_ps <= *now_ps {
+            match events.fly(act_ps, ticket, port_index, arrival) {
+                None => return,
+                Some(refused) => arrival = refused,
+            }
+        }
+        if port.flights.is_empty() {
+            events.push(act_ps, ticket, Source::Flight(port_index));
+        }
         let plan = Plan { start_ps: slot.start_ps, from_ps, free_before };
         port.flights.push(Flight { act_ps, ticket, arrival }, plan, *now_ps);
-        *in_flight += 1;
     }
 
     /// First in, first out with a bounded queue: sends a frame whose first bit may leave at
@@ -404,6 +406,13 @@ impl Fabric {
         }
     }
 
+    /// Frames sent by each port that the receiver has not acted on.
+    pub fn flights(&self) -> Vec<u64> {
+        let mut counts: Vec<u64> = self.ports.iter().map(|port| port.flights.len() as u64).collect();
+        self.events.flying().for_each(|sender| counts[sender as usize] += 1);
+        counts
+    }
+
     /// Frames that wait in the queue of [`Fabric::enqueue`].
     pub fn waiting(&self, port: usize) -> usize {
         self.ports[port].waiting.iter().filter(|&&start_ps| start_ps > self.now_ps).count()
@@ -439,14 +448,10 @@ impl Fabric {
     /// receive before long.
     #[inline]
     pub(crate) fn load_ahead(&self) -> Option<&Frame> {
-        match self.events.soon(FLIGHT_AHEAD) {
-            Some(Source::Flight(port)) => self.ports[port as usize].flights.load_first(),
-            Some(Source::PortFree(port)) => self.ports[port as usize].flights.load_last(),
-            _ => {}
+        if let Some(Source::Flight(sender)) = self.events.soon(FLIGHT_AHEAD) {
+            self.ports[sender as usize].flights.load_first();
         }
-        let Some(Source::Flight(sender)) = self.events.soon(FRAME_AHEAD) else { return None };
-        let sender = &self.ports[sender as usize];
-        let frame = &sender.flights.first()?.arrival.frame;
+        let (sender, frame) = self.soon_to_land()?;
         if self.ports[sender.peer()?].node == TESTER {
             return Some(frame);
         }
@@ -454,19 +459,41 @@ impl Fabric {
         None
     }
 
-    /// Takes the frame for which a flight event fell due to `landed`, where none is; gives the port that receives it. `None`
-    /// when the frame is gone (flushed, or the link is down).
+    /// The sender of a frame that is likely to land soon, and the frame.
     #[inline]
-    pub(crate) fn arrive(&mut self, sender: usize, ticket: Ticket, landed: &mut Arrival) -> Option<usize> {
-        let Fabric { ports, events, in_flight, out, .. } = self;
+    fn soon_to_land(&self) -> Option<(&Port, &Frame)> {
+        if let Some((sender, arrival)) = self.events.soon_to_land(FRAME_AHEAD) {
+            return Some((&self.ports[sender as usize], &arrival.frame));
+        }
+        match self.events.soon(FRAME_AHEAD)? {
+            Source::Flight(sender) => {
+                let sender = &self.ports[sender as usize];
+                Some((sender, &sender.flights.first()?.arrival.frame))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the first flight of a port, whose event fell due, to `landed`, where none is; false if the frame is gone
+    /// (taken back, or flushed).
+    #[inline]
+    pub(crate) fn land(&mut self, sender: usize, ticket: Ticket, landed: &mut Arrival) -> bool {
+        let flights = &mut self.ports[sender].flights;
+        if !flights.land(ticket, landed) {
+            return false;
+        }
+        if let Some(next) = flights.first() {
+            self.events.push(next.act_ps, next.ticket, Source::Flight(sender as u32));
+        }
+        true
+    }
+
+    /// Gives the port that receives a frame which has landed; `None` when its link is down.
+    #[inline]
+    pub(crate) fn arrive(&mut self, sender: usize, landed: &mut Arrival) -> Option<usize> {
+        let Fabric { ports, in_flight, out, .. } = self;
         let port = &mut ports[sender];
-        if !port.flights.land(ticket, landed) {
-            return None;
-        }
         *in_flight -= 1;
-        if let Some(next) = port.flights.first() {
-            events.push(next.act_ps, next.ticket, Source::Flight(sender as u32));
-        }
         let receiver = port.peer()?;
         if !port.link_up {
             port.counters.drops.count(DropCause::LinkDown);

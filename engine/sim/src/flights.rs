@@ -1,64 +1,19 @@
-//! The frames that one port has in flight, in the order in which they arrive.
+//! The frames that one port has in flight beside those of the event queue, in the order in which they arrive: those that
+//! have not started, which can be taken back, and those for which the event queue has no place.
 //!
 //! With many frames in flight each of them has left the cache since it was sent, so what an arrival needs can be loaded
 //! ahead.
 
 use std::collections::VecDeque;
 
-use p4mesh_pipeline::{load_ahead, Frame};
+use p4mesh_pipeline::load_ahead;
 
+use crate::arrival::Arrival;
 use crate::event::Ticket;
 use crate::time::Span;
 
 /// A line of the cache.
 const LINE_BYTES: usize = 64;
-
-/// Whether the frame check sequence of a frame fits. It is as long as a number, so that frames are copied in whole words:
-/// a shorter piece that was just written makes the processor wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Fcs {
-    #[default]
-    Good,
-    /// The bits of the frame changed on the way, or its sender wanted it so.
-    Bad,
-}
-
-impl Fcs {
-    #[inline]
-    pub fn new(is_bad: bool) -> Fcs {
-        match is_bad {
-            true => Fcs::Bad,
-            false => Fcs::Good,
-        }
-    }
-
-    #[inline]
-    pub fn is_bad(self) -> bool {
-        self == Fcs::Bad
-    }
-}
-
-/// A frame that a node receives. It stays in one place until the node takes the frame: to read it in other pieces than it
-/// was written makes the processor wait.
-#[derive(Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct Arrival {
-    pub frame: Frame,
-    /// First bit after the start frame delimiter, at the receiver.
-    pub first_bit_ps: u64,
-    /// End of the FCS, at the receiver; in the future for a cut-through receiver.
-    pub last_bit_ps: u64,
-    pub fcs: Fcs,
-}
-
-impl Arrival {
-    /// Takes the frame.
-    #[inline]
-    pub fn take_frame(&mut self) -> Frame {
-        std::mem::take(&mut self.frame)
-    }
-}
 
 /// A frame between the decision to send it and the decision of its receiver: a line of the cache, as many of them are loaded
 /// from memory.
@@ -136,14 +91,6 @@ impl Flights {
     pub fn load_first(&self) {
         if let Some(first) = self.queue.front() {
             load_lines(std::ptr::from_ref(first), 2 * size_of::<Flight>());
-        }
-    }
-
-    /// Begins to load the place that [`Flights::push`] writes, the one behind the last flight.
-    #[inline]
-    pub fn load_last(&self) {
-        if let Some(last) = self.queue.back() {
-            load_lines(std::ptr::from_ref(last).wrapping_add(1), size_of::<Flight>());
         }
     }
 

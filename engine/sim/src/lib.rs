@@ -36,6 +36,7 @@
 //! send and take frames at its ports by hand. The program of the tester is not part of the document: a
 //! P4Runtime server installs it with [`Network::set_program`].
 
+mod arrival;
 mod bit_errors;
 pub mod config;
 mod description;
@@ -56,11 +57,12 @@ mod time;
 mod upsets;
 pub mod wire;
 
+pub use arrival::{Arrival, Fcs};
 pub use config::ConfigError;
 pub use description::description;
 pub use drops::{DropCause, DropCounters};
 pub use event::{EventQueue, Source};
-pub use fabric::{Arrival, ArrivalRule, BadFcsRule, Fabric, Fcs, PortCounters};
+pub use fabric::{ArrivalRule, BadFcsRule, Fabric, PortCounters};
 pub use line::{wire_bytes, Line, Slot, STANDARD_GAP_BITS};
 pub use network::{DevicePort, Network, NetworkBuilder, NetworkError, NodeTruth, PortTruth, Settling, Truth};
 pub use rng::Rng;

@@ -3,10 +3,11 @@
 use p4mesh_pipeline::Switch;
 use thiserror::Error;
 
+use crate::arrival::Arrival;
 use crate::device::{Device, DevicePorts};
 use crate::drops::DropCause;
 use crate::event::{Source, Ticket};
-use crate::fabric::{Arrival, ArrivalRule, Fabric};
+use crate::fabric::{ArrivalRule, Fabric};
 use crate::idle::Patience;
 use crate::tester::Tester;
 use crate::upsets::{Restart, Upsets};
@@ -265,7 +266,8 @@ impl Network {
             if self.patience.is_over() && self.next_is_by(until_ps) && self.skip_idle(until_ps) {
                 continue;
             }
-            let Some((time_ps, ticket, source)) = self.fabric.events.pop_by(until_ps) else {
+            let Some((time_ps, ticket, source)) = self.fabric.events.pop_by(until_ps, &mut self.landed)
+            else {
                 return Ending::Limit;
             };
             debug_assert!(time_ps >= self.fabric.now_ps, "time goes forward");
@@ -310,9 +312,14 @@ impl Network {
     #[inline]
     fn handle(&mut self, source: Source, ticket: Ticket, until_ps: u64) {
         match source {
-            Source::Flight(sender) => {
+            Source::Flight(sender) | Source::Landed(sender) => {
                 self.patience.stir();
-                let Some(receiver) = self.fabric.arrive(sender as usize, ticket, &mut self.landed) else {
+                let sender = sender as usize;
+                if matches!(source, Source::Flight(_)) && !self.fabric.land(sender, ticket, &mut self.landed)
+                {
+                    return;
+                }
+                let Some(receiver) = self.fabric.arrive(sender, &mut self.landed) else {
                     return;
                 };
                 let Network { fabric, tester, devices, landed, .. } = self;

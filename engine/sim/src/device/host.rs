@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 use p4mesh_pipeline::Frame;
 
 use super::{Device, DevicePorts};
+use crate::arrival::Arrival;
 use crate::drops::DropCause;
-use crate::fabric::{Arrival, ArrivalRule};
+use crate::fabric::ArrivalRule;
 
 /// Frames that wait to be taken; further ones are dropped as `packet_in_overflow`.
 const LIMIT: usize = 1 << 20;

@@ -36,10 +36,11 @@ use std::collections::BTreeMap;
 
 use p4mesh_pipeline::Frame;
 
+use crate::arrival::Arrival;
 use crate::config::{ConfigError, DeviceConfig, Place};
 use crate::drops::DropCause;
 use crate::event::Source;
-use crate::fabric::{Arrival, ArrivalRule, Fabric};
+use crate::fabric::{ArrivalRule, Fabric};
 use crate::rng::Rng;
 
 pub use broadcast::BroadcastConfig;

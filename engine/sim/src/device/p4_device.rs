@@ -18,9 +18,10 @@ use super::p4_config::{P4Config, P4Event};
 use super::p4_entries::{install, rehearse, writes, Write};
 use super::p4_loop::P4Loop;
 use super::{check_port, Device, DevicePorts};
+use crate::arrival::Arrival;
 use crate::config::{ConfigError, Latency, Place};
 use crate::drops::DropCause;
-use crate::fabric::{Arrival, ArrivalRule};
+use crate::fabric::ArrivalRule;
 use crate::rng::Rng;
 
 /// Passes that one frame may cause, its copies included.

@@ -4,7 +4,8 @@
 use std::any::Any;
 
 use super::{Device, DevicePorts};
-use crate::fabric::{Arrival, ArrivalRule};
+use crate::arrival::Arrival;
+use crate::fabric::ArrivalRule;
 
 /// Frames that a station sends: `count` copies of `frame` from port `port`, one every
 /// `interval_ps` from `start_ps` on (start of the preamble).

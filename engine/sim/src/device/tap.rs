@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{check_port, Device, DevicePorts};
+use crate::arrival::Arrival;
 use crate::config::{ConfigError, Latency, Place, PortNumber};
 use crate::drops::DropCause;
-use crate::fabric::{Arrival, ArrivalRule};
+use crate::fabric::ArrivalRule;
 
 /// Keys of a device `tap`. Its first two ports are in the cable, the others are for monitors.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

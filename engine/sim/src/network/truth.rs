@@ -61,6 +61,7 @@ impl Network {
                 NodeTruth { ports: BTreeMap::new(), drops: BTreeMap::new(), counters },
             );
         }
+        let flights = self.fabric.flights();
         for (index, port) in self.fabric.ports.iter().enumerate() {
             let counters = &port.counters;
             let mut drops = counters.drops.nonzero();
@@ -75,7 +76,7 @@ impl Network {
                 rx_frames: counters.rx_frames,
                 rx_bytes: counters.rx_bytes,
                 queued_frames,
-                in_flight_frames: port.flights() as u64,
+                in_flight_frames: flights[index],
                 tx_bad_fcs_frames: counters.tx_bad_fcs_frames,
                 rx_bad_fcs_frames: counters.rx_bad_fcs_frames,
                 drops,

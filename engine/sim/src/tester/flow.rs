@@ -5,9 +5,10 @@ use p4mesh_pipeline::{
     Preserved, QueueTimes,
 };
 
+use crate::arrival::Arrival;
 use crate::drops::DropCause;
 use crate::event::{Source, Ticket};
-use crate::fabric::{Arrival, Fabric};
+use crate::fabric::Fabric;
 use crate::known::Known;
 use crate::line::{wire_bytes, FCS_BYTES, MIN_WIRE_BYTES};
 use crate::recirculation::Returning;
