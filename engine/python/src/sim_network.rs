@@ -14,8 +14,9 @@ use crate::lock::lock;
 use crate::server_slot::ServerSlot;
 use crate::sim_target::SimTarget;
 
-/// Events between two looks at pending signals (Ctrl-C): some 10 to 100 ms of work.
-const EVENTS_PER_SLICE: u64 = 200_000;
+/// Events between two looks at pending signals (Ctrl-C), and between two times at which the server takes what the program
+/// has sent to the controller, to encode it while the network goes on: some milliseconds of work.
+const EVENTS_PER_SLICE: u64 = 20_000;
 
 /// Runs to a time or for a number of events; returns whether it is done.
 type RunSome = fn(&mut Network, u64, u64) -> Result<bool, NetworkError>;
