@@ -22,9 +22,9 @@ use crate::arrival::Arrival;
 /// An event. Every value stands for at most one pending event, apart from timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The first frame of the flights of port `0` reaches the point at which its receiver acts.
+    /// The first frame in the flights of port `0` reaches the point at which its receiver acts.
     Flight(u32),
-    /// A frame that port `0` has sent has come with the event.
+    /// The same of a frame that came with the event: one of [`EventQueue::fly`].
     Landed(u32),
     /// The wire of port `0` becomes free and its queue is not empty.
     PortFree(u32),
@@ -108,10 +108,11 @@ impl First {
 const UNKNOWN: u128 = 0;
 
 /// Pending events in the order (time, ticket).
+///
+/// Their keys have the time in the upper 64 bits, 0 for the loop in the next one, the ticket in the next 43, the source in
+/// the lowest 20.
 #[derive(Default)]
 pub struct EventQueue {
-    /// Keys have the time in the upper 64 bits, 0 for the loop in the next one, the ticket in the next 43, the source in
-    /// the lowest 20.
     flights: [Lane<Arrival>; FLIGHT_LANES],
     others: [Lane<()>; OTHER_LANES],
     heap: Heap,
