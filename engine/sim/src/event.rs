@@ -236,7 +236,7 @@ impl EventQueue {
         Some((index_of(*key), arrival))
     }
 
-    /// Another source that is likely to come soon.
+    /// A source that is likely to come soon: the one `behind` the first in the lane of the last event, which was no frame.
     #[inline]
     pub fn soon(&self, behind: usize) -> Option<Source> {
         let lane = self.last_lane.checked_sub(FLIGHT_LANES)?;

@@ -231,6 +231,7 @@ impl Fabric {
     }
 
     /// Like [`Fabric::send`]; `bad_fcs` sends an FCS that does not fit.
+    #[inline(always)]
     pub fn send_marked(&mut self, port: usize, frame: Frame, from_ps: u64, bad_fcs: bool) -> Slot {
         let line = &mut self.ports[port].line;
         let free_before = line.free();
@@ -308,7 +309,7 @@ impl Fabric {
     /// First in, first out with a bounded queue: sends a frame whose first bit may leave at
     /// `ready_ps` at the earliest, or drops it when the queue of the port is full by then. The
     /// departure is computed at once, so waiting costs no event. Returns the start of the preamble.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, port: usize, frame: Frame, ready_ps: u64, bad_fcs: bool) -> Option<u64> {
         let now_ps = self.now_ps;
         if self.room_at_ps(port, ready_ps) > now_ps {
@@ -329,7 +330,7 @@ impl Fabric {
     /// When the queue of [`Fabric::enqueue`] can take one more frame: now, or when the next frame
     /// leaves it. A frame that is ready at `ready_ps` only, because it is still on its way through
     /// the device, takes its place then; frames keep their order.
-    #[inline]
+    #[inline(always)]
     pub fn room_at_ps(&mut self, port: usize, ready_ps: u64) -> u64 {
         let now_ps = self.now_ps;
         let entry = &mut self.ports[port];
@@ -444,34 +445,30 @@ impl Fabric {
         self.in_flight >= MANY_FLIGHTS
     }
 
-    /// Begins to load what the events that are likely to come soon need. Gives the frame that the tester is likely to
-    /// receive before long.
+    /// Begins to load what the events that are likely to come soon after one of this kind need. Gives the frame that the
+    /// tester is likely to receive before long.
     #[inline]
-    pub(crate) fn load_ahead(&self) -> Option<&Frame> {
-        if let Some(Source::Flight(sender)) = self.events.soon(FLIGHT_AHEAD) {
-            self.ports[sender as usize].flights.load_first();
-        }
-        let (sender, frame) = self.soon_to_land()?;
+    pub(crate) fn load_ahead(&self, came: Source) -> Option<&Frame> {
+        let (sender, frame) = match came {
+            Source::Landed(_) => {
+                let (sender, arrival) = self.events.soon_to_land(FRAME_AHEAD)?;
+                (&self.ports[sender as usize], &arrival.frame)
+            }
+            Source::Flight(_) => {
+                if let Some(Source::Flight(sender)) = self.events.soon(FLIGHT_AHEAD) {
+                    self.ports[sender as usize].flights.load_first();
+                }
+                let Some(Source::Flight(sender)) = self.events.soon(FRAME_AHEAD) else { return None };
+                let sender = &self.ports[sender as usize];
+                (sender, &sender.flights.first()?.arrival.frame)
+            }
+            _ => return None,
+        };
         if self.ports[sender.peer()?].node == TESTER {
             return Some(frame);
         }
         load_ahead(frame.as_ptr());
         None
-    }
-
-    /// The sender of a frame that is likely to land soon, and the frame.
-    #[inline]
-    fn soon_to_land(&self) -> Option<(&Port, &Frame)> {
-        if let Some((sender, arrival)) = self.events.soon_to_land(FRAME_AHEAD) {
-            return Some((&self.ports[sender as usize], &arrival.frame));
-        }
-        match self.events.soon(FRAME_AHEAD)? {
-            Source::Flight(sender) => {
-                let sender = &self.ports[sender as usize];
-                Some((sender, &sender.flights.first()?.arrival.frame))
-            }
-            _ => None,
-        }
     }
 
     /// Takes the first flight of a port, whose event fell due, to `landed`, where none is; false if the frame is gone

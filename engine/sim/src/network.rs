@@ -274,7 +274,7 @@ impl Network {
             self.fabric.now_ps = time_ps;
             self.events_done += 1;
             if self.fabric.has_many_flights() {
-                self.load_ahead();
+                self.load_ahead(source);
             }
             self.handle(source, ticket, until_ps);
         }
@@ -284,9 +284,10 @@ impl Network {
         self.fabric.events.next_time_ps().is_some_and(|time_ps| time_ps <= limit_ps)
     }
 
-    /// Begins to load what the events that are likely to come soon need.
-    fn load_ahead(&self) {
-        if let (Some(frame), Some(tester)) = (self.fabric.load_ahead(), &self.tester) {
+    /// Begins to load what the events that are likely to come soon after this one need.
+    #[inline]
+    fn load_ahead(&self, came: Source) {
+        if let (Some(frame), Some(tester)) = (self.fabric.load_ahead(came), &self.tester) {
             tester.load_ahead(frame);
         }
     }

@@ -64,7 +64,7 @@ impl SnapshotPool {
     }
 
     /// Ends a share in a snapshot that was lent; its frame comes out if this was the last one.
-    #[inline]
+    #[inline(always)]
     pub fn end(&mut self, share: Share, mut snapshot: Box<Snapshot>) -> Option<Frame> {
         let shared = &mut self.snapshots[share.0 as usize];
         shared.shares -= 1;

@@ -211,7 +211,6 @@ impl EthernetSwitch {
     }
 
     /// Sends the questions of the snooping table that are due, with the tag that the port asks for.
-    #[inline]
     fn ask_members(&mut self, ports: &mut DevicePorts) {
         let Some(snooping) = self.snooping.as_mut().filter(|it| it.next_question_ps().is_some()) else {
             return;
@@ -278,7 +277,7 @@ impl EthernetSwitch {
     }
 
     /// One frame on its way to one output: tag, faults, delays.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, mut frame: Frame, output: usize, passage: Passage, ports: &mut DevicePorts) {
         if let (Some(vlans), Some(tag)) = (&self.vlans, passage.tag) {
             vlans.dress(output, tag, &mut frame);
@@ -326,7 +325,7 @@ impl EthernetSwitch {
     }
 
     /// Into the queue of the output, or of the input where there are input queues.
-    #[inline]
+    #[inline(always)]
     fn send_to_output(&mut self, input: usize, mut ready: Ready, ports: &mut DevicePorts) {
         if let Some(queues) = &mut self.input_queues {
             let Some(first) = queues.arrive(input, ready, ports) else { return };
@@ -336,7 +335,7 @@ impl EthernetSwitch {
     }
 
     /// Over the fabric between modules, where there is one, into the queue of the output.
-    #[inline]
+    #[inline(always)]
     fn cross(&mut self, input: usize, mut ready: Ready, ports: &mut DevicePorts) {
         if let Some(chassis) = &mut self.chassis {
             let Some(carried) = chassis.carry(input, ready, ports) else { return };
@@ -345,7 +344,7 @@ impl EthernetSwitch {
         self.enqueue(input, ready, ports);
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
         // A frame on its way through the device does not wait before it is ready.
         let ready_ps = ready.ready_ps.max(ports.now_ps());
@@ -428,7 +427,9 @@ impl Device for EthernetSwitch {
             faults: faults.unwrap_or_default(),
         };
         let decision = self.decide(&arrival.frame, port, vid, now_ps);
-        self.ask_members(ports);
+        if self.snooping.is_some() {
+            self.ask_members(ports);
+        }
         if let (Some(fabric), false) = (&mut self.fabric, matches!(decision, Decision::Drop(_))) {
             let Some(wait_ps) = fabric.admit(port, now_ps) else {
                 return ports.drop(port, DropCause::FabricQueueFull, arrival.take_frame());

@@ -137,7 +137,7 @@ impl MacTable {
     }
 
     /// The port of an address.
-    #[inline]
+    #[inline(always)]
     pub fn lookup(&self, mac: u64, now_ps: u64) -> Option<usize> {
         let entry = match &self.store {
             Store::Associative(entries) => entries.get(&mac),
@@ -154,7 +154,7 @@ impl MacTable {
     }
 
     /// Learns or refreshes an address.
-    #[inline]
+    #[inline(always)]
     pub fn learn(&mut self, mac: u64, port: usize, now_ps: u64) -> Learned {
         let (aging_ps, aging, moves) = (self.aging_ps, self.aging, self.station_move);
         let fresh = Entry { seen_ps: now_ps, port: port as u32 };

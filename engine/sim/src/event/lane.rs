@@ -43,7 +43,7 @@ impl<T: Default> Lane<T> {
     }
 
     /// Appends a key that fits.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, key: u128, brings: T) {
         self.first = self.first.min(key);
         self.last = key;

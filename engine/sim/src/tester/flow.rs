@@ -142,12 +142,19 @@ impl<'a> Flow<'a> {
         self.finish_deferred();
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish_deferred(&mut self) {
+        if !self.tester.deferred.is_empty() {
+            self.place_deferred();
+        }
+        self.tester.wake_if_disturbed(self.fabric);
+    }
+
+    #[inline(never)]
+    fn place_deferred(&mut self) {
         while let Some(packet) = self.tester.deferred.pop_front() {
             self.place(packet);
         }
-        self.tester.wake_if_disturbed(self.fabric);
     }
 
     /// To the egress pass if its port can start to send now, or else to a queue of the port.
@@ -159,14 +166,14 @@ impl<'a> Flow<'a> {
         }
         let local = match tester.place(packet.egress_port) {
             Place::Port(local) => local,
-            Place::Cpu => return self.leave(None, packet, now_ps, [0, 0]),
+            Place::Cpu => return self.leave_at_once(None, packet),
             Place::Unknown => {
                 tester.drops.count(DropCause::UnknownPort);
                 return self.discard(packet);
             }
         };
         if self.is_idle(local) {
-            return self.leave(Some(local), packet, now_ps, [0, 0]);
+            return self.leave_at_once(Some(local), packet);
         }
         let Flow { tester, fabric, .. } = self;
         let port = &mut tester.ports[local];
@@ -195,6 +202,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Asks for an event when the wire of a port becomes free.
+    #[inline(always)]
     fn await_free(&mut self, local: usize) {
         let Flow { tester, fabric, .. } = self;
         let port = &mut tester.ports[local];
@@ -209,6 +217,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Sends from the queues of a port while its wire is free.
+    #[inline(always)]
     fn serve(&mut self, local: usize) {
         loop {
             let Flow { tester, fabric, .. } = self;
@@ -238,8 +247,15 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// An egress pass of a packet that has not waited.
+    #[inline(never)]
+    fn leave_at_once(&mut self, local: Option<usize>, packet: EgressPacket) {
+        self.leave(local, packet, self.fabric.now_ps, [0, 0]);
+    }
+
     /// An egress pass on a port, or on the CPU port.
     // Its arguments are no `QueueTimes`: a copy of one that was written just before makes the processor wait.
+    #[inline(always)]
     fn leave(&mut self, local: Option<usize>, packet: EgressPacket, enqueue_ps: u64, depths: [u32; 2]) {
         let times = self.egress_times(local, enqueue_ps, depths);
         self.egress(packet, &times);
