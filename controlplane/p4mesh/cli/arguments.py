@@ -253,7 +253,7 @@ def _init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", metavar="FILE", help="test set-up of the run; default: a simulated switch")
     parser.add_argument("--test", dest="tests", metavar="TEST", action="append", help="test that the file runs")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.init_command:execute")
+    parser.set_defaults(handler="p4mesh.cli.init_command:execute", check=f"{_CHECKS}:new_run_file")
 
 
 def _import_xena(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from p4mesh.errors import UsageError
+from p4mesh.errors import RunFileError, UsageError
+
+_YAML_SUFFIXES = (".yaml", ".yml")
+_LARGEST_PORT = 65_535
 
 
 def named_test(arguments: argparse.Namespace) -> None:
@@ -14,6 +17,19 @@ def named_test(arguments: argparse.Namespace) -> None:
 
     if arguments.name is not None:
         require_known(arguments.name)
+
+
+def require_output(out: str | Path | None) -> None:
+    """Raise RunDirectoryError for a place to write to that is a file, or holds neither a run nor a suite.
+
+    The run looks again when it opens the directory.
+    """
+    from p4mesh.store.opening import NEW, has_files
+    from p4mesh.store.stored_run import read_run_config
+    from p4mesh.store.suite_directory import is_suite
+
+    if out is not None and has_files(Path(out)) and not is_suite(Path(out)):
+        read_run_config(Path(out), "--out ", NEW)
 
 
 def stored_run(arguments: argparse.Namespace) -> None:
@@ -37,7 +53,9 @@ def folder_of_runs(arguments: argparse.Namespace) -> None:
 
 
 def served_folder(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for a directory that is none."""
+    """Raise UsageError for a directory that is none, and for a number that is no port."""
+    if not 0 <= arguments.port <= _LARGEST_PORT:
+        raise UsageError(f"--port {arguments.port}: not a port", hint=f"0..{_LARGEST_PORT}; 0 takes a free one")
     if not Path(arguments.directory).is_dir():
         raise UsageError(
             f"{arguments.directory}: not a directory",
@@ -61,6 +79,7 @@ def traffic(arguments: argparse.Namespace) -> None:
     """Read the traffic file with its settings, and load the topology; raise TrafficFileError and TopologyError."""
     from p4mesh.traffic_file.text import read_traffic_text
 
+    require_output(arguments.out)
     read_traffic_text(arguments.traffic)  # What understands the file takes longer to load.
     from p4mesh.traffic_file.reader import load_traffic
 
@@ -73,6 +92,17 @@ def network(arguments: argparse.Namespace) -> None:
     from p4mesh.topology.loader import load_topology
 
     load_topology(arguments.file)
+
+
+def new_run_file(arguments: argparse.Namespace) -> None:
+    """Raise RunFileError for a file to write that is not named like YAML, and UnknownTestError for a wrong test."""
+    from p4mesh.methods.names import require_known
+
+    path = Path(arguments.file)
+    if path.suffix not in _YAML_SUFFIXES:
+        raise RunFileError(f"{path}: not the name of a YAML file", hint=f"end it with {' or '.join(_YAML_SUFFIXES)}")
+    for name in arguments.tests or ():
+        require_known(name)
 
 
 def xena_file(arguments: argparse.Namespace) -> None:

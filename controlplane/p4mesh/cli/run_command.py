@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from p4mesh.cli.early_checks import require_output
 from p4mesh.cli.notice import Notice
 from p4mesh.errors import UsageError
 from p4mesh.methods.names import NAMES, require_known
@@ -28,6 +29,7 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
         )
     options = options_of(arguments)
     check_options(options)
+    require_output(options.out)
     if options.out is not None:
         notice.place(Path(options.out))
     if options.settings:
@@ -104,6 +106,7 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
         access=arguments.access,
         interfaces=arguments.interfaces,
     )
+    require_output(options.out)
     if options.out is not None:
         notice.place(Path(options.out))
     from p4mesh.run_file.text import read_run_text

@@ -31,7 +31,7 @@ from p4mesh.store import run_files
 from p4mesh.store.fault_file import CAPTURES, CapturedTrial, FaultFile
 from p4mesh.store.live_file import LiveFile, WatchedTrial
 from p4mesh.store.lock import DirectoryLock
-from p4mesh.store.opening import NEW, open_directory
+from p4mesh.store.opening import NEW, has_files, open_directory
 from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
 from p4mesh.store.sample_file import SampleFile
 from p4mesh.store.stored_run import FORMAT, RESULTS, RUN, SUMS, TIMING, TRIALS, read_run_config
@@ -78,9 +78,7 @@ class RunDirectory:
         open_directory(path)
         lock = DirectoryLock(path, "--out ")
         try:
-            with storing(path):
-                present = sorted(item.name for item in path.iterdir() if not item.name.endswith(PARTIAL))
-            if not present:
+            if not has_files(path):
                 write_atomically(path / RUN, json.dumps(full, indent=2) + "\n")
                 return cls(path, full, lock, False)
             stored = read_run_config(path, "--out ", NEW)

@@ -14,9 +14,9 @@ from typing import Any
 
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store.lock import DirectoryLock
-from p4mesh.store.opening import open_directory
+from p4mesh.store.opening import has_files, open_directory
 from p4mesh.store.run_files import is_text, read_json
-from p4mesh.store.writing import PARTIAL, storing, write_atomically
+from p4mesh.store.writing import write_atomically
 
 FORMAT = 3
 INDEX = "suite.json"
@@ -38,8 +38,7 @@ class SuiteDirectory:
         open_directory(path)
         lock = DirectoryLock(path, "--out ")
         try:
-            with storing(path):
-                present = any(not item.name.endswith(PARTIAL) for item in path.iterdir())
+            present = has_files(path)
             if present and _suite_in(path) != suite:
                 raise RunDirectoryError(
                     f"--out {path}: holds something other than a run of {suite}",
