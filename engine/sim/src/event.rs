@@ -313,6 +313,8 @@ fn ticket_of(key: u128) -> Ticket {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use super::*;
     use crate::rng::Rng;
 
@@ -367,7 +369,7 @@ mod tests {
     fn events_at_several_distances_leave_in_order_while_others_come() {
         let mut rng = Rng::new(11);
         let mut queue = EventQueue::default();
-        let mut expected = std::collections::BTreeSet::new();
+        let mut expected = BTreeSet::new();
         let distances_ps = [5, 700, 90, 700, 5_000, 40, 0];
         for index in 0..60u32 {
             queue.schedule(u64::from(index), Source::PortFree(index));
@@ -425,7 +427,7 @@ mod tests {
     fn frames_that_fit_into_a_lane_land_among_the_other_events_and_others_are_given_back() {
         let mut rng = Rng::new(13);
         let mut queue = EventQueue::default();
-        let mut expected = std::collections::BTreeMap::new();
+        let mut expected = BTreeMap::new();
         let mut refused = 0;
         for sender in 0..3_000u32 {
             let time_ps = u64::from(sender) + rng.below(40);
@@ -442,13 +444,8 @@ mod tests {
                 queue.push(time_ps, ticket, Source::PortFree(sender));
             }
             expected.insert((time_ps, ticket), (sender, is_frame));
-            let frames = expected.values().filter(|it| it.1).map(|it| it.0);
-            let mut flying: Vec<u32> = queue.flying().collect();
-            flying.sort_unstable();
-            assert_eq!(
-                flying,
-                frames.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
-            );
+            let frames: BTreeSet<u32> = expected.values().filter(|it| it.1).map(|it| it.0).collect();
+            assert_eq!(queue.flying().collect::<BTreeSet<u32>>(), frames);
             assert_eq!(queue.len(), expected.len());
             assert_eq!(queue.second_time_ps(), expected.keys().nth(1).map(|it| it.0));
             if expected.len() == 30 {
