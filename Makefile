@@ -18,7 +18,7 @@ BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-rust test-python test-live test-ptf differential fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
+.PHONY: help setup run check test test-rust test-python test-live test-ptf differential outcomes fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -74,6 +74,9 @@ differential: setup ## compare the engine with simple_switch_grpc, or with what 
 	@if command -v simple_switch_grpc > /dev/null; then echo "simple_switch_grpc: new random scenarios"; \
 	else echo "simple_switch_grpc is not installed: recorded scenarios"; fi
 	$(BIN)/python -m pytest -q engine/differential $$(command -v simple_switch_grpc > /dev/null && echo --live) $(ARGS)
+
+outcomes: setup ## run every test on a small bed and compare what it wrote with the record (ARGS=rfc2544: a suite or test)
+	$(BIN)/python scripts/outcomes.py $(ARGS)
 
 fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100), and kill runs (KILLS=100)
 	cd engine && cargo run --release --locked -p p4mesh-pipeline --example fuzz -- $(SECONDS) $(SEED) pipeline/tests/programs/*.json
