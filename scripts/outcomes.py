@@ -74,7 +74,7 @@ BEDS: dict[str, Bed] = {
     "convergence": Bed("router-4x1g-bgp", sizes="128", ports=None),
     "gsi": Bed("gsi-4-layers", ports=None),
     "gsi.mixed": Bed(
-        "gsi-4-layers", sizes="90", ports=None, settings={"run_s": "0.3", "dm_rates_mbps": "100", "b2b_rates_mbps": "4"}
+        "gsi-4-layers", sizes="90", ports=None, settings={"run_s": "0.4", "dm_rates_mbps": "100", "b2b_rates_mbps": "4"}
     ),
 }
 """Beds of suites, and of tests that need another one."""
