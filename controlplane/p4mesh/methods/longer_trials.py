@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
-from p4mesh.trial.result import Status, Trend, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from p4mesh.errors import TargetError
+from p4mesh.measurement.counts import HistogramStats
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import decimal
 from p4mesh.methods.results.latency import merged, percentile_error_ns, summarise
@@ -17,7 +18,7 @@ from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, utilisation_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.calibration import Wire
-from p4mesh.trial.result import HistogramStats, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 LOAD_PCT = decimal("load_pct", "1", "% of line rate", "RFC 8238 4.3", "rate of the frames", ("0.001", "100"))

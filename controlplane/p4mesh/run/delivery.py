@@ -8,8 +8,8 @@ from fractions import Fraction
 from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.not_measured import not_measured
 from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
 
 _WITNESSES = 2

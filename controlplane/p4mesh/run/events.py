@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from p4mesh.measurement.faults import Faults
+    from p4mesh.measurement.samples import Sample
     from p4mesh.methods.results.outcome import Outcome
     from p4mesh.store.live_file import WatchedTrial
     from p4mesh.store.run_files import StoredTrial, Timing
-    from p4mesh.trial.faults import Faults
-    from p4mesh.trial.looks import Look
-    from p4mesh.trial.samples import Sample
+    from p4mesh.trial.onlooker import Look
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.topology import Topology
+from p4mesh.trial.onlooker import Onlooker
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.samples import Onlooker
 from p4mesh.trial.spec import TrialSpec
 
 _MEASURER = "p4mesh.trial.opening:open_measurer"

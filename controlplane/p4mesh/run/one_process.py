@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
+from p4mesh.measurement.samples import Sample
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
@@ -20,8 +21,7 @@ from p4mesh.run.events import (
 from p4mesh.run.job import DescribedMeasurer, Job, Measurer
 from p4mesh.run.session import Measured, UnitSession, opened, timed, watched_trial
 from p4mesh.store.run_directory import RunDirectory
-from p4mesh.trial.looks import Look
-from p4mesh.trial.samples import Sample
+from p4mesh.trial.onlooker import Look
 from p4mesh.trial.spec import TrialSpec
 
 WantsEnd = Callable[[], bool]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from p4mesh.measurement.samples import Sampler
 from p4mesh.store.sample_file import LINE_BYTES
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.planning import Planner
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.trial.samples import Sampler
 from p4mesh.trial.spec import TrialSpec
 
 MOST_BYTES = 2_000_000_000
@@ -46,7 +46,7 @@ def sampling_cost(spec: TrialSpec, plan: Plan, planner: Planner) -> SamplingCost
     """Return the cost of the samples of a trial; None where it takes none."""
     if spec.sampling is None:
         return None
-    sampler = Sampler(plan, spec.sampling, 1)
+    sampler = Sampler(plan, 1, flows=spec.sampling.flows)
     every_ns = spec.sampling.every_ns
     longest_ns = max((offset for stream in spec.streams for offset in stream.start_offset_ns), default=0)
     return SamplingCost(

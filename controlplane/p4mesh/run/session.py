@@ -10,6 +10,8 @@ from datetime import datetime, timezone
 from typing import Any, Protocol
 
 from p4mesh.errors import EngineMissingError, RunDirectoryError
+from p4mesh.measurement.faults import Faults
+from p4mesh.measurement.samples import Sample
 from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.results.outcome import State
 from p4mesh.methods.search.goal import Verdict
@@ -20,10 +22,8 @@ from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.live_file import WatchedTrial
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.run_files import StoredTrial, Timing
-from p4mesh.trial.faults import FaultRequest, Faults
-from p4mesh.trial.looks import Look
+from p4mesh.trial.onlooker import FaultRequest, Look, Onlooker
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.samples import Onlooker, Sample
 from p4mesh.trial.spec import TrialSpec
 
 Publish = Callable[[TrialFinished | SampleTaken | FaultsCaptured], None]

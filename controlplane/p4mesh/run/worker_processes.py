@@ -22,7 +22,7 @@ from p4mesh.run.executor import ClosedError, Executor, Task, Worker
 from p4mesh.run.job import Job
 from p4mesh.run.session import Measured, TakeLook
 from p4mesh.run.worker_device import WorkerDevice
-from p4mesh.trial.looks import Look
+from p4mesh.trial.onlooker import Look
 
 _STOPPED_S = 5.0
 _LOADED_ONCE = ["p4mesh.run.worker_processes", "p4mesh.trial.opening"]

@@ -37,7 +37,7 @@ from p4mesh.run.session import Measured, TakeLook, UnitSession, watched_trial
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.run_files import KeptTrial
-from p4mesh.trial.looks import Look
+from p4mesh.trial.onlooker import Look
 from p4mesh.trial.spec import TrialSpec
 
 _STOPPED_S = 5.0

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import RunDirectoryError
+from p4mesh.measurement.faults import Faults
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.writing import append_synced, storing, write_atomically
-from p4mesh.trial.faults import Faults
 
 CAPTURES = "captures.jsonl"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.store.writing import storing, write_atomically
-from p4mesh.trial.looks import Look
+from p4mesh.trial.onlooker import Look
 
 _MOST_LOOKS = 240
 """Of one trial."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
+from p4mesh.measurement.faults import FaultyFrame
 from p4mesh.store.fault_file import CapturedTrial
-from p4mesh.trial.faults import FaultyFrame
 
 CAPTURE = "captures.pcapng"
 _ETHERNET = 1

@@ -27,6 +27,8 @@ from types import TracebackType
 from typing import Any
 
 from p4mesh.errors import RunDirectoryError
+from p4mesh.measurement.faults import Faults
+from p4mesh.measurement.samples import Sample
 from p4mesh.store import run_files
 from p4mesh.store.fault_file import CAPTURES, CapturedTrial, FaultFile
 from p4mesh.store.live_file import LiveFile, WatchedTrial
@@ -36,9 +38,7 @@ from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, dige
 from p4mesh.store.sample_file import SampleFile
 from p4mesh.store.stored_run import FORMAT, RESULTS, RUN, SUMS, TIMING, TRIALS, read_run_config
 from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically, write_bytes_atomically
-from p4mesh.trial.faults import Faults
-from p4mesh.trial.looks import Look
-from p4mesh.trial.samples import Sample
+from p4mesh.trial.onlooker import Look
 
 AHEAD = "ahead.jsonl"
 LIVE = "live.json"

@@ -11,8 +11,8 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from p4mesh.measurement.samples import Sample, SampledCounts
 from p4mesh.store.writing import storing, write_atomically
-from p4mesh.trial.samples import Sample, SampledCounts
 
 SAMPLE_COLUMNS = (
     "unit",

@@ -146,6 +146,8 @@ class Plan:
     """Ports on which they are counted, in the order of their places."""
     messages: tuple[MessageSource, ...] = ()
     """Sources whose messages are counted as a whole."""
+    asked: tuple[Stream, ...] = ()
+    """The streams as they were asked for, by their numbers."""
 
     @property
     def flows(self) -> tuple[Flow, ...]:
@@ -247,12 +249,12 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     """
     for stream in streams:
         check_stream(stream)
-    streams = [with_addresses(stream.as_sent()) for stream in streams]
+    asked, streams = tuple(streams), [with_addresses(stream.as_sent()) for stream in streams]
     if any(any(stream.start_offset_ns) for stream in streams):
         for phases in (None, *_phases(limits.streams // len(streams))):
             with suppress(UnsupportedError):
-                return _allocate(streams, limits, rate_bps_of, phases)
-    return _allocate(streams, limits, rate_bps_of, 1)
+                return replace(_allocate(streams, limits, rate_bps_of, phases), asked=asked)
+    return replace(_allocate(streams, limits, rate_bps_of, 1), asked=asked)
 
 
 def _phases(most: int) -> Iterator[int]:

@@ -49,7 +49,8 @@ class Planner:
         rates = {port.number: port.own_rate_bps for port in self._topology.tester_ports}
         require_line_rates(streams, self._topology.tester_ports)
         skewed = [with_start_skew(stream, self._start_skew_ns_of) for stream in streams]
-        plan = make_plan(skewed, limits, rates)
+        # Skews of the ports are the target's: nobody has asked for them.
+        plan = replace(make_plan(skewed, limits, rates), asked=tuple(streams))
         self._require_pipe_rates(plan)
         if departure_error_ns is not None:
             plan = self._finer(plan, departure_error_ns)

@@ -6,9 +6,16 @@ link is ABORT, wherever that is noticed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from p4mesh.errors import LoopOverloadError
+from p4mesh.measurement.counting import count
+from p4mesh.measurement.counts import PortCounts, QueueTrend
+from p4mesh.measurement.flow_arrays import flow_arrays
+from p4mesh.measurement.outages import outages
+from p4mesh.measurement.queue_trend import queue_trend
+from p4mesh.measurement.stream_pacing import stream_pacing
 from p4mesh.tester.frames import FCS_BYTES
 from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
@@ -18,17 +25,16 @@ from p4mesh.tester.responders.group_messages import MAX_MESSAGE_BYTES
 from p4mesh.tester.routing_service import LONGEST_PERIODIC_BYTES, RoutingService
 from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.line_rate import frame_time_ns
-from p4mesh.trial.classify import classify
+from p4mesh.trial.conservation import doubt
 from p4mesh.trial.joining import verify_joins
 from p4mesh.trial.learning import learn, verify_learning
 from p4mesh.trial.link_watch import LinkLostError, LinkWatch
-from p4mesh.trial.not_measured import not_measured
+from p4mesh.trial.onlooker import EndedEarlyError, Onlooker
 from p4mesh.trial.resets import fail_before_trial, reset_before_trial
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.samples import EndedEarlyError, Onlooker
+from p4mesh.trial.results import not_measured, trial_result
 from p4mesh.trial.spec import TrialSpec
-from p4mesh.trial.stream_pacing import stream_pacing
-from p4mesh.trial.transmission import Transmission
+from p4mesh.trial.transmission import Observed, Transmission
 
 
 class TrialEngine:
@@ -150,19 +156,52 @@ class _Trial:
         if self._transmission is None or observed is None or self._transmission.plan is not self._plan:
             return not_measured(self._spec, Status.ABORT, aborted)
         self._tester.wait(self._spec.restabilise_ns)
-        result = classify(
-            self._spec,
-            self._plan,
-            observed,
-            self._tester.tick_ps,
-            lateness_ns=self._lateness_ns(self._plan),
-            aborted=aborted,
-            pacing=stream_pacing(self._tester, self._plan),
-        )
+        result = self._counted(observed, aborted)
         # A reset of the device ends its sessions: when they come back, traffic does.
         if lost_session and not aborted and self._spec.interruption is None:
             result = replace(result, status=Status.INVALID, reason=lost_session)
         return replace(result, answered_frames=self._stations.answered_frames, refused_routes=refused)
+
+    def _counted(self, observed: Observed, aborted: str) -> TrialResult:
+        spec, plan, reading, tick_ps = self._spec, self._plan, observed.reading, self._tester.tick_ps
+        flows = flow_arrays(plan, reading)
+        counts = count(plan, reading, tick_ps, per_flow=spec.per_flow, flows=flows)
+        doubted = doubt(
+            plan,
+            reading,
+            flows,
+            counts,
+            pauses=observed.pauses,
+            tick_ps=tick_ps,
+            lateness_ns=self._lateness_ns(plan),
+        )
+        result = trial_result(
+            spec,
+            Status.ABORT if aborted else Status.INVALID if doubted else Status.VALID,
+            aborted or (doubted.reason if doubted else ""),
+            counts,
+            undelivered=not aborted and doubted is not None and doubted.undelivered,
+        )
+        silent = int((flows.unique[flows.expected & (flows.sent > 0)] == 0).sum()) if spec.memberships else 0
+        return replace(
+            result,
+            ports=_with_link_losses(result.ports, observed.link_losses),
+            pacing=stream_pacing(plan, self._tester.loop_uses(plan), tick_ps),
+            outages=outages(plan, reading, observed.last_before, flows, tick_ps) if spec.interruption else (),
+            silent_flows=silent,
+            queues=self._queues(observed) if spec.watch_queues and not aborted else None,
+        )
+
+    def _queues(self, observed: Observed) -> QueueTrend | None:
+        tick_ps = self._tester.tick_ps
+        return queue_trend(
+            self._plan,
+            observed.queues,
+            observed.reading.records,
+            duration_ticks=self._spec.duration_ns * 1000 / tick_ps,
+            tick_ps=tick_ps,
+            limit=self._spec.excess_limit_ppm / 1_000_000,
+        )
 
     def _transmitted(self, plan: Plan, spec: TrialSpec, onlooker: Onlooker | None = None) -> Reading:
         # Those that verify learning and joins as well: where they fail, theirs are the faults to look at.
@@ -189,3 +228,9 @@ class _Trial:
     def _wire_ns(self, port: int, length_bytes: int) -> int:
         """Return how long a controller's frame may hold up the test frames of its port."""
         return int(frame_time_ns(length_bytes + FCS_BYTES, self._tester.target.own_rate_bps_of[port])) + 1
+
+
+def _with_link_losses(ports: tuple[PortCounts, ...], losses: Mapping[int, int]) -> tuple[PortCounts, ...]:
+    if not any(losses.values()):
+        return ports
+    return tuple(replace(port, link_losses=losses[port.port]) for port in ports)

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from p4mesh.measurement.counted_groups import group_frames
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
 from p4mesh.traffic.patterns import Multicast
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.spec import TrialSpec
 
 _ATTEMPTS = 3

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from p4mesh.measurement.flow_arrays import addresses_reached
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.stations import addresses_of
-from p4mesh.trial.classify import addresses_reached
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.trial.verification import verification_streams
 

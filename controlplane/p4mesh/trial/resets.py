@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from p4mesh.target.base import Target
-from p4mesh.tester.plan import Plan
 from p4mesh.trial.hook import NS_PER_S, run_hook
 from p4mesh.trial.link_watch import LinkLostError
 from p4mesh.trial.spec import Interruption, Reset, ResetAction
@@ -57,27 +53,3 @@ def fail_before_trial(failures: int, target: Target, wait: Wait) -> None:
     """Let failures 1 to ``failures`` of the devices be there, those that are not there already."""
     if failures:
         wait(target.cause_failures(failures))
-
-
-class StallFinder:
-    """Finds the last frame before an outage from looks at the records while the streams run."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._cells = plan.columns.cell[plan.columns.expected]
-        self._frames: NDArray[np.int64] | None = None
-        self.last_before: dict[int, int] = {}
-        """Cell of a flow: departure of the last frame that it had received when it stood still, in ticks."""
-
-    def look(self, records: NDArray[np.void]) -> None:
-        """Take note of every flow that has received nothing since the look before."""
-        frames = records["frames"][self._cells].astype(np.int64)
-        if self._frames is not None:
-            for cell in self._cells[(frames == self._frames) & (frames > 0)].tolist():
-                departed = int(records["last_arrival"][cell]) - int(records["latency_last"][cell])
-                self.last_before.setdefault(cell, departed)
-        self._frames = frames
-
-    @property
-    def complete(self) -> bool:
-        """Whether every flow has stood still."""
-        return len(self.last_before) == len(self._cells)

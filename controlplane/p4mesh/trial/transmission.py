@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from p4mesh.measurement.counts import LatencyStats
+from p4mesh.measurement.faults import faults_of
+from p4mesh.measurement.latency_stats import latency_stats
+from p4mesh.measurement.outages import StallFinder
+from p4mesh.measurement.queue_trend import Readings
+from p4mesh.measurement.queue_watch import QueueWatch, queue_watch
+from p4mesh.measurement.samples import Sampler
 from p4mesh.target.base import Pauses
 from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
@@ -17,19 +25,29 @@ from p4mesh.tester.routing_service import RoutingService
 from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.trial.classify import Observed
-from p4mesh.trial.faults import FaultRequest, faults_of
 from p4mesh.trial.link_watch import LinkWatch
-from p4mesh.trial.looks import Look, ReadLatency
-from p4mesh.trial.queue_trend import Readings
-from p4mesh.trial.queue_watch import QueueWatch, queue_watch
-from p4mesh.trial.resets import StallFinder, trigger
-from p4mesh.trial.samples import EndedEarlyError, Onlooker, Sampler
+from p4mesh.trial.onlooker import EndedEarlyError, FaultRequest, Look, Onlooker
+from p4mesh.trial.resets import trigger
 from p4mesh.trial.spec import Interruption, TrialSpec
 
 _CATCH_UP_ATTEMPTS = 50
 _LINK_LOOK_NS = 100_000_000
 """Distance of the looks at the links while streams run."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Observations of a trial: the last reading of its streams, and events before it."""
+
+    reading: Reading
+    last_before: Mapping[int, int]
+    """Per flow cell, the departure in ticks of the last frame that arrived before an outage."""
+    link_losses: Mapping[int, int]
+    """Number of times that the link of each port went down."""
+    queues: Readings | None
+    """Readings while the streams ran; None where there were no readings."""
+    pauses: Pauses
+    """Of the departures."""
 
 
 class Transmission:
@@ -55,7 +73,10 @@ class Transmission:
         self._spec = spec
         self._watch = watch
         self._onlooker = onlooker
-        self._sampler = Sampler(plan, spec.sampling, tester.tick_ps) if spec.sampling and onlooker else None
+        self._sampler = None
+        if spec.sampling is not None and onlooker is not None:
+            self._sampler = Sampler(plan, tester.tick_ps, flows=spec.sampling.flows)
+            self._every_ns = spec.sampling.every_ns
         self._faults = faults
         self._lead_ns = 0
         self._ended_early = False
@@ -66,7 +87,7 @@ class Transmission:
         self._queue_watch = self._queues() if spec.watch_queues and spec.interruption is None else None
         self._queue_times_ns: list[int] = []
         self._queue_records: list[np.ndarray[Any, Any]] = []
-        self._read_latency = ReadLatency()
+        self._latency: LatencyStats | None = None
         self._pauses = Pauses()
         self._observed: Observed | None = None
 
@@ -80,7 +101,7 @@ class Transmission:
         lead_ns = self._tester.start()
         self._began_ns = self._tester.elapsed_ns
         self._lead_ns = lead_ns
-        self._sample_ns = lead_ns + self._sampler.sampling.every_ns if self._sampler else 0
+        self._sample_ns = lead_ns + self._every_ns if self._sampler else 0
         if self._queue_watch is not None:
             self._queue_times_ns = [lead_ns + time_ns for time_ns in self._queue_watch.times_ns]
         end_ns = lead_ns + self._spec.duration_ns + 2 * self._tester.round_ns(self.plan) + self._longest_offset_ns
@@ -194,9 +215,9 @@ class Transmission:
     def _sample(self, sampler: Sampler) -> None:
         assert self._onlooker is not None
         at_ns = int(self._now_ns) - self._lead_ns
-        self._sample_ns = max(self._sample_ns + sampler.sampling.every_ns, self._now_ns)
+        self._sample_ns = max(self._sample_ns + self._every_ns, self._now_ns)
         records = self._tester.records_of(sampler.cells)
-        self._read_latency = ReadLatency.of(records, self._tester.tick_ps)
+        self._latency = latency_stats(records, self._tester.tick_ps)
         self._onlooker.take_sample(sampler.sample(at_ns, records, self._tester.reason_counts()))
 
     def _look(self) -> None:
@@ -209,8 +230,9 @@ class Transmission:
             sum(count for (_, reason), count in counts.items() if reason == wanted)
             for wanted in ("transmitted", "expected")
         )
-        latency = self._read_latency
-        self._onlooker.take_look(Look(at_ns, sent, received, latency.frames, latency.sum_ns, latency.max_ns))
+        found = self._latency
+        latency = (found.count, found.sum_ns, found.max_ns) if found else ()
+        self._onlooker.take_look(Look(at_ns, sent, received, *latency))
 
     def _queues(self) -> QueueWatch | None:
         tester, plan = self._tester, self.plan
@@ -223,7 +245,7 @@ class Transmission:
         records = self._tester.records_of(self._queue_watch.cells)
         self._queue_records.append(records)
         if self._onlooker is not None:
-            self._read_latency = ReadLatency.of(records, self._tester.tick_ps)
+            self._latency = latency_stats(records, self._tester.tick_ps)
 
     @property
     def _queue_readings(self) -> Readings | None:

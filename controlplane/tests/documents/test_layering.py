@@ -24,6 +24,7 @@ LAYERS = (
         "store",
         "methods",
         "trial",
+        "measurement",
         "tester",
         "target",
         "network",
@@ -50,6 +51,8 @@ REFUSED = {
     "methods": {"p4mesh.target", "p4mesh.switch", "p4mesh.p4runtime", "p4mesh.topology"}
     | {"datetime", "pathlib", "random", "socket", "subprocess", "time"},
     "trial": {"p4mesh.switch", "p4mesh.p4runtime", "datetime", "random", "time"},
+    "measurement": {"p4mesh.p4runtime", "p4mesh.switch", "p4mesh.target", "p4mesh.topology"}
+    | {"datetime", "random", "subprocess", "time"},
     "tester": {"p4mesh.switch", "datetime", "random", "subprocess", "time"},
     "target": {"p4mesh.switch"},
     "network": {"p4mesh.switch", "p4mesh.traffic"},
@@ -164,6 +167,8 @@ def test_dependencies_point_one_way(package: str) -> None:
         ("target", "from p4mesh import tester"),
         ("target", "if TYPE_CHECKING:\n    from p4mesh.tester.plan import Plan"),
         ("tester", "def deferred():\n    from p4mesh.trial.spec import TrialSpec"),
+        ("tester", "from p4mesh.measurement.counting import count"),
+        ("measurement", "from p4mesh.trial.spec import TrialSpec"),
         ("p4runtime", "OPENER = 'p4mesh.target.sim:SimTarget'"),
         ("methods", "from p4mesh.target.table import TARGETS"),
         ("trial", "import grpc"),

@@ -10,13 +10,14 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.errors import ParameterError
+from p4mesh.measurement.counts import FlowCounts, LatencyStats
 from p4mesh.methods.messages.fairness import jain_index, max_over_min
 from p4mesh.methods.messages.parameters import position_classes
 from p4mesh.methods.messages.results import Measured, damaged, message_row
 from p4mesh.methods.results.outcome import State
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
-from p4mesh.trial.result import FlowCounts, LatencyStats, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 
 GIGABIT, SLOW = 10**9, 10**8
 LATENCY_NS = 2000

@@ -19,6 +19,7 @@ from support.networks import changed, shipped
 from support.queue_devices import Device
 from support.runs import run_on_sim, run_unit
 
+from p4mesh.measurement.counts import QueueTrend, Trend
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.criterion import Criterion
 from p4mesh.methods.options.parameters import resolve
@@ -33,7 +34,7 @@ from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.traffic.line_rate import rate_at_pct
 from p4mesh.traffic.patterns import FullMesh, Pairs
-from p4mesh.trial.result import QueueTrend, Trend, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 DEVICES = int(os.environ.get("P4MESH_QUEUE_DEVICES", "4"))

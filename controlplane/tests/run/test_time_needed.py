@@ -10,8 +10,8 @@ import pytest
 from p4mesh.run.time_needed import is_long, real_time_text, simulated_text
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.not_measured import not_measured
 from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
 
 STREAM = Stream("one", 64, Fraction(1_000_000), 300_000_000, Pairs(), (1, 2), (3, 4), start_offset_ns=(0, 7))

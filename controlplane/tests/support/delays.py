@@ -11,11 +11,12 @@ from typing import Any
 from support.destination_oracle import flow_counts
 from support.fakes import FakeMeasurer
 
+from p4mesh.measurement.counts import FlowCounts, HistogramStats, LatencyStats
 from p4mesh.methods.base import TrialNote
 from p4mesh.tester.histogram import PERCENTILES, SIGNED_PERCENTILES, HistogramPer
 from p4mesh.topology import Topology
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import FlowCounts, HistogramStats, LatencyStats, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 Delays = Callable[[Stream, int, int, int], Sequence[float]]

@@ -12,12 +12,13 @@ from support import networks
 from support.networks import parsed
 from support.runs import truth
 
+from p4mesh.measurement.counts import LatencyStats
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FrameTemplate, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import LatencyStats, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 GIGABIT = 10**9

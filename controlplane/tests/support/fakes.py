@@ -10,10 +10,11 @@ from fractions import Fraction
 from support.destination_oracle import flow_counts
 
 from p4mesh.errors import ProgramError
+from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts
 from p4mesh.methods.base import TrialNote
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
-from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 Carry = Callable[[TrialSpec, int], int]

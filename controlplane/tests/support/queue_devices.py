@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from support import networks
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import PREAMBLE_BYTES, frame_time_ns, rate_at_pct, tx_frames
@@ -17,7 +18,7 @@ from p4mesh.traffic.patterns import Broadcast, FullMesh, MeshStreams, Pairs, Pat
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Trend, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 SCALED_FRAMES = 30_000

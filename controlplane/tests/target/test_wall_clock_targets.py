@@ -16,16 +16,16 @@ import pytest
 from support.networks import TOPOLOGIES
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.measurement.faults import Faults
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
 from p4mesh.target.simple_switch import PROGRAM
 from p4mesh.topology import load_topology
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.faults import FaultRequest, Faults
+from p4mesh.trial.onlooker import FaultRequest, Onlooker
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
-from p4mesh.trial.samples import Onlooker
 from p4mesh.trial.spec import Learning, Reset, ResetAction, TrialSpec
 
 TOPOLOGY = TOPOLOGIES / "bridge-4x10m.yaml"

@@ -19,6 +19,7 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.measurement.samples import Sample
 from p4mesh.target.table import TARGETS
 from p4mesh.tester import instrument as tester
 from p4mesh.tester.histogram import HistogramPer
@@ -29,9 +30,9 @@ from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.onlooker import Onlooker
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.samples import Onlooker, Sample
 from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.networks import parsed, switch
 
+from p4mesh.measurement.counts import LatencyStats
 from p4mesh.report.stamps import stamps_table
 from p4mesh.run.trial_findings import stamp_finding
 from p4mesh.store.codec import decode, encode
@@ -18,7 +19,7 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stamps import KERNEL, PROGRAM, PortStamps, port_stamps
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import LatencyStats, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 DELAYS_NS = {1: 1000.0, 2: 3000.0}

@@ -17,6 +17,7 @@ from support.networks import GIGABIT, Link, changed, network, node, parsed, swit
 from support.runs import files
 
 from p4mesh.cli.main import main
+from p4mesh.measurement.faults import Faults, LostFrames, faults_of
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
 from p4mesh.store.fault_file import CAPTURES
@@ -26,10 +27,9 @@ from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.stream import FrameTemplate, Stream
-from p4mesh.trial.faults import FaultRequest, Faults, LostFrames, faults_of
+from p4mesh.trial.onlooker import FaultRequest, Onlooker
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.samples import Onlooker
 from p4mesh.trial.spec import Learning, TrialSpec
 
 BARE = FrameTemplate(ip_version=None)
@@ -203,7 +203,8 @@ def test_a_queue_that_overflows_leaves_gaps_and_ends_that_are_named() -> None:
 
 
 def records(**columns: list[int]) -> np.ndarray[Any, Any]:
-    names = ("flow_sequence", "frames", "reordered", "next_sequence", "first_departure")
+    sent = ("departures", "first_departure", "last_departure")
+    names = (*sent, "flow_sequence", "frames", "reordered", "next_sequence")
     found = np.zeros(64, dtype=[(name, np.uint64) for name in names])
     for name, values in columns.items():
         found[name][: len(values)] = values

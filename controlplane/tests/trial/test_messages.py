@@ -10,6 +10,7 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.measurement.counts import FlowCounts
 from p4mesh.methods.messages.results import damaged
 from p4mesh.store.codec import decode, encode
 from p4mesh.target.loop import LoopModel
@@ -20,7 +21,7 @@ from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, PositionClass, Rotate
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 SIZE = 125

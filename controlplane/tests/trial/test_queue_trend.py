@@ -14,9 +14,9 @@ from fractions import Fraction
 import pytest
 from support.queue_devices import Device, measured, opened, seeded
 
+from p4mesh.measurement.counts import QueueTrend, Trend
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.traffic.patterns import Broadcast, FullMesh, MeshStreams, Pairs, Pattern, Rotate
-from p4mesh.trial.result import QueueTrend, Trend
 
 DEVICES = int(os.environ.get("P4MESH_QUEUE_DEVICES", "6"))
 PPM = Fraction(1, 1_000_000)

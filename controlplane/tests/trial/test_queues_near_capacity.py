@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from p4mesh.measurement.counts import QueueTrend, Trend
+from p4mesh.measurement.queue_trend import Readings, queue_trend
+from p4mesh.measurement.queue_watch import READINGS
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.tester.records import ALL_ONES, READ_TICKS
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.queue_trend import Readings, queue_trend
-from p4mesh.trial.queue_watch import READINGS
-from p4mesh.trial.result import QueueTrend, Trend
 
 SLOT_TICKS = 1000
 FRAMES = 6000

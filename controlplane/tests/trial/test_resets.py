@@ -9,12 +9,13 @@ from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.measurement.counts import FlowCounts, PortCounts
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.extensions.resets import neighbours
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
-from p4mesh.trial.result import FlowCounts, PortCounts, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
 
 BED = make_bed()

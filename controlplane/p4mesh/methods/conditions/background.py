@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from p4mesh.trial.result import FlowCounts, LatencyStats, TrialResult
+from p4mesh.measurement.counts import FlowCounts, LatencyStats
+from p4mesh.trial.result import TrialResult
 
 
 def renamed(result: TrialResult, names: Mapping[str, str]) -> TrialResult:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.measurement.counts import FlowCounts
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
@@ -24,7 +25,7 @@ from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 CONVERGENCE = "convergence"

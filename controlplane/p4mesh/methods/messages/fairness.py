@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from p4mesh.measurement.counts import FlowCounts, MessageCounts
 from p4mesh.methods.messages.results import damaged
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.trial.result import FlowCounts, MessageCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 

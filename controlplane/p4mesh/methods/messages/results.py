@@ -17,13 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from p4mesh.measurement.counts import FlowCounts, MessageCounts, MessageTime
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.parameters import slot_ns
 from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import serialization_ns
-from p4mesh.trial.result import FlowCounts, MessageCounts, MessageTime, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 
 
 @dataclass(frozen=True)

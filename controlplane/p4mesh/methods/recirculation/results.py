@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc6201.reset_trial import reset_time
-from p4mesh.trial.result import LatencyStats, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 _NS_PER_US = 1000

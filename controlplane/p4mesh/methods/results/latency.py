@@ -16,12 +16,13 @@ from enum import Enum
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, choice
 from p4mesh.tester.histogram import RELATIVE_ERROR
 from p4mesh.traffic.line_rate import serialization_ns
 from p4mesh.traffic.stamps import StampKind
-from p4mesh.trial.result import LatencyStats, TrialResult
+from p4mesh.trial.result import TrialResult
 
 
 class Definition(str, Enum):

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results.outcome import Column
 from p4mesh.methods.results.record import Record
-from p4mesh.trial.result import Trend, TrialResult
+from p4mesh.trial.result import TrialResult
 
 QUEUES = Column("queues", "Queues")
 EXCESS_COLUMNS = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.criterion import Criterion, criterion_of, kept_share
 from p4mesh.methods.mesh import Mesh
@@ -25,7 +26,7 @@ from p4mesh.methods.search.limit import stretch
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, Trend, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 PER_SOURCE_PORT = "per_source_port"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
+from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
@@ -17,7 +18,7 @@ from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import FlowCounts, Status, Trend, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 PORTS_PER_BLOCK = 4

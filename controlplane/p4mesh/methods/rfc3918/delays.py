@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.measurement.counts import FlowCounts
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
@@ -19,7 +20,7 @@ from p4mesh.methods.rfc3918.latency import BASELINE, BURDENED
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup, burden_parameters, setup_parameters, trial_parameters
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import MembershipChange, report_bytes
-from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 METHOD_A, METHOD_B = "A", "B"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
+from p4mesh.measurement.counts import FlowCounts
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.longer_trials import Asked, measure_each
@@ -41,7 +42,7 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
-from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 BASELINE, BURDENED = "baseline", "burdened"

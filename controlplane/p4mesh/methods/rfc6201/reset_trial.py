@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.measurement.counts import Outage
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.conditions.advertised_networks import uses_routes
 from p4mesh.methods.extensions.resets import hook_of
@@ -14,7 +15,7 @@ from p4mesh.methods.mesh import Mesh, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
-from p4mesh.trial.result import Outage, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Interruption, TrialSpec
 
 NAME = "rfc2544.reset"

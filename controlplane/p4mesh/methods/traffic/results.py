@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
 from p4mesh.methods.results.latency_cells import us
@@ -16,7 +17,7 @@ from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import FlowCounts, Status, Trend, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from support.beds import make_bed, two_switch_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, capacity
 
 from p4mesh.cli import single_command
+from p4mesh.measurement.counts import Outage, PortCounts
 from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
@@ -28,7 +29,7 @@ from p4mesh.methods.results.record import Record
 from p4mesh.run.options import RunOptions
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.memberships import MembershipChange
-from p4mesh.trial.result import Outage, PortCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 SETTINGS = {

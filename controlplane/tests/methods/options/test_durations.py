@@ -13,6 +13,7 @@ from support.networks import TOPOLOGIES
 from support.runs import run_units
 
 from p4mesh.cli.main import main
+from p4mesh.measurement.counts import Outage
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
@@ -20,7 +21,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.topology import load_topology
-from p4mesh.trial.result import Outage, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9

@@ -11,6 +11,7 @@ import pytest
 from support.networks import changed, shipped
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.measurement.counts import Outage
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition
 from p4mesh.methods.recirculation.tables import delta_table
@@ -25,7 +26,7 @@ from p4mesh.topology.device_events import events_of, failures_of
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Outage, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 PIPELINE_US, LOOP_BPS = 0.550, 100_000_000_000

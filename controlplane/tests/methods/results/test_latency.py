@@ -13,6 +13,7 @@ from support.delays import DelayMeasurer, Delays, constant
 from support.latency_bench import QUICK, bed, rows, run, wires
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
@@ -28,7 +29,7 @@ from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.traffic.stream import ModifiedField, Stream, ValueList
-from p4mesh.trial.result import LatencyStats, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 

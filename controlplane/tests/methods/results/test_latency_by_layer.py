@@ -12,6 +12,7 @@ from support.latency_bench import bed, rows, wires
 from support.latency_bench import run as run_on_fake
 from support.networks import network, node, parsed
 
+from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.base import Method
 from p4mesh.methods.results.latency import Definition, Group
 from p4mesh.methods.results.layers import PortLatency, has_layers, layer_cells
@@ -21,7 +22,6 @@ from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import bed_of
 from p4mesh.run.single import run
-from p4mesh.trial.result import LatencyStats
 
 MODEL = "forwarding: cut_through, look_ahead_bytes: 100, latency_ns: 700"
 PLACES = {1: "layer: top, role: west", 2: "layer: top", 3: "layer: bottom, role: east", 4: "layer: bottom"}

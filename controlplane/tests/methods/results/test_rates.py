@@ -12,6 +12,7 @@ from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh import RunOptions, run
+from p4mesh.measurement.counts import FlowCounts, PortCounts
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.metrics import rate_metrics
@@ -20,8 +21,8 @@ from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.not_measured import not_measured
-from p4mesh.trial.result import FlowCounts, PortCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
 
 FOUR_LAYERS = Path(__file__).parents[4] / "topologies" / "wrs-4-layers.yaml"

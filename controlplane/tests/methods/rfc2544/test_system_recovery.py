@@ -12,12 +12,13 @@ from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
 from support.networks import network, node, parsed
 from support.runs import run_on_sim, run_unit
 
+from p4mesh.measurement.counts import FlowCounts
 from p4mesh.methods.base import Session
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, Recovery, SystemRecovery
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
-from p4mesh.trial.result import FlowCounts, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 EGRESS_GAP_BYTES, UPLINK_GAP_BYTES = 22, 16

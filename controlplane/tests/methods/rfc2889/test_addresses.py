@@ -16,6 +16,7 @@ from support.published import WHITE_RABBIT
 from support.runs import run_units
 
 from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.measurement.counts import PortCounts
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
@@ -27,7 +28,7 @@ from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.stream import ValueList
-from p4mesh.trial.result import PortCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
 
 BED = make_bed()

@@ -11,13 +11,14 @@ from support.fakes import FlowMeasurer, lossless
 from support.runs import run_unit
 
 from p4mesh.errors import ParameterError
+from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.broadcast import Broadcast, BroadcastUnit
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.trial.result import LatencyStats, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 TEST = Broadcast()

@@ -13,6 +13,7 @@ from support.fakes import FakeMeasurer, FlowMeasurer, TrialLog, capacity, lossle
 from support.runs import run_unit, run_units
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.measurement.counts import PortCounts
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, Method, TrialNote
 from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.options.parameters import resolve
@@ -22,7 +23,7 @@ from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, MaximumRate, steps_to_maximum
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
 from p4mesh.traffic.stamps import StampKind
-from p4mesh.trial.result import PortCounts, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 

@@ -12,6 +12,7 @@ from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
@@ -22,7 +23,7 @@ from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import Version, report_bytes
 from p4mesh.traffic.patterns import Multicast
-from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9

@@ -13,6 +13,7 @@ from support.networks import parsed, switch
 from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.measurement.counts import Outage
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.registry import find_test
@@ -21,7 +22,7 @@ from p4mesh.methods.rfc6201.reset import ResetUnit
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, TIME_STAMPS
 from p4mesh.run.preparation import bed_of
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Outage, Status, TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 BED = make_bed(2, reset_times_s=(("dut", 0.01),))

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.measurement.columns import Array, Groups, from_columns
+from p4mesh.measurement.counts import HistogramStats, LatencyBins, LatencyStats
 from p4mesh.tester.histogram import (
     PERCENTILES,
     SIGNED_PERCENTILES,
@@ -20,8 +22,6 @@ from p4mesh.tester.histogram import (
 )
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import ALL_ONES, IPDV_ZERO, chosen_records
-from p4mesh.trial.columns import Array, Groups, from_columns
-from p4mesh.trial.result import HistogramStats, LatencyBins, LatencyStats
 
 MOST_BINS = 256
 """Stored of one histogram."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from p4mesh.trial.columns import Groups, from_columns
-from p4mesh.trial.result import LatencyStats
+from p4mesh.measurement.columns import Groups, from_columns
+from p4mesh.measurement.counts import LatencyStats
 
 
 def test_rows_with_the_same_number_are_a_group_in_their_order() -> None:

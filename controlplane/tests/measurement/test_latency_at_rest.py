@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from support.queue_devices import Device, opened
 
+from p4mesh.measurement.counts import QueueTrend, Trend
+from p4mesh.measurement.latency_at_rest import ports_at_rest
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.records import ALL_ONES
-from p4mesh.trial.latency_at_rest import ports_at_rest
-from p4mesh.trial.result import QueueTrend, Trend
 
 COARSE_PPM = 5000
 PORTS = 10

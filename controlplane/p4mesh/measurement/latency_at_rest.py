@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from p4mesh.measurement.columns import Array
 from p4mesh.tester.flows import Flow
-from p4mesh.trial.columns import Array
 
 _LEAST_PORTS = 8
 """Ports whose trends are compared: their differences are the noise of one."""

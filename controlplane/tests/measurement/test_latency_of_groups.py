@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from p4mesh.measurement.columns import Groups
+from p4mesh.measurement.latency_stats import latency_of_groups, latency_stats
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.records import ALL_ONES, IPDV_ZERO
-from p4mesh.trial.columns import Groups
-from p4mesh.trial.latency_stats import latency_of_groups, latency_stats
 
 TICK_PS = 3200
 NOT_ON_CHIPS = frozenset({"jitter_smoothed_x16", "ipdv_count", "ipdv_min_inverted", "ipdv_max", "ipdv_sum_high"})

@@ -1,4 +1,4 @@
-"""Faults of a trial that a person wants to look at: the first faulty frames, and the names of lost ones.
+"""Faults that a person wants to look at: the first faulty frames, and the names of lost ones.
 
 Nobody can capture a lost frame. Its number is known from the frames that did come: one behind a gap says which numbers
 were missing then, and the largest number that came says which ones behind it never did. A number in a gap may still
@@ -8,12 +8,13 @@ come, late; late frames are captured, too. So each range says whether every fram
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from p4mesh.measurement.departures import departures
 from p4mesh.tester.fault_capture import FAULTS, GAP, LATE, CapturedPacket
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
@@ -76,20 +77,11 @@ class Faults:
         return sum(lost.frames for lost in self.lost if not lost.late_frames)
 
 
-@dataclass(frozen=True)
-class FaultRequest:
-    """Faults that someone wants to see of each trial."""
-
-    frames: int
-    """Frames of each reason, gaps, late frames, and flows whose last frames are lost: so many at most."""
-    take: Callable[[Faults], None]
-
-
 def faults_of(
     plan: Plan, records: np.ndarray[Any, Any], packets: Sequence[CapturedPacket], tick_ps: int, most: int
 ) -> Faults:
     """Return the faults of a trial from its last records and the frames that were captured."""
-    origin = _first_departure(plan, records)
+    origin, _ = departures(plan, records)
     names = _flow_names(plan)
     frames = tuple(
         FaultyFrame(
@@ -157,12 +149,6 @@ def _flow_names(plan: Plan) -> dict[int, str]:
         part = f" {flow.part}" if flow.part else ""
         names[flow.sequence_cell] = f"{plan.names[flow.stream]} {flow.tx_port}->{to}{part}"
     return names
-
-
-def _first_departure(plan: Plan, records: np.ndarray[Any, Any]) -> int:
-    ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
-    started = [int(time) for time in records["first_departure"][ids] if time]
-    return min(started, default=0)
 
 
 def _signed(ticks: int) -> int:

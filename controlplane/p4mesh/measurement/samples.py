@@ -1,8 +1,8 @@
-"""Samples the counts of the streams of a trial while they run: of classes, ports, and flows on request."""
+"""Samples the counts of streams while they run: of classes, ports, and flows on request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,6 @@ from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import ReasonCounts
 from p4mesh.tester.records import READ_TICKS
-from p4mesh.trial.faults import FaultRequest
-from p4mesh.trial.looks import Look
-from p4mesh.trial.sampling import Sampling
 
 _SEQUENCE_BITS = 32
 _STAMP_BITS = 48
@@ -38,7 +35,7 @@ class SampledCounts:
     misordered_frames: int
     duplicate_frames: int
     last_gap_ns: int | None
-    """Departure of the frame behind the last gap, from the first departure of the trial; None without a gap."""
+    """Departure of the frame behind the last gap, from the first departure of all; None without a gap."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class SampledPort:
 
 @dataclass(frozen=True)
 class Sample:
-    """One look at a trial."""
+    """One look at streams that run."""
 
     at_ns: int
     """From the first departure to the reading of the last record."""
@@ -62,33 +59,11 @@ class Sample:
     flows: tuple[SampledCounts, ...] = ()
 
 
-TakeSample = Callable[[Sample], None]
-
-
-class EndedEarlyError(Exception):
-    """The observer of a trial wants it to end; the message says when."""
-
-
-@dataclass(frozen=True)
-class Onlooker:
-    """Observer of a trial while its streams run."""
-
-    take_sample: TakeSample
-    """Gets the samples that the trial asks for."""
-    wants_end: Callable[[], bool] = lambda: False
-    """Whether the streams are to end now; the trial then ends with its counts so far."""
-    wants_look: Callable[[], bool] = lambda: False
-    """Whether a look at the trial is due; called only while the trial waits."""
-    take_look: Callable[[Look], None] = lambda look: None
-    faults: FaultRequest | None = None
-    """Faults that it wants to see; None: none are captured."""
-
-
 class Sampler:
     """Chooses the cells that a sample of a plan needs, and interprets their records."""
 
-    def __init__(self, plan: Plan, sampling: Sampling, tick_ps: int) -> None:
-        self.sampling = sampling
+    def __init__(self, plan: Plan, tick_ps: int, *, flows: bool = False) -> None:
+        self._with_flows = flows
         self._plan = plan
         self._tick_ps = tick_ps
         self._flows = [flow for flow in plan.flows if flow.expected]
@@ -109,7 +84,7 @@ class Sampler:
     @property
     def lines(self) -> int:
         """How many lines a sample has."""
-        return len(self.classes) + len(self._plan.ports) + (len(self._flows) if self.sampling.flows else 0)
+        return len(self.classes) + len(self._plan.ports) + (len(self._flows) if self._with_flows else 0)
 
     def sample(self, at_ns: int, records: np.ndarray[Any, Any], frames: ReasonCounts) -> Sample:
         """Return the sample of records of ``cells`` and of the counts per port.
@@ -133,7 +108,7 @@ class Sampler:
             ),
             tuple(
                 self._counted(self._name_of(row), counts, [row], origin)
-                for row in range(len(self._flows) if self.sampling.flows else 0)
+                for row in range(len(self._flows) if self._with_flows else 0)
             ),
         )
 

@@ -1,18 +1,19 @@
-"""Computes the pacing errors of the streams of a trial, for its result."""
+"""Computes the pacing errors of the streams of a plan."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from p4mesh.tester.instrument import Tester
+from p4mesh.measurement.counts import StreamPacing
+from p4mesh.tester.pacing import LoopUse
 from p4mesh.tester.plan import Plan
-from p4mesh.trial.result import StreamPacing
 
 
-def stream_pacing(tester: Tester, plan: Plan) -> tuple[StreamPacing, ...]:
-    """Return the pacing of each stream; a stream with several clocks has the worst of them."""
-    tick_ns = Fraction(tester.tick_ps, 1000)
-    uses = list(zip(plan.streams, tester.loop_uses(plan), strict=True))
+def stream_pacing(plan: Plan, loop_uses: Sequence[LoopUse], tick_ps: int) -> tuple[StreamPacing, ...]:
+    """Return the pacing of each stream, whose clocks use the loops so; with several clocks it has the worst of them."""
+    tick_ns = Fraction(tick_ps, 1000)
+    uses = list(zip(plan.streams, loop_uses, strict=True))
     paced = []
     for number, name in plan.names.items():
         clocks = [(stream, use) for stream, use in uses if stream.origin == number]

@@ -9,9 +9,9 @@ from typing import cast
 
 import pytest
 
+from p4mesh.measurement.queue_watch import queue_watch
 from p4mesh.tester.cell_reader import FRAMES_PER_PASS, PASSES_BESIDE
 from p4mesh.tester.plan import Plan
-from p4mesh.trial.queue_watch import queue_watch
 
 ROUND_NS = 400
 

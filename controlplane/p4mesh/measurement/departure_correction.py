@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.measurement.counts import Counts, FlowCounts, LatencyBins, LatencyStats, MessageCounts, MessageTime
 from p4mesh.tester.plan import Plan
 from p4mesh.traffic.stamps import PortStamps
-from p4mesh.trial.result import FlowCounts, LatencyBins, LatencyStats, MessageCounts, MessageTime, TrialResult
 
 _SMALLEST_BIN_NS = 1.0
 
@@ -26,10 +26,8 @@ class _Delay:
 _NONE = _Delay(0.0, 0.0)
 
 
-def corrected(
-    result: TrialResult, plan: Plan, records: np.ndarray[Any, Any], stamps: Mapping[int, PortStamps]
-) -> TrialResult:
-    """Return a result with the stamps of its ports, whose latencies are less by the delay of departures.
+def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps: Mapping[int, PortStamps]) -> Counts:
+    """Return counts with the stamps of their ports, whose latencies are less by the delay of departures.
 
     The delay of a single frame is not known, but the distribution of delays. Averages are less by the average delay.
     The smallest and the largest value, percentiles and bins are of single frames: they are less by the smallest delay,
@@ -38,7 +36,7 @@ def corrected(
     shown = tuple(stamps[port] for port in plan.ports if port in stamps)
     delays = {found.port: _Delay(found.delay_avg_ns, max(0.0, found.delay_min_ns)) for found in shown}
     if all(delay == _NONE for delay in delays.values()):
-        return replace(result, stamps=shown) if shown else result
+        return replace(counts, stamps=shown) if shown else counts
     ports = {flow.cell: flow.tx_port for flow in plan.flows}
     cells = {(found.stream, found.tx_port, found.rx_port): found.cells for found in plan.histograms}
 
@@ -53,15 +51,15 @@ def corrected(
 
     expected = [flow.cell for flow in plan.flows if flow.expected]
     return replace(
-        result,
+        counts,
         stamps=shown,
-        latency=result.latency and _earlier(result.latency, delay_of(expected)),
-        flows=tuple(_flow(flow, delays.get(flow.tx_port, _NONE)) for flow in result.flows),
+        latency=counts.latency and _earlier(counts.latency, delay_of(expected)),
+        flows=tuple(_flow(flow, delays.get(flow.tx_port, _NONE)) for flow in counts.flows),
         histograms=tuple(
             replace(found, latency=_earlier(found.latency, delay_of(cells[found.stream, found.tx_port, found.rx_port])))
-            for found in result.histograms
+            for found in counts.histograms
         ),
-        messages=tuple(_message(found, delays.get(found.tx_port, _NONE)) for found in result.messages),
+        messages=tuple(_message(found, delays.get(found.tx_port, _NONE)) for found in counts.messages),
     )
 
 

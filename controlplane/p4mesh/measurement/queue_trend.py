@@ -6,7 +6,7 @@ on average. So the slope of the mean latency over the time of arrival is the exc
 traffic, which makes bursts and meshes equal in all of them.
 
 Where only a coarse excess has to be told, the last latencies of a mesh of many ports do as well
-(:mod:`p4mesh.trial.latency_at_rest`).
+(:mod:`p4mesh.measurement.latency_at_rest`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from p4mesh.measurement.columns import Array, Groups
+from p4mesh.measurement.counts import QueueTrend, Trend
+from p4mesh.measurement.latency_at_rest import RestingPort, ports_at_rest
+from p4mesh.measurement.queue_watch import Pair, pairs_of
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import ALL_ONES, READ_TICKS
-from p4mesh.trial.columns import Array, Groups
-from p4mesh.trial.latency_at_rest import RestingPort, ports_at_rest
-from p4mesh.trial.queue_watch import Pair, pairs_of
-from p4mesh.trial.result import QueueTrend, Trend
 
 _CERTAIN_LIMIT = 10e-6
 """Excess that is not missed where latency is quiet enough to see it."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.measurement.counts import MessageCounts, MessageTime
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
-from p4mesh.trial.result import MessageCounts, MessageTime
 
 _ALL_ONES = (1 << 64) - 1
 
@@ -35,25 +35,6 @@ def message_counts(plan: Plan, reading: Reading, tick_ps: int) -> tuple[MessageC
             )
         )
     return tuple(found)
-
-
-def message_distrust(plan: Plan, reading: Reading) -> str:
-    """Return why the counts of messages contradict themselves, or an empty text.
-
-    Every message up to the newest one is complete or has been counted as damaged, but for the newest one itself.
-    """
-    if reading.messages is None:
-        return ""
-    for source in plan.messages:
-        record = reading.messages[source.number]
-        newest, arrived = int(record["newest"]), int(record["arrived"])
-        complete, damaged = int(record["complete"]), int(record["damaged"])
-        if complete + damaged != newest + (arrived == source.frames):
-            return (
-                f"messages from port {source.tx_port} to port {source.rx_port} do not add up: {complete} complete, "
-                f"{damaged} damaged, {newest} before the newest one"
-            )
-    return ""
 
 
 def _time(record: np.void, name: str, count: int, tick_ps: int) -> MessageTime:

@@ -1,0 +1,292 @@
+"""What a reading of a plan says. Counts are integers; every ratio is derived from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from p4mesh.traffic.stamps import PortStamps
+
+
+@dataclass(frozen=True)
+class LatencyBins:
+    """Frames per bin of a histogram, in order of latency; bins without frames are left out."""
+
+    low_ns: tuple[float, ...]
+    """Smallest latency of each bin."""
+    high_ns: tuple[float, ...]
+    """Smallest latency above each bin."""
+    frames: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyStats:
+    """Latency of one group of frames in nanoseconds, definition FIFO unless stated.
+
+    Sums are exact in clock ticks; averages are derived: ``sum_ns / count``. Jitter, IPDV and RFC 3550
+    jitter are differences of latencies within one flow, so they do not depend on the definition.
+    """
+
+    count: int
+    min_ns: float
+    max_ns: float
+    sum_ns: float
+    jitter_count: int = 0
+    jitter_min_ns: float = 0.0
+    jitter_max_ns: float = 0.0
+    jitter_sum_ns: float = 0.0
+    percentiles_ns: tuple[tuple[float, float], ...] = ()
+    """(per cent, latency) pairs, each within 0.79 % of the true value; empty without histograms."""
+    ipdv_count: int = 0
+    """Frames whose predecessor by sequence number arrived, and no later frame before it (RFC 5481 4.1)."""
+    ipdv_min_ns: float = 0.0
+    """Signed: the largest decrease of latency is negative."""
+    ipdv_max_ns: float = 0.0
+    ipdv_sum_ns: float = 0.0
+    """Signed."""
+    ipdv_percentiles_ns: tuple[tuple[float, float], ...] = ()
+    """(per cent, signed IPDV) pairs on both sides of the median; empty without histograms."""
+    jitter_percentiles_ns: tuple[tuple[float, float], ...] = ()
+    """(per cent, size of IPDV) pairs; empty without histograms."""
+    rfc3550_jitter_flows: int = 0
+    """Flows that have an RFC 3550 interarrival jitter: those with two frames received."""
+    rfc3550_jitter_sum_ns: float = 0.0
+    """Sum over these flows of the estimate at the end of the trial."""
+    rfc3550_jitter_max_ns: float = 0.0
+    """Largest estimate of a flow at the end of the trial."""
+    overflow_count: int = 0
+    """Frames that took longer than 2^32 - 1 ticks. They are counted as that: averages and maximum are too low."""
+    bins: LatencyBins | None = field(default=None, metadata={"stored": "if set"})
+    """The histogram behind the percentiles; neighbouring bins are joined where there are many of them."""
+
+
+@dataclass(frozen=True)
+class PortCounts:
+    """Test frames of one tester port."""
+
+    port: int
+    tx_frames: int = 0
+    rx_frames: int = 0
+    """Expected here, signature valid, duplicates included."""
+    flooded_frames: int = 0
+    misdirected_frames: int = 0
+    """With a destination of this port, and the payload of a frame for another one."""
+    foreign_frames: int = 0
+    stale_frames: int = 0
+    damaged_frames: int = 0
+    pause_frames: int = 0
+    """IEEE 802.3x PAUSE frames received from the device."""
+    bad_fcs_frames: int | None = None
+    """Received with an FCS that does not fit, which the port discards; None where they are not counted."""
+    runt_frames: int | None = field(default=None, metadata={"stored": "if set"})
+    """Received shorter than 64 bytes; None where they are not counted."""
+    link_losses: int = 0
+    """Number of times that the link went down during the trial."""
+    min_spacing_ns: float | None = None
+    """Smallest distance of the starts of two frames received; None with fewer than two frames."""
+    late_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Of those received, in excess of what arrives in the time that the streams take at the mean rate from the first to
+    the last: frames that came while the device emptied its queues.
+    """
+    controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
+    """Departure of the first bit of the last report of a change that a host on the port sent among the streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowCounts:
+    """One flow: (stream, source port, destination port), or a part of it that is measured by itself."""
+
+    stream: str
+    tx_port: int
+    rx_port: int
+    tx_frames: int
+    rx_frames: int
+    duplicate_frames: int = 0
+    reordered_frames: int = 0
+    latency: LatencyStats | None = None
+    first_rx_ns: int = 0
+    last_rx_ns: int = 0
+    """Arrival of the first and the last frame: receive rate = (rx-1)/(last-first). Both 0 when not known."""
+    first_tx_ns: int = 0
+    """Departure of the first frame that the source port sent of this stream."""
+    last_gap_tx_ns: int | None = None
+    """Departure of the frame behind the last gap in the sequence of those received; None without a gap."""
+    tail_lost_frames: int = 0
+    """Frames sent after the last one that was received."""
+    part: str = field(default="", metadata={"stored": "if set"})
+    """Frames between the two ports that are counted: of a multicast group, or of positions in a message; empty: all."""
+
+    rx_bytes: int | None = field(default=None, metadata={"stored": "if set"})
+    """Bytes of the frames received, FCS included and duplicates not; None where all frames have one size."""
+    flooded_frames: int = field(default=0, metadata={"stored": "if set"})
+    """At ports that they were not for, where the trial has ``strays``; 0 for frames to several ports."""
+    misdirected_frames: int = field(default=0, metadata={"stored": "if set"})
+    """At the port of their destination address, with the payload of a frame for another one; as flooded ones."""
+
+    @property
+    def lost_frames(self) -> int:
+        """Frames sent and never received at the right port; negative values are a broken trial."""
+        return self.tx_frames - (self.rx_frames - self.duplicate_frames)
+
+
+@dataclass(frozen=True)
+class StrayCounts:
+    """Frames of one stream at ports that they were not for."""
+
+    stream: str
+    flooded_frames: int
+    misdirected_frames: int
+    """At the port of their destination address, with the payload of a frame for another one."""
+
+
+@dataclass(frozen=True)
+class MessageTime:
+    """A time of complete messages in nanoseconds, between first bits as time stamps are."""
+
+    count: int
+    min_ns: float
+    max_ns: float
+    sum_ns: float
+
+
+@dataclass(frozen=True)
+class MessageCounts:
+    """Messages from one port to another, counted as a whole by the data plane."""
+
+    stream: str
+    tx_port: int
+    rx_port: int
+    frames: int
+    """Of a message."""
+    sent: int
+    """Messages whose last frame was sent."""
+    complete: int
+    """All frames arrived before one of a later message."""
+    damaged: int
+    """Sent and not complete."""
+    fifo: MessageTime | None = None
+    """From the departure of the first frame to the first arrival; None where no message is complete."""
+    lilo: MessageTime | None = None
+    """From the departure of the last frame to the last arrival."""
+    filo: MessageTime | None = None
+    """From the departure of the first frame to the last arrival."""
+
+
+@dataclass(frozen=True)
+class StreamPacing:
+    """Pacing errors of one stream (docs/DATAPLANE.md)."""
+
+    stream: str
+    seeds: int
+    round_ns: float
+    """Time of one round of the loop; no departure is later than this."""
+    loop_share_pct: float
+    """Share of the recirculation port that the stream's seeds occupy."""
+    interval_ns: float
+    """Mean distance of departures as programmed."""
+    rate_step_ppm: float
+    """Distance of the neighbouring rates that could be programmed, relative to this one."""
+    rate_error_ppm: float
+    """Programmed against intended rate."""
+    departure_error_ns: float
+    """Largest difference of a departure from its ideal time when the seeds are evenly spread."""
+    start_offset_error_ns: float = 0.0
+    """Largest difference of the start of a port from the offset asked for."""
+
+
+@dataclass(frozen=True)
+class HistogramStats:
+    """Latency statistics of one histogram: of a stream, of a receive port of it, or of one flow."""
+
+    stream: str
+    tx_port: int | None
+    """None: all transmit ports of the stream."""
+    rx_port: int | None
+    """None: all receive ports of the stream."""
+    latency: LatencyStats
+
+
+@dataclass(frozen=True)
+class Outage:
+    """Effect of an interruption on one flow, in transmit times from the first departure of the trial."""
+
+    stream: str
+    tx_port: int
+    rx_port: int
+    tx_frames: int
+    lost_frames: int
+    tail_lost_frames: int
+    """Lost frames behind the last one received: not 0 when the flow did not come back."""
+    last_before_ns: int | None
+    """Departure of the last frame that arrived before; None when no look fell into the outage."""
+    first_after_ns: int | None
+    """Departure of the frame behind the last gap; None without a gap."""
+
+
+class Trend(str, Enum):
+    """State of the device's queues while the streams ran, judged by latency."""
+
+    STEADY = "steady"
+    FILLING = "filling"
+    """More came into a queue than left it: the load is carried by a buffer, for as long as that lasts."""
+    UNCLEAR = "too short to tell"
+
+
+@dataclass(frozen=True)
+class QueueTrend:
+    """The trend of the queues, and the excess of the one that fills fastest (docs/methodology/common.md)."""
+
+    trend: Trend
+    excess_ppm: float = 0.0
+    """Frames that come in beyond those that leave, relative to these; where unclear, the best guess."""
+    error_ppm: float = 0.0
+    """Error of the excess; for steady queues the largest excess that is not excluded."""
+    excess_fps: float = 0.0
+    overflow_s: float = 0.0
+    """When an empty buffer of 1,000 frames would be full."""
+    rx_ports: tuple[int, ...] = ()
+    """Where frames of queues that fill arrive, of the fastest one first."""
+    longer: int = 0
+    """Where unclear: how many times longer a trial would tell."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Frames of the streams of a plan, in total, per port and optionally per flow."""
+
+    intended_frames: int = 0
+    """Sum of the frame counts that the streams have."""
+    tx_frames: int = 0
+    expected_rx_frames: int = 0
+    """tx_frames for unicast; copies that should arrive for broadcast and multicast."""
+    rx_frames: int = 0
+    lost_frames: int = 0
+    duplicate_frames: int = 0
+    reordered_frames: int = 0
+    flooded_frames: int = 0
+    foreign_frames: int = 0
+    stale_frames: int = 0
+    damaged_frames: int = 0
+    first_tx_ns: int = 0
+    last_tx_ns: int = 0
+    """Time stamps of the first and last test frame sent: offered load = (tx-1)/(last-first-spread) per port."""
+    ports: tuple[PortCounts, ...] = ()
+    latency: LatencyStats | None = None
+    """Percentiles are those of all frames, where every flow has a histogram."""
+    flows: tuple[FlowCounts, ...] = ()
+    start_skew_ns: int = 0
+    """Largest difference of first transmit time stamps between ports of one stream that were to start together."""
+    start_spread_ns: int = 0
+    """The same between ports of one stream that were to start at different times."""
+    oload_error_ppm: float = 0.0
+    """Offered less intended load of the transmitter that is farthest off, relative to its intended load."""
+    histograms: tuple[HistogramStats, ...] = ()
+    misdirected_frames: int = 0
+    """Misdirected payload (methodology 0.1): the destination of the port, made for another one. They are lost."""
+    strays: tuple[StrayCounts, ...] = ()
+    """One per stream, of streams with classes; empty where the data plane counts them per port alone."""
+    messages: tuple[MessageCounts, ...] = ()
+    """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
+    stamps: tuple[PortStamps, ...] = ()
+    """Where the stamps of each port come from, on Linux interfaces: averages of latencies are less by the average delay
+    of the transmit port, and its errors are theirs; single values are less by the smallest delay."""

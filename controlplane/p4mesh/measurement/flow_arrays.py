@@ -1,0 +1,61 @@
+"""Frames of each flow of a plan, column by column, from one reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from p4mesh.measurement.columns import Array
+from p4mesh.measurement.counted_groups import group_frames
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.reading import Reading
+
+
+@dataclass(frozen=True)
+class FlowArrays:
+    """Columns over the flows of a plan, in the plan's order."""
+
+    cells: Array
+    """Of those that have one: the first ones. The others are counted alone, and have no duplicates and no order."""
+    rx_port: Array
+    expected: Array
+    sent: Array
+    unique: Array
+    duplicates: Array
+    reordered: Array
+
+
+def flow_arrays(plan: Plan, reading: Reading) -> FlowArrays:
+    """Return the flows with cells, and behind them those that are counted alone."""
+    records = reading.records
+    columns = plan.columns
+    cells = columns.cell
+    measured = FlowArrays(
+        cells,
+        columns.rx_port,
+        columns.expected,
+        records["flow_sequence"][columns.sequence_cell].astype(np.int64),
+        records["frames"][cells].astype(np.int64),
+        records["duplicates"][cells].astype(np.int64),
+        records["reordered"][cells].astype(np.int64),
+    )
+    counted = list(group_frames(plan, reading))
+    if not counted:
+        return measured
+    nothing = [np.zeros(group.sent.size, dtype=np.int64) for group in counted]
+    return FlowArrays(
+        cells,
+        np.concatenate([measured.rx_port, *(np.repeat(group.ports, group.sent.shape[1]) for group in counted)]),
+        np.concatenate([measured.expected, *(group.expected.ravel() for group in counted)]),
+        np.concatenate([measured.sent, *(group.sent.ravel() for group in counted)]),
+        np.concatenate([measured.unique, *(group.received.ravel() for group in counted)]),
+        np.concatenate([measured.duplicates, *nothing]),
+        np.concatenate([measured.reordered, *nothing]),
+    )
+
+
+def addresses_reached(plan: Plan, reading: Reading) -> set[int]:
+    """Return the ports that own the destinations of which at least one frame arrived there."""
+    flows = flow_arrays(plan, reading)
+    return {int(port) for port in flows.rx_port[flows.expected & (flows.unique > 0)]}

@@ -1,0 +1,65 @@
+"""Outages of the flows of a plan, from looks at the records while its streams ran and the last reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from p4mesh.measurement.counts import Outage
+from p4mesh.measurement.departures import departures
+from p4mesh.measurement.flow_arrays import FlowArrays
+from p4mesh.measurement.flow_counts import tail_lost
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.reading import Reading
+
+
+class StallFinder:
+    """Finds the last frame before an outage from looks at the records while the streams run."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._cells = plan.columns.cell[plan.columns.expected]
+        self._frames: NDArray[np.int64] | None = None
+        self.last_before: dict[int, int] = {}
+        """Cell of a flow: departure of the last frame that it had received when it stood still, in ticks."""
+
+    def look(self, records: NDArray[np.void]) -> None:
+        """Take note of every flow that has received nothing since the look before."""
+        frames = records["frames"][self._cells].astype(np.int64)
+        if self._frames is not None:
+            for cell in self._cells[(frames == self._frames) & (frames > 0)].tolist():
+                departed = int(records["last_arrival"][cell]) - int(records["latency_last"][cell])
+                self.last_before.setdefault(cell, departed)
+        self._frames = frames
+
+    @property
+    def complete(self) -> bool:
+        """Whether every flow has stood still."""
+        return len(self.last_before) == len(self._cells)
+
+
+def outages(
+    plan: Plan, reading: Reading, last_before: Mapping[int, int], flows: FlowArrays, tick_ps: int
+) -> tuple[Outage, ...]:
+    """Return the outage of each flow; ``last_before`` is that of a :class:`StallFinder` that has looked meanwhile."""
+
+    def since_first_ns(ticks: int | None) -> int | None:
+        return (ticks - origin) * tick_ps // 1000 if ticks else None
+
+    names, records = plan.names, reading.records
+    origin, _ = departures(plan, records)
+    return tuple(
+        Outage(
+            stream=names[flow.stream],
+            tx_port=flow.tx_port,
+            rx_port=flow.rx_port,
+            tx_frames=int(flows.sent[row]),
+            lost_frames=int(flows.sent[row] - flows.unique[row]),
+            tail_lost_frames=int(tail_lost(flows.sent[row], records["next_sequence"][flow.cell])),
+            last_before_ns=since_first_ns(last_before.get(flow.cell)),
+            first_after_ns=since_first_ns(int(records["last_gap_time"][flow.cell])),
+        )
+        for row, flow in enumerate(plan.flows)
+        if flow.expected
+    )

@@ -1,0 +1,80 @@
+"""Test frames of each port of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from p4mesh.measurement.columns import Array, Groups
+from p4mesh.measurement.counts import PortCounts
+from p4mesh.measurement.departures import Window
+from p4mesh.measurement.flow_arrays import FlowArrays
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.reading import Reading
+from p4mesh.tester.records import ALL_ONES
+
+
+def port_counts(
+    plan: Plan, tx_frames: Mapping[int, int], reading: Reading, flows: FlowArrays, tick_ps: int, sending: Window
+) -> tuple[PortCounts, ...]:
+    back_at_source, late_frames = _back_at_source(flows), _late_frames(flows, reading.records, sending)
+
+    def counts(port: int) -> PortCounts:
+        spacing_inverted = int(reading.records["spacing_min_inverted"][port])
+        mac = reading.macs.get(port)
+        return PortCounts(
+            port=port,
+            tx_frames=tx_frames[port],
+            rx_frames=reading.counted(port, "expected") - back_at_source.get(port, 0),
+            flooded_frames=reading.counted(port, "flooded") + back_at_source.get(port, 0),
+            misdirected_frames=reading.counted(port, "misdirected"),
+            foreign_frames=reading.counted(port, "foreign"),
+            stale_frames=reading.counted(port, "stale"),
+            damaged_frames=reading.counted(port, "damaged"),
+            # A MAC that counts them need not hand them to the program.
+            pause_frames=max(reading.counted(port, "pause"), (mac.pause_received or 0) if mac else 0),
+            bad_fcs_frames=mac.bad_fcs_received if mac else None,
+            runt_frames=mac.runts_received if mac else None,
+            min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
+            late_frames=late_frames.get(port, 0),
+            controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
+        )
+
+    return tuple(map(counts, plan.ports))
+
+
+def _back_at_source(flows: FlowArrays) -> dict[int, int]:
+    """Return the frames to many, by receive port, that came where they were not expected."""
+    rows = np.flatnonzero(~flows.expected)
+    ports, groups = _by_port(flows, rows)
+    return dict(zip(ports, groups.totals((flows.unique + flows.duplicates)[rows[groups.rows]]).tolist(), strict=True))
+
+
+def _late_frames(flows: FlowArrays, records: Array, sending: Window) -> dict[int, int]:
+    """Return the late frames by receive port. Flows that are counted alone have no times."""
+    timed = len(flows.cells)
+    rows = np.flatnonzero((flows.expected & (flows.unique > 0))[:timed])
+    ports, groups = _by_port(flows, rows)
+    rows = rows[groups.rows]
+    cells = flows.cells[rows]
+    columns = (
+        groups.totals(flows.unique[rows]),
+        groups.smallest(records["first_arrival"][cells]),
+        groups.largest(records["last_arrival"][cells]),
+    )
+    found = zip(*map(np.ndarray.tolist, columns), strict=True)
+    return {port: sending.late_frames(*times) for port, times in zip(ports, found, strict=True)}
+
+
+def _by_port(flows: FlowArrays, rows: Array) -> tuple[list[int], Groups]:
+    """Return the receive ports of some flows in their order, and these flows in groups by port."""
+    ports, numbers = np.unique(flows.rx_port[rows], return_inverse=True)
+    return ports.tolist(), Groups.of_numbers(numbers)
+
+
+def _controller_tx_ns(reading: Reading, port: int, tick_ps: int) -> int | None:
+    if "controller_departure" not in (reading.records.dtype.names or ()):
+        return None
+    ticks = int(reading.records["controller_departure"][port])
+    return ticks * tick_ps // 1000 if ticks else None
