@@ -18,7 +18,7 @@ BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-rust test-python test-live test-ptf differential outcomes fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
+.PHONY: help setup run check test test-rust test-python test-live test-ptf differential outcomes mutants fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -77,6 +77,11 @@ differential: setup ## compare the engine with simple_switch_grpc, or with what 
 
 outcomes: setup ## run every test on a small bed and compare what it wrote with the record (ARGS=rfc2544: a suite or test)
 	$(BIN)/python scripts/outcomes.py $(ARGS)
+
+mutants: setup ## change files place by place and print what no test notices (ARGS="FILE TESTS", see scripts/mutants.py)
+	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --constraint controlplane/constraints.txt \
+		cosmic-ray pytest-cov
+	$(BIN)/python scripts/mutants.py $(ARGS)
 
 fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100), and kill runs (KILLS=100)
 	cd engine && cargo run --release --locked -p p4mesh-pipeline --example fuzz -- $(SECONDS) $(SEED) pipeline/tests/programs/*.json
