@@ -1,6 +1,6 @@
 """``p4mesh calibrate`` and ``run --calibration``: wires are measured, joined, shown; those that do not fit are refused.
 
-Each refusal has a golden file in ``golden/calibration``, written anew with ``P4MESH_UPDATE_GOLDEN=1``.
+Each refusal has a golden text in ``golden/calibration.txt``, written anew with ``P4MESH_UPDATE_GOLDEN=1``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.golden import golden_text
+from support.golden import GoldenTable
 
 from p4mesh.cli import single_command
 from p4mesh.cli.calibrate_command import measure_wires
@@ -22,7 +22,7 @@ from p4mesh.errors import P4MeshError
 from p4mesh.run.options import RunOptions
 from p4mesh.store.calibration_file import read_calibration
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "calibration"
+GOLDEN = GoldenTable("calibration")
 
 
 def topology(*links: tuple[int, int], ports: int = 4, rate_bps: int = 10**9, name: str = "cables") -> str:
@@ -67,9 +67,9 @@ def measure(
 
 
 def refuse(name: str, error: P4MeshError) -> None:
-    """Compare an error with its golden file."""
+    """Compare an error with its golden text."""
     text = f"exit {error.exit_code}\n{error.render()}\n"
-    assert text == golden_text(GOLDEN / f"{name}.txt", text)
+    assert text == GOLDEN.text(name, text)
 
 
 def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: Any) -> int:
@@ -291,7 +291,7 @@ def test_wrong_commands(
 ) -> None:
     code = main(("calibrate", *arguments))
     text = f"exit {code}\n{capsys.readouterr().err}"
-    assert text == golden_text(GOLDEN / f"{name}.txt", text)
+    assert text == GOLDEN.text(name, text)
     assert not (workplace / "wires.json").exists()
 
 
@@ -304,6 +304,6 @@ def test_lossy_and_untrusted_wires_are_not_stored(workplace: Path) -> None:
     assert not (workplace / "wires.json").exists()
 
 
-def test_every_golden_file_has_a_case() -> None:
+def test_every_golden_text_has_a_case() -> None:
     named = Path(__file__).read_text()
-    assert all(f'"{golden.stem}"' in named for golden in GOLDEN.glob("*.txt"))
+    assert all(f'"{case}"' in named for case in GOLDEN.cases())

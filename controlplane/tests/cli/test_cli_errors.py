@@ -1,7 +1,7 @@
 """Bad input: one message on stderr, the exit code of its kind, no traceback, nothing written.
 
-Each case has a golden file in ``golden/cli``: the exit code, then the message word for word. Run with
-``P4MESH_UPDATE_GOLDEN=1`` to write them anew, and read the difference before it is committed.
+Each case has a golden text in ``golden/cli.txt``: the exit code, then the message word for word. Run with
+``P4MESH_UPDATE_GOLDEN=1`` to write it anew, and read the difference before it is committed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.golden import expect_refusal
+from support.golden import GoldenTable
 
 from p4mesh.cli import single_command
 from p4mesh.cli.main import main
@@ -18,7 +18,7 @@ from p4mesh.errors import ProgramError
 from p4mesh.run import chosen_interfaces
 from p4mesh.run.options import RunOptions
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
+GOLDEN = GoldenTable("cli")
 GOOD = """\
 name: pair
 tester:
@@ -211,7 +211,7 @@ DEVICES = {
     "p4_bad_address": ("p4", ENTRY.replace("10.0.0.1", "10.0.0.256")),
     "p4_group_port": ("p4", "program: l2_switch\n    groups: [{group: 1, ports: [1, 9]}]"),
 }
-"""Errors in a device: a model and lines of its node. Names of golden files begin with ``device_``."""
+"""Errors in a device: a model and lines of its node. Names of golden texts begin with ``device_``."""
 
 TOFINO = """\
 name: wedge
@@ -236,7 +236,7 @@ SWITCHES: dict[str, dict[str, str]] = {
     "key_of_the_other_api": {**_BUILT, "more": ", api: bfrt, cpu_interface: bf_pci0"},
     "address_without_port": {**_BUILT, "more": ", address: wedge"},
 }
-"""Errors in the switch of target tofino. Names of golden files begin with ``tofino_``."""
+"""Errors in the switch of target tofino. Names of golden texts begin with ``tofino_``."""
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def expect(name: str, arguments: tuple[str, ...], place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    expect_refusal(GOLDEN / f"{name}.txt", arguments, place, capsys)
+    GOLDEN.expect_refusal(name, arguments, place, capsys)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -382,10 +382,10 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
         main((*RUN, "--debug"))
 
 
-def test_every_golden_file_has_a_case() -> None:
+def test_every_golden_text_has_a_case() -> None:
     cases = {*COMMANDS, *(f"topology_{name}" for name in TOPOLOGIES), *(f"device_{name}" for name in DEVICES)}
     cases |= {f"tofino_{name}" for name in (*SWITCHES, "capture")}
     cases |= {"too_few_ports", "out_not_a_run", "out_is_a_file", "out_other_run", "rate_above_the_loop"}
     cases |= {"message_that_does_not_fit"}
     cases |= {"topology_too_long", "topology_is_a_pipe", "calibration_is_a_pipe", "topology_too_many_ports"}
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == cases
+    assert set(GOLDEN.cases()) == cases

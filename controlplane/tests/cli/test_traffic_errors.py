@@ -1,6 +1,6 @@
 """Wrong traffic: one message with file, line and valid values, before anything is sent or written.
 
-Golden files as in ``test_cli_errors``, in ``golden/traffic``.
+Golden texts as in ``test_cli_errors``, in ``golden/traffic.txt``.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.golden import expect_refusal
+from support.golden import GoldenTable
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "traffic"
+GOLDEN = GoldenTable("traffic")
 TOPOLOGY = """\
 name: switched
 tester:
@@ -130,7 +130,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def expect(name: str, arguments: tuple[str, ...], place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    expect_refusal(GOLDEN / f"{name}.txt", arguments, place, capsys)
+    GOLDEN.expect_refusal(name, arguments, place, capsys)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -144,5 +144,5 @@ def test_wrong_commands(name: str, workplace: Path, capsys: pytest.CaptureFixtur
     expect(name, COMMANDS[name], workplace, capsys)
 
 
-def test_every_golden_file_has_a_case() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == {*FILES, *COMMANDS}
+def test_every_golden_text_has_a_case() -> None:
+    assert set(GOLDEN.cases()) == {*FILES, *COMMANDS}

@@ -1,7 +1,7 @@
 """Compares our codes with those of simple_switch_grpc: they differ only where the list says so.
 
 Goal: docs/P4RUNTIME.md claims which refusals differ. Method: send every wrong entity of
-``p4runtime_cases`` to simple_switch_grpc too and compare its code with our golden file; the
+``p4runtime_cases`` to simple_switch_grpc too and compare its code with our golden text; the
 differences must be those of ``golden/p4runtime_bmv2.txt``. Needs simple_switch_grpc.
 """
 
@@ -72,7 +72,7 @@ def test_codes_differ_only_where_we_say_so(bmv2: Client) -> None:
             theirs = "OK"
         except P4RuntimeError as error:
             theirs = code(error)
-        ours = (GOLDEN / f"{name}.txt").read_text().partition(":")[0]
+        ours = GOLDEN.cases()[name].partition(":")[0]
         if ours != theirs:
             lines.append(f"{name}: {ours}, simple_switch_grpc {theirs}\n")
     text = "".join(sorted(lines))

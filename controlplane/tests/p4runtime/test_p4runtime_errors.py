@@ -1,19 +1,14 @@
-"""The text and code of every refusal, one golden file each in golden/p4runtime/.
+"""The text and code of every refusal, compared with the table golden/p4runtime.txt.
 
-Run with ``P4MESH_UPDATE_GOLDEN=1`` to write the files anew, then read the difference.
+Run with ``P4MESH_UPDATE_GOLDEN=1`` to write it anew, then read the difference.
 """
 
 from __future__ import annotations
 
-from support.golden import golden_text
 from support.p4runtime_cases import GOLDEN, other_cases, read_cases, table_cases
 from support.p4runtime_support import Switch
 
 from p4mesh.p4runtime import Client, ReadError, WriteError
-
-
-def check(name: str, text: str) -> str:
-    return golden_text(GOLDEN / f"{name}.txt", text)
 
 
 def test_refused_writes(client: Client) -> None:
@@ -27,7 +22,7 @@ def test_refused_writes(client: Client) -> None:
             (failure,) = error.failures
             text = f"{failure.code}: {failure.reason}\n"
         found[name] = text
-        expected[name] = check(name, text)
+        expected[name] = GOLDEN.text(name, text)
     assert found == expected
 
 
@@ -41,11 +36,11 @@ def test_refused_reads(client: Client) -> None:
             (failure,) = error.failures
             text = f"{failure.code}: {failure.reason}\n"
         found[name] = text
-        expected[name] = check(name, text)
+        expected[name] = GOLDEN.text(name, text)
     assert found == expected
 
 
-def test_no_golden_file_is_left_over(switch: Switch, client: Client) -> None:
+def test_no_golden_text_is_left_over(switch: Switch, client: Client) -> None:
     s = client.schema
     names = {*table_cases(s), *other_cases(s), *read_cases(s)}
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == names
+    assert set(GOLDEN.cases()) == names

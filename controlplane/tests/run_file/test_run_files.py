@@ -1,13 +1,12 @@
 """Run files: read, refused with file and line, run as several tests, and the published schema.
 
-Each refusal has a golden file in ``golden/run_file``, written anew with ``P4MESH_UPDATE_GOLDEN=1``.
+Each refusal has a golden text in ``golden/run_file.txt``, written anew with ``P4MESH_UPDATE_GOLDEN=1``.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from support.golden import GoldenTable
 
 from p4mesh.cli import suite_command
 from p4mesh.cli.main import main
@@ -29,7 +29,7 @@ from p4mesh.run_file.published import published_path
 from p4mesh.run_file.reader import load_run_file
 
 ROOT = Path(__file__).parents[3]
-GOLDEN = Path(__file__).parents[1] / "golden" / "run_file"
+GOLDEN = GoldenTable("run_file")
 FAKE = "support.fakes:open_fake_switch"
 SWITCH = """\
 name: switched
@@ -158,11 +158,7 @@ def test_options_that_a_file_cannot_have_are_refused(
 
 
 def _golden(name: str, text: str) -> None:
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        GOLDEN.mkdir(exist_ok=True)
-        golden.write_text(text)
-    assert text == golden.read_text()
+    assert text == GOLDEN.text(name, text)
 
 
 def test_parameters_of_a_test_come_before_those_of_the_file(lab: Path) -> None:

@@ -1,6 +1,6 @@
-"""Run directories of other versions: refused with their version and the next step, word for word as in golden files.
+"""Run directories of other versions: refused with their version and the next step, word for word as in a golden table.
 
-``P4MESH_UPDATE_GOLDEN=1`` writes the files anew.
+``P4MESH_UPDATE_GOLDEN=1`` writes it anew.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.golden import golden_text
+from support.golden import GoldenTable
 from support.networks import TOPOLOGIES
 
 from p4mesh.cli.main import main
 from p4mesh.run import RunOptions, run
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "store"
+GOLDEN = GoldenTable("store")
 WRS = TOPOLOGIES / "wrs-18x1g.yaml"
 RUN = ("run", "rfc2544.frame_loss", "--topology", str(WRS), "--sizes", "64", "--jobs", "1")
 CHANGES: dict[str, dict[str, Any]] = {
@@ -55,7 +55,7 @@ def test_a_run_of_another_format_is_refused(
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     assert main(command) == 2
     shown = capsys.readouterr().err
-    assert shown == golden_text(GOLDEN / f"{name}_{command[0]}.txt", shown)
+    assert shown == GOLDEN.text(f"{name}_{command[0]}", shown)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before, "it stays as it was"
 
 

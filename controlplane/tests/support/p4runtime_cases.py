@@ -1,14 +1,15 @@
-"""Entities that a P4Runtime server refuses, by the names of their golden files."""
+"""Entities that a P4Runtime server refuses, by the names of their golden texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+
+from support.golden import GoldenTable
 
 from p4mesh.p4runtime import CounterData, MeterConfig, Schema
 from p4mesh.p4runtime.stubs import Entity, p4d, p4r
 
-GOLDEN = Path(__file__).parents[1] / "golden/p4runtime"
+GOLDEN = GoldenTable("p4runtime")
 
 Case = tuple[str, Entity]
 
