@@ -10,13 +10,16 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.options.parameters import Kind, Parameter, resolve, show
 from p4mesh.methods.registry import TESTS
 
-ALL = [(test, parameter) for test in TESTS for parameter in test.parameters]
-NUMBERS = [(test, parameter) for test, parameter in ALL if parameter.kind in (Kind.INTEGER, Kind.DECIMAL)]
+NAMES = sorted({parameter.name for test in TESTS for parameter in test.parameters})
+
+
+def declared(name: str) -> list[Parameter]:
+    """Every declaration of a parameter that differs from the others in default, range or clause."""
+    found = [parameter for test in TESTS for parameter in test.parameters if parameter.name == name]
+    return list({repr(parameter): parameter for parameter in found}.values())
+
+
 UNITS = ("ms", "s", "pct", "ppm", "fps", "us", "frames", "mbps")
-
-
-def ids(item: object) -> str:
-    return str(getattr(item, "name", item))
 
 
 def test_names_are_given_once_in_each_test() -> None:
@@ -25,27 +28,30 @@ def test_names_are_given_once_in_each_test() -> None:
         assert len(names) == len(set(names)), test.name
 
 
-@pytest.mark.parametrize(("test", "parameter"), ALL, ids=ids)
-def test_every_parameter_says_what_it_is_and_its_default_is_valid(test: object, parameter: Parameter) -> None:
-    assert parameter.section.startswith(("RFC ", "ATM Forum ", "Recirculated packets ", "GSI ")) and any(
-        sign.isdigit() for sign in parameter.section
-    )
-    assert parameter.summary and parameter.valid
-    for real_time in (False, True):
-        default = parameter.default_in(real_time=real_time)
-        assert parameter.parse(show(default)) == default
-    if parameter.kind in (Kind.INTEGER, Kind.DECIMAL):
-        assert parameter.minimum is not None and parameter.maximum is not None
-    if parameter.name.rpartition("_")[2] in UNITS and parameter.kind is not Kind.BOOLEAN:
-        assert parameter.unit, parameter.name
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_says_what_it_is_and_its_default_is_valid(name: str) -> None:
+    for parameter in declared(name):
+        assert parameter.section.startswith(("RFC ", "ATM Forum ", "Recirculated packets ", "GSI ")) and any(
+            sign.isdigit() for sign in parameter.section
+        )
+        assert parameter.summary and parameter.valid
+        for real_time in (False, True):
+            default = parameter.default_in(real_time=real_time)
+            assert parameter.parse(show(default)) == default
+        if parameter.kind in (Kind.INTEGER, Kind.DECIMAL):
+            assert parameter.minimum is not None and parameter.maximum is not None
+        if name.rpartition("_")[2] in UNITS and parameter.kind is not Kind.BOOLEAN:
+            assert parameter.unit, name
 
 
-@pytest.mark.parametrize(("test", "parameter"), NUMBERS, ids=ids)
-def test_a_number_out_of_range_is_refused_with_the_range(test: object, parameter: Parameter) -> None:
-    assert parameter.minimum is not None and parameter.maximum is not None
-    step = Fraction(1) if parameter.kind is Kind.INTEGER else Fraction(1, 10**6)
-    for wrong in (parameter.minimum - step, parameter.maximum + step):
-        with pytest.raises(ParameterError) as refused:
-            resolve("test", (parameter,), (f"{parameter.name}={wrong}",))
-        assert f"{show(parameter.minimum)}..{show(parameter.maximum)}" in str(refused.value.hint)
-        assert parameter.unit in str(refused.value.hint)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_number_out_of_range_is_refused_with_the_range(name: str) -> None:
+    for parameter in declared(name):
+        if parameter.minimum is None or parameter.maximum is None:
+            continue
+        step = Fraction(1) if parameter.kind is Kind.INTEGER else Fraction(1, 10**6)
+        for wrong in (parameter.minimum - step, parameter.maximum + step):
+            with pytest.raises(ParameterError) as refused:
+                resolve("test", (parameter,), (f"{name}={wrong}",))
+            assert f"{show(parameter.minimum)}..{show(parameter.maximum)}" in str(refused.value.hint)
+            assert parameter.unit in str(refused.value.hint)
