@@ -41,7 +41,8 @@ class StreamTest(TesterTest):
         self.tester.clear(READ_CELLS, self.bench.wait_passes)
         self.tester.configure(plan, self.run_id)
         self.addCleanup(self.tester.configure, make_plan((), self._limits(), {}), self.run_id)
-        self.tester.hold(len(plan.streams), self.bench.wait_passes)
+        clocks = range(len(plan.streams))
+        self.tester.hold(clocks, self.bench.wait_passes)
         for stream in plan.streams:
             payload = payload_of(stream.stream)
             for number in range(stream.seeds):
@@ -52,13 +53,13 @@ class StreamTest(TesterTest):
             before_start(plan)
         before = self._transmitted()
         flows_before = self._flow_frames(plan)
-        self.tester.start(len(plan.streams), _LEAD_NS * 1000 // self.bench.tick_ps)
+        self.tester.start(clocks, _LEAD_NS * 1000 // self.bench.tick_ps)
         longest_s = duration_s or max(stream.frame_count / stream.rate_fps for stream in streams)
         self.bench.wait(2 * _LEAD_NS + int(longest_s * 10**9))
         frames = sum(t.frames for s in plan.streams for t in s.transmitters)
         if before_start is None:
             self._await_transmission(before + frames)
-        self.tester.stop_streams()
+        self.tester.stop_streams(clocks)
         self.bench.settle()
         if before_start is None:
             self.assertEqual(self._transmitted() - before, frames)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from p4mesh.measurement.counts import Counts
+from p4mesh.measurement.counts import Counts, FlowCounts
 from p4mesh.measurement.departure_correction import corrected
 from p4mesh.measurement.departures import departures, load_error_ppm, start_differences, window
 from p4mesh.measurement.flow_arrays import FlowArrays, flow_arrays
@@ -53,3 +53,12 @@ def count(
         messages=message_counts(plan, reading, tick_ps),
     )
     return corrected(counts, plan, records, reading.stamps)
+
+
+def count_flows(plan: Plan, reading: Reading, tick_ps: int, *names: str) -> tuple[FlowCounts, ...]:
+    """Return the counts of the flows of some streams, by default of all: what is theirs, whatever else the ports carry.
+
+    A reading of these streams alone (:meth:`p4mesh.tester.instrument.Tester.read`) is enough.
+    """
+    own = plan.of_streams(names)
+    return flow_counts(own, reading, flow_arrays(own, reading), tick_ps)

@@ -77,6 +77,8 @@ class DataPlane:
         self._numbers = {device: number for number, device in self._ports.devices.items()}
         self._reader = CellReader(client, contract, form or v1model_format(contract), self._keep_punted)
         self._entries: dict[EntryKey, Entity] = {}
+        self._streams: dict[EntryKey, Entity] = {}
+        """Entries of the streams of the plan, of those that have been removed, too."""
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
         self._cut_streams: set[int] = set()
         self._bins_before: dict[tuple[str, int], int] = {}
@@ -133,6 +135,7 @@ class DataPlane:
         )
         self._cut_streams = {planned.index for planned in plan.streams if planned.stream.sizes_in_turn_bytes}
         self._set_entries(PlanEntries(self._client.schema, self._contract, self._ports.of).of(plan))
+        self._streams = {key: entry for key, entry in self._entries.items() if key[0] == "stream"}
         self._client.modify(
             [
                 self._client.schema.default_entry("receive_run", "set_receive_run", {"run_id": run}),
@@ -140,9 +143,16 @@ class DataPlane:
             ]
         )
 
-    def stop_streams(self) -> None:
-        """Remove the stream entries; every seed ends at its next pass."""
-        self._set_entries({key: entry for key, entry in self._entries.items() if key[0] != "stream"})
+    def admit_streams(self, streams: Collection[int]) -> None:
+        """Install the entries of streams of the plan again, of those that have been removed."""
+        missing = {key: self._streams[key] for number in streams if (key := ("stream", number)) not in self._entries}
+        if missing:
+            self._set_entries(self._entries | missing)
+
+    def stop_streams(self, streams: Collection[int]) -> None:
+        """Remove the entries of streams; each of their seeds ends at its next pass."""
+        ended = {("stream", number) for number in streams}
+        self._set_entries({key: entry for key, entry in self._entries.items() if key not in ended})
 
     def send(self, port: int, frame: bytes, *, stamped: bool = False) -> None:
         """Send one frame of the controller out of a port; ``stamped`` keeps when it leaves, where the program can."""
@@ -159,14 +169,14 @@ class DataPlane:
         window = int(begun < fraction_q32)
         self._request("SEED", payload, flags=flags, stream=stream, value=begun, window=window, port=port)
 
-    def hold(self, streams: int, wait: WaitForPasses) -> None:
-        """Set the clocks of streams 0 to ``streams`` - 1 far ahead: an interrupted run may have left departures."""
+    def hold(self, streams: range, wait: WaitForPasses) -> None:
+        """Set the clocks of streams far ahead: an interrupted run may have left departures."""
         self.start(streams, _HOLD_TICKS)
-        wait(streams + 2)
+        wait(len(streams) + 2)
 
-    def start(self, streams: int, lead_ticks: int) -> None:
-        """Start streams 0 to ``streams`` - 1 together, ``lead_ticks`` after the request's first pass."""
-        self._request("START", b"", value=lead_ticks, count=streams)
+    def start(self, streams: range, lead_ticks: int) -> None:
+        """Start streams together, ``lead_ticks`` after the request's first pass."""
+        self._request("START", b"", value=lead_ticks, stream=streams.start, count=len(streams))
 
     def punt(self, rules: Collection[PuntRule]) -> None:
         """Have the frames of these rules without signature handed to the controller, and no others.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +51,11 @@ class FlowColumns:
         arrays = (item.name for item in fields(cls) if item.name != "part")
         columns = {name: np.concatenate([getattr(block, name) for block in kept]) for name in arrays}
         return cls(**columns, part=tuple(chain.from_iterable(block.part for block in kept)))
+
+    def some(self, rows: Array) -> FlowColumns:
+        """Return the flows with a truth value."""
+        arrays = {item.name: getattr(self, item.name)[rows] for item in fields(self) if item.name != "part"}
+        return FlowColumns(**arrays, part=tuple(compress(self.part, rows)))
 
     @cached_property
     def flows(self) -> tuple[Flow, ...]:

@@ -1,7 +1,8 @@
 """The instrument: ``load`` streams, ``arm``, ``start``, ``read`` at any time, ``stop``.
 
-It knows how to read counts, not their meaning: a trial, or a server, chooses the streams and their time, and interprets
-the counts.
+Each verb but ``load`` takes names of streams: they are armed, started, read and stopped while others run. Streams that
+are to run side by side are loaded together. It knows how to read counts, not their meaning: a trial, or a server,
+chooses the streams and their time, and interprets the counts (:mod:`p4mesh.measurement`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from p4mesh.errors import TargetError
+from p4mesh.errors import InternalError, TargetError
 from p4mesh.target.base import MacCounts, Target
 from p4mesh.tester.bad_fcs import bad_fcs_rules
+from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.frames import seed_payload
@@ -48,7 +50,8 @@ class Tester:
         self._cells_used = 0
         self._plan: Plan | None = None
         self._round_ns = 0
-        self._circulating = False
+        self._armed: set[int] = set()
+        """Numbers of the streams whose seeds circulate."""
         self._frames_before: dict[tuple[int, str], int] = {}
         self._macs_before: dict[int, MacCounts] = {}
         self._strays = Strays(dataplane)
@@ -68,7 +71,7 @@ class Tester:
     def load(self, streams: Sequence[Stream] | Plan) -> None:
         """Install streams, or their plan by :meth:`plan`, with cleared registers; counts begin here."""
         plan = streams if isinstance(streams, Plan) else self.plan(streams)
-        self._circulating = False
+        self._armed.clear()
         self._next_run()
         self._plan, self._round_ns = plan, self.round_ns(plan)
         self._cells_used = max(self._cells_used, plan.cells)
@@ -81,21 +84,37 @@ class Tester:
         self._frames_before = self.dataplane.reason_counts(plan.ports)
         self._strays.begin(plan, self._frames_before)
 
-    def arm(self) -> None:
-        """Put the seeds of the loaded streams into their loops; none departs before :meth:`start`."""
-        self.dataplane.hold(len(self.loaded.streams), self._wait_for_passes)
-        for stream in self.loaded.streams:
-            self._inject_seeds(stream)
-        self._circulating = True
+    def arm(self, *names: str) -> None:
+        """Put the seeds of streams, by default of all, into their loops; none departs before :meth:`start`.
 
-    def start(self) -> int:
-        """Start all streams together; return the time in ns from now to the first departure."""
-        plan = self.loaded
+        It must follow soon: the clocks of armed streams are set 2^30 ticks ahead at most.
+        """
+        plan = self.loaded.of_streams(names)
+        self._require_not_armed(plan)
+        self.dataplane.admit_streams([stream.index for stream in plan.streams])
+        for run in _runs(plan):
+            self.dataplane.hold(run, self._wait_for_passes)
+        for stream in plan.streams:
+            self._inject_seeds(stream)
+        self._armed.update(plan.names)
+
+    def start(self, *names: str) -> int:
+        """Start streams that are armed, by default all; return the time in ns from now to the first departure.
+
+        They start together where they were loaded side by side. A stream that was stopped goes on where it was: in all
+        it sends as many frames as it was loaded with.
+        """
+        plan = self.loaded.of_streams(names)
         # All seeds have made their first round, and all streams are started, before it is over.
         lead_ns = max(self.target.capabilities.start_lead_ns, (len(plan.streams) + 4) * self._round_ns)
-        self.target.begin_departures(self._peak_fps(plan))
-        self.dataplane.start(len(plan.streams), lead_ns * 1000 // self.tick_ps)
+        self.target.begin_departures(self._peak_fps(self.loaded))
+        for run in _runs(plan):
+            self.dataplane.start(run, lead_ns * 1000 // self.tick_ps)
         return lead_ns
+
+    def _require_not_armed(self, plan: Plan) -> None:
+        if twice := self._armed & plan.names.keys():
+            raise InternalError(f"stream '{plan.names[min(twice)]}' is armed already: it would have its seeds twice")
 
     def _peak_fps(self, plan: Plan) -> Fraction:
         """Return the frames per second of all ports while they send bursts, or all the time without bursts."""
@@ -111,9 +130,10 @@ class Tester:
             Fraction(0),
         )
 
-    def read(self) -> Reading:
-        """Return counts and registers of the loaded streams, also while traffic runs.
+    def read(self, *names: str) -> Reading:
+        """Return counts and registers of streams, by default of all, also while traffic runs.
 
+        With names, records of cells that are none of theirs are 0. Counters of ports are always those of all streams.
         A record is one consistent copy of a cell, made in one pass: its receive registers are of one time, and its
         transmit registers are of one time a moment later, when the copy leaves for the controller. That is within one
         round of the loop after its READ_TICKS. On Tofino a copy takes three passes: low and high words of a value that
@@ -122,13 +142,13 @@ class Tester:
         records. So a counter never decreases from one reading to the next, and sums over cells, or over records and
         counters, agree only when nothing is in flight.
         """
-        plan = self.loaded
-        records = self.records()
+        plan = self.loaded.of_streams(names)
+        records = self._records_of_streams(plan) if names else self.records()
         frames = self.reason_counts()
         bins = self.dataplane.histogram_counts(plan.histograms, records)
         messages = None
         if plan.messages:
-            messages = self.dataplane.read_messages(len(plan.messages), self._wait_for_passes)
+            messages = self.dataplane.read_messages(plan.messages[-1].number + 1, self._wait_for_passes)
         return Reading(
             records,
             frames,
@@ -139,6 +159,13 @@ class Tester:
             strays=self._strays.read(frames),
             groups=self.dataplane.group_counts(plan),
         )
+
+    def _records_of_streams(self, plan: Plan) -> np.ndarray[Any, Any]:
+        wanted = ranges_of(plan.own_cells)
+        read = self.records_of(wanted)
+        records = np.zeros(self.loaded.cells, dtype=read.dtype)
+        records[plan.own_cells] = read
+        return records
 
     def records(self) -> np.ndarray[Any, Any]:
         """Return the records of a reading alone."""
@@ -157,11 +184,12 @@ class Tester:
         """Return the frames that all ports have counted for a reason since the streams were loaded."""
         return sum(count for place, count in self.reason_counts().items() if place[1] == reason)
 
-    def stop(self) -> None:
-        """End the streams and wait until their seeds are gone; frames between the ports are not waited for."""
-        self.dataplane.stop_streams()
+    def stop(self, *names: str) -> None:
+        """End streams, by default all, and wait until their seeds are gone; frames on their way are not waited for."""
+        plan = self.loaded.of_streams(names)
+        self.dataplane.stop_streams([stream.index for stream in plan.streams])
         self.wait(2 * self._round_ns)
-        self._circulating = False
+        self._armed.difference_update(plan.names)
 
     # Time
 
@@ -224,7 +252,7 @@ class Tester:
 
     def _wait_for_passes(self, passes: int) -> None:
         """Wait as long as a frame of a request needs for ``passes`` rounds: a lone one, or one among seeds."""
-        if self._circulating:
+        if self._armed:
             duration_ns = passes * self._round_ns
         else:
             record_bytes = sum(width for _, width in self.contract.record_fields)
@@ -232,3 +260,8 @@ class Tester:
         if duration_ns:
             self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
             self.elapsed_ns += duration_ns
+
+
+def _runs(plan: Plan) -> list[range]:
+    """Return the numbers of the clocks of a plan, as requests take them: each run starts together."""
+    return ranges_of(stream.index for stream in plan.streams)

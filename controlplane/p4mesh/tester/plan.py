@@ -6,14 +6,14 @@ Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from p4mesh.errors import UnsupportedError
+from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
@@ -158,6 +158,34 @@ class Plan:
     def names(self) -> dict[int, str]:
         """Names of the streams of the trial, by their numbers."""
         return {plan.origin: plan.stream.name for plan in self.streams}
+
+    def of_streams(self, names: Collection[str]) -> Plan:
+        """Return the part of the plan that belongs to some streams, all without names; their numbers stay."""
+        if not names:
+            return self
+        chosen = {number for number, name in self.names.items() if name in names}
+        if unknown := set(names) - set(self.names.values()):
+            raise ParameterError(
+                f"no stream '{min(unknown)}' is loaded", hint=f"loaded: {', '.join(self.names.values())}"
+            )
+        columns = self.columns.some(np.isin(self.columns.stream, list(chosen)))
+        cells = set(columns.cell.tolist())
+        return replace(
+            self,
+            streams=tuple(stream for stream in self.streams if stream.origin in chosen),
+            columns=columns,
+            histograms=tuple(histogram for histogram in self.histograms if cells.intersection(histogram.cells)),
+            counted=tuple(counted for counted in self.counted if counted.stream in chosen),
+            messages=tuple(source for source in self.messages if source.stream in chosen),
+        )
+
+    @property
+    def own_cells(self) -> list[int]:
+        """Cells of the flows, of the groups beyond them and of the transmitters, in order."""
+        flows = self.columns
+        transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
+        sent = [counted.first + place for counted in self.counted for place in range(len(counted.destinations))]
+        return sorted({*flows.cell.tolist(), *flows.sequence_cell.tolist(), *transmitters, *sent})
 
     @property
     def cells(self) -> int:

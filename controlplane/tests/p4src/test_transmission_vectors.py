@@ -85,9 +85,9 @@ def test_v1model_sends_what_the_vector_says(vector: dict[str, Any], tester: Simu
     dataplane.clear(CELLS, tester.wait)
     reasons = dataplane.reason_counts(PORTS)
     counted = dict(client.read_counters("flow_transmit", range(CELLS)))
-    dataplane.hold(1, tester.wait)
+    dataplane.hold(range(1), tester.wait)
     dataplane.inject_seed(0, bytes.fromhex(vector["seed"]), 0, 1)
-    dataplane.start(1, LEAD_TICKS)
+    dataplane.start(range(1), LEAD_TICKS)
     tester.wait(10 + (LEAD_TICKS + vector["departures"] * INTERVAL_TICKS) // 1_000)
 
     sent: dict[str, list[str]] = {str(one["port"]): [] for one in vector["transmitters"]}

@@ -68,7 +68,7 @@ def _departing_ps(loop: LoopModel, size: int, seeds: int, rounds: int) -> int:
         for number in range(seeds):
             dataplane.inject_seed(0, payload, number, seeds)
         wait(20)
-        dataplane.start(1, START_LEAD_PS)
+        dataplane.start(range(1), START_LEAD_PS)
         wait(20)
         records = dataplane.read(plan.cells, wait)
         (transmitter,) = plan.streams[0].transmitters

@@ -51,7 +51,7 @@ class TesterWorkload:
         payload = seed_payload(stream.template, stream.frame_size_bytes)
         for number in range(seeds):
             dataplane.inject_seed(0, payload, number, seeds)
-        dataplane.start(1, 100)
+        dataplane.start(range(1), 100)
 
     def received_frames(self, count: int) -> list[bytes]:
         """Return ``count`` test frames that port 1 expects, from all other ports in turn."""
