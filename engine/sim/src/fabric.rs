@@ -16,7 +16,7 @@ use crate::flights::{Flight, Flights, Plan};
 use crate::line::{wire_bytes, Line, Slot};
 use crate::rng::Rng;
 use crate::time::Span;
-use crate::wire::mac_control::{self, Pause, QUANTUM_BITS};
+use p4mesh_wire::mac_control::{self, Pause, QUANTUM_BITS};
 
 /// Moment at which a node acts on a frame that it receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

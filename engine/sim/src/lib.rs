@@ -55,7 +55,6 @@ mod sleepiness;
 mod tester;
 mod time;
 mod upsets;
-pub mod wire;
 
 pub use arrival::{Arrival, Fcs};
 pub use config::ConfigError;

@@ -2,10 +2,10 @@
 
 use std::net::Ipv4Addr;
 
-use p4mesh_sim::wire::ethernet::{self, Header, TYPE_IPV4};
-use p4mesh_sim::wire::membership::{Mode, Record};
-use p4mesh_sim::wire::{igmp, ipv4, pim};
 use p4mesh_sim::Network;
+use p4mesh_wire::ethernet::{self, Header, TYPE_IPV4};
+use p4mesh_wire::membership::{Mode, Record};
+use p4mesh_wire::{igmp, ipv4, pim};
 
 const S_PS: u64 = 1_000_000_000_000;
 const GROUP: Ipv4Addr = Ipv4Addr::new(225, 1, 1, 1);

@@ -17,8 +17,8 @@ use crate::config::{ConfigError, Latency, Place, RateFps, Whole};
 use crate::drops::DropCause;
 use crate::rng::Rng;
 use crate::time::{BitClock, Span};
-use crate::wire::ethernet::{self, is_group, TYPE_IPV4, TYPE_IPV6};
-use crate::wire::vlan;
+use p4mesh_wire::ethernet::{self, is_group, TYPE_IPV4, TYPE_IPV6};
+use p4mesh_wire::vlan;
 
 /// `chassis` of an Ethernet switch or a router.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

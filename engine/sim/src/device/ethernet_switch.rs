@@ -26,8 +26,8 @@ use crate::drops::DropCause;
 use crate::fabric::ArrivalRule;
 use crate::line::wire_bytes;
 use crate::rng::Rng;
-use crate::wire::ethernet::{self, is_group, is_link_local};
-use crate::wire::vlan::{self, Tag};
+use p4mesh_wire::ethernet::{self, is_group, is_link_local};
+use p4mesh_wire::vlan::{self, Tag};
 
 #[derive(Default)]
 struct Counters {

@@ -10,7 +10,7 @@ use super::DevicePorts;
 use crate::config::{Latency, Ppb};
 use crate::drops::DropCause;
 use crate::rng::Rng;
-use crate::wire::ethernet::HEADER_BYTES;
+use p4mesh_wire::ethernet::HEADER_BYTES;
 
 /// `impairments` of an Ethernet switch.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

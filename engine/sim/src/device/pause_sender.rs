@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::buffer::Occupancy;
 use super::DevicePorts;
 use crate::config::{ConfigError, Place, QueueFrames, Whole};
-use crate::wire::mac_control::{Pause, QUANTUM_BITS};
+use p4mesh_wire::mac_control::{Pause, QUANTUM_BITS};
 
 /// `pause` of an Ethernet switch; absent: it sends no PAUSE frames.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::check_port;
 use crate::config::{ConfigError, Place, PortNumber, Whole};
-use crate::wire::vlan::{self, Tag};
+use p4mesh_wire::vlan::{self, Tag};
 
 /// VLAN of ports that the configuration does not name, and of all ports without VLANs.
 pub const DEFAULT_VID: u16 = 1;

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use p4mesh_pipeline::Frame;
 
-use crate::wire::ethernet::{self, Mac, TYPE_IPV4, TYPE_IPV6};
-use crate::wire::membership::{self, Address, Detail, Mode, Query, Record};
-use crate::wire::{icmpv6, igmp, ipv4, ipv6, mld};
+use p4mesh_wire::ethernet::{self, Mac, TYPE_IPV4, TYPE_IPV6};
+use p4mesh_wire::membership::{self, Address, Detail, Mode, Query, Record};
+use p4mesh_wire::{icmpv6, igmp, ipv4, ipv6, mld};
 
 const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 /// Robustness that a query tells (RFC 3376 8.1).

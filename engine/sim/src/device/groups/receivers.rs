@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::messages::Change;
-use crate::wire::membership::Mode;
+use p4mesh_wire::membership::Mode;
 
 /// Times that a device keeps.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::messages::{group_mac, Change};
 use super::receivers::{Doubt, Receivers, Times};
-use crate::wire::ethernet;
-use crate::wire::membership::Mode;
+use p4mesh_wire::ethernet;
+use p4mesh_wire::membership::Mode;
 
 const FIRST: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const LAST: IpAddr = IpAddr::V6(Ipv6Addr::from_bits(u128::MAX));

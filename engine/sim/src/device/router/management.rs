@@ -4,7 +4,7 @@
 use p4mesh_pipeline::Frame;
 
 use super::packets::{self, Header};
-use crate::wire::udp::Datagram;
+use p4mesh_wire::udp::Datagram;
 
 const SNMP_PORT: u16 = 161;
 const SEQUENCE: u8 = 0x30;

@@ -34,7 +34,7 @@ use crate::drops::DropCause;
 use crate::fabric::ArrivalRule;
 use crate::line::wire_bytes;
 use crate::rng::Rng;
-use crate::wire::ethernet::{self, Mac};
+use p4mesh_wire::ethernet::{self, Mac};
 
 pub use self::config::RouterConfig;
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::{PositiveSeconds, QueueFrames, Whole};
-use crate::wire::ethernet::Mac;
+use p4mesh_wire::ethernet::Mac;
 
 /// `neighbours` of a router.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv6Addr};
 use p4mesh_pipeline::Frame;
 
 use crate::drops::DropCause;
-use crate::wire::ethernet::{self, Mac, TYPE_ARP, TYPE_IPV4, TYPE_IPV6};
-use crate::wire::udp::Datagram;
-use crate::wire::{arp, icmpv6, ipv4, ipv6, nd, udp};
+use p4mesh_wire::ethernet::{self, Mac, TYPE_ARP, TYPE_IPV4, TYPE_IPV6};
+use p4mesh_wire::udp::Datagram;
+use p4mesh_wire::{arp, icmpv6, ipv4, ipv6, nd, udp};
 
 const TCP: u8 = 6;
 /// Time to live, or hop limit, of the router's own packets.

@@ -195,9 +195,9 @@ mod tests {
     use super::super::groups::table;
     use super::*;
     use crate::config::{Nanoseconds, Place, PositiveSeconds, Whole};
-    use crate::wire::ethernet::{self, Header, TYPE_IPV4, TYPE_IPV6};
-    use crate::wire::membership::{Mode, Query, Record};
-    use crate::wire::{icmpv6, igmp, ipv4, ipv6, mld};
+    use p4mesh_wire::ethernet::{self, Header, TYPE_IPV4, TYPE_IPV6};
+    use p4mesh_wire::membership::{Mode, Query, Record};
+    use p4mesh_wire::{icmpv6, igmp, ipv4, ipv6, mld};
 
     const GROUP: u64 = 0x0100_5e01_0101;
     const GROUP_ADDRESS: Ipv4Addr = Ipv4Addr::new(225, 1, 1, 1);

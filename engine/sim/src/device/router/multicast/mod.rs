@@ -20,8 +20,8 @@ use crate::device::groups::messages::{self, Asked, Asker, Change, Heard};
 use crate::device::groups::questions::{Question, Questions};
 use crate::device::groups::receivers::Times;
 use crate::device::groups::table::{ForwardBy, Key, Limits, Table, Wanted};
-use crate::wire::ethernet::{self, TYPE_IPV4};
-use crate::wire::{ipv4, pim as pim_wire};
+use p4mesh_wire::ethernet::{self, TYPE_IPV4};
+use p4mesh_wire::{ipv4, pim as pim_wire};
 
 pub use self::config::MulticastConfig;
 

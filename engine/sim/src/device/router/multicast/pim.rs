@@ -14,10 +14,10 @@ use super::config::PimSettings;
 use crate::device::groups::messages::{group_mac, Change};
 use crate::device::groups::receivers::Times;
 use crate::device::groups::table::{Key, Limits, Table, Wanted};
-use crate::wire::ethernet::{self, TYPE_IPV4};
-use crate::wire::ipv4;
-use crate::wire::membership::Mode;
-use crate::wire::pim::{self, Group, Message, Source};
+use p4mesh_wire::ethernet::{self, TYPE_IPV4};
+use p4mesh_wire::ipv4;
+use p4mesh_wire::membership::Mode;
+use p4mesh_wire::pim::{self, Group, Message, Source};
 
 const PS_PER_S: u64 = 1_000_000_000_000;
 const MTU_BYTES: usize = 1_500;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpNumber, Ipv4Header, Ipv4HeaderSlice, Ipv4Options};
 
-use super::checksum;
+use crate::checksum;
 
 pub const HEADER_BYTES: usize = Ipv4Header::MIN_LEN;
 /// Routers look at packets with this option (RFC 2113).

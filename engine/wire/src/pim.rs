@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::IpNumber;
 
-use super::checksum;
+use crate::checksum;
 
 pub const PROTOCOL: u8 = IpNumber::PIM.0;
 /// ALL-PIM-ROUTERS.

@@ -1,6 +1,6 @@
 //! MAC control frames of IEEE 802.3 annex 31: PAUSE.
 
-use super::ethernet::{self, Header, Mac};
+use crate::ethernet::{self, Header, Mac};
 
 /// Unit of the pause time.
 pub const QUANTUM_BITS: u64 = 512;

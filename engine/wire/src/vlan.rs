@@ -2,7 +2,7 @@
 
 use etherparse::{EtherType, SingleVlanHeader};
 
-use super::ethernet;
+use crate::ethernet;
 
 /// Type of a customer tag, and of a service tag in front of it.
 pub const CUSTOMER: u16 = EtherType::VLAN_TAGGED_FRAME.0;

@@ -7,8 +7,8 @@ use etherparse::icmpv6::{
     NeighborSolicitationPayloadSlice, TYPE_NEIGHBOR_ADVERTISEMENT, TYPE_NEIGHBOR_SOLICITATION,
 };
 
-use super::ethernet::Mac;
-use super::icmpv6;
+use crate::ethernet::Mac;
+use crate::icmpv6;
 
 /// Messages that were forwarded have less (RFC 4861 7.1).
 pub const HOPS: u8 = 255;

@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use etherparse::{Icmpv6Slice, IpNumber};
 
-use super::checksum;
+use crate::checksum;
 
 pub const PROTOCOL: u8 = IpNumber::IPV6_ICMP.0;
 const CHECKSUM: std::ops::Range<usize> = 2..4;

@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IgmpSlice, IpNumber};
 
-use super::checksum;
-use super::ethernet::Mac;
-use super::membership::{parse_records, Detail, Query, Record};
+use crate::checksum;
+use crate::ethernet::Mac;
+use crate::membership::{parse_records, Detail, Query, Record};
 
 pub const PROTOCOL: u8 = IpNumber::IGMP.0;
 const QUERY: u8 = 0x11;
@@ -92,8 +92,8 @@ pub fn group_mac(group: Ipv4Addr) -> Mac {
 
 #[cfg(test)]
 mod tests {
-    use super::super::membership::Mode;
     use super::*;
+    use crate::membership::Mode;
 
     const GROUP: Ipv4Addr = Ipv4Addr::new(225, 129, 1, 1);
 

@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use etherparse::{IpNumber, Ipv6ExtensionsSlice, Ipv6Header, Ipv6HeaderSlice};
 
-use super::ethernet::Mac;
+use crate::ethernet::Mac;
 
 pub const HEADER_BYTES: usize = Ipv6Header::LEN;
 /// The extension header that can only come first.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use etherparse::{UdpHeader, UdpHeaderSlice};
 
-use super::checksum;
+use crate::checksum;
 
 pub const PROTOCOL: u8 = 17;
 pub const HEADER_BYTES: usize = UdpHeader::LEN;

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use etherparse::{ArpEthIpv4Packet, ArpHardwareId, ArpOperation, ArpPacketSlice, EtherType};
 
-use super::ethernet::Mac;
+use crate::ethernet::Mac;
 
 /// Operation of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

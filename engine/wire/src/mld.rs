@@ -2,8 +2,8 @@
 
 use std::net::Ipv6Addr;
 
-use super::icmpv6;
-use super::membership::{parse_records, Address, Detail, Query, Record};
+use crate::icmpv6;
+use crate::membership::{parse_records, Address, Detail, Query, Record};
 
 const QUERY: u8 = 130;
 const REPORT_V1: u8 = 131;
@@ -80,8 +80,8 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    use super::super::membership::Mode;
     use super::*;
+    use crate::membership::Mode;
 
     #[test]
     fn messages_of_both_versions_are_read_as_they_were_written() {
