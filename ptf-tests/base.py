@@ -20,11 +20,11 @@ from ptf.base_tests import BaseTest
 from scapy.packet import Packet
 from signature import test_frame
 
+from p4mesh.layers import UDP_OVER_IPV4
 from p4mesh.p4runtime import Client, Entity
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import PORT_REASONS
 from p4mesh.tester.frames import seed_payload
-from p4mesh.traffic.stream import FrameTemplate
 
 READ_CELLS = 64
 """Cells that tests use: enough for every flow, transmitter and port number in them."""
@@ -66,7 +66,7 @@ class TesterTest(BaseTest):
         """Without entries a test frame is measured nowhere, a seed ends, and nothing leaves."""
         self._reasons = self._count_reasons()
         self.send(1, test_frame(dst="02:00:00:00:00:01", run=self.run_id))
-        self.tester.inject_seed(0, seed_payload(FrameTemplate(), 64), 0, 1)
+        self.tester.inject_seed(0, seed_payload(UDP_OVER_IPV4, 64), 0, 1)
         self.bench.settle()
         self.expect_nothing()
         self.assert_reasons(flooded=1, unknown_stream=1)

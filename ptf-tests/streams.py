@@ -31,7 +31,7 @@ class StreamTest(TesterTest):
         *streams: Stream,
         duration_s: Fraction | None = None,
         before_start: Callable[[Plan], None] | None = None,
-        payload_of: Callable[[Stream], bytes] = lambda stream: seed_payload(stream.template, stream.frame_size_bytes),
+        payload_of: Callable[[Stream], bytes] = lambda stream: seed_payload(stream.frame, stream.frame_size_bytes),
     ) -> Plan:
         """Send all frames of the streams, or those of ``duration_s``, and check the counters of all of them.
 

@@ -9,9 +9,10 @@ from struct import unpack_from
 from scapy.utils import checksum
 from streams import StreamTest, signature_of, stream
 
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, HopByHop, IPv4
 from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
 from p4mesh.traffic import patterns
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 
 IPV4_BYTES, IPV6_BYTES, UDP_BYTES = 20, 40, 8
 
@@ -41,34 +42,34 @@ class SizesLeaveInTurnWithRightLengthsAndChecksums(SizesTest):
 
     def runTest(self) -> None:
         sizes = (128, 111, 300, 108, 1518, 127)
-        for template, header_bytes in (
-            (FrameTemplate(), 14),
-            (FrameTemplate(vlan_ids=(7,)), 18),
-            (FrameTemplate(ip_version=6), 14),
-            (FrameTemplate(ip_version=6, vlan_ids=(4000, 20), ipv6_extensions=("hop_by_hop", "destination")), 22),
-            (FrameTemplate(ip_version=None), 14),
+        for headers, header_bytes in (
+            (UDP_OVER_IPV4, 14),
+            (UDP_OVER_IPV4.tagged(7), 18),
+            (UDP_OVER_IPV6, 14),
+            (UDP_OVER_IPV6.tagged(4000, 20).extended((HopByHop(), DestinationOptions())), 22),
+            (PLAIN, 14),
         ):
-            with self.subTest(template=template):
-                self.run_streams(in_turn(sizes, 2 * len(sizes) + 1, template=template))
+            with self.subTest(frame=headers):
+                self.run_streams(in_turn(sizes, 2 * len(sizes) + 1, frame=headers))
                 frames = self.received(1, 2 * len(sizes) + 1)
                 self.assertEqual([len(frame) + FCS_BYTES for frame in frames], [*sizes, *sizes, sizes[0]])
                 for frame in frames:
-                    payload = self._payload(template, frame[header_bytes:])
+                    payload = self._payload(headers, frame[header_bytes:])
                     self.assertEqual(payload[SIGNATURE_BYTES:], bytes(k & 0xFF for k in range(len(payload) - 18)))
         self.expect_nothing()
 
-    def _payload(self, template: FrameTemplate, packet: bytes) -> bytes:
+    def _payload(self, headers: Frame, packet: bytes) -> bytes:
         """Return what is behind UDP, or behind Ethernet; check lengths and checksums on the way."""
-        if template.ip_version is None:
+        if headers.network is None:
             return packet
-        if template.ip_version == 4:
+        if isinstance(headers.network, IPv4):
             self.assertEqual(unpack_from(">H", packet, 2)[0], len(packet))
             self.assertEqual(checksum(packet[:IPV4_BYTES]), 0)
             udp = packet[IPV4_BYTES:]
             self.assertEqual(unpack_from(">H", udp, 6)[0], 0)
         else:
             self.assertEqual(unpack_from(">H", packet, 4)[0], len(packet) - IPV6_BYTES)
-            udp = packet[IPV6_BYTES + 8 * len(template.ipv6_extensions) :]
+            udp = packet[IPV6_BYTES + 8 * len(headers.extensions) :]
             pseudo_header = packet[8:40] + len(udp).to_bytes(4, "big") + bytes([0, 0, 0, 17])
             self.assertEqual(checksum(pseudo_header + udp), 0)
         self.assertEqual(unpack_from(">H", udp, 4)[0], len(udp))

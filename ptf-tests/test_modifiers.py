@@ -8,38 +8,32 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from streams import StreamTest, stream
 
+from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, Frame, IPv4, IPv6, Modifiable, ethernet, ipv4, ipv6, udp, vlan
 from p4mesh.tester.stations import station
 from p4mesh.traffic import patterns
-from p4mesh.traffic.stream import (
-    FieldModifier,
-    FrameTemplate,
-    ModifiedField,
-    Progression,
-    PseudoRandom,
-    ValueList,
-)
+from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
 
 FRAMES = 7
 IPV4_FIELDS = {
-    ModifiedField.ETHERNET_DST: (0, 6),
-    ModifiedField.ETHERNET_SRC: (6, 12),
-    ModifiedField.IPV4_SRC: (26, 30),
-    ModifiedField.IPV4_DST: (30, 34),
-    ModifiedField.UDP_SRC: (34, 36),
-    ModifiedField.UDP_DST: (36, 38),
+    ethernet.DESTINATION: (0, 6),
+    ethernet.SOURCE: (6, 12),
+    ipv4.SOURCE: (26, 30),
+    ipv4.DESTINATION: (30, 34),
+    udp.SOURCE: (34, 36),
+    udp.DESTINATION: (36, 38),
 }
 TAGGED_IPV6_FIELDS = {
-    ModifiedField.OUTER_VLAN: (14, 16),
-    ModifiedField.INNER_VLAN: (18, 20),
-    ModifiedField.IPV6_SRC: (42, 46),
-    ModifiedField.IPV6_DST: (58, 62),
-    ModifiedField.UDP_SRC: (62, 64),
-    ModifiedField.UDP_DST: (64, 66),
+    vlan.OUTER: (14, 16),
+    vlan.INNER: (18, 20),
+    ipv6.SOURCE: (42, 46),
+    ipv6.DESTINATION: (58, 62),
+    udp.SOURCE: (62, 64),
+    udp.DESTINATION: (64, 66),
 }
 """Bytes of the field in a frame, the low 32 bits of an IPv6 address."""
-MAC_FIELDS = (ModifiedField.ETHERNET_DST, ModifiedField.ETHERNET_SRC)
-FIELD_BITS = {ModifiedField.OUTER_VLAN: 12, ModifiedField.INNER_VLAN: 12}
-CHECKSUMS: dict[int | None, tuple[int, int]] = {4: (24, 25), 6: (68, 69)}
+MAC_FIELDS = (ethernet.DESTINATION, ethernet.SOURCE)
+FIELD_BITS = {vlan.OUTER: 12, vlan.INNER: 12}
+CHECKSUMS: dict[type, tuple[int, int]] = {IPv4: (24, 25), IPv6: (68, 69)}
 RULES: tuple[Progression | ValueList | PseudoRandom, ...] = (
     Progression(count=5, step=0x3FFF_FFFF),
     Progression(count=6, step=-3),
@@ -80,15 +74,15 @@ class EveryFieldChangesByEveryRule(ModifierTest):
     __test__ = True
 
     def runTest(self) -> None:
-        for template, first_checked, fields in (
-            (FrameTemplate(), 42, IPV4_FIELDS),
-            (FrameTemplate(ip_version=6, vlan_ids=(4000, 20)), 70, TAGGED_IPV6_FIELDS),
+        for headers, first_checked, fields in (
+            (UDP_OVER_IPV4, 42, IPV4_FIELDS),
+            (UDP_OVER_IPV6.tagged(4000, 20), 70, TAGGED_IPV6_FIELDS),
         ):
             for field, (begin, end) in fields.items():
                 with self.subTest(field=field):
-                    self._change(template, field, slice(begin, end), first_checked)
+                    self._change(headers, field, slice(begin, end), first_checked)
 
-    def _change(self, template: FrameTemplate, field: ModifiedField, place: slice, header_bytes: int) -> None:
+    def _change(self, headers: Frame, field: Modifiable, place: slice, header_bytes: int) -> None:
         self.run_streams(
             *(
                 stream(
@@ -97,7 +91,7 @@ class EveryFieldChangesByEveryRule(ModifierTest):
                     name=f"s{port}",
                     tx_ports=(port,),
                     rx_ports=(port % 4 + 1,),
-                    template=template,
+                    frame=headers,
                     frame_size_bytes=128,
                     modifiers=(FieldModifier(field, values),),
                 )
@@ -115,7 +109,7 @@ class EveryFieldChangesByEveryRule(ModifierTest):
                 [(added(values, k) - added(values, 0)) % (1 << bits) for k in range(FRAMES)],
                 (field, values),
             )
-            changing = {*range(place.start, place.stop), *CHECKSUMS[template.ip_version]}
+            changing = {*range(place.start, place.stop), *CHECKSUMS[type(headers.network)]}
             kept = {bytes(b for k, b in enumerate(frame[:header_bytes]) if k not in changing) for frame in frames}
             self.assertEqual(len(kept), 1, (field, values))
         self.expect_nothing()
@@ -127,7 +121,7 @@ class ValuesAreAddedToTheStation(ModifierTest):
     __test__ = True
 
     def runTest(self) -> None:
-        (frame,) = self.run_modified(1, FieldModifier(ModifiedField.ETHERNET_SRC, ValueList((0xFC0000ABCDEF,))))
+        (frame,) = self.run_modified(1, FieldModifier(ethernet.SOURCE, ValueList((0xFC0000ABCDEF,))))
         self.assertEqual(int.from_bytes(frame[6:12], "big"), self.added_to_mac(station(1).mac, 0xFC0000ABCDEF))
 
 
@@ -137,8 +131,8 @@ class ProgressionWraps(ModifierTest):
     __test__ = True
 
     def runTest(self) -> None:
-        up = FieldModifier(ModifiedField.UDP_DST, Progression(4, 3))
-        down = FieldModifier(ModifiedField.UDP_SRC, Progression(3, -1))
+        up = FieldModifier(udp.DESTINATION, Progression(4, 3))
+        down = FieldModifier(udp.SOURCE, Progression(3, -1))
         frames = [Ether(frame) for frame in self.run_modified(9, up, down)]
         self.assertEqual([frame[UDP].dport - 20001 for frame in frames], [0, 3, 6, 9, 0, 3, 6, 9, 0])
         self.assertEqual([frame[UDP].sport - 20001 for frame in frames], [0, -1, -2, 0, -1, -2, 0, -1, -2])
@@ -151,7 +145,7 @@ class ListGivesItsValuesInTurn(ModifierTest):
 
     def runTest(self) -> None:
         values = (0x020304050607, 0xFC0000ABCDEF, 5)
-        frames = self.run_modified(7, FieldModifier(ModifiedField.ETHERNET_SRC, ValueList(values)))
+        frames = self.run_modified(7, FieldModifier(ethernet.SOURCE, ValueList(values)))
         expected = [self.added_to_mac(station(1).mac, values[k % 3]) for k in range(7)]
         self.assertEqual([int.from_bytes(frame[6:12], "big") for frame in frames], expected)
 
@@ -163,7 +157,7 @@ class RandomIsTheChecksumOfSeedAndStep(ModifierTest):
 
     def runTest(self) -> None:
         seed, mask = 0x12345678, 0x0000FFFF
-        frames = self.run_modified(5, FieldModifier(ModifiedField.IPV4_DST, PseudoRandom(seed, mask)))
+        frames = self.run_modified(5, FieldModifier(ipv4.DESTINATION, PseudoRandom(seed, mask)))
         values = [zlib.crc32(seed.to_bytes(4, "big") + k.to_bytes(4, "big")) & mask for k in range(5)]
         origin = int(station(2).ipv4)
         self.assertEqual([int.from_bytes(frame[30:34], "big") for frame in frames], [origin + v for v in values])

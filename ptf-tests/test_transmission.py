@@ -16,19 +16,21 @@ from scapy.utils import checksum
 from signature import Signature
 from streams import PORTS, StreamTest, signature_of, stream
 
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6
+from p4mesh.layers.extension import extension_of
 from p4mesh.tester.entries import PlanEntries
 from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.stations import station
 from p4mesh.traffic import patterns
-from p4mesh.traffic.stream import Burst, FrameTemplate
+from p4mesh.traffic.stream import Burst
 
 
 class WithoutStreamEntrySeedsEnd(TesterTest):
     """Goal: the empty table stops a seed at its first pass and counts it; nothing leaves."""
 
     def runTest(self) -> None:
-        self.tester.inject_seed(0, seed_payload(FrameTemplate(), 64), 0, 1)
+        self.tester.inject_seed(0, seed_payload(UDP_OVER_IPV4, 64), 0, 1)
         self.bench.settle()
         self.expect_nothing()
         self.assert_reasons(unknown_stream=1)
@@ -82,7 +84,7 @@ class ChecksumsAreValid(StreamTest):
                 tx_ports=(3,),
                 rx_ports=(4,),
                 frame_size_bytes=97,
-                template=FrameTemplate(ip_version=6),
+                frame=UDP_OVER_IPV6,
             ),
         )
         for frame in self.received(1, 2):
@@ -99,16 +101,16 @@ class ChecksumsAreValid(StreamTest):
 
 
 class PlainAndTaggedFramesKeepTheirHeaders(StreamTest):
-    """Goal: VLAN tags and plain Ethernet frames leave as their template says."""
+    """Goal: VLAN tags and plain Ethernet frames leave as their headers say."""
 
     __test__ = True
 
     def runTest(self) -> None:
-        plain = FrameTemplate(ip_version=None)
-        tagged = FrameTemplate(ip_version=4, vlan_ids=(10, 20))
+        plain = PLAIN
+        tagged = UDP_OVER_IPV4.tagged(10, 20)
         self.run_streams(
-            stream(patterns.Pairs(), 1, tx_ports=(1,), rx_ports=(2,), template=plain),
-            stream(patterns.Pairs(), 1, tx_ports=(3,), rx_ports=(4,), template=tagged, frame_size_bytes=72),
+            stream(patterns.Pairs(), 1, tx_ports=(1,), rx_ports=(2,), frame=plain),
+            stream(patterns.Pairs(), 1, tx_ports=(3,), rx_ports=(4,), frame=tagged, frame_size_bytes=72),
         )
         (frame,) = self.received(1, 1)
         self.assertEqual(frame[12:14], b"\xff\xff")
@@ -147,7 +149,7 @@ class GroupsHaveOneAddress(StreamTest):
                 tx_ports=(3,),
                 rx_ports=PORTS,
                 frame_size_bytes=128,
-                template=FrameTemplate(ip_version=6),
+                frame=UDP_OVER_IPV6,
             ),
         )
         groups = {1: "ff:ff:ff:ff:ff:ff", 2: "01:00:5e:01:01:01", 3: "33:33:00:01:00:03"}
@@ -168,9 +170,9 @@ class FramesHaveTheirLength(StreamTest):
         for size in (40, 63, 64, 1518, 1519, 9216):
             if size < self.bench.shortest_frame_bytes:
                 continue
-            plain = FrameTemplate(ip_version=None)
+            plain = PLAIN
             self.run_streams(
-                stream(patterns.Pairs(), 2, tx_ports=(1,), rx_ports=(2,), template=plain, frame_size_bytes=size)
+                stream(patterns.Pairs(), 2, tx_ports=(1,), rx_ports=(2,), frame=plain, frame_size_bytes=size)
             )
             self.assertEqual([len(frame) for frame in self.received(1, 2)], [size - 4] * 2)
         self.expect_nothing()
@@ -308,10 +310,8 @@ class ExtensionHeadersAreChained(StreamTest):
         if self.bench.long_extension_is_last:
             # Destination options at 54, routing at 62, and UDP at 86, in front of 8 bytes less.
             names, places, numbers = ("destination", "routing"), [20, 54, 62], [60, 43, 17]
-        chain = FrameTemplate(ip_version=6, ipv6_extensions=names)
-        self.run_streams(
-            stream(patterns.Pairs(), 1, tx_ports=(1,), rx_ports=(2,), template=chain, frame_size_bytes=200)
-        )
+        chain = UDP_OVER_IPV6.extended([extension_of(kind) for kind in names])
+        self.run_streams(stream(patterns.Pairs(), 1, tx_ports=(1,), rx_ports=(2,), frame=chain, frame_size_bytes=200))
         (frame,) = self.received(1, 1)
         self.assertEqual(len(frame), 196)
         self.assertEqual([frame[place] for place in places], numbers)
@@ -341,7 +341,7 @@ class AuthenticatedAndEncapsulatedFramesHaveAddressesAndChecksums(StreamTest):
                     2,
                     tx_ports=(1,),
                     rx_ports=(2,),
-                    template=FrameTemplate(ip_version=6),
+                    frame=UDP_OVER_IPV6,
                     frame_size_bytes=128 + len(chain) + len(behind),
                 ),
                 payload_of=lambda _, parts=(first, chain, behind): _behind_ipv6(*parts),  # type: ignore[misc]
@@ -359,7 +359,7 @@ class AuthenticatedAndEncapsulatedFramesHaveAddressesAndChecksums(StreamTest):
 
 def _behind_ipv6(first: int, chain: bytes, behind: bytes) -> bytes:
     """Return a seed of 128 bytes with ``chain`` in front of UDP and ``behind`` at its end."""
-    seed = bytearray(seed_payload(FrameTemplate(ip_version=6), 128))
+    seed = bytearray(seed_payload(UDP_OVER_IPV6, 128))
     seed[18:20] = (int.from_bytes(seed[18:20], "big") + len(chain) + len(behind)).to_bytes(2, "big")
     seed[20] = first
     return bytes(seed[:54]) + chain + bytes(seed[54:]) + behind

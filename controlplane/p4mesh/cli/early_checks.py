@@ -29,7 +29,7 @@ def require_output(out: str | Path | None) -> None:
     from p4mesh.store.suite_directory import is_suite
 
     if out is not None and has_files(Path(out)) and not is_suite(Path(out)):
-        read_run_config(Path(out), "--out ", NEW)
+        read_run_config(Path(out), "--out ", NEW, to_resume=True)
 
 
 def stored_run(arguments: argparse.Namespace) -> None:

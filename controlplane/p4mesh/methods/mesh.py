@@ -10,7 +10,7 @@ from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, search_of, sweep_of, template_of, trial_of
+from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, search_of, sweep_of, trial_of
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.metrics import rate_metrics, transmission_s
 from p4mesh.methods.results.queues import queue_cells
@@ -119,7 +119,7 @@ def trial_spec(
             pattern=leg.pattern,
             tx_ports=leg.tx_ports,
             rx_ports=leg.rx_ports,
-            template=template_of(parameters),
+            frame=frame_of(parameters),
             burst=Burst(burst_frames) if burst_frames > 1 else None,
             addresses_per_port=mesh.addresses_per_port,
             modifiers=mesh.modifiers,

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.layers import IPv6
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.extensions.load_axis import on_line, require_room
 from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import ParameterSet, resolve
-from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
+from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, frame_of
 from p4mesh.methods.registry import find_test
 from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, check_capture, cluster_of, jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
@@ -25,6 +26,7 @@ from p4mesh.run.tester_ports import chosen_ports, ports_of
 from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target.names import SIMULATED
 from p4mesh.target.table import TARGETS
+from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.tester.programs import contract_of
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.device_events import failures_of
@@ -173,21 +175,20 @@ def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterS
     """Raise ParameterError for a frame size that cannot carry the headers and the signature."""
     if "frame_format" not in parameters.values:
         return
-    from p4mesh.tester.frames import minimum_frame_bytes  # scapy takes long to load
-
-    template = template_of(parameters)
-    minimum = minimum_frame_bytes(template)
+    frame = frame_of(parameters)
+    minimum = minimum_frame_bytes(frame)
     short = [size for size in sizes if size < minimum]
     if short:
         possible = dict.fromkeys([minimum, *(size for size in sizes if size > minimum)])
         tag = " with a VLAN tag" if parameters.integer("vlan_id") else ""
-        if template.ipv6_extensions:
-            tag += f" with {' + '.join(template.ipv6_extensions)} header"
+        if frame.extensions:
+            tag += f" with {' + '.join(header.kind for header in frame.extensions)} header"
         hint = f"frame sizes in {minimum}..{MAX_FRAME_SIZE_BYTES} B: --sizes {','.join(map(str, possible))}"
-        if template.ip_version == 6 and "extension_headers" in parameters.values:
+        if isinstance(frame.network, IPv6) and "extension_headers" in parameters.values:
             # RFC 5180 5.3: results with and without extension headers compare at equal frame sizes.
-            some = (replace(template, ipv6_extensions=names) for names in EXTENSION_HEADERS.values())
-            hint += f"; {max(map(minimum_frame_bytes, some))} B is the least for all extension headers, to compare them"
+            without = minimum - sum(header.header_bytes for header in frame.extensions)
+            most = max(sum(header.header_bytes for header in headers) for headers in EXTENSION_HEADERS.values())
+            hint += f"; {without + most} B is the least for all extension headers, to compare them"
         raise ParameterError(
             f"frame size {short[0]} B: {parameters.text('frame_format')} frames{tag} with a signature need {minimum} B",
             hint=hint,

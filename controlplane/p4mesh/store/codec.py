@@ -1,8 +1,8 @@
 """Frozen dataclasses to JSON data and back, without loss: rationals as "n/d", enums as values, bytes in hex.
 
-Classes with ``of_kind`` (:class:`p4mesh.traffic.patterns.Pattern`) are stored as their ``kind``, with those fields
-that differ from their defaults; so are other fields with the metadata ``{"stored": "if set"}``. Fields that take no
-part in ``__init__`` follow from others: they are stored, and not read.
+Classes with ``of_kind`` (a layer, a pattern) are stored as their ``kind``, with those fields that differ from their
+defaults; so are other fields with the metadata ``{"stored": "if set"}``. Classes with ``of_name`` are stored as their
+``name``. Fields that take no part in ``__init__`` follow from others: they are stored, and not read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cache
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
@@ -25,6 +26,8 @@ def encode(value: Any) -> Any:
         return value
     if isinstance(value, Enum):
         return value.value
+    if hasattr(value, "of_name"):
+        return value.name
     if is_dataclass(value) and not isinstance(value, type):
         stored = {}
         for name, if_set, default in _stored_fields(type(value)):
@@ -35,6 +38,8 @@ def encode(value: Any) -> Any:
             kind: str = value.kind  # type: ignore[attr-defined]
             return {"kind": kind, **stored} if stored else kind
         return stored
+    if isinstance(value, IPv4Address | IPv6Address):
+        return str(value)
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, bytes):
@@ -68,10 +73,12 @@ def _decode(kind: Any, data: Any) -> Any:
         return tuple(_decode(get_args(kind)[0], item) for item in data)
     if origin is dict:
         return dict(data)
-    if kind is Fraction:
-        return Fraction(data)
+    if kind in (Fraction, IPv4Address, IPv6Address):
+        return kind(data)
     if kind is bytes:
         return bytes.fromhex(data)
+    if hasattr(kind, "of_name"):
+        return kind.of_name(data)
     if hasattr(kind, "of_kind"):
         name, data = (data["kind"], {**data}) if isinstance(data, dict) else (data, {})
         data.pop("kind", None)

@@ -81,7 +81,7 @@ class RunDirectory:
             if not has_files(path):
                 write_atomically(path / RUN, json.dumps(full, indent=2) + "\n")
                 return cls(path, full, lock, False)
-            stored = read_run_config(path, "--out ", NEW)
+            stored = read_run_config(path, "--out ", NEW, to_resume=True)
             if stored != full:
                 changed = ", ".join(sorted(key for key in {*stored, *full} if stored.get(key) != full.get(key)))
                 raise RunDirectoryError(

@@ -11,8 +11,10 @@ from p4mesh.errors import RunDirectoryError
 from p4mesh.store import run_files
 from p4mesh.store.run_files import StoredTrial, Timing
 
-FORMAT = 5
-"""Of all files of a run directory; it grows when any of them means something else."""
+FORMAT = 6
+"""Of all files of a run directory; it grows when any of them means something else. 6: frames of streams are layers."""
+READABLE = (5, FORMAT)
+"""Formats of finished runs that are shown as they are; a run goes on in its own format only."""
 _FORMAT_WITHOUT_A_NUMBER = 1
 RUN = "run.json"
 TRIALS = "trials.jsonl"
@@ -58,22 +60,24 @@ def read_run(directory: str | Path) -> StoredRun:
     return StoredRun(path, config, results, journal.trials, journal.timings)
 
 
-def read_run_config(path: Path, option: str = "", hint: str = HINT) -> dict[str, Any]:
-    """Return the configuration of a run; raises RunDirectoryError where there is none of this format."""
+def read_run_config(path: Path, option: str = "", hint: str = HINT, *, to_resume: bool = False) -> dict[str, Any]:
+    """Read the configuration of a run; raises RunDirectoryError where there is none that can be shown, or resumed."""
     config = run_files.read_config(path / RUN, option, hint)
-    _require_format(f"{option}{path / RUN}", config)
+    _require_format(f"{option}{path / RUN}", config, to_resume)
     return config
 
 
-def _require_format(where: str, config: Mapping[str, Any]) -> None:
+def _require_format(where: str, config: Mapping[str, Any], to_resume: bool) -> None:
     """Raise RunDirectoryError for a run that an older or a newer version has written."""
     found = config.get("format", _FORMAT_WITHOUT_A_NUMBER)
-    if found == FORMAT and isinstance(found, int):
+    valid = (FORMAT,) if to_resume else READABLE
+    if found in valid and isinstance(found, int):
         return
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise RunDirectoryError(f"{where}: '{found}' is not a format of a run", hint="name a new directory")
     age = "an older" if found < FORMAT else "a newer"
+    does = f"{'resumes' if to_resume else 'reads'} format {' and '.join(map(str, valid))}"
     raise RunDirectoryError(
-        f"{where}: format {found}, written by {age} version of P4Mesh; this version reads format {FORMAT}",
+        f"{where}: format {found}, written by {age} version of P4Mesh; this version {does}",
         hint="use that version to show or to resume it, or measure again in a new directory",
     )

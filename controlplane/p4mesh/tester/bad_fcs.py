@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from p4mesh.target.base import BadFcsRule
 from p4mesh.tester.contract import Contract
-from p4mesh.tester.frames import headers_of
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.stations import receiver_tag
 
@@ -19,7 +18,7 @@ def bad_fcs_rules(plan: Plan, run: int, contract: Contract) -> dict[int, list[Ba
         stream = damaged.get(flow.stream)
         if stream is None:
             continue
-        offset_bytes = len(headers_of(stream.template, stream.frame_size_bytes))
+        offset_bytes = stream.frame.header_bytes
         tag = 0 if stream.pattern.to_many else receiver_tag(flow.rx_port)
         start = contract["SIGNATURE_MAGIC"] << _MAGIC_SHIFT | run << _RUN_SHIFT
         start |= tag << _RECEIVER_SHIFT | flow.sequence_cell

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from p4mesh.layers import IPv4, IPv6
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
 from p4mesh.tester.stations import Station
@@ -125,7 +126,7 @@ class PlanEntries:
 
     def _modifier(self, stream: Stream, transmitter: Transmitter, number: int, letter: str) -> Entity:
         modifier = stream.modifiers[number]
-        params = {"field_code": self._contract[f"FIELD_{modifier.field.name}"]}
+        params = {"field_code": self._contract[f"FIELD_{modifier.field.name.upper()}"]}
         if isinstance(modifier.values, Progression):
             action = "progression_of"
             params |= {"last_step": modifier.values.count - 1, "step_size": modifier.values.step % (1 << 32)}
@@ -176,9 +177,11 @@ class PlanEntries:
 
 
 def _addresses(stream: Stream, station: Station) -> tuple[str, dict[str, int]]:
-    if stream.template.ip_version is None:
-        return "ethernet", {}
-    if stream.template.ip_version == 4:
-        return "ipv4", {"address": int(station.ipv4)}
-    prefix, low = divmod(int(station.ipv6), 1 << 32)
-    return "ipv6", {"prefix": prefix, "low": low}
+    match stream.frame.network:
+        case IPv4():
+            return "ipv4", {"address": int(station.ipv4)}
+        case IPv6():
+            prefix, low = divmod(int(station.ipv6), 1 << 32)
+            return "ipv6", {"prefix": prefix, "low": low}
+        case _:
+            return "ethernet", {}

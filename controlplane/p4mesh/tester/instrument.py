@@ -240,7 +240,7 @@ class Tester:
 
     def _inject_seeds(self, stream: StreamPlan) -> None:
         """Put the seeds into the loop, evenly spread over one round where the clock allows it."""
-        payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
+        payload = seed_payload(stream.stream.frame, stream.stream.frame_size_bytes)
         capabilities = self.target.capabilities
         spacing_ns = capabilities.loop.round_ps(stream.stream.frame_size_bytes) / stream.seeds / 1000
         for number in range(stream.seeds):

@@ -445,7 +445,7 @@ def _list_base(
 ) -> int:
     """Return where the destination list of a stream's transmitter begins; equal lists are kept once."""
     stations = destinations_of(stream, source)
-    key = (stream.template.ip_version, *stations)
+    key = (type(stream.frame.network), *stations)
     if key not in bases:
         bases[key] = len(destinations)
         destinations.extend((stream, station) for station in stations)

@@ -132,15 +132,15 @@ class RoutingService:
             self._peers = None
 
 
-def networks_behind(port: int, ip_version: int, count: int = 0) -> list[IPv4Network | IPv6Network]:
+def networks_behind(port: int, version: int, count: int = 0) -> list[IPv4Network | IPv6Network]:
     """Return the networks of the hosts behind the station of a port (RFC 2544 C.2.2, RFC 5180 5.2); ``count``: many."""
     owner = station(port)
     if count:
-        hosts = [host_in_network(port, ip_version, number) for number in range(count)]
-        return [ip_network((host, NETWORK_BITS[ip_version]), strict=False) for host in hosts]
-    if ip_version == 4 and port > _MAX_IPV4_PORT:
+        hosts = [host_in_network(port, version, number) for number in range(count)]
+        return [ip_network((host, NETWORK_BITS[version]), strict=False) for host in hosts]
+    if version == 4 and port > _MAX_IPV4_PORT:
         return []
-    if ip_version == 4:
+    if version == 4:
         return [IPv4Network((host_behind(owner, 4, _IPV4_PREFIX_BITS).ipv4, _IPV4_PREFIX_BITS), strict=False)]
     return [IPv6Network((host_behind(owner, 6, bits).ipv6, bits), strict=False) for bits in ADVERTISED_PREFIX_BITS]
 
@@ -151,7 +151,7 @@ def _receiving(streams: tuple[Stream, ...]) -> set[int]:
 
 def _sessions(streams: tuple[Stream, ...]) -> list[Session]:
     wanted = {
-        (port, stream.template.ip_version or 4)
+        (port, stream.address_version)
         for stream in streams
         if stream.routed
         for port in (*stream.tx_ports, *stream.rx_ports)

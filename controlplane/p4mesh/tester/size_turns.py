@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from math import gcd, lcm
 
 from p4mesh.errors import ParameterError
+from p4mesh.tester.frames import FCS_BYTES, minimum_frame_bytes, payload_sums
 from p4mesh.traffic.stream import Stream
-
-_FCS_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -41,16 +40,14 @@ def frame_sizes_of(stream: Stream) -> list[FrameSize]:
     sizes = stream.sizes_in_turn_bytes
     if not sizes:
         return []
-    from p4mesh.tester.frames import minimum_frame_bytes, payload_sums  # scapy takes long to load
-
-    if min(sizes) < (minimum := minimum_frame_bytes(stream.template)):
+    if min(sizes) < (minimum := minimum_frame_bytes(stream.frame)):
         raise ParameterError(
             f"stream '{stream.name}': frames of {min(sizes)} bytes among its sizes in turn",
             hint=f"its headers and the signature need {minimum} bytes",
         )
     return [
-        FrameSize(size - _FCS_BYTES, stream.frame_size_bytes - size, total)
-        for size, total in zip(sizes, payload_sums(stream.template, sizes), strict=True)
+        FrameSize(size - FCS_BYTES, stream.frame_size_bytes - size, total)
+        for size, total in zip(sizes, payload_sums(stream.frame, sizes), strict=True)
     ]
 
 

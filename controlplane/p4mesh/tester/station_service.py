@@ -98,7 +98,7 @@ class StationService:
 
 def _ip_version(stream: Stream) -> int:
     """Return the IP version of the headers by which a router forwards the frames of a stream; tunnels have IPv4."""
-    return 4 if stream.pattern.to_many else stream.template.ip_version or 4
+    return 4 if stream.pattern.to_many else stream.address_version
 
 
 def _asking(stream: Stream) -> Iterator[Neighbour]:

@@ -8,10 +8,11 @@ from functools import cache, lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import ethernet
 from p4mesh.tester.histogram import blocks
 from p4mesh.traffic.addresses import host_in_network, ipv6_host_behind, station_ipv4, station_ipv6, station_mac
 from p4mesh.traffic.patterns import Destination
-from p4mesh.traffic.stream import ModifiedField, Progression, PseudoRandom, Stream, ValueList
+from p4mesh.traffic.stream import Progression, PseudoRandom, Stream, ValueList
 
 MAC_BITS = 48
 FULL_MASK = (1 << MAC_BITS) - 1
@@ -93,9 +94,9 @@ def _station_of(stream: Stream, destination: Destination, source: int) -> Statio
     if stream.advertised_networks:
         distance = (source - _places(stream.rx_ports)[port]) % len(stream.tx_ports)
         number = (distance + stream.network) % stream.advertised_networks
-        return host_in(station(port), stream.template.ip_version or 4, number)
+        return host_in(station(port), stream.address_version, number)
     if stream.advertised_prefix_bits:
-        return host_behind(station(port), stream.template.ip_version, stream.advertised_prefix_bits)
+        return host_behind(station(port), stream.address_version, stream.advertised_prefix_bits)
     return station(port)
 
 
@@ -104,16 +105,16 @@ def _places(ports: tuple[int, ...]) -> dict[int, int]:
     return {port: place for place, port in enumerate(ports)}
 
 
-def host_behind(owner: Station, ip_version: int | None, prefix_bits: int) -> Station:
+def host_behind(owner: Station, version: int, prefix_bits: int) -> Station:
     """Return the host of one IP version behind a station: in a network of ``prefix_bits``, or of 24 bits of IPv4."""
-    if ip_version == 4:
+    if version == 4:
         return replace(owner, ipv4=station_ipv4(owner.port, output_half=True))
     return replace(owner, ipv6=ipv6_host_behind(owner.port, prefix_bits))
 
 
-def host_in(owner: Station, ip_version: int, number: int) -> Station:
+def host_in(owner: Station, version: int, number: int) -> Station:
     """Return the host of one IP version in network ``number`` of many behind a station."""
-    address = host_in_network(owner.port, ip_version, number)
+    address = host_in_network(owner.port, version, number)
     return replace(owner, ipv4=address) if isinstance(address, IPv4Address) else replace(owner, ipv6=address)
 
 
@@ -171,7 +172,7 @@ def _receiver(stream: Stream, port: int) -> Receiver:
 def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
     """Return (value, mask) pairs that cover exactly the addresses of many of a stream."""
     macs = {entry.shared.mac for entry in stream.pattern.destinations(stream) if entry.shared is not None}
-    if len(macs) == 1 or any(modifier.field is ModifiedField.ETHERNET_DST for modifier in stream.modifiers):
+    if len(macs) == 1 or any(modifier.field == ethernet.DESTINATION for modifier in stream.modifiers):
         return [_owned(stream, mac) for mac in macs]
     numbers = {int.from_bytes(mac, "big") for mac in macs}
     return [(value.to_bytes(6, "big"), mask) for value, mask in blocks(numbers, MAC_BITS)]
@@ -182,7 +183,7 @@ def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:
     first = int.from_bytes(mac, "big")
     changed = 0
     for modifier in stream.modifiers:
-        if modifier.field is ModifiedField.ETHERNET_DST:
+        if modifier.field == ethernet.DESTINATION:
             changed |= _bits_changed(first, modifier.values)
     mask = FULL_MASK & ~changed
     return (first & mask).to_bytes(6, "big"), mask

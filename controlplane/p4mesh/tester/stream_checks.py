@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
+from p4mesh.tester.sendable import require_sendable
 from p4mesh.topology.model import TesterPort
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, MAX_MODIFIERS, Stream
@@ -67,12 +68,20 @@ def check_stream(stream: Stream) -> None:
             hint="lengthen the trial or raise the rate",
         )
     stream.pattern.check(stream)
+    require_sendable(stream.name, stream.frame)
     if not stream.tx_ports or not stream.rx_ports:
         raise ParameterError(f"stream '{stream.name}' has no port", hint="name transmit and receive ports")
     if len(stream.modifiers) > MAX_MODIFIERS:
         raise ParameterError(
             f"stream '{stream.name}' has {len(stream.modifiers)} field modifiers", hint=f"use at most {MAX_MODIFIERS}"
         )
+    for modifier in stream.modifiers:
+        if not stream.frame.has(modifier.field):
+            kinds = ", ".join(layer.kind for layer in stream.frame.layers)
+            raise ParameterError(
+                f"stream '{stream.name}': there is no {modifier.field.name} to change in frames of {kinds}",
+                hint="change a field that the frames have, or use another frame format",
+            )
     if stream.addresses_per_port != 1:
         _check_addresses(stream)
     if (stream.source_mac and len(stream.tx_ports) > 1) or (stream.destination_mac and len(stream.rx_ports) > 1):
@@ -80,14 +89,12 @@ def check_stream(stream: Stream) -> None:
             f"stream '{stream.name}' gives one address to several ports",
             hint="source_mac needs one transmit port, destination_mac one receive port",
         )
-    if stream.routed and (
-        stream.template.ip_version is None or (stream.pattern.to_many and stream.template.tunnel is None)
-    ):
+    if stream.routed and (stream.frame.network is None or (stream.pattern.to_many and stream.frame.tunnel is None)):
         raise ParameterError(
             f"stream '{stream.name}': only unicast IPv4 and IPv6 frames can be routed",
             hint="use an IP frame format and a unicast pattern",
         )
-    if stream.template.tunnel or stream.received_in_tunnel:
+    if stream.frame.tunnel or stream.received_in_tunnel:
         _check_tunnels(stream)
     if stream.sizes_in_turn_bytes:
         _check_sizes_in_turn(stream)
@@ -104,7 +111,7 @@ def _check_sizes_in_turn(stream: Stream) -> None:
             f"stream '{stream.name}': {stream.frame_size_bytes} bytes are not the largest of its sizes in turn",
             hint=f"use {max(stream.sizes_in_turn_bytes)} bytes",
         )
-    if stream.burst or stream.template.tunnel:
+    if stream.burst or stream.frame.tunnel:
         raise ParameterError(
             f"stream '{stream.name}' has sizes in turn in {'bursts' if stream.burst else 'a tunnel'}",
             hint="give it one frame size",
@@ -112,13 +119,13 @@ def _check_sizes_in_turn(stream: Stream) -> None:
 
 
 def _check_tunnels(stream: Stream) -> None:
-    template = stream.template
-    if not stream.pattern.to_many or template.ip_version is None or template.vlan_ids:
+    frame = stream.frame
+    if not stream.pattern.to_many or frame.network is None or frame.vids:
         raise ParameterError(
             f"stream '{stream.name}': only untagged IP frames to many can be in a tunnel",
             hint="use an IP frame format without a VLAN tag, and multicast",
         )
-    if template.tunnel and not stream.routed:
+    if frame.tunnel and not stream.routed:
         raise ParameterError(
             f"stream '{stream.name}': frames in a tunnel go to the device as to a router",
             hint="send the stream routed",

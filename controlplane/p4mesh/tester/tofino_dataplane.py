@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from p4mesh.errors import TargetError, UnsupportedError
+from p4mesh.layers import Encapsulation, ExtensionHeader
+from p4mesh.layers.extension import UNIT_BYTES
 from p4mesh.target.chips import PORTS_PER_PIPE
 from p4mesh.tester.cell_reader import RecordFormat, WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane, SwitchPorts
-from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES, extension_sizes
+from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
 from p4mesh.tester.halves import PASSES_PER_CELL, SHORTEST_PACKET_OUT_BYTES, records_of_halves
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import READ_TICKS
@@ -31,7 +33,6 @@ OF_PORTS = "spacing_min_inverted"
 _OF_SENT_FLOWS = frozenset({"flow_sequence"})
 _OF_TRANSMITTERS = frozenset({"departures", "first_departure", "last_departure"})
 _CELL = "cell"
-_UNIT_BYTES, _ENCAPSULATION = 8, "esp"
 _RECEIVED = "received in"
 
 
@@ -80,12 +81,12 @@ class TofinoDataPlane(DataPlane, ABC):
                     f"{stream.stream.frame_size_bytes} bytes, whose seeds would be padded on their way to the switch",
                     hint=f"use frames of {shortest} bytes or more",
                 )
-            names = stream.stream.template.ipv6_extensions
-            if not fits_the_parser(names, self._contract["EXTENSION_UNITS"]):
+            headers = stream.stream.frame.extensions
+            if not fits_the_parser(headers, self._contract["EXTENSION_UNITS"]):
                 raise UnsupportedError(
                     f"not supported on tofino: stream '{stream.stream.name}' has the IPv6 extension headers "
-                    f"{', '.join(names)}",
-                    hint=f"use {self._contract['EXTENSION_UNITS'] * _UNIT_BYTES} bytes of headers at most; "
+                    f"{', '.join(header.kind for header in headers)}",
+                    hint=f"use {self._contract['EXTENSION_UNITS'] * UNIT_BYTES} bytes of headers at most; "
                     "only the last one, or the one before esp, may be longer than 8",
                 )
         super().configure(plan, run)
@@ -143,11 +144,11 @@ class InBandTofinoDataPlane(TofinoDataPlane):
         self._set_groups(self._groups | self._reading_group(loop_port))
 
 
-def fits_the_parser(names: tuple[str, ...], units: int) -> bool:
+def fits_the_parser(headers: Sequence[ExtensionHeader], units: int) -> bool:
     """Return whether the program finds UDP behind these IPv6 extension headers (p4src/tna/parser.p4)."""
-    sizes = extension_sizes(names)
-    in_front = sizes[: -2 if names[-1:] == (_ENCAPSULATION,) else -1]
-    return sum(sizes) <= units * _UNIT_BYTES and all(size == _UNIT_BYTES for size in in_front)
+    sizes = [header.header_bytes for header in headers]
+    in_front = sizes[: -2 if headers and isinstance(headers[-1], Encapsulation) else -1]
+    return sum(sizes) <= units * UNIT_BYTES and all(size == UNIT_BYTES for size in in_front)
 
 
 def joined_pipes(of_pipes: Mapping[int, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:

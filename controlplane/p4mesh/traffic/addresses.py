@@ -83,7 +83,7 @@ def ipv6_host_behind(port: int, prefix_bits: int) -> IPv6Address:
     return IPv6Address(_IPV6_BASE + (subnet << 64) + 2)
 
 
-def host_in_network(port: int, ip_version: int, number: int) -> IPv4Address | IPv6Address:
+def host_in_network(port: int, version: int, number: int) -> IPv4Address | IPv6Address:
     """Return the host in network ``number`` (0..255) of many behind the station of ``port`` (1..256).
 
     The networks are 10.P.N.0/24 and 2001:2:P:N::/64, P the port less 1 in IPv4, the port in IPv6, where they lie in the
@@ -91,7 +91,7 @@ def host_in_network(port: int, ip_version: int, number: int) -> IPv4Address | IP
     """
     if not 1 <= port <= MAX_NETWORKS_PORT or not 0 <= number < MAX_NETWORKS_PER_PORT:
         raise ValueError(f"no network {number} (0..{MAX_NETWORKS_PER_PORT - 1}) behind port {port}")
-    if ip_version == 4:
+    if version == 4:
         return IPv4Address(_NETWORKS_IPV4 + ((port - 1) << 16) + (number << 8) + 2)
     return IPv6Address(_IPV6_BASE + ((port << 16 | number) << 64) + 2)
 

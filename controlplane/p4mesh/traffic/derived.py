@@ -8,9 +8,10 @@ from fractions import Fraction
 from itertools import zip_longest
 from random import Random
 
+from p4mesh.layers import ethernet
 from p4mesh.traffic.line_rate import NS_PER_S, Rational, tx_frames
 from p4mesh.traffic.patterns import InPhase
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream
+from p4mesh.traffic.stream import FieldModifier, PseudoRandom, Stream
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def with_addresses(stream: Stream) -> Stream:
         stream,
         addresses_per_port=1,
         modifiers=(
-            FieldModifier(ModifiedField.ETHERNET_DST, PseudoRandom(seed=1, mask=mask)),
-            FieldModifier(ModifiedField.ETHERNET_SRC, PseudoRandom(seed=2, mask=mask)),
+            FieldModifier(ethernet.DESTINATION, PseudoRandom(seed=1, mask=mask)),
+            FieldModifier(ethernet.SOURCE, PseudoRandom(seed=2, mask=mask)),
         ),
     )

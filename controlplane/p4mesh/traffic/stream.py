@@ -1,4 +1,4 @@
-"""Defines streams independent of any target: frame templates, bursts, modifiers and streams.
+"""Defines streams independent of any target: bursts, modifiers and streams.
 
 All rates are exact rationals in frames per second, all sizes are bytes from the first byte of the
 destination address to the last byte of the FCS (RFC 2544 section 9, RFC 1242 section 3.5).
@@ -7,47 +7,10 @@ destination address to the last byte of the FCS (RFC 2544 section 9, RFC 1242 se
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from fractions import Fraction
 
+from p4mesh.layers import UDP_OVER_IPV4, Frame, Modifiable
 from p4mesh.traffic.patterns.base import USUAL_GROUP, Pattern
-
-
-@dataclass(frozen=True)
-class Tunnel:
-    """Outer headers of frames in a GRE tunnel over IPv4 (RFC 2784): 20 bytes of IPv4 and 4 of GRE."""
-
-    source: str
-    """IPv4 address of the end that sends."""
-    destination: str
-    """IPv4 address of the end that receives."""
-
-
-TUNNEL_BYTES = 24
-"""Of the outer headers."""
-
-
-@dataclass(frozen=True)
-class FrameTemplate:
-    """Headers of a test frame. The payload begins with the 18-byte signature.
-
-    ``ip_version`` 4 or 6 gives UDP over IP, ``None`` plain Ethernet II with EtherType 0xFFFF.
-    """
-
-    ip_version: int | None = 4
-    vlan_ids: tuple[int, ...] = ()
-    """Outermost first; one or two tags."""
-    ipv6_extensions: tuple[str, ...] = ()
-    """Extension headers in order (RFC 5180 5.3), by their names in :mod:`p4mesh.tester.frames`."""
-    udp_source: int = 20001
-    udp_destination: int = 20001
-    ttl: int = 64
-    dscp: int = 0
-    vlan_priority: int = field(default=0, metadata={"stored": "if set"})
-    """Priority code point of every VLAN tag."""
-    tunnel: Tunnel | None = field(default=None, metadata={"stored": "if set"})
-    """Tunnel that the frames are sent into."""
-
 
 MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
 """Of RFC 2889 5.1.2."""
@@ -58,23 +21,6 @@ class Burst:
     """Bursts of ``frames`` at minimum inter-frame gap; the mean rate is the stream's rate."""
 
     frames: int
-
-
-class ModifiedField(str, Enum):
-    """Header field that a modifier changes; the value is added modulo the width of the field."""
-
-    ETHERNET_DST = "ethernet_dst"
-    ETHERNET_SRC = "ethernet_src"
-    OUTER_VLAN = "outer_vlan"
-    INNER_VLAN = "inner_vlan"
-    IPV4_DST = "ipv4_dst"
-    IPV4_SRC = "ipv4_src"
-    IPV6_DST = "ipv6_dst"
-    """Low 32 bits."""
-    IPV6_SRC = "ipv6_src"
-    """Low 32 bits."""
-    UDP_DST = "udp_dst"
-    UDP_SRC = "udp_src"
 
 
 @dataclass(frozen=True)
@@ -108,7 +54,7 @@ class PseudoRandom:
 class FieldModifier:
     """Changes one field from frame to frame, on each transmit port by itself."""
 
-    field: ModifiedField
+    field: Modifiable
     values: Progression | ValueList | PseudoRandom
 
 
@@ -133,7 +79,8 @@ class Stream:
     pattern: Pattern
     tx_ports: tuple[int, ...]
     rx_ports: tuple[int, ...]
-    template: FrameTemplate = field(default_factory=FrameTemplate)
+    frame: Frame = UDP_OVER_IPV4
+    """Headers; the payload begins with the 18-byte signature."""
     burst: Burst | None = None
     start_offset_ns: tuple[int, ...] = ()
     """Start offset of each transmit port, empty = all 0."""
@@ -207,9 +154,9 @@ class Stream:
         return self.burst.frames if self.burst else 1
 
     @property
-    def ip_version(self) -> int | None:
-        """4, 6, or None for frames without IP."""
-        return self.template.ip_version
+    def address_version(self) -> int:
+        """IP version of the addresses between which it goes: 4 for frames without IP."""
+        return self.frame.network.version if self.frame.network else 4
 
     def as_sent(self) -> Stream:
         """Return the stream that the tester sends for this one: patterns may choose start offsets."""

@@ -6,12 +6,21 @@ is laid over a topology.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from p4mesh.layers.extension import extension_kinds
+from p4mesh.layers.layer import modifiable_names
 from p4mesh.traffic.patterns.base import USUAL_GROUP
 from p4mesh.traffic.rates import BIT_RATE_PATTERN, RATE_PATTERN, VALID_BIT_RATES, VALID_RATES
+
+if TYPE_CHECKING:
+    _Extension = str
+    _Modifiable = str
+else:
+    _Extension = Literal[extension_kinds()]
+    _Modifiable = Literal[modifiable_names()]
 
 SMALLEST_FRAME_BYTES, LARGEST_FRAME_BYTES = 64, 9216
 _LONGEST_S = 10 * 24 * 3600
@@ -56,7 +65,7 @@ class Headers(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     udp_source: Annotated[_UdpPort, Meta(title="UDP source port")] = 20_001
     udp_destination: Annotated[_UdpPort, Meta(title="UDP destination port")] = 20_001
     extensions: Annotated[
-        list[Literal["hop_by_hop", "destination", "routing", "fragment", "ah", "esp", "mobility"]],
+        list[_Extension],
         Meta(max_length=4, title="IPv6 extension headers in order"),
     ] = field(default_factory=list)
 
@@ -73,18 +82,7 @@ class Modifier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A field that changes from frame to frame, by what is added to it."""
 
     field: Annotated[
-        Literal[
-            "ethernet_dst",
-            "ethernet_src",
-            "outer_vlan",
-            "inner_vlan",
-            "ipv4_dst",
-            "ipv4_src",
-            "ipv6_dst",
-            "ipv6_src",
-            "udp_dst",
-            "udp_src",
-        ],
+        _Modifiable,
         Meta(title="the field"),
     ]
     count: Annotated[

@@ -24,7 +24,7 @@ def learn(tester: Tester, spec: TrialSpec) -> None:
     if not spec.learning.enabled:
         return
     addresses = {
-        (port, stream.template.vlan_ids, mac)
+        (port, stream.frame.vids, mac)
         for stream in spec.streams
         for port, mac in spec.learning.addresses
         or (
@@ -34,9 +34,9 @@ def learn(tester: Tester, spec: TrialSpec) -> None:
         )
     }
     gap_ns = 1_000_000_000 // spec.learning.rate_fps
-    for port, vlan_ids, mac in sorted(addresses):
+    for port, vids, mac in sorted(addresses):
         for _ in range(spec.learning.frames_per_address):
-            tester.dataplane.send(port, learning_frame(mac, vlan_ids))
+            tester.dataplane.send(port, learning_frame(mac, vids))
             tester.wait(gap_ns)
     tester.wait(spec.learning.wait_ns)
 

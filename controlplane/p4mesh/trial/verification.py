@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from p4mesh.layers import ethernet
 from p4mesh.traffic.line_rate import rate_at_pct
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, Stream, ValueList
+from p4mesh.traffic.stream import FieldModifier, Stream, ValueList
 
 _LOAD_PCT = 1
 """Low enough for any device, high enough to be short."""
@@ -41,5 +42,5 @@ def _to_each_address(stream: Stream) -> Stream:
     return replace(
         stream,
         addresses_per_port=1,
-        modifiers=(FieldModifier(ModifiedField.ETHERNET_DST, ValueList(rounds)),),
+        modifiers=(FieldModifier(ethernet.DESTINATION, ValueList(rounds)),),
     )

@@ -11,11 +11,13 @@ from scapy.layers.inet6 import ICMPv6MLReport, IPv6, IPv6ExtHdrHopByHop, RouterA
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 from support.device_bench import UNKNOWN, pairs, switch
+from support.frames import FORMATS
 
+from p4mesh.layers import PLAIN
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.stations import station
 from p4mesh.traffic.patterns import Broadcast, GroupRange, Multicast
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import Learning
 
 VLANS = """vlans:
@@ -39,7 +41,7 @@ MLD_JOIN = (
 
 def test_the_flood_limit_holds_for_broadcasts_and_not_for_known_addresses() -> None:
     fps = Fraction(100_000)
-    to_all = Stream("all", 64, fps, 1000, Broadcast(), (1,), (2, 3, 4), FrameTemplate(ip_version=None))
+    to_all = Stream("all", 64, fps, 1000, Broadcast(), (1,), (2, 3, 4), PLAIN)
     with switch("flood_limit: {rate_fps: 20000, burst_frames: 10}") as it:
         assert it.measure(pairs(50, 64, 1000, (1, 2))).lost_frames == 0
         result = it.measure(to_all)
@@ -87,14 +89,14 @@ def test_a_bucket_holds_as_many_addresses_as_it_has_ways(ways: int, known: int) 
 
 
 def test_vlans_separate_access_ports_and_trunks_carry_tags() -> None:
-    tagged = {vid: FrameTemplate(ip_version=None, vlan_ids=(vid,)) for vid in (10, 20, 30)}
+    tagged = {vid: PLAIN.tagged(vid) for vid in (10, 20, 30)}
     with switch(VLANS) as it:
         same = it.measure(pairs(1, 128, 20, (1, 2)))
         other = it.measure(pairs(1, 128, 20, (1, 3)))
         to_trunk = it.measure(pairs(1, 128, 20, (3, 4)))
-        from_trunk = it.measure(pairs(1, 128, 20, (4, 3), template=tagged[20]))
-        to_other_vlan = it.measure(pairs(1, 128, 20, (4, 1), template=tagged[20]))
-        unknown_vlan = it.measure(pairs(1, 128, 20, (4, 1), template=tagged[30]))
+        from_trunk = it.measure(pairs(1, 128, 20, (4, 3), frame=tagged[20]))
+        to_other_vlan = it.measure(pairs(1, 128, 20, (4, 1), frame=tagged[20]))
+        unknown_vlan = it.measure(pairs(1, 128, 20, (4, 1), frame=tagged[30]))
         assert it.drops("vlan_filter") >= 20
     assert (same.lost_frames, same.flooded_frames) == (0, 0)
     assert (other.lost_frames, to_other_vlan.lost_frames, unknown_vlan.lost_frames) == (20, 20, 20)
@@ -107,8 +109,8 @@ def test_vlans_separate_access_ports_and_trunks_carry_tags() -> None:
     ("version", "group", "join"), [(4, "225.1.1.1", IGMP_JOIN), (6, "ff0e::99", MLD_JOIN)], ids=["IGMP", "MLD"]
 )
 def test_snooping_sends_a_group_to_its_members_only(version: int, group: str, join: Packet) -> None:
-    template = FrameTemplate(ip_version=version)
-    stream = Stream("group", 128, Fraction(10_000), 50, Multicast((GroupRange(group),)), (1,), (3,), template)
+    headers = FORMATS[version]
+    stream = Stream("group", 128, Fraction(10_000), 50, Multicast((GroupRange(group),)), (1,), (3,), headers)
     with switch("latency_ns: 0") as it:
         flooded = it.measure(stream, learning=UNKNOWN)
     with switch("snooping: {membership_s: 10}") as it:

@@ -8,11 +8,12 @@ import pytest
 from support import networks
 from support.device_bench import GIGABIT, UNKNOWN, bench, pairs, switch
 
+from p4mesh.layers import PLAIN
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Broadcast, FullMesh, Pattern, Rotate
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 
 
 def test_random_faults_are_those_that_the_tester_finds() -> None:
@@ -45,7 +46,7 @@ def test_each_fault_is_found_in_its_flow_under_every_pattern(pattern: Pattern, f
         chance = chance.replace("}", ", reorder_delay_ns: 100000}")
     tx = (1, 2, 3) if pattern == Rotate() else (1, 2, 3, 4)
     rx = (4,) if pattern == Rotate() else tx
-    stream = Stream("s", 128, max_rate_fps(128, GIGABIT) / 5, 2000, pattern, tx, rx, FrameTemplate(ip_version=None))
+    stream = Stream("s", 128, max_rate_fps(128, GIGABIT) / 5, 2000, pattern, tx, rx, PLAIN)
     with switch(chance, queue=1000) as it:
         for port in (1, 2, 3, 4):
             while it.node()["counters"]["learned"] < port:

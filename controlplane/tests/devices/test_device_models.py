@@ -12,9 +12,10 @@ import pytest
 from support import networks
 from support.device_bench import GIGABIT, UNKNOWN, bench, latency_of, pairs, switch
 
+from p4mesh.layers import PLAIN
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import Pairs, Rotate
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 
 # Latency
 
@@ -102,7 +103,7 @@ def test_input_queues_block_other_outputs_and_virtual_output_queues_do_not() -> 
 
 
 def test_inputs_that_wait_for_one_output_get_equal_shares() -> None:
-    stream = Stream("to-one", 64, max_rate_fps(64, GIGABIT), 3000, Rotate(), (1, 2, 3), (4,), FrameTemplate(None))
+    stream = Stream("to-one", 64, max_rate_fps(64, GIGABIT), 3000, Rotate(), (1, 2, 3), (4,), PLAIN)
     with switch("input_queue: {frames: 32}", queue=4) as it:
         result = it.measure(stream)
     # Frames that leave while they send, one queue of the output and three of the inputs.
@@ -177,7 +178,7 @@ def test_a_pause_frame_leaves_before_what_waits_in_the_other_direction() -> None
     # Ports 2 and 3 of the tester fill the queue towards port 1, in which a PAUSE frame would come too late.
     with bench(REVERSE.format(honours="true")) as it:
         reverse = replace(pairs(100, 256, 5000, (3, 1)), name="reverse")
-        other = Stream("other", 256, max_rate_fps(256, 10**8), 500, Pairs(), (2,), (1,), FrameTemplate(None))
+        other = Stream("other", 256, max_rate_fps(256, 10**8), 500, Pairs(), (2,), (1,), PLAIN)
         result = it.measure(pairs(30, 256, 1500, (1, 2)), reverse, other)
         assert it.node("slow")["counters"]["pause_sent"] > 0
     assert [flow.lost_frames for flow in result.flows if flow.stream == "pairs"] == [0]
@@ -267,7 +268,7 @@ def test_a_tap_keeps_the_gaps_and_the_clock_of_the_sender(port: str) -> None:
     overhead = 13 if "40" in port else 20
     sender = networks.switch(TAP, device="tap", tester_port=port)
     fps = max_rate_fps(64, GIGABIT, overhead)
-    stream = Stream("pair", 64, fps, 20_000, Pairs(), (1,), (2,), FrameTemplate(None))
+    stream = Stream("pair", 64, fps, 20_000, Pairs(), (1,), (2,), PLAIN)
     with bench(sender) as it:
         result = it.measure(stream, learning=UNKNOWN)
     assert result.lost_frames == 0

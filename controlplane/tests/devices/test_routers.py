@@ -11,18 +11,20 @@ from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, I
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet
 from support import networks
+from support.frames import FORMATS
 from support.hosted_network import HostedNetwork
 from support.networks import parsed
 from support.runs import truth
 
 from p4mesh.errors import TopologyError
+from p4mesh.layers import udp
 from p4mesh.target.sim import build_network
 from p4mesh.topology import Device, DevicePort, Loop, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, Pairs
-from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, Progression, Stream
+from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -323,8 +325,8 @@ def trial(paths: int, *streams: Stream, duration_ns: int = 10_000_000) -> tuple[
 def test_a_trial_through_two_routers_loses_nothing_and_shows_their_latency(version: int) -> None:
     size, ports = 128, (1, 2, 3, 4)
     fps = max_rate_fps(size, 10**9) / 4
-    template = FrameTemplate(ip_version=version)
-    mesh = Stream("mesh", size, fps, int(fps / 100), FullMesh(), ports, ports, template, routed=True)
+    headers = FORMATS[version]
+    mesh = Stream("mesh", size, fps, int(fps / 100), FullMesh(), ports, ports, headers, routed=True)
     result, nodes = trial(1, mesh)
     assert (result.status, result.reason, result.lost_frames) == (Status.VALID, "", 0)
     latency = {(flow.tx_port, flow.rx_port): flow.latency for flow in result.flows}
@@ -341,7 +343,7 @@ def test_a_trial_through_two_routers_loses_nothing_and_shows_their_latency(versi
 def test_equal_cost_paths_carry_together_what_one_cannot() -> None:
     size = 256
     fps = max_rate_fps(size, 10**9) * Fraction(9, 10)
-    spread = (FieldModifier(ModifiedField.UDP_SRC, Progression(64)),)
+    spread = (FieldModifier(udp.SOURCE, Progression(64)),)
     stream = Stream("many flows", size, fps, int(fps / 100), Pairs(), (1, 2), (3, 4), modifiers=spread, routed=True)
     one, nodes = trial(1, stream)
     assert one.status is Status.VALID and one.lost_frames > 0, "1.8 Gbit/s into one link"

@@ -15,9 +15,10 @@ import yaml
 from support.networks import parsed
 from support.runs import truth
 
+from p4mesh.layers import PLAIN
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -129,8 +130,8 @@ def test_no_frame_is_lost_without_a_cause(seed: int) -> None:
         fps = max_rate_fps(size, rate) * load
         # Streams of all rates end at about the same time.
         count = max(2, min(300, int(fps * MOST_NS / 10**9)))
-        template = FrameTemplate(ip_version=None)
-        streams.append(Stream(f"s{port}", size, fps, count, Pairs(), (port,), (to,), template))
+        headers = PLAIN
+        streams.append(Stream(f"s{port}", size, fps, count, Pairs(), (port,), (to,), headers))
     duration_ns = max(int(stream.frame_count * 10**9 / stream.rate_fps) for stream in streams)
     learning = Learning(wait_ns=10_000_000, verify=False, rate_fps=100)
     with open_measurer(topology) as measurer:

@@ -33,7 +33,7 @@ LAYERS = (
         "p4runtime",
         "topology",
     ),
-    *("run_file", "traffic_file", "traffic", "config_files", "errors"),
+    *("run_file", "traffic_file", "traffic", "layers", "config_files", "errors"),
 )
 """A package imports only packages that come later."""
 REFUSED = {

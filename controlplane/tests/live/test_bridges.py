@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from support.linux_devices import available, needs_root, run_live, shipped_on, valid
 
+from p4mesh.layers import UDP_OVER_IPV4, Frame
 from p4mesh.network.nodes.bridge import BridgeNode
 from p4mesh.network.nodes.openvswitch import OpenVSwitchNode
 from p4mesh.target.live import LiveTarget
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.patterns import FullMesh
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
@@ -26,8 +27,8 @@ PORTS = (1, 2, 3, 4)
 BRIDGE = "bridge-4x10m"
 
 
-def mesh(ports: tuple[int, ...] = PORTS, template: FrameTemplate | None = None) -> TrialSpec:
-    stream = Stream("mesh", 128, Fraction(200), 100, FullMesh(), ports, ports, template or FrameTemplate())
+def mesh(ports: tuple[int, ...] = PORTS, headers: Frame | None = None) -> TrialSpec:
+    stream = Stream("mesh", 128, Fraction(200), 100, FullMesh(), ports, ports, headers or UDP_OVER_IPV4)
     learning = Learning(wait_ns=100_000_000)
     return TrialSpec("mesh", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, per_flow=True)
 
@@ -106,9 +107,9 @@ def test_vlans_of_open_vswitch_keep_frames_apart() -> None:
     """Frames of VLAN 7 pass between its trunks and never reach a trunk without it; the broadcast copies show it."""
     topology = available(parse_topology("vlans", VLANS))
     with open_measurer(topology, "live") as measurer:
-        result = valid(lambda: measurer.measure(mesh((1, 2), FrameTemplate(vlan_ids=(7,)))))
+        result = valid(lambda: measurer.measure(mesh((1, 2), UDP_OVER_IPV4.tagged(7))))
         assert (result.rx_frames, result.flooded_frames) == (200, 0)
-        lost = measurer.measure(mesh((1, 3), FrameTemplate(vlan_ids=(7,))))
+        lost = measurer.measure(mesh((1, 3), UDP_OVER_IPV4.tagged(7)))
     assert lost.status is Status.INVALID
     assert lost.reason.startswith("learning not verified: ")
 

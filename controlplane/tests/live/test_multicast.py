@@ -8,15 +8,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from ipaddress import IPv4Address
 
 import pytest
+from support.frames import FORMATS
 from support.linux_devices import needs_root, shipped_on, valid
 
+from p4mesh.layers import UDP_OVER_IPV4
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.live import LiveTarget
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
-from p4mesh.traffic.stream import FrameTemplate, Stream, Tunnel
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -71,8 +74,8 @@ def test_the_database_of_the_bridge_holds_exactly_the_groups_that_are_joined(ver
     )
     first = FIRST[version.ip_version]
     ranges = (GroupRange(f"{first}1", 1, (2, 3)), GroupRange(f"{first}2", 1, (3,)), GroupRange(f"{first}3", 1, (4,)))
-    template = FrameTemplate(ip_version=version.ip_version)
-    stream = Stream("groups", 128, Fraction(100), 3 * FRAMES, Multicast(ranges), (1,), (2, 3, 4), template)
+    headers = FORMATS[version.ip_version]
+    stream = Stream("groups", 128, Fraction(100), 3 * FRAMES, Multicast(ranges), (1,), (2, 3, 4), headers)
     memberships = Memberships(
         version, ranges, querier_port=1, join_wait_ns=QUERIER_S * NS_PER_S, leave_wait_ns=4 * NS_PER_S, verify=False
     )
@@ -129,7 +132,7 @@ def test_a_router_in_p4_puts_groups_into_tunnels_and_takes_them_out(part: str) -
 
 
 def check_tunnels(measurer: TrialEngine, first: str, *, sent: bool, back: bool) -> None:
-    tunnel = Tunnel("198.18.1.2", "198.18.1.1") if sent else None
+    tunneled = UDP_OVER_IPV4.in_tunnel(IPv4Address("198.18.1.2"), IPv4Address("198.18.1.1"))
     stream = Stream(
         "groups",
         256,
@@ -138,7 +141,7 @@ def check_tunnels(measurer: TrialEngine, first: str, *, sent: bool, back: bool) 
         Multicast((GroupRange(first, 3),)),
         (1,),
         (2, 3, 4),
-        FrameTemplate(tunnel=tunnel),
+        tunneled if sent else UDP_OVER_IPV4,
         routed=sent,
         received_in_tunnel=back,
     )

@@ -8,9 +8,10 @@ import pytest
 from support.hand_made import machine
 from support.linux_devices import needs_root, shipped_on, valid
 
+from p4mesh.layers import UDP_OVER_IPV4
 from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.traffic.patterns import FullMesh
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -20,7 +21,7 @@ PORTS = (1, 2, 3, 4)
 
 @pytest.mark.parametrize(("access", "shown"), [("af_xdp", "AF_XDP"), ("af_packet", "AF_PACKET")])
 def test_a_device_outside_of_the_machine_is_measured(access: str, shown: str) -> None:
-    stream = Stream("mesh", 512, Fraction(200), 200, FullMesh(), PORTS, PORTS, FrameTemplate())
+    stream = Stream("mesh", 512, Fraction(200), 200, FullMesh(), PORTS, PORTS, UDP_OVER_IPV4)
     spec = TrialSpec(
         "mesh", (stream,), 10**9, Learning(wait_ns=200_000_000), settle_ns=300_000_000, restabilise_ns=0, per_flow=True
     )

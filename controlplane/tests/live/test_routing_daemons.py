@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from support.frames import FORMATS
 from support.linux_devices import available, needs_root, valid
 from support.networks import shipped
 
 from p4mesh.traffic.patterns import FullMesh
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -31,7 +32,7 @@ def test_a_full_mesh_reaches_every_network_that_stations_announce(name: str, ip_
         FullMesh(),
         ports,
         ports,
-        FrameTemplate(ip_version=ip_version),
+        FORMATS[ip_version],
         routed=True,
         advertised_networks=NETWORKS,
     )

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from support.linux_devices import ATTEMPTS, needs_root, shipped_on
 
+from p4mesh.layers import UDP_OVER_IPV4
 from p4mesh.network.namespaces import entered
 from p4mesh.target.live import LiveTarget
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stamps import KERNEL
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -79,7 +80,7 @@ def test_latencies_agree_with_captures_of_the_kernel(access: str, arrivals: str)
     topology = shipped_on("bridge-4x10m", "bridge")
     topology = replace(topology, live=replace(topology.live, access=access))
     pattern = Multicast((GroupRange(str(FIRST_GROUP), FRAMES),))
-    stream = Stream("groups", SIZE_BYTES, Fraction(RATE_FPS), FRAMES, pattern, (1,), (2,), FrameTemplate())
+    stream = Stream("groups", SIZE_BYTES, Fraction(RATE_FPS), FRAMES, pattern, (1,), (2,), UDP_OVER_IPV4)
     spec = TrialSpec(
         "stamps",
         (stream,),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from p4mesh.cli.main import main
 from p4mesh.run import RunOptions, run
 
 GOLDEN = GoldenTable("store")
+OLDER = Path(__file__).parents[1] / "fixtures" / "run_of_format_5"
 WRS = TOPOLOGIES / "wrs-18x1g.yaml"
 RUN = ("run", "rfc2544.frame_loss", "--topology", str(WRS), "--sizes", "64", "--jobs", "1")
 CHANGES: dict[str, dict[str, Any]] = {
     "format_absent": {},
     "format_older": {"format": 4},
-    "format_newer": {"format": 6},
+    "format_newer": {"format": 7},
     "format_word": {"format": "three"},
     "format_boolean": {"format": True},
 }
@@ -60,6 +62,20 @@ def test_a_run_of_another_format_is_refused(
 
 
 def test_this_version_reads_what_it_writes(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert json.loads((finished / "run.json").read_text())["format"] == 5
+    assert json.loads((finished / "run.json").read_text())["format"] == 6
     assert main(("show", str(finished))) == 0
     assert "Frame loss rate" in capsys.readouterr().out
+
+
+def test_a_finished_run_of_the_format_before_is_shown_and_not_gone_on_with(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same run of both versions prints the same."""
+    assert main(("show", str(finished))) == 0
+    printed = capsys.readouterr().out
+    assert main(("show", str(OLDER))) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == printed.splitlines()[1:], "all but the name of the directory"
+    out = tmp_path / "run"
+    shutil.copytree(OLDER, out)
+    assert main((*RUN, "--out", str(out))) == 2
+    assert "this version resumes format 6" in capsys.readouterr().err

@@ -10,13 +10,14 @@ import pytest
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import RunDirectoryError
+from p4mesh.layers import ethernet, udp
 from p4mesh.methods.results.outcome import State
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.run_files import VERDICTS, StoredTrial, Timing
 from p4mesh.store.stored_run import read_run
 from p4mesh.traffic.patterns import FullMesh
-from p4mesh.traffic.stream import Burst, FieldModifier, ModifiedField, Progression, Stream, ValueList
+from p4mesh.traffic.stream import Burst, FieldModifier, Progression, Stream, ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -36,8 +37,8 @@ STREAM = Stream(
     (1, 2),
     burst=Burst(3),
     modifiers=(
-        FieldModifier(ModifiedField.ETHERNET_SRC, Progression(9, -2)),
-        FieldModifier(ModifiedField.UDP_DST, ValueList((3, 1))),
+        FieldModifier(ethernet.SOURCE, Progression(9, -2)),
+        FieldModifier(udp.DESTINATION, ValueList((3, 1))),
     ),
     source_mac=bytes.fromhex("02f4bc010001"),
 )

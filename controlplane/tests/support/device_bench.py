@@ -12,10 +12,11 @@ from support import networks
 from support.networks import parsed
 from support.runs import truth
 
+from p4mesh.layers import PLAIN
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
@@ -71,8 +72,8 @@ def pairs(load_pct: float, size: int, frames: int, *ports: tuple[int, int], **op
     """Frames from the first to the second port of each pair."""
     fps = max_rate_fps(size, GIGABIT) * Fraction(str(load_pct)) / 100
     sources, targets = zip(*ports, strict=True)
-    template = options.pop("template", FrameTemplate(ip_version=None))
-    return Stream("pairs", size, fps, frames, Pairs(), sources, targets, template, **options)
+    headers = options.pop("frame", PLAIN)
+    return Stream("pairs", size, fps, frames, Pairs(), sources, targets, headers, **options)
 
 
 def latency_of(result: TrialResult) -> LatencyStats:

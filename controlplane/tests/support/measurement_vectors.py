@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from support.frames import FORMATS, headers_of
 from support.measurement_oracle import (
     ALL_HOSTS,
     FOREIGN,
@@ -24,9 +25,9 @@ from support.measurement_oracle import (
     station,
 )
 
+from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6
+from p4mesh.layers.extension import extension_of
 from p4mesh.tester.contract import P4SRC
-from p4mesh.tester.frames import headers_of
-from p4mesh.traffic.stream import FrameTemplate
 
 FILE = P4SRC / "vectors" / "measurement.json"
 PORTS = (1, 2, 3, 4)
@@ -68,11 +69,15 @@ def _of_format(place: int, headers: bytes, **fields: Any) -> Arrival:
 
 def _formats() -> list[Arrival]:
     """Return a frame of each format that the tester sends, one after the other."""
-    templates = [
-        *(FrameTemplate(version, tags) for version in (None, 4, 6) for tags in _TAGS),
-        *(FrameTemplate(6, tags, chain) for chain in _CHAINS[1:] for tags in _TAGS[:2]),
+    frames = [
+        *(FORMATS[version].tagged(*tags) for version in (None, 4, 6) for tags in _TAGS),
+        *(
+            UDP_OVER_IPV6.tagged(*tags).extended([extension_of(kind) for kind in chain])
+            for chain in _CHAINS[1:]
+            for tags in _TAGS[:2]
+        ),
     ]
-    heads = [headers_of(template, _FORMAT_BYTES) for template in templates]
+    heads = [headers_of(frame, _FORMAT_BYTES) for frame in frames]
     provider = bytearray(heads[1])
     provider[12:14] = _PROVIDER_TAG
     return [_of_format(place, head) for place, head in enumerate([*heads, bytes(provider)])]
@@ -80,14 +85,14 @@ def _formats() -> list[Arrival]:
 
 def _other_formats() -> list[Arrival]:
     """Return frames in which nothing is looked for behind a header that is not understood."""
-    ipv4, ipv6 = (bytearray(headers_of(FrameTemplate(version), _FORMAT_BYTES)) for version in (4, 6))
+    ipv4, ipv6 = (bytearray(headers_of(FORMATS[version], _FORMAT_BYTES)) for version in (4, 6))
     changes = [(ipv4, 14, 0x46), (ipv4, 21, 1), (ipv4, 23, 6), (ipv6, 20, 6), (ipv4, 12, 0x09)]
     heads = []
     for head, place, value in changes:
         changed = bytearray(head)
         changed[place] = value
         heads.append(bytes(changed))
-    heads.append(headers_of(FrameTemplate(4, (1, 2)), _FORMAT_BYTES))
+    heads.append(headers_of(UDP_OVER_IPV4.tagged(1, 2), _FORMAT_BYTES))
     heads[-1] = heads[-1][:12] + b"\x81\0\0\3" + heads[-1][12:]
     return [_of_format(place, head, is_recognized=False) for place, head in enumerate(heads)]
 

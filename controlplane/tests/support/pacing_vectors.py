@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from p4mesh.layers import PLAIN
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.frames import seed_payload
-from p4mesh.traffic.stream import FrameTemplate
 
 FILE = P4SRC / "vectors" / "pacing.json"
 GROUP = 20
@@ -26,7 +26,7 @@ _Q32 = 1 << 32
 _HALF = 1 << 31
 _ENDLESS = _Q32 - 1
 _FAR = 1 << 40
-_SEED = seed_payload(FrameTemplate(ip_version=None), 64).hex()
+_SEED = seed_payload(PLAIN, 64).hex()
 _LEAD_TICKS = 2_000
 Step = dict[str, Any]
 """``wait_ticks``, or the ``kind`` of a packet-out with its other fields and its ``payload``."""

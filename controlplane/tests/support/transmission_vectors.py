@@ -12,22 +12,25 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from scapy.utils import checksum
+from support.frames import headers_of, ip_version_of
 
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Udp
+from p4mesh.layers.extension import extension_of
+from p4mesh.layers.network import NetworkLayer
 from p4mesh.tester.contract import P4SRC
-from p4mesh.tester.frames import headers_of, seed_payload
-from p4mesh.traffic.stream import FrameTemplate
+from p4mesh.tester.frames import seed_payload
 
 FILE = P4SRC / "vectors" / "transmission.json"
 SIGNATURE_BYTES = 18
 STAMPED = slice(10, 18)
 """Transmit time and check within a signature."""
 PORTS = (1, 2, 3)
-PLAIN = FrameTemplate(ip_version=None)
+PLAIN = PLAIN
 _SOURCE_MAC = 0x0200_0000_0009
 _SOURCE_IPV4, _IPV4 = 0xC612_0002, 0xC613_0100
 _SOURCE_IPV6, _IPV6 = 0x2001_0002_0000_0000_0000_0000_0000_0009, 0x2001_0002_0000_0001_0000_0000_0000_0100
@@ -127,7 +130,7 @@ class Scenario:
     control: str
     transmitters: tuple[Transmitter, ...]
     departures: int
-    template: FrameTemplate = PLAIN
+    frame: Frame = PLAIN
     frame_bytes: int = 64
 
 
@@ -176,18 +179,26 @@ def _one(positions: int = 1, length: int = 1, **fields: Any) -> tuple[Transmitte
     return (Transmitter(1, 11, 100, positions, length=length, **fields),)
 
 
-def _of_format(template: FrameTemplate, frame_bytes: int = 128) -> Scenario:
-    base = min(_ENTRIES[template.ip_version])
-    return Scenario("Parser", _one(2, 2, base=base), 2, template, frame_bytes)
+def _unusual(frame: Frame) -> Frame:
+    return frame.changed(NetworkLayer, ttl=3, dscp=46).changed(Udp, source=7, destination=0xFFFE)
 
 
-def _modified(*modifiers: Modifier, template: FrameTemplate = PLAIN, departures: int = 4, **fields: Any) -> Scenario:
-    base = min(_ENTRIES[template.ip_version])
+def _extended(chain: Sequence[str]) -> Frame:
+    return UDP_OVER_IPV6.extended([extension_of(kind) for kind in chain])
+
+
+def _of_format(frame: Frame, frame_bytes: int = 128) -> Scenario:
+    base = min(_ENTRIES[ip_version_of(frame)])
+    return Scenario("Parser", _one(2, 2, base=base), 2, frame, frame_bytes)
+
+
+def _modified(*modifiers: Modifier, frame: Frame = PLAIN, departures: int = 4, **fields: Any) -> Scenario:
+    base = min(_ENTRIES[ip_version_of(frame)])
     control = "FieldAdders" if len(modifiers) > 1 else "Modifier"
-    return Scenario(control, _one(base=base, modifiers=modifiers, **fields), departures, template, 128)
+    return Scenario(control, _one(base=base, modifiers=modifiers, **fields), departures, frame, 128)
 
 
-_V4, _V6 = FrameTemplate(ip_version=4), FrameTemplate(ip_version=6)
+_V4, _V6 = UDP_OVER_IPV4, UDP_OVER_IPV6
 _CHAINS = (
     *(("hop_by_hop",), ("destination",), ("routing",), ("fragment",), ("ah",), ("esp",), ("mobility",)),
     *(("hop_by_hop", "destination", "fragment", "mobility"), ("hop_by_hop", "routing"), ("fragment", "ah")),
@@ -215,46 +226,51 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "nothing_is_sent_between_stop_and_start": Scenario("DepartureCount", _one(skipped=3, end=3), 5),
     "a_place_without_a_station": Scenario("Transmission", _one(3, 4, first=1, base=46), 7),
-    **{f"plain_with_{name}": _of_format(FrameTemplate(None, ids, vlan_priority=3)) for name, ids in _TAGGED.items()},
-    "ipv4": _of_format(FrameTemplate(4, udp_source=7, udp_destination=0xFFFE, ttl=3, dscp=46)),
-    **{f"ipv4_with_{name}": _of_format(FrameTemplate(4, ids)) for name, ids in _TAGGED.items()},
+    **{f"plain_with_{name}": _of_format(PLAIN.tagged(*ids, priority=3)) for name, ids in _TAGGED.items()},
+    "ipv4": _of_format(_unusual(UDP_OVER_IPV4)),
+    **{f"ipv4_with_{name}": _of_format(UDP_OVER_IPV4.tagged(*ids)) for name, ids in _TAGGED.items()},
     "ipv4_of_an_odd_size": _of_format(_V4, 127),
-    "ipv6": _of_format(FrameTemplate(6, udp_source=7, udp_destination=0xFFFE, ttl=3, dscp=46)),
-    **{f"ipv6_with_{name}": _of_format(FrameTemplate(6, ids)) for name, ids in _TAGGED.items()},
+    "ipv6": _of_format(_unusual(UDP_OVER_IPV6)),
+    **{f"ipv6_with_{name}": _of_format(UDP_OVER_IPV6.tagged(*ids)) for name, ids in _TAGGED.items()},
     "ipv6_of_an_odd_size": _of_format(_V6, 127),
-    **{f"ipv6_with_{'_and_'.join(chain)}": _of_format(FrameTemplate(6, (), chain), 160) for chain in _CHAINS},
+    **{
+        f"ipv6_with_{'_and_'.join(chain)}": _of_format(
+            UDP_OVER_IPV6.extended([extension_of(kind) for kind in chain]), 160
+        )
+        for chain in _CHAINS
+    },
     "mac_addresses": _modified(Modifier("a", "ethernet_dst", 3, 1), Modifier("b", "ethernet_src", 2, 0x100)),
     "vlan_identifiers": _modified(
         Modifier("a", "outer_vlan", step=0x600),
         Modifier("b", "inner_vlan", step=-3),
-        template=FrameTemplate(4, (0xABC, 5)),
+        frame=UDP_OVER_IPV4.tagged(0xABC, 5),
     ),
     "ipv4_addresses": _modified(
-        Modifier("a", "ipv4_dst", step=0x4000_0000), Modifier("b", "ipv4_src", step=-1), template=_V4
+        Modifier("a", "ipv4_dst", step=0x4000_0000), Modifier("b", "ipv4_src", step=-1), frame=_V4
     ),
     "ipv6_addresses": _modified(
-        Modifier("a", "ipv6_dst", step=-0x100), Modifier("b", "ipv6_src", step=0x7FFF_FFFF), template=_V6
+        Modifier("a", "ipv6_dst", step=-0x100), Modifier("b", "ipv6_src", step=0x7FFF_FFFF), frame=_V6
     ),
     "ports_of_ipv4": _modified(
-        Modifier("a", "udp_dst", step=0x8001), Modifier("b", "udp_src", step=-20_001), template=_V4
+        Modifier("a", "udp_dst", step=0x8001), Modifier("b", "udp_src", step=-20_001), frame=_V4
     ),
     "ports_of_ipv6": _modified(
-        Modifier("a", "udp_dst", step=0x8001), Modifier("b", "udp_src", step=-20_001), template=_V6
+        Modifier("a", "udp_dst", step=0x8001), Modifier("b", "udp_src", step=-20_001), frame=_V6
     ),
     "ports_behind_an_extension": _modified(
-        Modifier("a", "udp_src", step=1), template=FrameTemplate(6, (), ("destination",))
+        Modifier("a", "udp_src", step=1), frame=UDP_OVER_IPV6.extended((DestinationOptions(),))
     ),
     "both_modifiers_of_one_field": _modified(
-        Modifier("a", "udp_dst", 2, 1), Modifier("b", "udp_dst", 3, 0x100), template=_V4, departures=7
+        Modifier("a", "udp_dst", 2, 1), Modifier("b", "udp_dst", 3, 0x100), frame=_V4, departures=7
     ),
     "a_progression_starts_again": _modified(Modifier("a", "ethernet_dst", 3, 5), departures=7),
-    "a_list_of_values": _modified(Modifier("b", "ipv4_dst", values=(5, 0, 0xFFFF_FFFF)), template=_V4, departures=5),
+    "a_list_of_values": _modified(Modifier("b", "ipv4_dst", values=(5, 0, 0xFFFF_FFFF)), frame=_V4, departures=5),
     "two_lists_of_values": _modified(
-        Modifier("a", "udp_dst", values=(1, 2)), Modifier("b", "udp_src", values=(9, 8, 7)), template=_V4, departures=4
+        Modifier("a", "udp_dst", values=(1, 2)), Modifier("b", "udp_src", values=(9, 8, 7)), frame=_V4, departures=4
     ),
-    "random_values": _modified(Modifier("a", "ipv4_src", 3, seed=0x1234, mask=0x00FF_FF00), template=_V4, departures=5),
+    "random_values": _modified(Modifier("a", "ipv4_src", 3, seed=0x1234, mask=0x00FF_FF00), frame=_V4, departures=5),
     "random_values_of_two_fields": _modified(
-        Modifier("a", "udp_dst", seed=1, mask=0xFFFF), Modifier("b", "udp_src", seed=2, mask=0x0FFF), template=_V6
+        Modifier("a", "udp_dst", seed=1, mask=0xFFFF), Modifier("b", "udp_src", seed=2, mask=0x0FFF), frame=_V6
     ),
     "a_modifier_counts_from_the_start_of_its_port": _modified(
         Modifier("a", "ethernet_dst", step=1), skipped=2, end=5, departures=6
@@ -293,7 +309,7 @@ def _vector(run: int, name: str, what: Scenario) -> dict[str, Any]:
             inside[str(one.id)].append(departure)
             since = departure - one.skipped
             entry = one.base + (one.first + since % one.positions) % one.length
-            if entry not in _ENTRIES[what.template.ip_version]:
+            if entry not in _ENTRIES[ip_version_of(what.frame)]:
                 reasons[one.port, "no_destination"] += 1
                 continue
             flow = one.flow + since % one.positions
@@ -308,10 +324,10 @@ def _vector(run: int, name: str, what: Scenario) -> dict[str, Any]:
         "control": what.control,
         "run": run,
         "departures": what.departures,
-        "seed": seed_payload(what.template, what.frame_bytes).hex(),
-        "headers_bytes": len(headers_of(what.template, what.frame_bytes)),
+        "seed": seed_payload(what.frame, what.frame_bytes).hex(),
+        "headers_bytes": len(headers_of(what.frame, what.frame_bytes)),
         "transmitters": [{"port": one.port, "id": one.id} for one in what.transmitters],
-        "entries": [entry for one in what.transmitters for entry in one.entries(what.template.ip_version)],
+        "entries": [entry for one in what.transmitters for entry in one.entries(ip_version_of(what.frame))],
         "frames": frames,
         "departures_of_times": {key: [found[0], found[-1]] if found else [] for key, found in inside.items()},
         "flow_sequence": {str(flow): count for flow, count in sorted(sequences.items())},
@@ -321,9 +337,9 @@ def _vector(run: int, name: str, what: Scenario) -> dict[str, Any]:
 
 def _frame(what: Scenario, entry: int, added: list[tuple[str, int]], signature: bytes) -> bytes:
     """Return the frame to the station of an entry, with what modifiers add to fields."""
-    template, version = what.template, what.template.ip_version
-    head = bytearray(headers_of(template, what.frame_bytes))
-    l3, udp = 14 + 4 * len(template.vlan_ids), len(head) - _UDP_BYTES
+    version = ip_version_of(what.frame)
+    head = bytearray(headers_of(what.frame, what.frame_bytes))
+    l3, udp = 14 + 4 * len(what.frame.vids), len(head) - _UDP_BYTES
     mac, ipv4, ipv6, _ = _station(entry)
     # (first byte, bits) of the whole field; of an IPv6 address, of its low 32 bits.
     places = {"ethernet_dst": (0, 48), "ethernet_src": (6, 48), "outer_vlan": (14, 12), "inner_vlan": (18, 12)}

@@ -29,12 +29,14 @@ from support.tofino_beds import (
 from support.tofino_chip import Device
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Routing, ipv4, udp
+from p4mesh.layers.extension import extension_of
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology import Topology
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs, Rotate
-from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, Progression, Stream
+from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -114,13 +116,18 @@ def test_a_mesh_over_pipes_is_measured(name: str, running: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    "template",
-    [FrameTemplate(4), FrameTemplate(4, (7, 8)), FrameTemplate(6), FrameTemplate(6, (), ("destination", "routing"))],
+    "headers",
+    [
+        UDP_OVER_IPV4,
+        UDP_OVER_IPV4.tagged(7, 8),
+        UDP_OVER_IPV6,
+        UDP_OVER_IPV6.extended((DestinationOptions(), Routing())),
+    ],
     ids=["ipv4", "two_tags", "ipv6", "extensions"],
 )
-def test_frames_of_all_formats_are_measured(template: FrameTemplate, running: Running) -> None:
+def test_frames_of_all_formats_are_measured(headers: Frame, running: Running) -> None:
     with running() as chip:
-        (result,) = measured(chip, pairs(5, template=template, frame_size_bytes=200))
+        (result,) = measured(chip, pairs(5, frame=headers, frame_size_bytes=200))
     assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Status.VALID, 10, 8, 2)
 
 
@@ -128,7 +135,7 @@ def test_frames_of_all_formats_are_measured(template: FrameTemplate, running: Ru
     "chain", [("routing", "destination"), ("destination", "fragment", "routing"), ("ah", "destination", "esp")]
 )
 def test_headers_that_the_parser_does_not_take_are_refused(chain: tuple[str, ...], running: Running) -> None:
-    spec = pairs(5, template=FrameTemplate(6, (), chain), frame_size_bytes=200)
+    spec = pairs(5, frame=UDP_OVER_IPV6.extended([extension_of(kind) for kind in chain]), frame_size_bytes=200)
     with running() as chip, pytest.raises(UnsupportedError, match="'pairs' has the IPv6 extension headers") as caught:
         measured(chip, spec)
     assert caught.value.hint.startswith("use 32 bytes of headers at most")
@@ -137,8 +144,8 @@ def test_headers_that_the_parser_does_not_take_are_refused(chain: tuple[str, ...
 def test_two_streams_in_two_loops_and_their_modifiers(running: Running) -> None:
     """Goal: a stream whose ports count, and one that goes round receivers in the loop of a front port."""
     modifiers = (
-        FieldModifier(ModifiedField.UDP_SRC, Progression(4)),
-        FieldModifier(ModifiedField.IPV4_SRC, Progression(2, 256)),
+        FieldModifier(udp.SOURCE, Progression(4)),
+        FieldModifier(ipv4.SOURCE, Progression(2, 256)),
     )
     counting = Stream("counting", 128, Fraction(500_000), 10, Pairs(), (1,), (2,), modifiers=modifiers)
     turning = Stream("turning", 256, Fraction(500_000), 10, Rotate(), (3, 4), (1, 2))

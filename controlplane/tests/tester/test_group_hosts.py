@@ -24,6 +24,7 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
+from support.frames import FORMATS
 from support.networks import parsed, switch
 
 from p4mesh.errors import ParameterError
@@ -32,7 +33,7 @@ from p4mesh.tester.responders.group_messages import Group, Host, Query, RecordKi
 from p4mesh.tester.stations import station
 from p4mesh.traffic.memberships import Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -357,8 +358,8 @@ def version(request: pytest.FixtureRequest) -> Iterator[Version]:
 def test_a_snooping_switch_sends_groups_to_the_hosts_that_have_joined(version: Version) -> None:
     one, two = groups_of(version, 2)
     pattern = Multicast((GroupRange(str(one), 1, (2, 3)), GroupRange(str(two), 1, (3,))))
-    template = FrameTemplate(ip_version=version.ip_version)
-    stream = Stream("groups", 128, Fraction(10_000), 40, pattern, (1,), (2, 3), template)
+    headers = FORMATS[version.ip_version]
+    stream = Stream("groups", 128, Fraction(10_000), 40, pattern, (1,), (2, 3), headers)
     spec = TrialSpec("joined", (stream,), 4_000_000, Learning(enabled=False), 0, 0, per_flow=True)
     with open_measurer(SNOOPING) as measurer:
         packets = measurer.tester.packets

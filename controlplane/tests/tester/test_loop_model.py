@@ -64,7 +64,7 @@ def _departing_ps(loop: LoopModel, size: int, seeds: int, rounds: int) -> int:
 
         dataplane.configure(plan, 1)
         dataplane.clear(plan.cells, wait)
-        payload = seed_payload(stream.template, size)
+        payload = seed_payload(stream.frame, size)
         for number in range(seeds):
             dataplane.inject_seed(0, payload, number, seeds)
         wait(20)

@@ -10,6 +10,7 @@ import pytest
 from support import destination_oracle as oracle
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import UDP_OVER_IPV4
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.traffic.patterns import (
     Broadcast,
@@ -24,7 +25,7 @@ from p4mesh.traffic.patterns import (
     PositionClass,
     Rotate,
 )
-from p4mesh.traffic.stream import Burst, FrameTemplate, Stream
+from p4mesh.traffic.stream import Burst, Stream
 
 
 def stream(pattern: Pattern, tx: tuple[int, ...], rx: tuple[int, ...], count: int = 12, **more: object) -> Stream:
@@ -168,7 +169,7 @@ def test_every_source_may_have_a_group_of_its_own() -> None:
     ],
 )
 def test_groups_that_contradict_the_stream_are_refused(groups: tuple[GroupRange, ...], message: str) -> None:
-    given = stream(Multicast(groups), (1,), (2, 3), template=FrameTemplate(ip_version=4))
+    given = stream(Multicast(groups), (1,), (2, 3), frame=UDP_OVER_IPV4)
     with pytest.raises(ParameterError, match=message):
         given.pattern.check(given)
 

@@ -12,9 +12,10 @@ from support.networks import parsed, switch
 from support.runs import truth
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import udp
 from p4mesh.tester.stream_checks import check_stream
 from p4mesh.traffic.patterns import FullMesh
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream
+from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
@@ -64,6 +65,6 @@ def test_the_number_is_a_power_of_two(count: int) -> None:
 
 
 def test_addresses_take_both_modifiers() -> None:
-    modifier = FieldModifier(ModifiedField.UDP_DST, Progression(4))
+    modifier = FieldModifier(udp.DESTINATION, Progression(4))
     with pytest.raises(ParameterError, match="beside modifiers"):
         check_stream(replace(MESH, modifiers=(modifier,)))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.frames import FORMATS
 from support.networks import changed, shipped
 
 from p4mesh.tester.routing_service import networks_behind
@@ -13,7 +14,7 @@ from p4mesh.tester.stations import destinations_of
 from p4mesh.topology import Topology
 from p4mesh.traffic.addresses import host_in_network
 from p4mesh.traffic.patterns import FullMesh, Pairs
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -23,7 +24,7 @@ FRAMES = 300
 
 
 def trial(ip_version: int, prefix_bits: int, number: int = 1) -> TrialSpec:
-    template = FrameTemplate(ip_version=ip_version)
+    headers = FORMATS[ip_version]
     stream = Stream(
         "s",
         128,
@@ -32,7 +33,7 @@ def trial(ip_version: int, prefix_bits: int, number: int = 1) -> TrialSpec:
         Pairs(),
         (1, 2),
         (3, 4),
-        template,
+        headers,
         routed=True,
         advertised_prefix_bits=prefix_bits,
     )
@@ -50,7 +51,7 @@ def to_networks(ip_version: int, networks: int) -> TrialSpec:
         FullMesh(),
         ports,
         ports,
-        FrameTemplate(ip_version=ip_version),
+        FORMATS[ip_version],
         routed=True,
         advertised_networks=networks,
     )

@@ -10,10 +10,11 @@ from random import Random
 import pytest
 from support.networks import parsed, switch
 
+from p4mesh.layers import udp
 from p4mesh.tester import dataplane
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream
+from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
@@ -22,7 +23,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 GROUPS = 4095
 MEMBERS = tuple(range(2, 19))
 """17 ports and 4,095 groups are 69,615 pairs, more than the 65,536 cells."""
-UDP_PORTS_IN_TURN = (FieldModifier(ModifiedField.UDP_DST, Progression(count=8000)),)
+UDP_PORTS_IN_TURN = (FieldModifier(udp.DESTINATION, Progression(count=8000)),)
 
 
 def open_snooping(keys: str) -> AbstractContextManager[TrialEngine]:

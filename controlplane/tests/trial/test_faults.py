@@ -17,6 +17,7 @@ from support.networks import GIGABIT, Link, changed, network, node, parsed, swit
 from support.runs import files
 
 from p4mesh.cli.main import main
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4
 from p4mesh.measurement.faults import Faults, LostFrames, faults_of
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
@@ -26,13 +27,13 @@ from p4mesh.tester.fault_capture import CapturedPacket
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Broadcast, Pairs
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.onlooker import FaultRequest, Onlooker
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
-BARE = FrameTemplate(ip_version=None)
+BARE = PLAIN
 SIGNATURE_AT = 14
 """Of frames without IP headers."""
 UNKNOWN = Learning(enabled=False)
@@ -149,7 +150,7 @@ def test_frames_of_an_earlier_trial_and_foreign_ones_come_byte_for_byte() -> Non
 def test_misdirected_frames_have_the_address_of_their_port_and_the_payload_of_another() -> None:
     """Network 3 is behind next hop 4: the router gives its frames the address of station 4."""
     route = "198.18.3.0, prefix_bits: 24}}, action: to_next_hop, params: "
-    sent = Stream("s", 128, Fraction(100_000), 50, Pairs(), (1, 2), (3, 4), FrameTemplate(ip_version=4), routed=True)
+    sent = Stream("s", 128, Fraction(100_000), 50, Pairs(), (1, 2), (3, 4), UDP_OVER_IPV4, routed=True)
     result, faults = capture(changed("p4-l3-4ports", (f"{route}[3]", f"{route}[4]")), sent, 4)
     assert result.misdirected_frames == 50
     assert [(frame.reason, frame.port, frame.flow, frame.sequence) for frame in faults.frames] == [

@@ -7,12 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.frames import FORMATS
 from support.networks import parsed, switch
 
 from p4mesh.store.codec import decode, encode
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
@@ -35,7 +36,7 @@ def device() -> Iterator[TrialEngine]:
 def trial(version: Version, groups: tuple[GroupRange, ...], frames: int = 40, rate_fps: int = 10_000) -> TrialSpec:
     """Return a trial from port 1 whose members are those of ``groups``."""
     stream = Stream(
-        "groups", 128, Fraction(rate_fps), frames, Multicast(groups), (1,), (2, 3), FrameTemplate(version.ip_version)
+        "groups", 128, Fraction(rate_fps), frames, Multicast(groups), (1,), (2, 3), FORMATS[version.ip_version]
     )
     duration_ns = frames * SECOND // rate_fps
     memberships = Memberships(version, groups, joins_per_s=10_000)

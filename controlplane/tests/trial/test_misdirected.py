@@ -11,6 +11,7 @@ import pytest
 from support.networks import TOPOLOGIES, changed, shipped
 
 from p4mesh.cli.main import main
+from p4mesh.layers import UDP_OVER_IPV4
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.bad_fcs import bad_fcs_rules
 from p4mesh.tester.contract import load_contract
@@ -19,7 +20,7 @@ from p4mesh.tester.stations import receiver_tag
 from p4mesh.topology import Topology
 from p4mesh.traffic.addresses import BROADCAST_MAC
 from p4mesh.traffic.patterns import Broadcast, FullMesh, Pairs, Rotate
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -34,9 +35,7 @@ WRONG_ROUTE = (f"{_ROUTE}[3]", f"{_ROUTE}[4]")
 
 def measure(topology: Topology, learning: Learning) -> TrialResult:
     """Send FRAMES frames from 1 to 3 and from 2 to 4 through the router."""
-    stream = Stream(
-        "s", 128, Fraction(100_000), FRAMES, Pairs(), (1, 2), (3, 4), FrameTemplate(ip_version=4), routed=True
-    )
+    stream = Stream("s", 128, Fraction(100_000), FRAMES, Pairs(), (1, 2), (3, 4), UDP_OVER_IPV4, routed=True)
     with open_measurer(topology) as measurer:
         return measurer.measure(TrialSpec("routed", (stream,), 3_000_000, learning, per_flow=True))
 

@@ -9,16 +9,18 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
+from support.frames import FORMATS
 from support.networks import changed, shipped
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4
 from p4mesh.tester.responders import neighbours
 from p4mesh.tester.responders.neighbours import answer, question, router_mac
 from p4mesh.tester.stations import Station, station
 from p4mesh.topology import Topology
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.patterns import FullMesh, InPhase, Pairs, Pattern
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -33,8 +35,8 @@ def measure(
     topology: Topology, pattern: Pattern, ip_version: int, frames: tuple[ControllerFrame, ...] = ()
 ) -> TrialResult:
     tx, rx = (PORTS, PORTS) if pattern == FullMesh() else (PORTS[:2], PORTS[2:])
-    template = FrameTemplate(ip_version=ip_version)
-    stream = Stream("s", 128, Fraction(100_000), FRAMES, pattern, tx, rx, template, routed=True)
+    headers = FORMATS[ip_version]
+    stream = Stream("s", 128, Fraction(100_000), FRAMES, pattern, tx, rx, headers, routed=True)
     spec = TrialSpec("routed", (stream,), 3_000_000, Learning(wait_ns=1_000_000), controller_frames=frames)
     with open_measurer(topology) as measurer:
         return measurer.measure(spec)
@@ -83,7 +85,7 @@ def test_a_route_that_is_missing_is_found_before_the_trial() -> None:
 
 
 def test_plain_ethernet_cannot_be_routed() -> None:
-    stream = Stream("s", 64, Fraction(1000), 5, Pairs(), (1,), (2,), FrameTemplate(ip_version=None), routed=True)
+    stream = Stream("s", 64, Fraction(1000), 5, Pairs(), (1,), (2,), PLAIN, routed=True)
     with open_measurer(shipped(ROUTER)) as measurer, pytest.raises(ParameterError, match="only unicast IPv4 and IPv6"):
         measurer.measure(TrialSpec("x", (stream,), 1_000_000))
 
@@ -147,9 +149,7 @@ def test_a_router_that_forgets_its_neighbours_is_answered_before_its_queue_is_fu
         "router-4x1g",
         ("    latency_ns: 3000\n", "    latency_ns: 3000\n    neighbours: {lifetime_s: 0.003, waiting_packets: 4}\n"),
     )
-    stream = Stream(
-        "s", 128, Fraction(10_000), 400, Pairs(), PORTS[:2], PORTS[2:], FrameTemplate(ip_version=4), routed=True
-    )
+    stream = Stream("s", 128, Fraction(10_000), 400, Pairs(), PORTS[:2], PORTS[2:], UDP_OVER_IPV4, routed=True)
     with open_measurer(forgetful) as measurer:
         result = measurer.measure(TrialSpec("forgetful", (stream,), 40_000_000, Learning(wait_ns=1_000_000)))
     assert (result.status, result.reason) == (Status.VALID, "")

@@ -11,7 +11,7 @@ from p4mesh.p4runtime import Client, Entity
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract, load_contract
 from p4mesh.tester.dataplane import DataPlane
-from p4mesh.tester.frames import headers_of, seed_payload
+from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -48,7 +48,7 @@ class TesterWorkload:
     def start(self, dataplane: DataPlane, seeds: int) -> None:
         """Put seeds into the loop and start them."""
         stream = self.plan.streams[0].stream
-        payload = seed_payload(stream.template, stream.frame_size_bytes)
+        payload = seed_payload(stream.frame, stream.frame_size_bytes)
         for number in range(seeds):
             dataplane.inject_seed(0, payload, number, seeds)
         dataplane.start(range(1), 100)
@@ -56,7 +56,7 @@ class TesterWorkload:
     def received_frames(self, count: int) -> list[bytes]:
         """Return ``count`` test frames that port 1 expects, from all other ports in turn."""
         stream = self.plan.streams[0].stream
-        headers = headers_of(stream.template, FRAME_BYTES)
+        headers = stream.frame.write(bytes(FRAME_BYTES - stream.frame.header_bytes - 4))[: stream.frame.header_bytes]
         flows = [flow for flow in self.plan.flows if flow.rx_port == 1]
         frames = []
         for number in range(count):

@@ -75,7 +75,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         self.mesh(bed, parameters)
         shared.search_of(parameters)
         check_definition(self.name, bed, parameters)
-        if parameters.text(UDP_PORTS.name) != FIXED and shared.template_of(parameters).ip_version is None:
+        if parameters.text(UDP_PORTS.name) != FIXED and shared.frame_of(parameters).network is None:
             raise ParameterError(
                 f"{UDP_PORTS.name}={parameters.text(UDP_PORTS.name)}: frames without IP have no UDP ports",
                 hint="use frame_format=ipv4 or ipv6",

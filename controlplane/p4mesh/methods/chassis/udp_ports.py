@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from p4mesh.layers import udp
 from p4mesh.methods.options.parameters import ParameterSet, choice
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, PseudoRandom
+from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom
 from p4mesh.trial.spec import TrialSpec
 
 FIXED, IN_TURN, RANDOM = "fixed", "in_turn", "random"
 _PORTS = 8000
 _RANDOM_MASK = 0x1FFF
-_FIELDS = (ModifiedField.UDP_SRC, ModifiedField.UDP_DST)
+_FIELDS = (udp.SOURCE, udp.DESTINATION)
 _MODIFIERS: dict[str, tuple[FieldModifier, ...]] = {
     FIXED: (),
     IN_TURN: tuple(FieldModifier(field, Progression(_PORTS)) for field in _FIELDS),

@@ -121,21 +121,21 @@ def route_tables(bed: Bed, parameters: ParameterSet) -> tuple[Table, ...]:
     return (Table("routes", "Routes of the device", _COLUMNS, tuple(rows), note, True, ("port", "network")),)
 
 
-def _row(port: int, ip_version: int, prefix_bits: int) -> dict[str, Cell]:
+def _row(port: int, version: int, prefix_bits: int) -> dict[str, Cell]:
     owner = station(port)
-    behind = host_behind(owner, ip_version, prefix_bits)
-    next_hop, host = (owner.ipv4, behind.ipv4) if ip_version == 4 else (owner.ipv6, behind.ipv6)
-    bits = _IPV4_PREFIX_BITS if ip_version == 4 else prefix_bits
+    behind = host_behind(owner, version, prefix_bits)
+    next_hop, host = (owner.ipv4, behind.ipv4) if version == 4 else (owner.ipv6, behind.ipv6)
+    bits = _IPV4_PREFIX_BITS if version == 4 else prefix_bits
     network = ip_interface(f"{host}/{bits}").network
     return {"port": port, "network": str(network), "next_hop": str(next_hop), "host": str(host)}
 
 
-def _rows_of_many(port: int, ip_version: int, networks: int) -> list[dict[str, Cell]]:
+def _rows_of_many(port: int, version: int, networks: int) -> list[dict[str, Cell]]:
     owner = station(port)
     rows: list[dict[str, Cell]] = []
     for number in range(networks):
-        behind = host_in(owner, ip_version, number)
-        next_hop, host = (owner.ipv4, behind.ipv4) if ip_version == 4 else (owner.ipv6, behind.ipv6)
-        network = ip_interface(f"{host}/{NETWORK_BITS[ip_version]}").network
+        behind = host_in(owner, version, number)
+        next_hop, host = (owner.ipv4, behind.ipv4) if version == 4 else (owner.ipv6, behind.ipv6)
+        network = ip_interface(f"{host}/{NETWORK_BITS[version]}").network
         rows.append({"port": port, "network": str(network), "next_hop": str(next_hop), "host": str(host)})
     return rows

@@ -7,12 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.layers import ExtensionHeader, Frame, IPv6
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.conditions import advertised_networks
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
-from p4mesh.methods.options.shared import EXTENSION_HEADERS, FRAME_FORMATS, HOP_BY_HOP, template_of
+from p4mesh.methods.options.shared import EXTENSION_HEADERS, FRAME_FORMATS, HOP_BY_HOP, frame_of
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 
 NO_MIX = "none"
 _OTHER_FAMILY = "ipv4"
@@ -56,9 +57,9 @@ def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
             raise ParameterError(
                 f"{test}: {name}={value} with frame_format={frame_format}", hint="add --set frame_format=ipv6"
             )
-    if EXTENSION_HEADERS[headers] in bed.unsupported_headers:
+    if _kinds(EXTENSION_HEADERS[headers]) in bed.unsupported_headers:
         possible = ", ".join(
-            name for name in THROUGHPUT_HEADERS if EXTENSION_HEADERS[name] not in bed.unsupported_headers
+            name for name in THROUGHPUT_HEADERS if _kinds(EXTENSION_HEADERS[name]) not in bed.unsupported_headers
         )
         raise UnsupportedError(
             f"{test}: extension_headers={headers} is not supported on {bed.target}, whose parser does not reach the "
@@ -92,29 +93,29 @@ def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
             name=f"{stream.name}-ipv4",
             rate_fps=stream.rate_fps * (1 - share),
             frame_count=stream.frame_count - count,
-            template=replace(older, vlan_ids=stream.template.vlan_ids),
+            frame=older.tagged(*stream.frame.vids),
         ),
         replace(stream, name=f"{stream.name}-ipv6", rate_fps=stream.rate_fps * share, frame_count=count),
     )
 
 
-def protocol_text(template: FrameTemplate, mix: str = NO_MIX) -> str:
+def protocol_text(frame: Frame, mix: str = NO_MIX) -> str:
     """Return the protocols of the test frames in words, such as ``IPv6/UDP with routing header``."""
-    if template.ip_version is None:
+    if frame.network is None:
         return "Ethernet"
     if mix != NO_MIX:
         return f"IPv4/UDP : IPv6/UDP {mix}"
-    headers = f" with {_headers_text(template)} header" if template.ipv6_extensions else ""
-    return f"IPv{template.ip_version}/UDP{headers}"
+    headers = f" with {_headers_text(frame)} header" if frame.extensions else ""
+    return f"IPv{frame.network.version}/UDP{headers}"
 
 
 def with_columns(tables: Sequence[Table], parameters: ParameterSet) -> tuple[Table, ...]:
     """Return the tables of IPv6 frames with the columns of methodology 2.7 behind the frame size."""
-    template, mix = template_of(parameters), parameters.text("ip_mix")
-    if template.ip_version != 6:
+    frame, mix = frame_of(parameters), parameters.text("ip_mix")
+    if not isinstance(frame.network, IPv6):
         return tuple(tables)
     cells: dict[str, Cell] = {
-        "extension_headers": _headers_text(template) or "none",
+        "extension_headers": _headers_text(frame) or "none",
         "ip_mix": "0:100" if mix == NO_MIX else mix,
         "prefix_bits": advertised_networks.prefix_bits(parameters) or advertised_networks.CONNECTED_PREFIX_BITS,
     }
@@ -130,11 +131,15 @@ def with_columns(tables: Sequence[Table], parameters: ParameterSet) -> tuple[Tab
     )
 
 
-def _headers_text(template: FrameTemplate) -> str:
-    return " + ".join(template.ipv6_extensions)
+def _headers_text(frame: Frame) -> str:
+    return " + ".join(_kinds(frame.extensions))
 
 
-def deviations(template: FrameTemplate) -> tuple[str, ...]:
+def _kinds(headers: Sequence[ExtensionHeader]) -> tuple[str, ...]:
+    return tuple(header.kind for header in headers)
+
+
+def deviations(frame: Frame) -> tuple[str, ...]:
     """Return how headers of the frames differ from real ones, for the report."""
     sentences = {
         "ah": "An authentication header has an integrity value of 12 zeros and one sequence number: devices forward "
@@ -142,4 +147,4 @@ def deviations(template: FrameTemplate) -> tuple[str, ...]:
         "esp": "An ESP header of 8 bytes stands in front of UDP in the clear (null encryption), without a trailer and "
         "with one sequence number: devices forward it, no host accepts it.",
     }
-    return tuple(sentences[name] for name in template.ipv6_extensions if name in sentences)
+    return tuple(sentences[header.kind] for header in frame.extensions if header.kind in sentences)

@@ -12,13 +12,14 @@ from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import IPv4, IPv6, ethernet, ipv4, ipv6
 from p4mesh.methods.base import Method, Session, TrialNote, Unit
 from p4mesh.methods.composition import Assemble, Case, Extension, Results, Run
 from p4mesh.methods.conditions import advertised_networks, protocols
 from p4mesh.methods.conditions.background import renamed, without
 from p4mesh.methods.conditions.filters import FILTER_1, FILTER_25, denied, filter_tables
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
-from p4mesh.methods.options.shared import template_of
+from p4mesh.methods.options.shared import frame_of
 from p4mesh.methods.port_patterns import PATTERN
 from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.methods.results.record import INLINE, Record
@@ -29,7 +30,7 @@ from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream, ValueList
+from p4mesh.traffic.stream import FieldModifier, PseudoRandom, Stream, ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -113,7 +114,7 @@ class UnderConditions(Extension):
             *filter_tables(case.bed, parameters.text("modifier"), protocols.frame_formats(parameters)),
             *advertised_networks.route_tables(case.bed, parameters),
         )
-        headers = protocols.deviations(template_of(parameters))
+        headers = protocols.deviations(frame_of(parameters))
         noted = (*_deviations(parameters), *headers, *advertised_networks.deviations(case.bed, parameters))
         return replace(
             outcome,
@@ -235,17 +236,19 @@ class Conditions:
         if self._kind == BROADCAST:
             to_all = replace(other, pattern=Broadcast(), rx_ports=self._ports)
             return rest, replace(to_all, routed=False, advertised_prefix_bits=0, advertised_networks=0)
-        field = {
-            None: ModifiedField.ETHERNET_SRC,
-            4: ModifiedField.IPV4_SRC,
-            6: ModifiedField.IPV6_SRC,
-        }[stream.template.ip_version]
+        match stream.frame.network:
+            case IPv4():
+                field = ipv4.SOURCE
+            case IPv6():
+                field = ipv6.SOURCE
+            case _:
+                field = ethernet.SOURCE
         return rest, replace(other, modifiers=(FieldModifier(field, ValueList(tuple(denied(self._kind)))),))
 
     def _queries(self, spec: TrialSpec) -> tuple[ControllerFrame, ...]:
         """Return one query at the beginning of each second, from the first station."""
         sender = station(spec.streams[0].tx_ports[0])
-        if spec.streams[0].template.ip_version == 6:
+        if isinstance(spec.streams[0].frame.network, IPv6):
             query = management_query(sender.mac, sender.ipv6, sender.router_ipv6)
         else:
             query = management_query(sender.mac, sender.ipv4, sender.router_ipv4)
@@ -256,7 +259,7 @@ class Conditions:
         """Return the update that opens the trial: state A in odd trials, B in even ones."""
         sender = station(spec.streams[0].tx_ports[0])
         metric = _UNREACHABLE if number % 2 else _REACHABLE
-        if spec.streams[0].template.ip_version == 6:
+        if isinstance(spec.streams[0].frame.network, IPv6):
             networks = [IPv6Network((0x20010002FFFF << 80 | n << 64, 64)) for n in range(_UPDATED_NETWORKS)]
             update = routing_update(sender.mac, sender.ipv6, networks, metric)
         else:
@@ -277,14 +280,14 @@ def _suffix(kind: str) -> str:
 
 def _to_random_networks(stream: Stream) -> tuple[Stream, ...]:
     """Return the stream with destinations over 256 networks per receiver, or over 2^24 MAC addresses each."""
-    if stream.routed and stream.template.ip_version == 6:
-        low = FieldModifier(ModifiedField.IPV6_DST, PseudoRandom(1, 0xFF00))
+    if stream.routed and isinstance(stream.frame.network, IPv6):
+        low = FieldModifier(ipv6.DESTINATION, PseudoRandom(1, 0xFF00))
         return (replace(stream, modifiers=(low,)),)
     if stream.routed:
-        base = FieldModifier(ModifiedField.IPV4_DST, _RANDOM_NETWORKS_IPV4)
-        network = FieldModifier(ModifiedField.IPV4_DST, PseudoRandom(1, 0x00FF0000))
+        base = FieldModifier(ipv4.DESTINATION, _RANDOM_NETWORKS_IPV4)
+        network = FieldModifier(ipv4.DESTINATION, PseudoRandom(1, 0x00FF0000))
         return (replace(stream, modifiers=(base, network)),)
-    mac = FieldModifier(ModifiedField.ETHERNET_DST, PseudoRandom(1, _RANDOM_MAC_MASK))
+    mac = FieldModifier(ethernet.DESTINATION, PseudoRandom(1, _RANDOM_MAC_MASK))
     pairs = zip(stream.tx_ports, stream.rx_ports * (len(stream.tx_ports) // len(stream.rx_ports)), strict=True)
     offsets = stream.start_offset_ns or (0,) * len(stream.tx_ports)
     return tuple(

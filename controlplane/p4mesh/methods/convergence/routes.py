@@ -195,7 +195,7 @@ class RouteChange(MethodOf[ChangeUnit]):
         half = len(bed.ports) // 2
         rate_fps, count = parameters.number("stream_fps"), parameters.integer("networks")
         duration_ns = after_ns + rest_ns
-        template = shared.FRAME_FORMATS[parameters.text("ip")]
+        frame = shared.FRAME_FORMATS[parameters.text("ip")]
         streams = tuple(
             Stream(
                 name=f"network{network}",
@@ -205,7 +205,7 @@ class RouteChange(MethodOf[ChangeUnit]):
                 pattern=Pairs(),
                 tx_ports=bed.port_numbers[:half],
                 rx_ports=bed.port_numbers[half:],
-                template=template,
+                frame=frame,
                 routed=True,
                 advertised_networks=count,
                 network=network,

@@ -7,6 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.layers import Vlan
+from p4mesh.layers.network import NetworkLayer
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages import parameters as options
@@ -177,8 +179,7 @@ def _background(bed: Bed, parameters: ParameterSet, size: int, load_pct: Fractio
     rate_fps = load_pct / 100 * NS_PER_S / slot
     burst = parameters.integer("background_frames")
     priority = parameters.integer("background_priority")
-    template = shared.template_of(parameters)
-    template = replace(template, dscp=8 * priority, vlan_priority=priority if template.vlan_ids else 0)
+    frame = shared.frame_of(parameters).changed(NetworkLayer, dscp=8 * priority).changed(Vlan, priority=priority)
     return Stream(
         "background",
         size,
@@ -187,6 +188,6 @@ def _background(bed: Bed, parameters: ParameterSet, size: int, load_pct: Fractio
         Pairs(),
         senders,
         receivers,
-        template,
+        frame,
         burst=Burst(burst) if burst > 1 else None,
     )

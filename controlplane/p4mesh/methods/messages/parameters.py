@@ -119,7 +119,7 @@ def message_stream(
         Message(order, frames, position_classes(frames)),
         tx_ports,
         rx_ports,
-        shared.template_of(parameters),
+        shared.frame_of(parameters),
         burst=Burst(frames) if frames > 1 else None,
     )
 

@@ -8,6 +8,21 @@ from fractions import Fraction
 from math import ceil
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import (
+    PLAIN,
+    UDP_OVER_IPV4,
+    UDP_OVER_IPV6,
+    Authentication,
+    DestinationOptions,
+    Encapsulation,
+    ExtensionHeader,
+    Fragment,
+    Frame,
+    HopByHop,
+    IPv6,
+    Mobility,
+    Routing,
+)
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer, percent
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
@@ -16,7 +31,7 @@ from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
-from p4mesh.traffic.stream import MAX_BURST_FRAMES, MIN_BURST_FRAMES, FrameTemplate, Stream
+from p4mesh.traffic.stream import MAX_BURST_FRAMES, MIN_BURST_FRAMES, Stream
 from p4mesh.trial.spec import EXCESS_LIMIT_PPM, Learning, TrialSpec
 
 RFC_2889_DURATION_S = 30
@@ -27,21 +42,21 @@ SCALED = "scaled"
 SUSTAINED, SUSTAINED_PPM = "sustained", "sustained_ppm"
 SCALED_FRAMES = "scaled_frames"
 FRAME_FORMATS = {
-    "ipv4": FrameTemplate(ip_version=4),
-    "ipv6": FrameTemplate(ip_version=6),
-    "ethernet": FrameTemplate(ip_version=None),
+    "ipv4": UDP_OVER_IPV4,
+    "ipv6": UDP_OVER_IPV6,
+    "ethernet": PLAIN,
 }
 HOP_BY_HOP = "hop_by_hop"
-EXTENSION_HEADERS: dict[str, tuple[str, ...]] = {
+EXTENSION_HEADERS: dict[str, tuple[ExtensionHeader, ...]] = {
     "none": (),
-    HOP_BY_HOP: (HOP_BY_HOP,),
-    "destination": ("destination",),
-    "routing": ("routing",),
-    "fragment": ("fragment",),
-    "ah": ("ah",),
-    "esp": ("esp",),
-    "mobility": ("mobility",),
-    "chain": ("routing", "destination", "fragment"),
+    HOP_BY_HOP: (HopByHop(),),
+    "destination": (DestinationOptions(),),
+    "routing": (Routing(),),
+    "fragment": (Fragment(),),
+    "ah": (Authentication(),),
+    "esp": (Encapsulation(),),
+    "mobility": (Mobility(),),
+    "chain": (Routing(), DestinationOptions(), Fragment()),
 }
 """Extension headers of IPv6 frames, alone and as the chain of RFC 5180 5.3; tests of RFC 2544 take the parameter."""
 FRAME_PARAMETERS: tuple[Parameter, ...] = (
@@ -265,13 +280,13 @@ def maximum_load_pct(parameters: ParameterSet) -> Fraction:
     return 100 - parameters.number("ppm_below") / _PPM_PER_PCT
 
 
-def template_of(parameters: ParameterSet) -> FrameTemplate:
-    """Return the headers of the test frames."""
-    vlan_id = parameters.integer("vlan_id")
-    template = replace(FRAME_FORMATS[parameters.text("frame_format")], vlan_ids=(vlan_id,) if vlan_id else ())
-    if template.ip_version != 6:
-        return template
-    return replace(template, ipv6_extensions=EXTENSION_HEADERS.get(str(parameters.values.get("extension_headers")), ()))
+def frame_of(parameters: ParameterSet) -> Frame:
+    """Build the headers of the test frames from the parameters."""
+    frame = FRAME_FORMATS[parameters.text("frame_format")]
+    if vid := parameters.integer("vlan_id"):
+        frame = frame.tagged(vid)
+    extensions = EXTENSION_HEADERS.get(str(parameters.values.get("extension_headers")), ())
+    return frame.extended(extensions) if isinstance(frame.network, IPv6) else frame
 
 
 def learning_of(parameters: ParameterSet) -> Learning:

@@ -201,7 +201,7 @@ def trial_of(case: Case, size: int, bed: Bed, parameters: ParameterSet, ports: t
         # As many as begin within the time.
         frames = max(1, ceil(fps * shared.nanoseconds(parameters, "duration_ms") / NS_PER_S))
     duration_ns = ceil(frames * NS_PER_S / fps)
-    stream = Stream(STREAM, size, fps, frames, Pairs(), (ports[0],), (ports[1],), shared.template_of(parameters))
+    stream = Stream(STREAM, size, fps, frames, Pairs(), (ports[0],), (ports[1],), shared.frame_of(parameters))
     spec = TrialSpec(
         f"{NAME} {size} B, {case.part}",
         (stream,),

@@ -130,7 +130,7 @@ class Latency(MethodOf[LatencyUnit]):
                     f"tagged_network={parameters.text('tagged_network')}: modifier={NETWORKS} chooses the networks",
                     hint="leave one of them out",
                 )
-            if shared.template_of(parameters).ip_version is None:
+            if shared.frame_of(parameters).network is None:
                 raise ParameterError(
                     f"tagged_network={parameters.text('tagged_network')}: frames without IP have no network",
                     hint="use frame_format=ipv4 or ipv6",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from p4mesh.layers import IPv4, IPv6, ipv4, ipv6
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.longer_trials import Asked
 from p4mesh.methods.mesh import LATENCY, Leg, Mesh, trial_spec
@@ -18,14 +19,14 @@ from p4mesh.methods.port_patterns import mesh_of
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, Stream, ValueList
+from p4mesh.traffic.stream import FieldModifier, Stream, ValueList
 from p4mesh.trial.spec import TrialSpec
 
 ALL_FRAMES, RFC = "all_frames", "rfc"
 SAME, NEW = "same", "new"
 _NEW_NETWORKS = {
-    4: FieldModifier(ModifiedField.IPV4_DST, ValueList((1 << 16,))),
-    6: FieldModifier(ModifiedField.IPV6_DST, ValueList((1 << 8,))),
+    IPv4.kind: FieldModifier(ipv4.DESTINATION, ValueList((1 << 16,))),
+    IPv6.kind: FieldModifier(ipv6.DESTINATION, ValueList((1 << 8,))),
 }
 """From 198.18.P.2 to 198.19.P.2 (RFC 2544 C.2.2), from 2001:2:0:P::2 to 2001:2:0:P::102, a network of 120 bits."""
 
@@ -93,5 +94,5 @@ def _sampled(spec: TrialSpec, mesh: Mesh, parameters: ParameterSet, network: str
 
 
 def _to_new_network(stream: Stream) -> Stream:
-    assert stream.template.ip_version is not None
-    return replace(stream, modifiers=(_NEW_NETWORKS[stream.template.ip_version],))
+    assert stream.frame.network is not None
+    return replace(stream, modifiers=(_NEW_NETWORKS[stream.frame.network.kind],))

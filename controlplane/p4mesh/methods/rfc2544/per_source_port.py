@@ -171,7 +171,7 @@ def port_spec(
                 pattern=leg.pattern,
                 tx_ports=leg.tx_ports,
                 rx_ports=leg.rx_ports,
-                template=shared.template_of(parameters),
+                frame=shared.frame_of(parameters),
             )
             streams.append(_of_source(whole, index))
     span = f"{float(min(loads.values())):.4f} to {float(max(loads.values())):.4f}"

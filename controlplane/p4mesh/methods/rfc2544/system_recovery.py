@@ -209,12 +209,12 @@ def recovery_spec(mesh: Mesh, size: int, overload_pct: Fraction, parameters: Par
     skipped = ceil(_overload_ns(size, mesh.line_rate_bps, parameters) * slow_fps / NS_PER_S)
     change_ns = skipped * NS_PER_S / slow_fps
     slow_frames = max(2, int(shared.duration_ns_of(parameters, size, mesh.line_rate_bps) * slow_fps / NS_PER_S))
-    template = shared.template_of(parameters)
+    frame = shared.frame_of(parameters)
 
     def stream(name: str, rate_fps: Fraction, frames: int, offset_ns: int = 0) -> Stream:
         offsets = (offset_ns,) * len(leg.tx_ports) if offset_ns else ()
         return Stream(
-            name, size, rate_fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, template, start_offset_ns=offsets
+            name, size, rate_fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, frame, start_offset_ns=offsets
         )
 
     streams = (

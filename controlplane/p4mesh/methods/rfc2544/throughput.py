@@ -107,7 +107,7 @@ class Throughput(MethodOf[ThroughputUnit]):
         found = [result for result in results.values() if isinstance(result, MeshThroughput)]
         state = tables.overall_state(found, ())
         mix = parameters.values.get("ip_mix", NO_MIX)
-        advertised = advertised_value(found, protocol_text(shared.template_of(parameters), str(mix)))
+        advertised = advertised_value(found, protocol_text(shared.frame_of(parameters), str(mix)))
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",

@@ -9,6 +9,7 @@ from functools import partial
 from math import ceil
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import Modifiable, ethernet
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
@@ -20,7 +21,7 @@ from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream, ValueList
+from p4mesh.traffic.stream import FieldModifier, Progression, Stream, ValueList
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -179,7 +180,7 @@ class AddressTrial:
         """The address of T, None for the one that its port has anyway."""
         return self._mac(self.ports.test, 0) if self.parameters.text("test_port_mac") == BASE else None
 
-    def _modifier(self, field: ModifiedField, first: int, count: int) -> tuple[bytes, FieldModifier]:
+    def _modifier(self, field: Modifiable, first: int, count: int) -> tuple[bytes, FieldModifier]:
         """Return the first of ``count`` addresses behind L, and the modifier that makes the others of it; their counter
         starts at 1.
         """
@@ -190,7 +191,7 @@ class AddressTrial:
 
     def _learn(self, addresses: int, rate_fps: Fraction) -> TrialSpec:
         to_test_port = self.parameters.text("learning_destination") == TEST_PORT
-        base, modifier = self._modifier(ModifiedField.ETHERNET_SRC, 0, addresses)
+        base, modifier = self._modifier(ethernet.SOURCE, 0, addresses)
         own = self._sender_mac
         stream = Stream(
             "learn",
@@ -200,7 +201,7 @@ class AddressTrial:
             Pairs() if to_test_port else Broadcast(),
             (self.ports.learning,),
             (self.ports.test,),
-            shared.template_of(self.parameters),
+            shared.frame_of(self.parameters),
             modifiers=(modifier,),
             source_mac=base,
             destination_mac=own if to_test_port else None,
@@ -218,7 +219,7 @@ class AddressTrial:
     def _send(self, first: int, count: int, learning_fps: Fraction) -> TrialSpec:
         own_rate = not self.parameters.is_word("test_rate_fps")
         rate_fps = self.parameters.number("test_rate_fps") if own_rate else learning_fps
-        base, modifier = self._modifier(ModifiedField.ETHERNET_DST, first, count)
+        base, modifier = self._modifier(ethernet.DESTINATION, first, count)
         stream = Stream(
             "test",
             self.frame_size_bytes,
@@ -227,7 +228,7 @@ class AddressTrial:
             Pairs(),
             (self.ports.test,),
             (self.ports.learning,),
-            shared.template_of(self.parameters),
+            shared.frame_of(self.parameters),
             modifiers=(modifier,),
             source_mac=self._sender_mac,
             destination_mac=base,

@@ -269,7 +269,7 @@ def _spec(
         patterns.Broadcast(),
         (source,),
         tuple(port for port in bed.port_numbers if port != source),
-        shared.template_of(parameters),
+        shared.frame_of(parameters),
     )
     return shared.trial_of(
         parameters,

@@ -201,14 +201,12 @@ def _spec(part: str, size: int, blocks: Sequence[Block], rate_bps: int, paramete
     fps = rate_at_pct(shared.maximum_load_pct(parameters), size, rate_bps)
     count = tx_frames(duration_ns, fps)
     count -= count % 2  # source 1 sends equally many frames to U and to C
-    template = shared.template_of(parameters)
+    frame = shared.frame_of(parameters)
     streams = []
     for number, (split, steady, uncongested, congested) in enumerate(blocks, start=1):
-        streams.append(
-            Stream(f"split{number}", size, fps, count, _ROTATE, (split,), (uncongested, congested), template)
-        )
+        streams.append(Stream(f"split{number}", size, fps, count, _ROTATE, (split,), (uncongested, congested), frame))
         if part == _CONGESTED:
-            streams.append(Stream(f"steady{number}", size, fps, count, _ROTATE, (steady,), (congested,), template))
+            streams.append(Stream(f"steady{number}", size, fps, count, _ROTATE, (steady,), (congested,), frame))
     return shared.trial_of(
         parameters,
         f"{part} {size} B",

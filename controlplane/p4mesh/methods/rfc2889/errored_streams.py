@@ -13,12 +13,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import PLAIN
 from p4mesh.methods.bed import Port
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
 from p4mesh.traffic.line_rate import NS_PER_S, STANDARD_OVERHEAD_BYTES, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 
 VALID, UNDERSIZE, OVERSIZE, BAD_FCS = "valid", "undersize", "oversize", "bad_fcs"
@@ -35,7 +36,6 @@ _SIZES = 20
 _SCALED_ERRORS, _SPARE = 60, 10
 """In 30 s, one every 0.5 s; and at most every tenth valid frame."""
 _MS_PER_S = Fraction(1000)
-_PLAIN = FrameTemplate(ip_version=None)
 _SECTION = "RFC 2889 5.9.3"
 
 
@@ -183,7 +183,7 @@ class ErroredTraffic:
     def _stream(self, name: str, length: int, fps: Fraction) -> Stream:
         count = max(1, tx_frames(self.duration_ns, fps))
         ports = (self.sender.number,), (self.receiver.number,)
-        stream = Stream(name, length, fps, count, Pairs(), *ports, _PLAIN)
+        stream = Stream(name, length, fps, count, Pairs(), *ports, PLAIN)
         return replace(stream, bad_fcs=name == BAD_FCS, may_be_filtered=name != VALID)
 
     def _trial(self, label: str, load_pct: Fraction, streams: Sequence[Stream]) -> TrialSpec:

@@ -165,8 +165,8 @@ class ForwardPressure(MethodOf[Pressure]):
         fps = max_rate_fps(size, rate, PREAMBLE_BYTES + IFG_BYTES)
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         count = tx_frames(duration_ns, fps)
-        template = shared.template_of(parameters)
-        stream = Stream("overload", size, fps, count, Pairs(), (sender.number,), (receiver.number,), template)
+        frame = shared.frame_of(parameters)
+        stream = Stream("overload", size, fps, count, Pairs(), (sender.number,), (receiver.number,), frame)
         spec = shared.trial_of(
             parameters,
             f"forward pressure {size} B",

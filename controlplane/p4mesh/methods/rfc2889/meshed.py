@@ -141,7 +141,7 @@ def _check_routed(test: str, parameters: ParameterSet) -> None:
     """Raise ParameterError for frames that no router forwards."""
     if not parameters.flag("routed"):
         return
-    if shared.template_of(parameters).ip_version is None:
+    if shared.frame_of(parameters).network is None:
         raise ParameterError(f"{test}: routed=true with frame_format=ethernet", hint="use frame_format=ipv4 or ipv6")
     if parameters.text("addresses_per_port") != "1":
         raise ParameterError(

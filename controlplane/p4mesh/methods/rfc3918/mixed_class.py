@@ -138,7 +138,7 @@ def _spec(setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpe
         Rotate(),
         (setup.source,),
         setup.receivers,
-        setup.template,
+        setup.frame,
         start_offset_ns=(round(NS_PER_S / rate),),
     )
     label = f"mixed class {size} B {float(load):.4f} %"

@@ -239,7 +239,7 @@ def n_to_n_trial(
     )
     count = max(1, tx_frames(duration_ns, rate))
     pattern = Multicast(ranges, own_groups=True)
-    stream = Stream(MULTICAST, size, rate, count, pattern, ports, ports, setup.template)
+    stream = Stream(MULTICAST, size, rate, count, pattern, ports, ports, setup.frame)
     (stream,) = staggered((stream,), round(stagger_us * _NS_PER_US))
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     label = f"{len(ports)} to {len(ports)} {size} B stagger {float(stagger_us):g} us"

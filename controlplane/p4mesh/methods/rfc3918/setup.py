@@ -8,6 +8,7 @@ from fractions import Fraction
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, Frame
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer, text
@@ -15,7 +16,7 @@ from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
 from p4mesh.traffic.patterns.base import USUAL_GROUP
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 
 MULTICAST, BURDEN = "multicast", "burden"
@@ -176,12 +177,12 @@ class Setup:
     def stream(self, size: int, rate_fps: Fraction, count: int, groups: tuple[GroupRange, ...]) -> Stream:
         """Return the stream that the source sends to the groups in turn."""
         ports = tuple(dict.fromkeys(port for part in groups for port in part.receivers))
-        return Stream(MULTICAST, size, rate_fps, count, Multicast(groups), (self.source,), ports, self.template)
+        return Stream(MULTICAST, size, rate_fps, count, Multicast(groups), (self.source,), ports, self.frame)
 
     @property
-    def template(self) -> FrameTemplate:
+    def frame(self) -> Frame:
         """The headers of all frames."""
-        return FrameTemplate(ip_version=self.version.ip_version)
+        return UDP_OVER_IPV4 if self.version.ip_version == 4 else UDP_OVER_IPV6
 
     def burden(self, size: int, duration_ns: int) -> tuple[Stream, ...]:
         """Return the unicast mesh of the burdening ports, if any."""
@@ -191,7 +192,7 @@ class Setup:
         rate_bps = min(port.own_rate_bps for port in self.bed.ports if port.number in ports)
         rate = rate_at_pct(self.parameters.number("burden_load_pct"), size, rate_bps)
         count = max(1, tx_frames(duration_ns, rate))
-        return (Stream(BURDEN, size, rate, count, FullMesh(), ports, ports, self.template),)
+        return (Stream(BURDEN, size, rate, count, FullMesh(), ports, ports, self.frame),)
 
     def memberships(
         self,

@@ -8,6 +8,7 @@ from fractions import Fraction
 from ipaddress import AddressValueError, IPv4Address
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.layers.frame import TUNNEL_BYTES
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
@@ -30,7 +31,7 @@ from p4mesh.methods.rfc3918.setup import (
 from p4mesh.traffic.addresses import station_ipv4
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
-from p4mesh.traffic.stream import TUNNEL_BYTES, Stream, Tunnel
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 
 _CLAUSE = "RFC 3918 4.4"
@@ -222,7 +223,7 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
                 Multicast((GroupRange(str(groups[place * each]), each, setup.receivers),)),
                 (setup.source,),
                 setup.receivers,
-                replace(setup.template, tunnel=tunnel),
+                setup.frame.in_tunnel(*tunnel) if tunnel else setup.frame,
                 start_offset_ns=(round(place * NS_PER_S / rate_fps),) if place else (),
                 routed=tunnel is not None,
                 received_in_tunnel=self.receives_tunnels,
@@ -230,14 +231,14 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
             for place, tunnel in enumerate(tunnels)
         )
 
-    def _tunnels(self, setup: Setup) -> list[Tunnel | None]:
+    def _tunnels(self, setup: Setup) -> list[tuple[IPv4Address, IPv4Address] | None]:
         if not self.sends_tunnels:
             return [None]
         given = setup.parameters
         first = IPv4Address(given.text("tunnel_source") or station_ipv4(setup.source))
         # Host 1 of the network is the device (RFC 2544 C.2.2).
-        end = given.text("tunnel_destination") or str(station_ipv4(setup.source, 1))
-        return [Tunnel(str(first + place), end) for place in range(given.integer("tunnels"))]
+        end = IPv4Address(given.text("tunnel_destination") or station_ipv4(setup.source, 1))
+        return [(first + place, end) for place in range(given.integer("tunnels"))]
 
 
 class Encapsulation(TunnelThroughput):

@@ -346,9 +346,9 @@ def _without(value_ns: Fraction, off_ns: int) -> Fraction:
 
 
 def _note(bed: Bed, parameters: ParameterSet) -> str:
-    template, speed_mbps = shared.template_of(parameters), bed.ports[0].rate_bps / 1_000_000
-    protocol = protocol_text(template, str(parameters.values.get("ip_mix", NO_MIX)))
-    tagged = f" VLAN {template.vlan_ids[0]}" if template.vlan_ids else ""
+    frame, speed_mbps = shared.frame_of(parameters), bed.ports[0].rate_bps / 1_000_000
+    protocol = protocol_text(frame, str(parameters.values.get("ip_mix", NO_MIX)))
+    tagged = f" VLAN {frame.vids[0]}" if frame.vids else ""
     return (
         f"Protocol {protocol}, media Ethernet, port speed {speed_mbps:g} Mbit/s, encapsulation Ethernet{tagged}, "
         f"topology {bed.topology}. By frame loss: lost frames / rate of the flow "

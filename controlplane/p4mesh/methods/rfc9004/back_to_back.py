@@ -307,8 +307,8 @@ def _pair_of(bed: Bed) -> _Pair:
 def burst_spec(mesh: Mesh, size: int, frames: int, fps: Fraction, parameters: ParameterSet) -> TrialSpec:
     """Return the trial of one burst; the silence behind it is as long as the burst where that takes longer."""
     (leg,) = mesh.legs
-    template = shared.template_of(parameters)
-    stream = Stream("burst", size, fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, template)
+    frame = shared.frame_of(parameters)
+    stream = Stream("burst", size, fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, frame)
     spec = shared.trial_of(
         parameters,
         f"{BACK_TO_BACK} {size} B {frames} frames",

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.results.latency import Definition, shift_ns
-from p4mesh.methods.traffic.frames import Place, is_range, mean_bytes, modifiers_of, sizes_of, template_of
+from p4mesh.methods.traffic.frames import Place, frame_of, is_range, mean_bytes, modifiers_of, sizes_of
 from p4mesh.traffic.derived import MixPart, drifting, in_turn, mixed_in_turn, with_independent_phases, with_start_skew
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import (
@@ -91,7 +91,7 @@ def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
     ports = {port.number: port for port in bed.ports}
     rate_fps = _rate_fps(run, place, given, [ports[n] for one, _ in directions for n in one], parts)
     duration_s, frames = _length(run, place, given, rate_fps)
-    template = template_of(run, place, given, parts)
+    frame = frame_of(run, place, given, parts)
     streams: list[Stream] = []
     for number, (one, other) in enumerate(directions):
         stream = Stream(
@@ -102,7 +102,7 @@ def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
             _pattern(run, place, given, names, one, other),
             one,
             other,
-            template,
+            frame,
             burst=Burst(given.burst_frames) if given.burst_frames > 1 else None,
             priority=given.priority,
             modifiers=modifiers_of(run, place, given),
@@ -290,7 +290,7 @@ def indistinguishable(one: LaidClass, other: LaidClass) -> tuple[int, int] | Non
     """Return a pair of ports between which two classes send equal frames; None where there is none."""
     for left in one.streams:
         for right in other.streams:
-            same = (left.template, left.modifiers, left.priority) == (right.template, right.modifiers, right.priority)
+            same = (left.frame, left.modifiers, left.priority) == (right.frame, right.modifiers, right.priority)
             same = same and not {*left.frame_sizes_bytes}.isdisjoint(right.frame_sizes_bytes)
             if same and (found := _addressed(left) & _addressed(right)):
                 return min((sender, min(ports)) for sender, ports, _ in found)

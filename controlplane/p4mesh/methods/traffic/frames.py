@@ -8,9 +8,13 @@ from fractions import Fraction
 
 from msgspec import UNSET
 
+from p4mesh.layers import Frame, IPv6, Modifiable, Udp
+from p4mesh.layers.extension import extension_of
+from p4mesh.layers.network import NetworkLayer
 from p4mesh.methods.options.shared import FRAME_FORMATS
+from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart
-from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, Progression, PseudoRandom, ValueList
+from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
 from p4mesh.traffic_file.model import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES, Modifier, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
 
@@ -52,25 +56,18 @@ def mean_bytes(parts: Sequence[MixPart]) -> Fraction:
     return Fraction(sum(part.weight * part.frame_size_bytes for part in parts), sum(part.weight for part in parts))
 
 
-def template_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence[MixPart]) -> FrameTemplate:
+def frame_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence[MixPart]) -> Frame:
     """Return the headers; raises TrafficFileError where a frame is too short for them and the signature."""
     headers = given.headers
     tags = () if given.vlan is UNSET else (given.vlan,) if isinstance(given.vlan, int) else tuple(given.vlan)
-    template = FrameTemplate(
-        ip_version=FRAME_FORMATS[headers.format].ip_version,
-        vlan_ids=tags,
-        ipv6_extensions=tuple(headers.extensions),
-        udp_source=headers.udp_source,
-        udp_destination=headers.udp_destination,
-        ttl=headers.ttl,
-        dscp=headers.dscp,
-        vlan_priority=given.priority if tags else 0,
-    )
-    if headers.extensions and template.ip_version != 6:
-        raise run.error((*place, "headers", "extensions"), "extension headers without IPv6", "use format: ipv6")
-    from p4mesh.tester.frames import minimum_frame_bytes  # scapy takes long to load
-
-    minimum = minimum_frame_bytes(template)
+    frame = FRAME_FORMATS[headers.format].tagged(*tags, priority=given.priority)
+    frame = frame.changed(NetworkLayer, ttl=headers.ttl, dscp=headers.dscp)
+    frame = frame.changed(Udp, source=headers.udp_source, destination=headers.udp_destination)
+    if headers.extensions:
+        if not isinstance(frame.network, IPv6):
+            raise run.error((*place, "headers", "extensions"), "extension headers without IPv6", "use format: ipv6")
+        frame = frame.extended([extension_of(name) for name in headers.extensions])
+    minimum = minimum_frame_bytes(frame)
     shortest = min(part.frame_size_bytes for part in parts)
     if shortest < minimum:
         raise run.error(
@@ -78,13 +75,13 @@ def template_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence
             f"{shortest} B: {headers.format} frames with {len(tags)} VLAN tags and a signature need {minimum} B",
             f"sizes of {minimum} B or more, or format: ethernet",
         )
-    return template
+    return frame
 
 
 def modifiers_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[FieldModifier, ...]:
     """Return the fields that change from frame to frame."""
     return tuple(
-        FieldModifier(ModifiedField(item.field), _values(run, (*place, "modifiers", number), item))
+        FieldModifier(Modifiable.of_name(item.field), _values(run, (*place, "modifiers", number), item))
         for number, item in enumerate(given.modifiers)
     )
 

@@ -9,6 +9,8 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import ClassVar, Protocol
 
+from p4mesh.layers import Frame
+
 USUAL_GROUP = "225.1.1.1"
 
 
@@ -44,8 +46,8 @@ class Carrier(Ports, Protocol):
         """Frames of a burst; 1 without bursts."""
 
     @property
-    def ip_version(self) -> int | None:
-        """4, 6, or None for frames without IP."""
+    def frame(self) -> Frame:
+        """Headers of its frames."""
 
     @property
     def start_offset_ns(self) -> tuple[int, ...]:

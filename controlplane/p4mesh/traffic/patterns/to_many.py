@@ -122,10 +122,10 @@ def _check_addresses(part: GroupRange, stream: Carrier) -> None:
             group_mac(end)
     except ValueError as error:
         raise ParameterError(f"stream '{stream.name}': {error}", hint="use a group such as 225.1.1.1") from None
-    version = part.first_address.version
-    if version != (stream.ip_version or version):
+    network = stream.frame.network
+    if network and network.version != part.first_address.version:
         raise ParameterError(
-            f"stream '{stream.name}': group {part.first} does not fit IPv{stream.ip_version} frames",
+            f"stream '{stream.name}': group {part.first} does not fit IPv{network.version} frames",
             hint="give an address of the same IP version",
         )
 

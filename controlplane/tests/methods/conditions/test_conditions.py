@@ -12,10 +12,12 @@ from scapy.layers.rip import RIP, RIPEntry
 from scapy.layers.snmp import SNMP
 from support.beds import make_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless
+from support.frames import FORMATS, ip_version_of
 from support.networks import changed, parsed, shipped, switch
 from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import ipv4, ipv6
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.conditions.under_conditions import PARAMETERS, Conditions, UnderConditions
@@ -27,7 +29,7 @@ from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
 from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.patterns import Broadcast, Pairs
-from p4mesh.traffic.stream import FrameTemplate, ModifiedField, PseudoRandom, Stream, ValueList
+from p4mesh.traffic.stream import PseudoRandom, Stream, ValueList
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
@@ -43,10 +45,10 @@ def parameters(*settings: str) -> ParameterSet:
 
 
 def trial(frames: int = 1000, ip_version: int | None = 4, duration_ns: int = SECOND) -> TrialSpec:
-    template = FrameTemplate(ip_version=ip_version)
+    headers = FORMATS[ip_version]
     streams = (
-        Stream("out", 128, Fraction(frames), frames, Pairs(), (1, 3), (2, 4), template),
-        Stream("back", 128, Fraction(frames), frames, Pairs(), (2, 4), (1, 3), template),
+        Stream("out", 128, Fraction(frames), frames, Pairs(), (1, 3), (2, 4), headers),
+        Stream("back", 128, Fraction(frames), frames, Pairs(), (2, 4), (1, 3), headers),
     )
     return TrialSpec("t", streams, duration_ns)
 
@@ -124,7 +126,7 @@ def test_frames_that_filters_drop_come_from_other_addresses(modifier: str, lines
     denied = offered(trial(), f"modifier={modifier}").streams[1]
     (change,) = denied.modifiers
     assert isinstance(change.values, ValueList)
-    assert (change.field, len(change.values.values)) == (ModifiedField.IPV4_SRC, lines)
+    assert (change.field, len(change.values.values)) == (ipv4.SOURCE, lines)
     assert station(1).ipv4 + change.values.values[0] == IPv4Address("198.18.1.128")
     assert (denied.frame_count, denied.may_be_filtered) == (10, True)
 
@@ -151,7 +153,7 @@ def test_a_mix_has_filters_of_both_families() -> None:
     permitted = [row["source"] for row in filters.rows if (row["port"], row["action"]) == (3, "permit")]
     assert permitted == ["198.18.3.2", "2001:2:0:3::2"]
     assert len(filters.rows) == 4 * 2 * 25
-    sent = {stream.template.ip_version for spec in measurer.specs for stream in spec.streams if stream.modifiers}
+    sent = {ip_version_of(stream.frame) for spec in measurer.specs for stream in spec.streams if stream.modifiers}
     assert sent == {4, 6}, "denied sources of both families"
 
 
@@ -163,7 +165,7 @@ def test_random_destinations_are_256_networks_behind_a_router() -> None:
     assert IPv4Address(moved) == IPv4Address("10.0.2.2")
     assert random.values.mask == 0x00FF0000 and stream.routed
     six = offered(trial(ip_version=6), "modifier=networks", "routed=true", "frame_format=ipv6").streams[0]
-    assert [change.field for change in six.modifiers] == [ModifiedField.IPV6_DST]
+    assert [change.field for change in six.modifiers] == [ipv6.DESTINATION]
 
 
 def test_random_destinations_of_a_bridge_are_mac_addresses_of_the_receiver() -> None:

@@ -11,15 +11,17 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6
 from scapy.layers.l2 import Ether
 from support.beds import make_bed
 from support.fakes import FakeMeasurer
+from support.frames import headers_of, ip_version_of
 from support.networks import shipped
 from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.layers import Routing
 from p4mesh.methods.base import Method
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.conditions.under_conditions import Conditions, UnderConditions
 from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.options.shared import template_of
+from p4mesh.methods.options.shared import frame_of
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
@@ -29,7 +31,7 @@ from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc6201.reset import Reset
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
-from p4mesh.tester.frames import headers_of, minimum_frame_bytes
+from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
@@ -67,9 +69,9 @@ def run(test: Method, *settings: str, size: int = 256, topology: str = "router-4
 def test_a_frame_holds_its_extension_headers_and_is_not_longer(name: str) -> None:
     test = Composed(Throughput(), (UnderConditions(),))
     parameters = resolve(test.name, test.parameters, ("frame_format=ipv6", f"extension_headers={name}"))
-    template = template_of(parameters)
-    assert minimum_frame_bytes(template) == IPV6_MINIMUM + HEADER_BYTES[name]
-    packet = Ether(headers_of(template, 256))
+    headers = frame_of(parameters)
+    assert minimum_frame_bytes(headers) == IPV6_MINIMUM + HEADER_BYTES[name]
+    packet = Ether(headers_of(headers, 256))
     assert len(packet) == 14 + 40 + HEADER_BYTES[name] + 8
     assert packet[IPv6].plen == 256 - 14 - 40 - 4, "extension headers are payload of IPv6"
     if name == "chain":
@@ -93,7 +95,7 @@ def headers_behind_ipv6(name: str) -> tuple[int, bytes]:
     """Return the type of the first header behind IPv6, and the bytes behind IPv6."""
     test = Composed(Throughput(), (UnderConditions(),))
     parameters = resolve(test.name, test.parameters, ("frame_format=ipv6", f"extension_headers={name}"))
-    packet = headers_of(template_of(parameters), 256)
+    packet = headers_of(frame_of(parameters), 256)
     return packet[20], packet[54:]
 
 
@@ -147,13 +149,13 @@ def test_a_mix_has_the_rate_and_the_count_of_the_stream(mix: str, older: int) ->
     parameters = resolve(
         test.name, test.parameters, ("frame_format=ipv6", "extension_headers=routing", f"ip_mix={mix}")
     )
-    stream = Stream("s", 256, Fraction(1000), 1000, Pairs(), (1, 3), (2, 4), template_of(parameters))
+    stream = Stream("s", 256, Fraction(1000), 1000, Pairs(), (1, 3), (2, 4), frame_of(parameters))
     spec = TrialSpec("t", (stream,), 10**9)
     first, second = Conditions(FakeMeasurer(), parameters, BED.port_numbers).offered(spec).streams
-    assert (first.template.ip_version, second.template.ip_version) == (4, 6)
+    assert (ip_version_of(first.frame), ip_version_of(second.frame)) == (4, 6)
     assert (first.frame_count, second.frame_count) == (10 * older, 1000 - 10 * older)
     assert (first.rate_fps, second.rate_fps) == (10 * older, 1000 - 10 * older)
-    assert (first.template.ipv6_extensions, second.template.ipv6_extensions) == ((), ("routing",))
+    assert (first.frame.extensions, second.frame.extensions) == ((), (Routing(),))
 
 
 def test_tests_without_ipv6_have_no_columns_of_it() -> None:

@@ -13,6 +13,7 @@ from support.delays import DelayMeasurer, Delays, constant
 from support.latency_bench import QUICK, bed, rows, run, wires
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.layers import ipv4, ipv6
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
@@ -28,7 +29,7 @@ from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stamps import StampKind
-from p4mesh.traffic.stream import ModifiedField, Stream, ValueList
+from p4mesh.traffic.stream import Stream, ValueList
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -228,7 +229,7 @@ def test_the_second_series_goes_to_a_new_network() -> None:
     changed = [[bool(stream.modifiers) for stream in spec.streams] for spec in specs]
     assert changed == [[False, False, False]] * 2 + [[False, True, False]] * 2
     (modifier,) = specs[-1].streams[1].modifiers
-    assert modifier.field is ModifiedField.IPV4_DST
+    assert modifier.field == ipv4.DESTINATION
     assert [row["network"] for row in rows(outcome, "latency")] == ["same network", "new network"]
     assert any("2 runs per load instead of 20" in text for text in outcome.deviations)
 
@@ -236,7 +237,7 @@ def test_the_second_series_goes_to_a_new_network() -> None:
 def test_the_new_network_of_ipv6_is_another_one_of_120_bits() -> None:
     measurer, _ = run(Latency(), bed(), constant(2000.0), 128, "mode=rfc", "tagged_network=new", "frame_format=ipv6")
     (modifier,) = measurer.specs[-1].streams[1].modifiers
-    assert modifier.field is ModifiedField.IPV6_DST
+    assert modifier.field == ipv6.DESTINATION
     assert isinstance(modifier.values, ValueList)
     moved = int(station(2).ipv6) + modifier.values.values[0]
     assert IPv6Network((moved, 120), strict=False) != IPv6Network((int(station(2).ipv6), 120), strict=False)

@@ -12,6 +12,7 @@ from support.fakes import FakeMeasurer, capacity, wire
 from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.layers import IPv6
 from p4mesh.methods.base import Method
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
@@ -103,7 +104,7 @@ def test_a_limit_that_short_trials_do_not_see_is_found_with_long_ones(method: st
 def test_frame_formats_reach_the_streams() -> None:
     measurer = FakeMeasurer()
     run(Throughput(), measurer, 128, "frame_format=ipv6")
-    assert measurer.specs[0].streams[0].template.ip_version == 6
+    assert isinstance(measurer.specs[0].streams[0].frame.network, IPv6)
 
 
 def test_frame_loss_starts_at_100_and_stops_after_two_lossless_loads() -> None:

@@ -13,29 +13,41 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import GRE, Ether
 from support.beds import make_bed
 from support.fakes import FakeMeasurer, capacity
+from support.frames import FORMATS, headers_of
 from support.networks import changed, shipped
 from support.runs import OneDevice, run_units
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.layers import UDP_OVER_IPV4, Frame, IPv4
+from p4mesh.layers.network import NetworkLayer
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Cell, Outcome, State
 from p4mesh.run.preparation import bed_of
-from p4mesh.tester.frames import SIGNATURE_BYTES, headers_of, minimum_frame_bytes, seed_payload
+from p4mesh.tester.frames import SIGNATURE_BYTES, minimum_frame_bytes, seed_payload
 from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs
-from p4mesh.traffic.stream import FrameTemplate, Stream, Tunnel
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
 GIGABIT = 10**9
 TOPOLOGY = "p4-tunnels-4ports"
-TUNNEL = Tunnel("198.18.1.2", "198.18.1.1")
+TUNNEL = (IPv4Address("198.18.1.2"), IPv4Address("198.18.1.1"))
+IN_TUNNEL = UDP_OVER_IPV4.in_tunnel(*TUNNEL)
 NAMES = {"encapsulation": (0, 24), "decapsulation": (24, 0), "reencapsulation": (24, 24)}
 """Bytes that each test adds to the frames that the source sends, and to those that come back."""
+
+
+def ends_of(frame: Frame) -> tuple[IPv4Address | None, IPv4Address | None] | None:
+    """Return the ends of the tunnel that a frame is in, if any."""
+    if frame.tunnel is None:
+        return None
+    assert isinstance(frame.tunnel, IPv4)
+    return frame.tunnel.source, frame.tunnel.destination
 
 
 def row_of(outcome: Outcome) -> dict[str, Cell]:
@@ -80,7 +92,7 @@ def test_the_throughput_is_that_of_the_offered_frames(name: str, limit: Fraction
     for spec in specs:
         (stream,) = spec.streams
         assert (stream.frame_size_bytes, stream.received_in_tunnel) == (256 + sent, returned > 0)
-        assert (stream.template.tunnel, stream.routed) == (TUNNEL if sent else None, sent > 0)
+        assert (ends_of(stream.frame), stream.routed) == (TUNNEL if sent else None, sent > 0)
         assert spec.memberships is None
 
 
@@ -90,8 +102,8 @@ def test_tunnels_of_the_source_share_groups_and_rate_and_take_turns() -> None:
     streams = specs[0].streams
     rate = sum(stream.rate_fps for stream in streams)
     assert rate == max_rate_fps(280, GIGABIT)
-    ends = [stream.template.tunnel for stream in streams]
-    assert ends == [Tunnel(f"10.0.0.{last}", "10.0.9.9") for last in (7, 8, 9)]
+    ends = [ends_of(stream.frame) for stream in streams]
+    assert ends == [(IPv4Address(f"10.0.0.{last}"), IPv4Address("10.0.9.9")) for last in (7, 8, 9)]
     patterns = [stream.pattern for stream in streams]
     assert patterns == [Multicast((GroupRange(f"225.1.1.{first}", 2, (2, 3, 4)),)) for first in (1, 3, 5)]
     assert [stream.start_offset_ns for stream in streams] == [(), (round(1e9 / rate),), (round(2e9 / rate),)]
@@ -128,7 +140,7 @@ def test_ports_without_a_usual_network_need_the_ends_of_their_tunnels() -> None:
     _, specs = on_fakes(
         "decapsulation", "source_port=256", "tunnel_source=10.0.0.2", "tunnel_destination=10.0.0.1", bed=bed
     )
-    assert specs[0].streams[0].template.tunnel == Tunnel("10.0.0.2", "10.0.0.1")
+    assert ends_of(specs[0].streams[0].frame) == (IPv4Address("10.0.0.2"), IPv4Address("10.0.0.1"))
 
 
 def test_beds_and_targets_that_cannot_do_it_are_refused() -> None:
@@ -148,8 +160,9 @@ def test_beds_and_targets_that_cannot_do_it_are_refused() -> None:
 @pytest.mark.parametrize("size", [110, 512, 1542])
 def test_the_headers_of_a_frame_in_a_tunnel_are_those_of_gre(ip_version: int, size: int) -> None:
     """Scapy reads them. A frame ends with the FCS, and the signature takes the place of the loop header."""
-    template = FrameTemplate(ip_version=ip_version, tunnel=Tunnel("192.0.2.1", "192.0.2.2"), ttl=9)
-    headers, payload = headers_of(template, size), seed_payload(template, size)
+    inner = FORMATS[ip_version].changed(NetworkLayer, ttl=9)
+    frame = inner.in_tunnel(IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2"))
+    headers, payload = headers_of(frame, size), seed_payload(frame, size)
     assert len(payload) + SIGNATURE_BYTES + 4 == size
     outer = Ether(headers + bytes(size - 4 - len(headers)))[IP]
     assert (outer.src, outer.dst, outer.proto, outer.len, outer.ttl) == ("192.0.2.1", "192.0.2.2", 47, size - 18, 9)
@@ -158,14 +171,14 @@ def test_the_headers_of_a_frame_in_a_tunnel_are_those_of_gre(ip_version: int, si
     del rebuilt.chksum
     assert bytes(rebuilt)[:20] == bytes(outer)[:20], "its checksum fits"
     assert bytes(outer[GRE])[:4] == (b"\0\0\x08\0" if ip_version == 4 else b"\0\0\x86\xdd")
-    inner = outer[GRE].payload
-    assert isinstance(inner, IP if ip_version == 4 else IPv6)
-    assert (inner.len if ip_version == 4 else inner.plen + 40) == size - 18 - 24
-    assert inner[UDP].len == size - 18 - 24 - (20 if ip_version == 4 else 40)
+    carried = outer[GRE].payload
+    assert isinstance(carried, IP if ip_version == 4 else IPv6)
+    assert (carried.len if ip_version == 4 else carried.plen + 40) == size - 18 - 24
+    assert carried[UDP].len == size - 18 - 24 - (20 if ip_version == 4 else 40)
     with pytest.raises(ParameterError, match="in a GRE tunnel and the 18-byte signature need") as caught:
-        seed_payload(template, minimum_frame_bytes(template) - 1)
-    assert f"({minimum_frame_bytes(template) - 24} without the tunnel)" in str(caught.value.hint)
-    assert minimum_frame_bytes(template) == minimum_frame_bytes(replace(template, tunnel=None)) + 24
+        seed_payload(frame, minimum_frame_bytes(frame) - 1)
+    assert f"({minimum_frame_bytes(frame) - 24} without the tunnel)" in str(caught.value.hint)
+    assert minimum_frame_bytes(frame) == minimum_frame_bytes(FORMATS[ip_version]) + 24
 
 
 def refused(stream: Stream) -> str:
@@ -175,16 +188,16 @@ def refused(stream: Stream) -> str:
 
 
 def test_only_untagged_routed_ip_frames_to_many_are_in_tunnels() -> None:
-    many = Stream("one", 256, Fraction(1000), 10, Multicast(), (1,), (2, 3), FrameTemplate(tunnel=TUNNEL), routed=True)
+    many = Stream("one", 256, Fraction(1000), 10, Multicast(), (1,), (2, 3), IN_TUNNEL, routed=True)
     pairs = replace(many, pattern=Pairs(), rx_ports=(2,))
     for stream in (
-        replace(many, template=FrameTemplate(tunnel=TUNNEL, vlan_ids=(7,))),
-        replace(pairs, template=FrameTemplate(), received_in_tunnel=True),
+        replace(many, frame=IN_TUNNEL.tagged(7)),
+        replace(pairs, frame=UDP_OVER_IPV4, received_in_tunnel=True),
         pairs,
     ):
         assert "only untagged IP frames to many can be in a tunnel" in refused(stream)
     assert "frames in a tunnel go to the device as to a router" in refused(replace(many, routed=False))
-    assert "only unicast IPv4 and IPv6 frames can be routed" in refused(replace(many, template=FrameTemplate()))
+    assert "only unicast IPv4 and IPv6 frames can be routed" in refused(replace(many, frame=UDP_OVER_IPV4))
 
 
 # sim

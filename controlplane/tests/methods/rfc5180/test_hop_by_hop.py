@@ -6,6 +6,7 @@ import pytest
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrHopByHop, PadN
 from scapy.layers.l2 import Ether
+from support.frames import headers_of
 from support.networks import shipped
 from support.runs import run_on_sim
 
@@ -13,12 +14,12 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.options.shared import template_of
+from p4mesh.methods.options.shared import frame_of
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
 from p4mesh.run.preparation import bed_of
-from p4mesh.tester.frames import headers_of, minimum_frame_bytes
+from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.traffic.line_rate import max_rate_fps
 
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
@@ -31,14 +32,14 @@ def run(*settings: str, topology: str = "router-4x1g", size: int = 128, frames: 
 
 def test_the_options_are_the_first_header_and_within_the_frame() -> None:
     test = Composed(HopByHop(), (UnderConditions(),))
-    template = template_of(resolve(test.name, test.parameters, ()))
-    packet = Ether(headers_of(template, 128))
+    headers = frame_of(resolve(test.name, test.parameters, ()))
+    packet = Ether(headers_of(headers, 128))
     assert packet[IPv6].nh == 0
     options = packet[IPv6].payload
     assert isinstance(options, IPv6ExtHdrHopByHop) and (options.len, options.nh) == (0, 17)
     assert [type(option) for option in options.options] == [PadN], "nothing for a router to do"
     assert packet[IPv6].plen == 128 - 14 - 40 - 4 and UDP in packet
-    assert minimum_frame_bytes(template) == 84 + 8
+    assert minimum_frame_bytes(headers) == 84 + 8
 
 
 @pytest.mark.parametrize("topology", ["router-4x1g", "p4-l3-4ports"])

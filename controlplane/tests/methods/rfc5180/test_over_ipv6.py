@@ -9,6 +9,7 @@ from support.networks import changed, shipped
 from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import UDP_OVER_IPV6
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test, suites
 from p4mesh.methods.results.outcome import Outcome, State
@@ -16,7 +17,6 @@ from p4mesh.methods.rfc6201.reset_trial import after_ns
 from p4mesh.run.preparation import bed_of
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.topology import Topology
-from p4mesh.traffic.stream import FrameTemplate
 
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1", "routed=true")
 FUNCTIONS = ("throughput", "latency", "frame_loss", "back_to_back", "system_recovery", "reset")
@@ -38,7 +38,7 @@ def test_the_suite_has_every_test_of_section_7_beside_its_own() -> None:
             older.title,
             {item.name for item in older.parameters},
         )
-        assert min(test.frame_sizes_bytes) == minimum_frame_bytes(FrameTemplate(ip_version=6))
+        assert min(test.frame_sizes_bytes) == minimum_frame_bytes(UDP_OVER_IPV6)
 
 
 @pytest.mark.parametrize(("topology", "networks"), [(STATIC, 0), (BGP, 0), (BGP, 3)])

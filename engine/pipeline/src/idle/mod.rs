@@ -12,9 +12,10 @@
 //!
 //! See docs/designs/0004-idle-loops.md.
 
-mod abstract_values;
 mod arithmetic;
+mod courses;
 mod ends;
+mod forms;
 mod headers;
 pub(crate) mod moving;
 mod pattern;
@@ -23,5 +24,4 @@ mod recording;
 mod repetition;
 mod shadow;
 mod stamp;
-mod traces;
 pub(crate) mod watch;

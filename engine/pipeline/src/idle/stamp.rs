@@ -1,6 +1,6 @@
 //! Place of the time stamp of its last egress in a frame.
 
-use crate::idle::moving::{AbstractValue, Bits, Clock, Moving};
+use crate::idle::moving::{Bits, Clock, Form, Moving};
 use crate::numbers::bits::read_bits;
 use crate::numbers::words::mask64;
 
@@ -50,19 +50,14 @@ fn overlap(field: u32, field_bits: u16, first: usize, bits: u32) -> bool {
     at < first + bits as usize && first < at + usize::from(field_bits)
 }
 
-/// The abstract value of a number that is read from the frame, of which some bits hold time stamps and some are carried.
-pub(super) fn form_of_bits(
-    stamps: &[StampField],
-    carried: &[Bits],
-    first: usize,
-    bits: u32,
-) -> AbstractValue {
+/// Form of a number that is read from the frame, of which some bits hold time stamps and some are carried.
+pub(super) fn form_of_bits(stamps: &[StampField], carried: &[Bits], first: usize, bits: u32) -> Form {
     if carries(carried, first, bits) {
         let whole = Bits { first_bit: first as u32, bits: bits as u16 };
-        return if carried.contains(&whole) { AbstractValue::Carried(whole) } else { AbstractValue::Unknown };
+        return if carried.contains(&whole) { Form::Carried(whole) } else { Form::Unknown };
     }
     if !touches(stamps, first, bits) {
-        return AbstractValue::Fixed;
+        return Form::Fixed;
     }
     let inside = stamps.iter().find(|stamp| {
         // The low bits of a time stamp, or all of it.
@@ -70,7 +65,7 @@ pub(super) fn form_of_bits(
         first >= stamp.first_bit as usize && first + bits as usize == end
     });
     match inside {
-        Some(_) => AbstractValue::Moving(Moving { clock: Clock::Frame, width: bits as u8, down: false }),
-        None => AbstractValue::Unknown,
+        Some(_) => Form::Moving(Moving { clock: Clock::Frame, width: bits as u8, down: false }),
+        None => Form::Unknown,
     }
 }

@@ -6,10 +6,9 @@
 //! of the packet after a length check, and array cells after an index check.
 
 mod cases;
-mod control_flow;
 mod entries;
-mod fused_stages;
 mod headers;
+mod joints;
 mod passing;
 mod registers;
 mod rows;
@@ -17,6 +16,7 @@ mod slots;
 mod tables;
 mod translate;
 mod views;
+mod ways;
 mod x86;
 
 use memmap2::{Mmap, MmapMut};

@@ -1,0 +1,42 @@
+"""Headers of frames: one file per protocol, and the frame that they make (docs/designs/0019-frames-as-layers.md).
+
+A new protocol is a file here and a line in this one.
+"""
+
+from p4mesh.layers.ethernet import Ethernet
+from p4mesh.layers.extension import ExtensionHeader
+from p4mesh.layers.frame import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, Frame
+from p4mesh.layers.gre import Gre
+from p4mesh.layers.ipsec import Authentication, Encapsulation
+from p4mesh.layers.ipv4 import IPv4
+from p4mesh.layers.ipv6 import IPv6
+from p4mesh.layers.ipv6_fragment import Fragment
+from p4mesh.layers.ipv6_options import DestinationOptions, HopByHop
+from p4mesh.layers.ipv6_routing import Routing
+from p4mesh.layers.layer import Layer, Modifiable
+from p4mesh.layers.mobility import Mobility
+from p4mesh.layers.udp import Udp
+from p4mesh.layers.vlan import Vlan
+
+__all__ = [
+    "PLAIN",
+    "UDP_OVER_IPV4",
+    "UDP_OVER_IPV6",
+    "Authentication",
+    "DestinationOptions",
+    "Encapsulation",
+    "Ethernet",
+    "ExtensionHeader",
+    "Fragment",
+    "Frame",
+    "Gre",
+    "HopByHop",
+    "IPv4",
+    "IPv6",
+    "Layer",
+    "Mobility",
+    "Modifiable",
+    "Routing",
+    "Udp",
+    "Vlan",
+]

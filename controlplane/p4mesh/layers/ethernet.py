@@ -1,0 +1,25 @@
+"""Ethernet II (IEEE 802.3 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from p4mesh.layers.layer import Layer, Modifiable, Numbers, mac_address, names_next
+
+TEST_ETHERTYPE = 0xFFFF
+"""Reserved by IEEE: of frames that hold nothing but a signature."""
+
+
+@dataclass(frozen=True)
+class Ethernet(Layer):
+    """Addresses and EtherType."""
+
+    kind: ClassVar[str] = "ethernet"
+    destination: bytes | None = mac_address()
+    source: bytes | None = mac_address()
+    ether_type: int | None = names_next(16, Numbers.ETHERTYPE, TEST_ETHERTYPE)
+
+
+DESTINATION = Modifiable("ethernet_dst", Ethernet)
+SOURCE = Modifiable("ethernet_src", Ethernet)

@@ -1,0 +1,272 @@
+"""Every layer is a value whose fields are declared with their widths, in the order of the wire.
+
+A protocol is one file: a subclass of :class:`Layer` with its fields, the numbers by which the layer in front names it,
+what its lengths and checksums follow from, and the fields that may change from frame to frame. Writing, reading and
+checking are made from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, ClassVar, TypeVar
+
+from p4mesh.errors import ParameterError
+
+AnyLayer = TypeVar("AnyLayer", bound="Layer")
+_MAC_BYTES = 6
+
+
+class Numbers(Enum):
+    """Registries of numbers by which a layer names the next one."""
+
+    ETHERTYPE = "EtherType"
+    IP_PROTOCOL = "IP protocol"
+    UDP_PORT = "UDP port"
+
+
+class Role(Enum):
+    """How a field gets its value when a frame is written."""
+
+    CHOSEN = "chosen"
+    """The value that the layer has."""
+    NEXT = "next"
+    """The number of the next layer, unless the layer has a value."""
+    COMPUTED = "computed"
+    """A length or checksum of the frame, unless the layer has a value, which is then wrong on purpose."""
+    ADDRESS = "address"
+    """The value that the layer has; without one zeros, where the data plane writes the address of a station."""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How a field stands in the header."""
+
+    width_bits: int
+    role: Role
+    of_number: Callable[[int], Any] = int
+    """Makes the value of the bits."""
+    registry: Numbers | None = None
+    """Of the next layer."""
+    alone: int = 0
+    """Stands for a next layer that has no number there, and for none."""
+
+
+def bits(width_bits: int, value: int = 0) -> Any:
+    """Declare a field whose value is chosen."""
+    return field(default=value, metadata={"wire": Wire(width_bits, Role.CHOSEN)})
+
+
+def computed(width_bits: int) -> Any:
+    """Declare a length or a checksum, which :meth:`Layer.completed` fills in."""
+    return field(default=None, metadata={"wire": Wire(width_bits, Role.COMPUTED)})
+
+
+def names_next(width_bits: int, registry: Numbers, alone: int) -> Any:
+    """Declare a field that names the next layer; it is ``alone`` in front of a layer without a number, and of none."""
+    return field(default=None, metadata={"wire": Wire(width_bits, Role.NEXT, int, registry, alone)})
+
+
+def mac_address() -> Any:
+    """Declare a MAC address."""
+    wire = Wire(8 * _MAC_BYTES, Role.ADDRESS, lambda number: number.to_bytes(_MAC_BYTES, "big"))
+    return field(default=None, metadata={"wire": wire})
+
+
+def ipv4_address() -> Any:
+    """Declare an IPv4 address."""
+    return field(default=None, metadata={"wire": Wire(32, Role.ADDRESS, IPv4Address)})
+
+
+def ipv6_address() -> Any:
+    """Declare an IPv6 address."""
+    return field(default=None, metadata={"wire": Wire(128, Role.ADDRESS, IPv6Address)})
+
+
+def tail(value: bytes) -> Any:
+    """Declare the bytes of variable length at the end of a header; :meth:`Layer.tail_bytes` says how many there are."""
+    return field(default=value, metadata={"tail": True})
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Lengths, checksums and next numbers of a layer follow from this."""
+
+    outside: tuple[Layer, ...]
+    """Layers in front of it, the outermost first."""
+    following: Layer | None
+    inside: bytes
+    """Everything behind it."""
+
+
+_KINDS: dict[str, type[Layer]] = {}
+_NUMBERED: dict[tuple[Numbers, int], type[Layer]] = {}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One header. Fields that are None are filled in when a frame is written."""
+
+    kind: ClassVar[str] = ""
+    """Its name in files and messages."""
+    numbers: ClassVar[Mapping[Numbers, int]] = {}
+    """By which layers in front of it name it."""
+
+    def __init_subclass__(cls) -> None:
+        """Enter a protocol into the registries; families of protocols have no name."""
+        if "kind" in cls.__dict__:
+            _KINDS[cls.kind] = cls
+            _NUMBERED.update(dict.fromkeys(cls.numbers.items(), cls))
+
+    def __post_init__(self) -> None:
+        """Refuse values that do not fit into their fields."""
+        for name, wire in self.wires:
+            number = _number(getattr(self, name))
+            if number >> wire.width_bits:
+                raise ParameterError(
+                    f"{self.kind}.{name}: {number} does not fit into {wire.width_bits} bits",
+                    hint=f"use 0 to {(1 << wire.width_bits) - 1}",
+                )
+
+    @staticmethod
+    def of_kind(kind: str) -> type[Layer]:
+        """Find a protocol by its name; raises ValueError for one that there is not."""
+        if kind not in _KINDS:
+            raise ValueError(f"no layer '{kind}': layers are {', '.join(_KINDS)}")
+        return _KINDS[kind]
+
+    @property
+    def wires(self) -> tuple[tuple[str, Wire], ...]:
+        """Names of the fields and how they stand in the header, in the order of the wire, without the tail."""
+        return _layout(type(self)).wires
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Length of the header without its tail."""
+        return _layout(type(self)).fixed_bytes
+
+    @property
+    def header_bytes(self) -> int:
+        """Length of the header."""
+        return self.fixed_bytes + len(self._tail)
+
+    def tail_bytes(self) -> int:
+        """Length of the tail, from the other fields of a header that is read; negative where they contradict."""
+        return 0
+
+    def completed(self: AnyLayer, around: Surroundings) -> AnyLayer:
+        """Fill in what is None: here the number of the next layer, in a protocol its lengths and checksums."""
+        following = around.following.numbers if around.following else {}
+        return self.filled(
+            **{name: following.get(wire.registry, wire.alone) for name, wire in self.wires if wire.registry is not None}
+        )
+
+    def filled(self: AnyLayer, **values: int) -> AnyLayer:
+        """Copy the layer with ``values`` for those of these fields that are None."""
+        return replace(self, **{name: value for name, value in values.items() if getattr(self, name) is None})
+
+    def pack(self) -> bytes:
+        """Write the header; fields that are None are zeros."""
+        number = 0
+        for name, wire in self.wires:
+            number = number << wire.width_bits | _number(getattr(self, name))
+        return number.to_bytes(self.fixed_bytes, "big") + self._tail
+
+    @classmethod
+    def read(cls: type[AnyLayer], data: bytes) -> AnyLayer | None:
+        """Read the header that ``data`` begins with; None where it is not whole."""
+        layout = _layout(cls)
+        length = layout.fixed_bytes
+        if len(data) < length:
+            return None
+        number = int.from_bytes(data[:length], "big")
+        values: dict[str, Any] = {}
+        for name, wire in reversed(layout.wires):
+            found = number & (1 << wire.width_bits) - 1
+            values[name] = None if wire.role is Role.ADDRESS and not found else wire.of_number(found)
+            number >>= wire.width_bits
+        layer = cls(**values)
+        more = layer.tail_bytes()
+        if not 0 <= more <= len(data) - length:
+            return None
+        if layout.tail is None:
+            return layer
+        return replace(layer, **{layout.tail: data[length : length + more]})
+
+    def next_kind(self) -> type[Layer] | None:
+        """Find the protocol that a header which was read names as the next one."""
+        for name, wire in self.wires:
+            if wire.registry is not None:
+                return _NUMBERED.get((wire.registry, getattr(self, name)))
+        return None
+
+    @property
+    def _tail(self) -> bytes:
+        name = _layout(type(self)).tail
+        found: bytes = getattr(self, name) if name else b""
+        return found
+
+
+@dataclass(frozen=True)
+class Modifiable:
+    """A field that the data plane can change from frame to frame; what is added counts modulo its width."""
+
+    name: str
+    """In files and, in capitals, in the contract of the data plane."""
+    layer: type[Layer]
+    place: int = -1
+    """Which of several layers of this protocol in a frame, from the outermost; -1 = the innermost."""
+
+    def __post_init__(self) -> None:
+        """Enter the field into the registry."""
+        _MODIFIABLE[self.name] = self
+
+    @staticmethod
+    def of_name(name: str) -> Modifiable:
+        """Find a field by its name; raises ValueError for one that there is not."""
+        if name not in _MODIFIABLE:
+            raise ValueError(f"no field '{name}' can change: {', '.join(_MODIFIABLE)}")
+        return _MODIFIABLE[name]
+
+
+_MODIFIABLE: dict[str, Modifiable] = {}
+
+
+def modifiable_names() -> tuple[str, ...]:
+    """List the fields that can change from frame to frame, in the order of the layers."""
+    return tuple(_MODIFIABLE)
+
+
+def all_layers() -> Iterator[type[Layer]]:
+    """Yield every protocol."""
+    yield from _KINDS.values()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The fields of a header."""
+
+    wires: tuple[tuple[str, Wire], ...]
+    """In the order of the wire."""
+    tail: str | None
+    """Name of the field of variable length, if any."""
+    fixed_bytes: int
+
+
+_LAYOUTS: dict[type[Layer], Layout] = {}
+
+
+def _layout(kind: type[Layer]) -> Layout:
+    if kind not in _LAYOUTS:
+        wires = tuple((item.name, item.metadata["wire"]) for item in fields(kind) if "wire" in item.metadata)
+        tails = [item.name for item in fields(kind) if "tail" in item.metadata]
+        _LAYOUTS[kind] = Layout(wires, tails[0] if tails else None, sum(wire.width_bits for _, wire in wires) // 8)
+    return _LAYOUTS[kind]
+
+
+def _number(value: Any) -> int:
+    if value is None:
+        return 0
+    return int.from_bytes(value, "big") if isinstance(value, bytes) else int(value)

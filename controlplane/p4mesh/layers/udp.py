@@ -1,0 +1,41 @@
+"""UDP (RFC 768, RFC 8200 8.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from p4mesh.layers.checksum import checksum
+from p4mesh.layers.ipv6 import IPv6
+from p4mesh.layers.layer import Layer, Modifiable, Numbers, Surroundings, bits, computed, names_next
+from p4mesh.layers.network import network_around
+
+PROTOCOL = 17
+USUAL_PORT = 20_001
+_NO_CHECKSUM, _OF_ZERO = 0, 0xFFFF
+
+
+@dataclass(frozen=True)
+class Udp(Layer):
+    """Ports, length and checksum."""
+
+    kind: ClassVar[str] = "udp"
+    numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: PROTOCOL}
+    source: int = bits(16, USUAL_PORT)
+    destination: int | None = names_next(16, Numbers.UDP_PORT, USUAL_PORT)
+    length_bytes: int | None = computed(16)
+    checksum: int | None = computed(16)
+
+    def completed(self, around: Surroundings) -> Udp:
+        """Fill in the length, and the checksum where it must be one: over IPv6 (RFC 8200 8.1), not over IPv4."""
+        whole = super().completed(around).filled(length_bytes=self.header_bytes + len(around.inside))
+        network = network_around(around)
+        if not isinstance(network, IPv6):
+            return whole.filled(checksum=_NO_CHECKSUM)
+        covered = whole.pack() + around.inside
+        return whole.filled(checksum=checksum(network.pseudo_header(PROTOCOL, len(covered)) + covered) or _OF_ZERO)
+
+
+DESTINATION = Modifiable("udp_dst", Udp)
+SOURCE = Modifiable("udp_src", Udp)

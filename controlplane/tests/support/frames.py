@@ -1,0 +1,19 @@
+"""Headers of test frames, and what independent readers are given of them."""
+
+from __future__ import annotations
+
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, Frame, Udp
+
+FORMATS: dict[int | None, Frame] = {None: PLAIN, 4: UDP_OVER_IPV4, 6: UDP_OVER_IPV6}
+"""By IP version."""
+
+
+def headers_of(frame: Frame, frame_size_bytes: int) -> bytes:
+    """Write the headers of a frame with zeros for the addresses of stations and for the checksum of UDP."""
+    payload = bytes(frame_size_bytes - frame.header_bytes - 4)
+    return frame.changed(Udp, checksum=0).write(payload)[: frame.header_bytes]
+
+
+def ip_version_of(frame: Frame) -> int | None:
+    """IP version of the innermost header; None without one."""
+    return frame.network.version if frame.network else None
