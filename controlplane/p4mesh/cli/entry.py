@@ -11,7 +11,7 @@ import signal
 import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start a thread per processor, for large matrices alone
-gc.set_threshold(400_000, 20, 20)  # modules make many objects that stay: to look for rubbish among them takes time
+gc.set_threshold(400_000, 20, 20)  # modules make many objects that stay: garbage collection among them takes time
 
 _BY_SIGNAL = 128
 

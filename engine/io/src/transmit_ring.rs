@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use p4mesh_pipeline::load_ahead;
+use p4mesh_pipeline::prefetch;
 
 /// Bytes of a frame that are loaded ahead; the processor itself follows from there.
 const LOADED_BYTES: u64 = 128;
@@ -53,7 +53,7 @@ impl TransmitRing {
     }
 
     /// Begins to load the next frames that the kernel will send, all at once.
-    pub fn load_ahead(&self, most: u32) {
+    pub fn prefetch(&self, most: u32) {
         let begin = self.index(self.consumer);
         let waiting = self.index(self.producer).wrapping_sub(begin).min(most);
         for place in 0..waiting {
@@ -63,7 +63,7 @@ impl TransmitRing {
             let address =
                 unsafe { (*self.ring.as_ptr().add(descriptor).cast::<AtomicU64>()).load(Ordering::Relaxed) };
             for line in (0..LOADED_BYTES).step_by(LINE_BYTES as usize) {
-                load_ahead((self.memory + (address + line) as usize) as *const u8);
+                prefetch((self.memory + (address + line) as usize) as *const u8);
             }
         }
     }

@@ -126,7 +126,7 @@ fn run(outlets: &[Outlet], shared: &Shared) {
             if since_ns > 0 {
                 worked = true;
                 if let Some(ring) = &outlet.ring {
-                    ring.load_ahead(CALL_FRAMES);
+                    ring.prefetch(CALL_FRAMES);
                 }
                 if send(outlet.socket) {
                     shared.waited(since_ns);

@@ -19,7 +19,7 @@ use crate::transmit_ring::TransmitRing;
 use crate::transmitter::{Outlet, CALL_FRAMES};
 use crate::xdp_program::{XdpMode, XdpProgram, STAMP_BYTES, STAMP_MARK};
 use crate::IoError;
-use p4mesh_pipeline::load_ahead;
+use p4mesh_pipeline::prefetch;
 
 /// Frames of the kernel and of the program that a queue holds, per direction: where there are few ports, and at least.
 const MOST_RING_FRAMES: u32 = 4_096;
@@ -348,8 +348,8 @@ impl Slab for Arrived {
             return Some(packet);
         }
         // Until the frame is looked at, it is here, with the stamp in front of it.
-        load_ahead(packet.as_ptr().wrapping_sub(STAMP_BYTES));
-        load_ahead(packet.as_ptr());
+        prefetch(packet.as_ptr().wrapping_sub(STAMP_BYTES));
+        prefetch(packet.as_ptr());
         self.0.push_front(packet);
         None
     }

@@ -47,7 +47,7 @@ pub use numbers::tick::Tick;
 pub use packets::frame::*;
 pub use packets::output::*;
 pub use packets::packet::*;
-pub use packets::prefetch::load_ahead;
+pub use packets::prefetch::prefetch;
 pub use vocabulary::entries::*;
 pub use vocabulary::error::{ControlError, ControlErrorKind, LoadError};
 pub use vocabulary::info::*;

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use p4mesh_pipeline::{load_ahead, Frame, FramePool, Outputs};
+use p4mesh_pipeline::{prefetch, Frame, FramePool, Outputs};
 
 use crate::arrival::{Arrival, Fcs};
 use crate::bit_errors::BitErrors;
@@ -448,7 +448,7 @@ impl Fabric {
     /// Begins to load what the events that are likely to come soon after one of this kind need. Gives the frame that the
     /// tester is likely to receive before long.
     #[inline]
-    pub(crate) fn load_ahead(&self, came: Source) -> Option<&Frame> {
+    pub(crate) fn prefetch(&self, came: Source) -> Option<&Frame> {
         let (sender, frame) = match came {
             Source::Landed(_) => {
                 let (sender, arrival) = self.events.soon_to_land(FRAME_AHEAD)?;
@@ -467,7 +467,7 @@ impl Fabric {
         if self.ports[sender.peer()?].node == TESTER {
             return Some(frame);
         }
-        load_ahead(frame.as_ptr());
+        prefetch(frame.as_ptr());
         None
     }
 

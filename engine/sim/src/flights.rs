@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use p4mesh_pipeline::load_ahead;
+use p4mesh_pipeline::prefetch;
 
 use crate::arrival::Arrival;
 use crate::event::Ticket;
@@ -106,7 +106,7 @@ impl Flights {
 /// Begins to load so many bytes, or a few more.
 #[inline]
 fn load_lines<T>(first: *const T, bytes: usize) {
-    (0..bytes).step_by(LINE_BYTES).for_each(|at| load_ahead(first.cast::<u8>().wrapping_add(at)));
+    (0..bytes).step_by(LINE_BYTES).for_each(|at| prefetch(first.cast::<u8>().wrapping_add(at)));
 }
 
 #[cfg(test)]

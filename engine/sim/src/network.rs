@@ -274,7 +274,7 @@ impl Network {
             self.fabric.now_ps = time_ps;
             self.events_done += 1;
             if self.fabric.has_many_flights() {
-                self.load_ahead(source);
+                self.prefetch(source);
             }
             self.handle(source, ticket, until_ps);
         }
@@ -286,9 +286,9 @@ impl Network {
 
     /// Begins to load what the events that are likely to come soon after this one need.
     #[inline]
-    fn load_ahead(&self, came: Source) {
-        if let (Some(frame), Some(tester)) = (self.fabric.load_ahead(came), &self.tester) {
-            tester.load_ahead(frame);
+    fn prefetch(&self, came: Source) {
+        if let (Some(frame), Some(tester)) = (self.fabric.prefetch(came), &self.tester) {
+            tester.prefetch(frame);
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::code::program::Program;
 use crate::exec::config::{Execution, SwitchConfig};
 use crate::exec::executable::Executable;
-use crate::exec::foresight::Foresight;
 use crate::exec::native::Views;
 use crate::exec::passes::{Engine, Held, Ingressed};
+use crate::exec::row_prefetch::RowPrefetcher;
 use crate::numbers::rng::Rng;
 use crate::packets::frame::Frame;
 use crate::packets::output::{Output, Outputs};
@@ -50,14 +50,14 @@ impl Switch {
             scratch: Vec::new(),
         };
         let execution = if executable.native.is_some() { Execution::Native } else { Execution::Interpreted };
-        let foresight = Foresight::new(code, &mut state);
+        let row_prefetcher = RowPrefetcher::new(code, &mut state);
         let mut switch = Switch {
             executable,
             engine: Engine {
                 config,
                 regs,
                 views: Views::of(&mut state),
-                foresight,
+                row_prefetcher,
                 state,
                 execution,
                 replication: Replication::default(),
@@ -224,8 +224,8 @@ impl Switch {
 
     /// Begins to load the state that the ingress pass of a frame from a port is likely to touch, for a frame that comes soon.
     #[inline]
-    pub fn load_ahead(&self, frame: &[u8]) {
-        self.engine.foresight.load(frame);
+    pub fn prefetch(&self, frame: &[u8]) {
+        self.engine.row_prefetcher.load(frame);
     }
 
     /// Returns the buffers of a packet that the target drops before egress.

@@ -10,7 +10,6 @@ pub(crate) mod config;
 pub(crate) mod context;
 mod copies;
 pub(crate) mod executable;
-pub(crate) mod foresight;
 pub(crate) mod hash;
 pub(crate) mod header_ops;
 pub(crate) mod machine;
@@ -20,6 +19,7 @@ pub(crate) mod native;
 #[path = "native_absent.rs"]
 pub(crate) mod native;
 pub(crate) mod passes;
+pub(crate) mod row_prefetch;
 pub(crate) mod steps;
 pub(crate) mod wide_ops;
 pub(crate) mod wire;

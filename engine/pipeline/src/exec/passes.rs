@@ -10,9 +10,9 @@ use crate::exec::boundary::{Fate, Slots};
 use crate::exec::config::{Execution, SwitchConfig};
 use crate::exec::context::{Context, Egressed, Outcome, Wire};
 use crate::exec::executable::Executable;
-use crate::exec::foresight::Foresight;
 use crate::exec::machine::interpret;
 use crate::exec::native::{NativeCode, Views};
+use crate::exec::row_prefetch::RowPrefetcher;
 use crate::exec::{boundary, wire};
 use crate::numbers::words::to_bytes;
 use crate::packets::frame::Frame;
@@ -43,7 +43,7 @@ pub(crate) struct Engine {
     /// Copies of the multicast group in work.
     pub copies: Vec<Replica>,
     /// Guesses which part of `state` the next packets touch.
-    pub foresight: Foresight,
+    pub row_prefetcher: RowPrefetcher,
     /// Passes that have begun: slots are those of the packet of the last one.
     pub passes: u64,
 }
@@ -100,7 +100,7 @@ impl Engine {
 
         let payload = self.parse_and_control(executable, frame, now_ps);
         if instance_type == InstanceType::Normal {
-            self.foresight.learn(frame, &self.regs);
+            self.row_prefetcher.learn(frame, &self.regs);
         }
         let Some(payload) = payload else {
             return Engine::dropped_in_ingress(frame, DropReason::LoopLimit, out);

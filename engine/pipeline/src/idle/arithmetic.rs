@@ -3,13 +3,13 @@
 use crate::code::ir::{Op, Pc};
 use crate::code::layout::Slot;
 use crate::exec::wide_ops::wide_op;
-use crate::idle::moving::{Form, Probe, Value};
+use crate::idle::moving::{AbstractValue, Probe, Value};
 use crate::idle::shadow::Shadow;
 
 impl Shadow {
     /// Target of a branch; the inner `None` is the next instruction, the outer one another kind of instruction.
     pub(super) fn branch(&mut self, op: &Op) -> Probe<Option<Option<Pc>>> {
-        const ZERO: Value = (0, Form::Fixed);
+        const ZERO: Value = (0, AbstractValue::Fixed);
         let (taken, to) = match *op {
             Op::BranchZero { a, to } => (self.limits.equal(self.value(a), ZERO)?, to),
             Op::BranchNotZero { a, to } => (!self.limits.equal(self.value(a), ZERO)?, to),
@@ -32,7 +32,7 @@ impl Shadow {
             Op::MoveMany { dst, a, count } => {
                 let (from, to, count) = (a as usize, dst as usize, count as usize);
                 self.regs.copy_within(from..from + count, to);
-                self.forms.copy(from..from + count, to);
+                self.abstract_values.copy(from..from + count, to);
                 self.overwritten(dst, count);
             }
             Op::Add { dst, a, b, mask } => {
@@ -62,19 +62,19 @@ impl Shadow {
             Op::And { dst, a, b } => {
                 (x, y) = (self.value(a), self.value(b));
                 let value = match (x.1, y.1) {
-                    (Form::Moving(_), Form::Fixed) => self.limits.slice(x, 0, y.0),
-                    (Form::Fixed, Form::Moving(_)) => self.limits.slice(y, 0, x.0),
-                    (Form::Fixed, Form::Fixed) => (x.0 & y.0, Form::Fixed),
-                    _ => (x.0 & y.0, Form::Unknown),
+                    (AbstractValue::Moving(_), AbstractValue::Fixed) => self.limits.slice(x, 0, y.0),
+                    (AbstractValue::Fixed, AbstractValue::Moving(_)) => self.limits.slice(y, 0, x.0),
+                    (AbstractValue::Fixed, AbstractValue::Fixed) => (x.0 & y.0, AbstractValue::Fixed),
+                    _ => (x.0 & y.0, AbstractValue::Unknown),
                 };
                 self.set_value(dst, value);
             }
             Op::ShiftRightU { dst, a, b } => {
                 (x, y) = (self.value(a), self.value(b));
                 let value = match y {
-                    (0..=63, Form::Fixed) => self.limits.slice(x, y.0 as u32, u64::MAX),
-                    (_, Form::Fixed) => (0, Form::Fixed),
-                    _ => (x.0.checked_shr(y.0.min(64) as u32).unwrap_or(0), Form::Unknown),
+                    (0..=63, AbstractValue::Fixed) => self.limits.slice(x, y.0 as u32, u64::MAX),
+                    (_, AbstractValue::Fixed) => (0, AbstractValue::Fixed),
+                    _ => (x.0.checked_shr(y.0.min(64) as u32).unwrap_or(0), AbstractValue::Unknown),
                 };
                 self.set_value(dst, value);
             }
@@ -87,7 +87,7 @@ impl Shadow {
                 self.decided(dst, equal.map(|equal| !equal));
             }
             Op::IsZero { dst, a } => {
-                let zero = self.limits.equal(self.value(a), (0, Form::Fixed));
+                let zero = self.limits.equal(self.value(a), (0, AbstractValue::Fixed));
                 self.decided(dst, zero);
             }
             Op::LessU { dst, a, b } => {
@@ -147,8 +147,8 @@ impl Shadow {
     /// A truth value, unknown where it cannot be told.
     fn decided(&mut self, dst: Slot, truth: Probe<bool>) {
         let value = match truth {
-            Ok(truth) => (u64::from(truth), Form::Fixed),
-            Err(_) => (0, Form::Unknown),
+            Ok(truth) => (u64::from(truth), AbstractValue::Fixed),
+            Err(_) => (0, AbstractValue::Unknown),
         };
         self.set_value(dst, value);
     }
@@ -157,7 +157,7 @@ impl Shadow {
         let value = match first {
             Ok(true) => self.value(a),
             Ok(false) => self.value(b),
-            Err(_) => (0, Form::Unknown),
+            Err(_) => (0, AbstractValue::Unknown),
         };
         self.set_value(dst, value);
     }
@@ -184,13 +184,13 @@ impl Shadow {
         };
         let fixed = operands.iter().all(|&(slot, limbs)| self.all_fixed(slot, limbs as usize));
         wide_op(op, &mut self.regs);
-        self.mark(dst, to as usize, if fixed { Form::Fixed } else { Form::Unknown });
+        self.mark(dst, to as usize, if fixed { AbstractValue::Fixed } else { AbstractValue::Unknown });
         true
     }
 
     /// The result of an operation that is only understood on fixed operands.
     fn opaque(&mut self, dst: Slot, operands: &[Slot], value: u64) {
-        let fixed = operands.iter().all(|&slot| self.forms.get(slot) == Form::Fixed);
-        self.set_value(dst, (value, if fixed { Form::Fixed } else { Form::Unknown }));
+        let fixed = operands.iter().all(|&slot| self.abstract_values.get(slot) == AbstractValue::Fixed);
+        self.set_value(dst, (value, if fixed { AbstractValue::Fixed } else { AbstractValue::Unknown }));
     }
 }

@@ -4,7 +4,7 @@ use crate::code::layout::{FieldRef, Slot};
 use crate::code::program::Program;
 use crate::exec::boundary::Slots;
 use crate::exec::wire;
-use crate::idle::moving::{Bits, Clock, Form, Moving, Probe, Refusal};
+use crate::idle::moving::{AbstractValue, Bits, Clock, Moving, Probe, Refusal};
 use crate::idle::recording::Step;
 use crate::idle::repetition::is_stamp;
 use crate::idle::shadow::Shadow;
@@ -16,7 +16,7 @@ impl Slots for Shadow {
     type Refusal = Refusal;
 
     fn put(&mut self, slot: Slot, value: u64) {
-        self.set_value(slot, (value, Form::Fixed));
+        self.set_value(slot, (value, AbstractValue::Fixed));
     }
 
     fn read(&self, slot: Slot) -> Probe<u64> {
@@ -26,13 +26,13 @@ impl Slots for Shadow {
     fn put_egress_stamp(&mut self, field: FieldRef, value: u64) {
         let width = field.bits.min(64) as u8;
         let moving = Moving { clock: Clock::Egress, width, down: false };
-        self.set_value(field.slot, (value, Form::Moving(moving)));
+        self.set_value(field.slot, (value, AbstractValue::Moving(moving)));
         self.record_time(field.slot);
     }
 
     /// How long a packet waits is not followed.
     fn put_queueing(&mut self, field: FieldRef, _: u64) {
-        self.set_value(field.slot, (0, Form::Unknown));
+        self.set_value(field.slot, (0, AbstractValue::Unknown));
     }
 }
 
@@ -62,9 +62,9 @@ impl Shadow {
                 let place = Bits { first_bit: at, bits: piece.bits.into() };
                 let slot = base + piece.offset;
                 let (value, moving) = match self.value(slot) {
-                    (_, Form::Fixed) if self.all_fixed(slot, 1) => continue,
-                    (_, Form::Carried(bits)) if bits == place => continue,
-                    (value, Form::Moving(moving)) => (value, moving),
+                    (_, AbstractValue::Fixed) if self.all_fixed(slot, 1) => continue,
+                    (_, AbstractValue::Carried(bits)) if bits == place => continue,
+                    (value, AbstractValue::Moving(moving)) => (value, moving),
                     _ => return Err(Refusal("the frame depends on time in a way that is not followed")),
                 };
                 if !is_stamp(moving) || piece.signed {

@@ -4,7 +4,7 @@ use crate::code::ir::Op;
 use crate::code::layout::Slot;
 use crate::code::program::Program;
 use crate::exec::header_ops::header_op;
-use crate::idle::moving::{Form, Probe, Refusal};
+use crate::idle::moving::{AbstractValue, Probe, Refusal};
 use crate::idle::shadow::Shadow;
 
 impl Shadow {
@@ -31,7 +31,7 @@ impl Shadow {
                 header_op(layout, op, &mut self.regs);
                 if let Some(base) = fresh {
                     let id = self.fixed(header)? as u16;
-                    self.mark(base, layout.shape_of(id).slots as usize, Form::Fixed);
+                    self.mark(base, layout.shape_of(id).slots as usize, AbstractValue::Fixed);
                 }
             }
             Op::RemoveHeader { header } => {
@@ -59,7 +59,7 @@ impl Shadow {
             Op::HeaderValid { dst, header } => {
                 self.base_of(program, header)?;
                 header_op(layout, op, &mut self.regs);
-                self.mark(dst, 1, Form::Fixed);
+                self.mark(dst, 1, AbstractValue::Fixed);
             }
             Op::LoadField { dst, header, offset, limbs } => {
                 let base = self.base_of(program, header)?;
@@ -68,7 +68,7 @@ impl Shadow {
                     Some(base) => {
                         self.copy_forms(base + offset, limbs as usize, dst)?;
                     }
-                    None => self.mark(dst, limbs as usize, Form::Fixed),
+                    None => self.mark(dst, limbs as usize, AbstractValue::Fixed),
                 }
             }
             Op::StoreField { src, header, offset, limbs } => {
@@ -81,14 +81,14 @@ impl Shadow {
             Op::StackElement { dst, index, .. } => {
                 self.fixed(index)?;
                 header_op(layout, op, &mut self.regs);
-                self.mark(dst, 1, Form::Fixed);
+                self.mark(dst, 1, AbstractValue::Fixed);
             }
             Op::StackLast { dst, stack } => {
                 self.fixed(layout.stacks[stack as usize].next)?;
                 header_op(layout, op, &mut self.regs);
-                self.mark(dst, 1, Form::Fixed);
+                self.mark(dst, 1, AbstractValue::Fixed);
             }
-            _ => return Err(Refusal("an instruction whose course over time is not followed")),
+            _ => return Err(Refusal("an instruction whose trace over time is not followed")),
         }
         Ok(())
     }

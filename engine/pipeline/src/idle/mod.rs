@@ -12,10 +12,9 @@
 //!
 //! See docs/designs/0004-idle-loops.md.
 
+mod abstract_values;
 mod arithmetic;
-mod courses;
 mod ends;
-mod forms;
 mod headers;
 pub(crate) mod moving;
 mod pattern;
@@ -24,4 +23,5 @@ mod recording;
 mod repetition;
 mod shadow;
 mod stamp;
+mod traces;
 pub(crate) mod watch;

@@ -28,7 +28,7 @@ pub(super) struct Moving {
 
 /// Dependence of the content of a slot on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum AbstractValue {
     /// Not at all.
     Fixed,
     Moving(Moving),
@@ -45,8 +45,8 @@ pub(crate) struct Bits {
     pub bits: u16,
 }
 
-/// A slot: its content now, and its form.
-pub(super) type Value = (u64, Form);
+/// A slot: its content now, and its abstract value.
+pub(super) type Value = (u64, AbstractValue);
 
 /// Reason why a pass is not idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,27 +105,27 @@ impl Limits {
     }
 
     /// `(a >> right) & mask`.
-    pub fn slice(&mut self, (value, form): Value, right: u32, mask: u64) -> Value {
+    pub fn slice(&mut self, (value, abstract_value): Value, right: u32, mask: u64) -> Value {
         let result = value.checked_shr(right).unwrap_or(0) & mask;
-        let moving = match form {
-            Form::Moving(moving) => moving,
-            Form::Fixed => return (result, Form::Fixed),
-            _ => return (result, Form::Unknown),
+        let moving = match abstract_value {
+            AbstractValue::Moving(moving) => moving,
+            AbstractValue::Fixed => return (result, AbstractValue::Fixed),
+            _ => return (result, AbstractValue::Unknown),
         };
         let zeros = mask.trailing_zeros();
         if mask == 0 || right + zeros >= u32::from(moving.width) {
-            return (0, Form::Fixed);
+            return (0, AbstractValue::Fixed);
         }
         match low_bits(mask) {
             Some(bits) if right == 0 => {
                 let width = bits.min(u32::from(moving.width));
-                (result, Form::Moving(Moving { width: width as u8, ..moving }))
+                (result, AbstractValue::Moving(Moving { width: width as u8, ..moving }))
             }
             _ if right + zeros > 0 => {
                 self.upper(value, moving, right + zeros);
-                (result, Form::Fixed)
+                (result, AbstractValue::Fixed)
             }
-            _ => (result, Form::Unknown),
+            _ => (result, AbstractValue::Unknown),
         }
     }
 
@@ -133,68 +133,72 @@ impl Limits {
     pub fn sum(&mut self, a: Value, b: Value, minus: bool, mask: u64) -> Value {
         let value = if minus { a.0.wrapping_sub(b.0) } else { a.0.wrapping_add(b.0) } & mask;
         let Some(bits) = low_bits(mask) else {
-            let fixed = a.1 == Form::Fixed && b.1 == Form::Fixed;
-            return (value, if fixed { Form::Fixed } else { Form::Unknown });
+            let fixed = a.1 == AbstractValue::Fixed && b.1 == AbstractValue::Fixed;
+            return (value, if fixed { AbstractValue::Fixed } else { AbstractValue::Unknown });
         };
-        let form = match (a.1, b.1) {
-            (Form::Fixed, Form::Fixed) => Form::Fixed,
-            (Form::Moving(moving), Form::Fixed) => Form::Moving(self.resized(a.0, moving, bits)),
-            (Form::Fixed, Form::Moving(moving)) => {
-                Form::Moving(self.resized(b.0, moving, bits).turned(minus))
+        let abstract_value = match (a.1, b.1) {
+            (AbstractValue::Fixed, AbstractValue::Fixed) => AbstractValue::Fixed,
+            (AbstractValue::Moving(moving), AbstractValue::Fixed) => {
+                AbstractValue::Moving(self.resized(a.0, moving, bits))
             }
-            (Form::Moving(x), Form::Moving(y)) if x.clock == y.clock && x.down != (y.down != minus) => {
+            (AbstractValue::Fixed, AbstractValue::Moving(moving)) => {
+                AbstractValue::Moving(self.resized(b.0, moving, bits).turned(minus))
+            }
+            (AbstractValue::Moving(x), AbstractValue::Moving(y))
+                if x.clock == y.clock && x.down != (y.down != minus) =>
+            {
                 self.resized(a.0, x, bits);
                 self.resized(b.0, y, bits);
-                Form::Fixed
+                AbstractValue::Fixed
             }
-            _ => Form::Unknown,
+            _ => AbstractValue::Unknown,
         };
-        (value, form)
+        (value, abstract_value)
     }
 
     /// `(a | b) & mask`; followed where the two have no bit in common, as in the assignment of a slice.
     pub fn joined(&mut self, a: Value, b: Value, mask: u64) -> Value {
         let value = (a.0 | b.0) & mask;
         let (number, moving, fixed) = match (a.1, b.1) {
-            (Form::Fixed, Form::Fixed) => return (value, Form::Fixed),
-            (Form::Moving(moving), Form::Fixed) => (a.0, moving, b.0),
-            (Form::Fixed, Form::Moving(moving)) => (b.0, moving, a.0),
-            _ => return (value, Form::Unknown),
+            (AbstractValue::Fixed, AbstractValue::Fixed) => return (value, AbstractValue::Fixed),
+            (AbstractValue::Moving(moving), AbstractValue::Fixed) => (a.0, moving, b.0),
+            (AbstractValue::Fixed, AbstractValue::Moving(moving)) => (b.0, moving, a.0),
+            _ => return (value, AbstractValue::Unknown),
         };
         if fixed & mask64(u32::from(moving.width)) != 0 {
-            return (value, Form::Unknown);
+            return (value, AbstractValue::Unknown);
         }
         // Without a carry out of the moving bits, the whole is a sum.
         self.cut(moving.clock, moving.room(number));
-        self.sum((number, Form::Moving(moving)), (fixed, Form::Fixed), false, mask)
+        self.sum((number, AbstractValue::Moving(moving)), (fixed, AbstractValue::Fixed), false, mask)
     }
 
     /// `!a & mask`.
     pub fn complement(&mut self, a: Value, mask: u64) -> Value {
         // !a = -1 - a.
-        self.sum((u64::MAX, Form::Fixed), a, true, mask)
+        self.sum((u64::MAX, AbstractValue::Fixed), a, true, mask)
     }
 
     /// The low `bits` with their sign repeated.
     pub fn sign_extended(&mut self, a: Value, bits: u32) -> Value {
         let value = crate::numbers::words::sign_extend(a.0, bits);
         match a.1 {
-            Form::Moving(moving) if bits > 1 && u32::from(moving.width) >= bits => {
+            AbstractValue::Moving(moving) if bits > 1 && u32::from(moving.width) >= bits => {
                 let moving = Moving { width: bits as u8, ..moving };
                 self.upper(a.0 & mask64(bits), moving, bits - 1);
-                (value, Form::Moving(Moving { width: 64, ..moving }))
+                (value, AbstractValue::Moving(Moving { width: 64, ..moving }))
             }
-            Form::Fixed => (value, Form::Fixed),
-            _ => (value, Form::Unknown),
+            AbstractValue::Fixed => (value, AbstractValue::Fixed),
+            _ => (value, AbstractValue::Unknown),
         }
     }
 
     pub fn equal(&mut self, a: Value, b: Value) -> Probe<bool> {
         match (a.1, b.1) {
-            (Form::Fixed, Form::Fixed) => {}
-            (Form::Moving(moving), Form::Fixed) => self.distance(a.0, moving, b.0),
-            (Form::Fixed, Form::Moving(moving)) => self.distance(b.0, moving, a.0),
-            (Form::Moving(x), Form::Moving(y)) if x == y => {}
+            (AbstractValue::Fixed, AbstractValue::Fixed) => {}
+            (AbstractValue::Moving(moving), AbstractValue::Fixed) => self.distance(a.0, moving, b.0),
+            (AbstractValue::Fixed, AbstractValue::Moving(moving)) => self.distance(b.0, moving, a.0),
+            (AbstractValue::Moving(x), AbstractValue::Moving(y)) if x == y => {}
             _ => return Err(Refusal("a comparison depends on unrelated times")),
         }
         Ok(a.0 == b.0)
@@ -212,15 +216,15 @@ impl Limits {
     /// a < b, unsigned.
     pub fn less(&mut self, a: Value, b: Value) -> Probe<bool> {
         match (a.1, b.1) {
-            (Form::Fixed, Form::Fixed) => {}
-            (Form::Moving(moving), Form::Fixed) => self.below(a.0, moving, b.0),
+            (AbstractValue::Fixed, AbstractValue::Fixed) => {}
+            (AbstractValue::Moving(moving), AbstractValue::Fixed) => self.below(a.0, moving, b.0),
             // a < b is not (b < a + 1).
-            (Form::Fixed, Form::Moving(moving)) => {
+            (AbstractValue::Fixed, AbstractValue::Moving(moving)) => {
                 if let Some(bound) = a.0.checked_add(1) {
                     self.below(b.0, moving, bound);
                 }
             }
-            (Form::Moving(x), Form::Moving(y)) if x == y => {
+            (AbstractValue::Moving(x), AbstractValue::Moving(y)) if x == y => {
                 self.cut(x.clock, x.room(a.0).min(x.room(b.0)));
             }
             _ => return Err(Refusal("a comparison depends on unrelated times")),
@@ -245,18 +249,18 @@ impl Limits {
     pub fn less_signed(&mut self, a: Value, b: Value) -> Probe<bool> {
         /// Adds 2^63, which turns the signed order into the unsigned one. A narrower moving value
         /// does not wrap round at 2^64, so it is compared where signs do not matter.
-        fn biased((value, form): Value) -> Option<Value> {
-            match form {
-                Form::Moving(Moving { width: 0..=63, .. }) => None,
-                _ => Some((value ^ 1 << 63, form)),
+        fn biased((value, abstract_value): Value) -> Option<Value> {
+            match abstract_value {
+                AbstractValue::Moving(Moving { width: 0..=63, .. }) => None,
+                _ => Some((value ^ 1 << 63, abstract_value)),
             }
         }
         match (biased(a), biased(b)) {
             (Some(a), Some(b)) => self.less(a, b),
-            (None, _) if b.1 == Form::Fixed && (b.0 as i64) < 0 => Ok(false),
-            (_, None) if a.1 == Form::Fixed && (a.0 as i64) < 0 => Ok(true),
+            (None, _) if b.1 == AbstractValue::Fixed && (b.0 as i64) < 0 => Ok(false),
+            (_, None) if a.1 == AbstractValue::Fixed && (a.0 as i64) < 0 => Ok(true),
             (None, None) => self.less(a, b),
-            _ if a.1 == Form::Fixed || b.1 == Form::Fixed => self.less(a, b),
+            _ if a.1 == AbstractValue::Fixed || b.1 == AbstractValue::Fixed => self.less(a, b),
             _ => Err(Refusal("a signed comparison depends on different times")),
         }
     }
@@ -275,9 +279,9 @@ mod tests {
 
     fn at(value: Value, later: u64) -> Option<u64> {
         match value.1 {
-            Form::Fixed => Some(value.0),
-            Form::Unknown | Form::Carried(_) => None,
-            Form::Moving(moving) => {
+            AbstractValue::Fixed => Some(value.0),
+            AbstractValue::Unknown | AbstractValue::Carried(_) => None,
+            AbstractValue::Moving(moving) => {
                 let mask = mask64(u32::from(moving.width));
                 let sum = if moving.down { value.0.wrapping_sub(later) } else { value.0.wrapping_add(later) };
                 Some(sum & mask)
@@ -291,17 +295,18 @@ mod tests {
         let near = rng.uniform(0, 12);
         let value = if rng.uniform(0, 1) == 0 { near } else { u64::MAX - near } & mask64(width);
         match rng.uniform(0, 2) {
-            0 => (value, Form::Fixed),
-            down => {
-                (value, Form::Moving(Moving { clock: Clock::Frame, width: width as u8, down: down == 2 }))
-            }
+            0 => (value, AbstractValue::Fixed),
+            down => (
+                value,
+                AbstractValue::Moving(Moving { clock: Clock::Frame, width: width as u8, down: down == 2 }),
+            ),
         }
     }
 
-    /// Each operation done on forms agrees with the operation done on numbers, at every time up to
+    /// Each operation done on abstract values agrees with the operation done on numbers, at every time up to
     /// the limit that it sets.
     #[test]
-    fn forms_agree_with_numbers_within_the_limits() {
+    fn abstract_values_agree_with_numbers_within_the_limits() {
         let mut rng = Rng::new(3);
         let masks = [0xf, 0x1f, 0xff, u64::MAX, 0x8, 0xf0, mask64(63), 1 << 63];
         let mut decided = 0;
@@ -340,7 +345,7 @@ mod tests {
                             _ => (a as i64) < b as i64,
                         })
                     };
-                    ((u64::from(result), Form::Fixed), Box::new(truth))
+                    ((u64::from(result), AbstractValue::Fixed), Box::new(truth))
                 }
             };
             for later in 0..=limits.0[0].min(40) {

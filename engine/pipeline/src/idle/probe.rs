@@ -8,12 +8,12 @@ use crate::exec::boundary;
 use crate::exec::boundary::{Fate, Requests, Slots};
 use crate::exec::context::Wire;
 use crate::exec::executable::Executable;
-use crate::idle::courses::{Course, Courses};
 use crate::idle::moving::{Bits, Clock, Limits, Probe, Refusal};
 use crate::idle::pattern::Pattern;
 use crate::idle::recording::Recording;
 use crate::idle::shadow::{Effect, Guard, Shadow};
 use crate::idle::stamp::{same_but_for, touches, StampField};
+use crate::idle::traces::{Trace, Traces};
 use crate::numbers::bits::write_bits;
 use crate::packets::frame::Frame;
 use crate::packets::output::DropReason;
@@ -96,13 +96,13 @@ pub struct IdleProbe {
     searches: u32,
     /// The pattern of the last proof.
     pattern: Arc<Pattern>,
-    /// Courses that passes took since the controller changed something.
-    courses: Courses,
+    /// Traces that passes took since the controller changed something.
+    traces: Traces,
     frame: Frame,
     effort: u32,
 }
 
-/// Executed passes that cost as much as a proof by all instructions, and by a course that is known.
+/// Executed passes that cost as much as a proof by all instructions, and by a trace that is known.
 const EFFORT_OF_ALL: u32 = 10;
 const EFFORT_OF_A_COURSE: u32 = 1;
 
@@ -114,7 +114,7 @@ impl IdleProbe {
 
     /// The state of the switch is another one, not only in registers, counters and hit times.
     pub fn forget(&mut self) {
-        self.courses.clear();
+        self.traces.clear();
     }
 }
 
@@ -127,7 +127,7 @@ impl Default for IdleProbe {
             carried: Vec::new(),
             searches: 0,
             pattern: Arc::default(),
-            courses: Courses::default(),
+            traces: Traces::default(),
             frame: Frame::new(),
             effort: 0,
         }
@@ -159,50 +159,50 @@ impl Switch {
             probe.hint.clear();
             probe.carried.clear();
             probe.searches = 0;
-            probe.courses.clear();
+            probe.traces.clear();
         }
         let tick = self.engine.config.tick;
         probe.shadow.ticks = [pass.last_stamp_ps, pass.stamp_ps].map(|stamp_ps| tick.count(stamp_ps));
-        if let Some(proof) = self.probe_by_course(probe, pass) {
+        if let Some(proof) = self.probe_by_trace(probe, pass) {
             debug_assert!(self.probe_whole(probe, pass).is_ok_and(|whole| whole.says_the_same_as(&proof)));
             probe.effort = EFFORT_OF_A_COURSE;
             return Ok(proof);
         }
         probe.effort = EFFORT_OF_ALL;
         let proof = self.probe_whole(probe, pass)?;
-        if probe.courses.is_recording_due() {
-            self.record_course(probe, pass, &proof);
+        if probe.traces.is_recording_due() {
+            self.record_trace(probe, pass, &proof);
         }
         Ok(proof)
     }
 
     /// Proves a pass by what one that was recorded did.
-    fn probe_by_course(&self, probe: &mut IdleProbe, pass: &LoopPass) -> Option<IdlePass> {
-        let IdleProbe { shadow, courses, .. } = probe;
+    fn probe_by_trace(&self, probe: &mut IdleProbe, pass: &LoopPass) -> Option<IdlePass> {
+        let IdleProbe { shadow, traces, .. } = probe;
         let (state, ticks) = (&self.engine.state, shadow.ticks);
-        let course = courses.find(|course| {
-            pass.fits(&course.pattern, &course.stamps, ticks[Clock::Frame as usize])
-                && shadow.repeat(&course.steps, state, ticks).is_ok()
+        let trace = traces.find(|trace| {
+            pass.fits(&trace.pattern, &trace.stamps, ticks[Clock::Frame as usize])
+                && shadow.repeat(&trace.steps, state, ticks).is_ok()
         })?;
         Some(IdlePass {
             from_ps: [pass.last_stamp_ps, pass.stamp_ps],
             before_ps: self.ends_ps(pass, &shadow.limits),
-            priority: course.priority,
-            stamps: course.stamps.clone(),
-            effects: course.effects.clone(),
+            priority: trace.priority,
+            stamps: trace.stamps.clone(),
+            effects: trace.effects.clone(),
             guards: shadow.guards.clone(),
-            pattern: Arc::clone(&course.pattern),
+            pattern: Arc::clone(&trace.pattern),
         })
     }
 
-    /// Keeps the course of a pass that has just been proved.
-    fn record_course(&self, probe: &mut IdleProbe, pass: &LoopPass, proof: &IdlePass) {
+    /// Keeps the trace of a pass that has just been proved.
+    fn record_trace(&self, probe: &mut IdleProbe, pass: &LoopPass, proof: &IdlePass) {
         probe.shadow.recording = Some(Box::default());
         let found = self.probe_at(probe, pass, &proof.stamps);
         let recording = probe.shadow.recording.take();
         if let (Ok(found), Some(recording)) = (found, recording) {
             let Recording { steps, .. } = *recording;
-            probe.courses.keep(Course {
+            probe.traces.keep(Trace {
                 pattern: Arc::clone(&proof.pattern),
                 stamps: found.stamps,
                 priority: found.priority,
@@ -391,9 +391,9 @@ impl Switch {
         shadow.guards.clear();
         shadow.extracted.clear();
         shadow.head_bytes = 0;
-        shadow.forms.reset();
+        shadow.abstract_values.reset();
 
-        // All forms are fixed at the start of a pass.
+        // All abstract values are fixed at the start of a pass.
         shadow.regs[..code.image.len()].copy_from_slice(&code.image);
         boundary::start_ingress(shadow, code, config, pass.packet, 0);
         boundary::start_parser(shadow, code);

@@ -3,7 +3,7 @@
 use crate::code::ir::Op;
 use crate::code::layout::Slot;
 use crate::code::program::Program;
-use crate::idle::moving::{Clock, Form, Limits, Moving, Probe, Refusal};
+use crate::idle::moving::{AbstractValue, Clock, Limits, Moving, Probe, Refusal};
 use crate::idle::recording::Step;
 use crate::idle::shadow::Shadow;
 use crate::load::effects::effects;
@@ -22,7 +22,7 @@ impl Shadow {
             return Ok(false);
         }
         for slot in effects.reads.iter().flat_map(|&(from, count)| from as usize..from as usize + count) {
-            recording.uses(slot as Slot, (self.regs[slot], self.forms.get(slot as Slot)));
+            recording.uses(slot as Slot, (self.regs[slot], self.abstract_values.get(slot as Slot)));
         }
         Ok(true)
     }
@@ -40,8 +40,8 @@ impl Shadow {
 
     /// Records the content of a slot, if it moves with a clock.
     pub(super) fn record_time(&mut self, slot: Slot) {
-        let (value, form) = self.value(slot);
-        if let (Some(recording), Form::Moving(moving)) = (&mut self.recording, form) {
+        let (value, abstract_value) = self.value(slot);
+        if let (Some(recording), AbstractValue::Moving(moving)) = (&mut self.recording, abstract_value) {
             let offset = value.wrapping_sub(self.ticks[moving.clock as usize]);
             recording.steps.push(Step::Time { slot, moving, offset });
             recording.computes(slot);
@@ -51,16 +51,16 @@ impl Shadow {
     /// Repeats steps with the present registers, while the clocks stand at `ticks`; refused where they turn out
     /// differently. Leaves the limits and the guards of the pass.
     pub(super) fn repeat(&mut self, steps: &[Step], state: &State, ticks: [u64; 2]) -> Probe<()> {
-        const OTHER: Refusal = Refusal("the pass takes another course");
+        const OTHER: Refusal = Refusal("the pass takes another trace");
         self.limits = Limits::default();
         self.guards.clear();
-        self.forms.reset();
+        self.abstract_values.reset();
         for step in steps {
             match *step {
                 Step::Give { slot, content } => self.set_value(slot, content),
                 Step::Time { slot, moving, offset } => {
                     let value = ticks[moving.clock as usize].wrapping_add(offset);
-                    let content = (value & mask64(u32::from(moving.width)), Form::Moving(moving));
+                    let content = (value & mask64(u32::from(moving.width)), AbstractValue::Moving(moving));
                     self.set_value(slot, content);
                 }
                 Step::Compute(ref op) => {
@@ -75,7 +75,7 @@ impl Shadow {
                 Step::Write { register, index, src } => self.write_register(state, register, index, src)?,
                 Step::Stamp { slot, bits, offset } => {
                     let (value, moving) = match self.value(slot) {
-                        (value, Form::Moving(moving)) if is_stamp(moving) => (value, moving),
+                        (value, AbstractValue::Moving(moving)) if is_stamp(moving) => (value, moving),
                         _ => return Err(OTHER),
                     };
                     self.limits.resized(value, moving, bits);

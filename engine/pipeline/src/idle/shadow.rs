@@ -11,8 +11,8 @@ use crate::exec::context::Wire;
 use crate::exec::hash::{self, hash_input};
 use crate::exec::header_ops::extract;
 use crate::exec::wire;
-use crate::idle::forms::Forms;
-use crate::idle::moving::{Bits, Form, Limits, Probe, Refusal, Value};
+use crate::idle::abstract_values::AbstractValues;
+use crate::idle::moving::{AbstractValue, Bits, Limits, Probe, Refusal, Value};
 use crate::idle::recording::{Recording, Step};
 use crate::idle::stamp::{carries, form_of_bits, touches, StampField};
 use crate::numbers::bits::BitWriter;
@@ -73,10 +73,10 @@ impl Guard {
     }
 }
 
-/// Slots with their forms, and the requests of the pass so far.
+/// Slots with their abstract values, and the requests of the pass so far.
 pub(super) struct Shadow {
     pub regs: Box<Regs>,
-    pub forms: Forms,
+    pub abstract_values: AbstractValues,
     pub limits: Limits,
     pub effects: Vec<Effect>,
     pub guards: Vec<Guard>,
@@ -99,7 +99,7 @@ impl Shadow {
         let Ok(regs) = regs.try_into() else { unreachable!("the length is that of the slots") };
         Shadow {
             regs,
-            forms: Forms::new(),
+            abstract_values: AbstractValues::new(),
             limits: Limits::default(),
             effects: Vec::new(),
             guards: Vec::new(),
@@ -113,41 +113,43 @@ impl Shadow {
     }
 
     pub fn value(&self, slot: Slot) -> Value {
-        (self.regs[slot as usize], self.forms.get(slot))
+        (self.regs[slot as usize], self.abstract_values.get(slot))
     }
 
     #[inline]
-    pub fn set_value(&mut self, slot: Slot, (value, form): Value) {
+    pub fn set_value(&mut self, slot: Slot, (value, abstract_value): Value) {
         self.regs[slot as usize] = value;
-        self.forms.set(slot, form);
+        self.abstract_values.set(slot, abstract_value);
         self.overwritten(slot, 1);
     }
 
     /// The content of a slot that must not depend on time.
     pub fn fixed(&self, slot: Slot) -> Probe<u64> {
         match self.value(slot) {
-            (_, Form::Fixed) if self.is_recorded(slot, 1) => Err(Refusal("a decision depends on a register")),
-            (value, Form::Fixed) => Ok(value),
+            (_, AbstractValue::Fixed) if self.is_recorded(slot, 1) => {
+                Err(Refusal("a decision depends on a register"))
+            }
+            (value, AbstractValue::Fixed) => Ok(value),
             _ => Err(Refusal("a decision depends on the time as a whole")),
         }
     }
 
     pub fn all_fixed(&self, from: Slot, count: usize) -> bool {
-        self.forms.all_fixed(from as usize..from as usize + count) && !self.is_recorded(from, count)
+        self.abstract_values.all_fixed(from as usize..from as usize + count) && !self.is_recorded(from, count)
     }
 
-    /// Sets the forms of a run of slots.
-    pub fn mark(&mut self, from: Slot, count: usize, form: Form) {
-        self.forms.fill(from as usize..from as usize + count, form);
+    /// Sets the abstract values of a run of slots.
+    pub fn mark(&mut self, from: Slot, count: usize, abstract_value: AbstractValue) {
+        self.abstract_values.fill(from as usize..from as usize + count, abstract_value);
         self.overwritten(from, count);
     }
 
-    /// Copies the forms of a run of slots.
+    /// Copies the abstract values of a run of slots.
     pub fn copy_forms(&mut self, from: Slot, count: usize, to: Slot) -> Probe<()> {
         if self.is_recorded(from, count) {
             return Err(Refusal("a header takes what depends on a register"));
         }
-        self.forms.copy(from as usize..from as usize + count, to as usize);
+        self.abstract_values.copy(from as usize..from as usize + count, to as usize);
         self.overwritten(to, count);
         Ok(())
     }
@@ -201,7 +203,7 @@ impl Shadow {
                 Op::Extract { header } => match self.extract(program, wire, stamps, header, variable_bits)? {
                     Ok(()) => {}
                     Err(error) => {
-                        self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                        self.set_value(packet_slot::PARSER_ERROR, (error, AbstractValue::Fixed));
                         pc = parser_end;
                     }
                 },
@@ -215,7 +217,7 @@ impl Shadow {
                     match result {
                         Ok(()) => self.regs[place.next as usize] = next + 1,
                         Err(error) => {
-                            self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                            self.set_value(packet_slot::PARSER_ERROR, (error, AbstractValue::Fixed));
                             pc = parser_end;
                         }
                     }
@@ -225,7 +227,7 @@ impl Shadow {
                     if check && available < usize::from(bits).div_ceil(8) {
                         self.set_value(
                             packet_slot::PARSER_ERROR,
-                            (code.errors.packet_too_short, Form::Fixed),
+                            (code.errors.packet_too_short, AbstractValue::Fixed),
                         );
                         pc = parser_end;
                         continue;
@@ -235,13 +237,13 @@ impl Shadow {
                     let limbs = words::limbs_for(u32::from(bits)).max(1);
                     let to = &mut self.regs[dst as usize..][..limbs];
                     wire::read_wide(to, wire.frame, first, u32::from(bits), signed);
-                    let form = match limbs {
+                    let abstract_value = match limbs {
                         1 if !signed => form_of_bits(stamps, &self.carried, first, u32::from(bits)),
-                        _ if touches(stamps, first, u32::from(bits)) => Form::Unknown,
-                        _ if carries(&self.carried, first, u32::from(bits)) => Form::Unknown,
-                        _ => Form::Fixed,
+                        _ if touches(stamps, first, u32::from(bits)) => AbstractValue::Unknown,
+                        _ if carries(&self.carried, first, u32::from(bits)) => AbstractValue::Unknown,
+                        _ => AbstractValue::Fixed,
                     };
-                    self.mark(dst, limbs, form);
+                    self.mark(dst, limbs, abstract_value);
                     self.record_time(dst);
                 }
                 Op::Advance { bits } => {
@@ -254,7 +256,7 @@ impl Shadow {
                 }
                 Op::ParserError { a } => {
                     let error = self.fixed(a)?;
-                    self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                    self.set_value(packet_slot::PARSER_ERROR, (error, AbstractValue::Fixed));
                     pc = parser_end;
                 }
                 Op::Select { select } => pc = self.select(state, &code.selects[select as usize])? as usize,
@@ -286,7 +288,7 @@ impl Shadow {
                         }
                         let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
                         self.effects.push(Effect::Green { meter, cell: index as u32, bytes });
-                        self.set_value(dst, (0, Form::Fixed));
+                        self.set_value(dst, (0, AbstractValue::Fixed));
                     }
                 }
                 Op::Random { .. } => return Err(Refusal("the pass takes a random number")),
@@ -336,7 +338,7 @@ impl Shadow {
     pub fn read_register(&mut self, state: &State, dst: Slot, register: u16, index: u64) {
         if let Some(cell) = state.registers.cell(register, index) {
             self.regs[dst as usize..][..cell.len()].copy_from_slice(cell);
-            self.mark(dst, cell.len(), Form::Fixed);
+            self.mark(dst, cell.len(), AbstractValue::Fixed);
             self.guard(state, register, index);
             if let Some(recording) = &mut self.recording {
                 recording.steps.push(Step::Read { dst, register, index });
@@ -349,12 +351,12 @@ impl Shadow {
     pub fn write_register(&mut self, state: &State, register: u16, index: u64, src: Slot) -> Probe<()> {
         if let Some(cell) = state.registers.cell(register, index) {
             let from = src as usize..src as usize + cell.len();
-            if cell != &self.regs[from.clone()] || !self.forms.all_fixed(from.clone()) {
+            if cell != &self.regs[from.clone()] || !self.abstract_values.all_fixed(from.clone()) {
                 return Err(Refusal("the pass writes a register"));
             }
             self.guard(state, register, index);
             if let Some(recording) = &mut self.recording {
-                from.for_each(|slot| recording.uses(slot as Slot, (self.regs[slot], Form::Fixed)));
+                from.for_each(|slot| recording.uses(slot as Slot, (self.regs[slot], AbstractValue::Fixed)));
                 recording.steps.push(Step::Write { register, index, src });
             }
         }
@@ -391,7 +393,7 @@ impl Shadow {
         }
         let place = &program.layout.headers[header as usize];
         let shape = program.layout.shape_of(header);
-        self.mark(place.base, shape.slots as usize, Form::Fixed);
+        self.mark(place.base, shape.slots as usize, AbstractValue::Fixed);
         let bits = (wire.cursor * 8 - first) as u32;
         if shape.variable.is_none() {
             let field = |piece: &Piece| Bits { first_bit: piece.first_bit(first), bits: piece.bits.into() };
@@ -405,11 +407,11 @@ impl Shadow {
         }
         for piece in &shape.pieces {
             let at = piece.first_bit(first) as usize;
-            let mut form = form_of_bits(stamps, &self.carried, at, u32::from(piece.bits));
-            if piece.signed && form != Form::Fixed {
-                form = Form::Unknown;
+            let mut abstract_value = form_of_bits(stamps, &self.carried, at, u32::from(piece.bits));
+            if piece.signed && abstract_value != AbstractValue::Fixed {
+                abstract_value = AbstractValue::Unknown;
             }
-            self.forms.set(place.base + piece.offset, form);
+            self.abstract_values.set(place.base + piece.offset, abstract_value);
             self.record_time(place.base + piece.offset);
         }
         Ok(Ok(()))
@@ -481,7 +483,7 @@ impl Shadow {
             }
             if let Some((_, field)) = plan.meter {
                 self.effects.push(Effect::EntryGreen { table: index, entry, bytes });
-                self.set_value(field.slot, (0, Form::Fixed));
+                self.set_value(field.slot, (0, AbstractValue::Fixed));
             }
         }
         let target = match hit {
@@ -500,7 +502,7 @@ impl Shadow {
             Target::Member(member) => Some(*member),
             Target::Group(group) => match &code.profiles[profile].selector {
                 Some((algorithm, input)) => match self.hash(program, *algorithm, input, &[])? {
-                    (hash, Form::Fixed) => state.profiles[profile].choose(*group, hash),
+                    (hash, AbstractValue::Fixed) => state.profiles[profile].choose(*group, hash),
                     _ => return Err(Refusal("a member is selected by the time")),
                 },
                 None => None,
@@ -518,7 +520,7 @@ impl Shadow {
 
     fn bind(&mut self, base: Slot, words: &[u64]) {
         self.regs[base as usize..][..words.len()].copy_from_slice(words);
-        self.mark(base, words.len(), Form::Fixed);
+        self.mark(base, words.len(), AbstractValue::Fixed);
     }
 
     fn hash(
@@ -549,6 +551,6 @@ impl Shadow {
         });
         hash_input(layout, input, &self.regs, payload, &mut self.scratch);
         let value = hash::hash(algorithm, &self.scratch, &mut Rng::new(0));
-        Ok((value, if fixed { Form::Fixed } else { Form::Unknown }))
+        Ok((value, if fixed { AbstractValue::Fixed } else { AbstractValue::Unknown }))
     }
 }

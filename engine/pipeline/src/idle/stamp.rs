@@ -1,6 +1,6 @@
 //! Place of the time stamp of its last egress in a frame.
 
-use crate::idle::moving::{Bits, Clock, Form, Moving};
+use crate::idle::moving::{AbstractValue, Bits, Clock, Moving};
 use crate::numbers::bits::read_bits;
 use crate::numbers::words::mask64;
 
@@ -50,14 +50,19 @@ fn overlap(field: u32, field_bits: u16, first: usize, bits: u32) -> bool {
     at < first + bits as usize && first < at + usize::from(field_bits)
 }
 
-/// Form of a number that is read from the frame, of which some bits hold time stamps and some are carried.
-pub(super) fn form_of_bits(stamps: &[StampField], carried: &[Bits], first: usize, bits: u32) -> Form {
+/// The abstract value of a number that is read from the frame, of which some bits hold time stamps and some are carried.
+pub(super) fn form_of_bits(
+    stamps: &[StampField],
+    carried: &[Bits],
+    first: usize,
+    bits: u32,
+) -> AbstractValue {
     if carries(carried, first, bits) {
         let whole = Bits { first_bit: first as u32, bits: bits as u16 };
-        return if carried.contains(&whole) { Form::Carried(whole) } else { Form::Unknown };
+        return if carried.contains(&whole) { AbstractValue::Carried(whole) } else { AbstractValue::Unknown };
     }
     if !touches(stamps, first, bits) {
-        return Form::Fixed;
+        return AbstractValue::Fixed;
     }
     let inside = stamps.iter().find(|stamp| {
         // The low bits of a time stamp, or all of it.
@@ -65,7 +70,7 @@ pub(super) fn form_of_bits(stamps: &[StampField], carried: &[Bits], first: usize
         first >= stamp.first_bit as usize && first + bits as usize == end
     });
     match inside {
-        Some(_) => Form::Moving(Moving { clock: Clock::Frame, width: bits as u8, down: false }),
-        None => Form::Unknown,
+        Some(_) => AbstractValue::Moving(Moving { clock: Clock::Frame, width: bits as u8, down: false }),
+        None => AbstractValue::Unknown,
     }
 }

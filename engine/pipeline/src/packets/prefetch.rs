@@ -2,7 +2,7 @@
 
 /// Begins to load the cache line of an address; any address will do.
 #[inline]
-pub fn load_ahead(address: *const u8) {
+pub fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};

@@ -35,9 +35,9 @@ impl Tester {
 
     /// Begins to load what the pass of a frame that arrives soon is likely to need.
     #[inline]
-    pub(crate) fn load_ahead(&self, frame: &Frame) {
+    pub(crate) fn prefetch(&self, frame: &Frame) {
         if let Some(switch) = &self.switch {
-            switch.load_ahead(frame);
+            switch.prefetch(frame);
         }
     }
 

@@ -6,9 +6,10 @@
 //! of the packet after a length check, and array cells after an index check.
 
 mod cases;
+mod control_flow;
 mod entries;
+mod fused_stages;
 mod headers;
-mod joints;
 mod passing;
 mod registers;
 mod rows;
@@ -16,7 +17,6 @@ mod slots;
 mod tables;
 mod translate;
 mod views;
-mod ways;
 mod x86;
 
 use memmap2::{Mmap, MmapMut};

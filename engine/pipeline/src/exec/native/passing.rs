@@ -1,13 +1,13 @@
 //! Intermediate values that the next instruction alone reads: machine code leaves them in rax, and does not store them.
 
-use super::ways::Ways;
+use super::control_flow::ControlFlow;
 use crate::code::ir::Op;
 use crate::code::layout::{Layout, Slot};
 use crate::code::program::Code;
 use crate::load::effects::effects;
 
 /// True for each instruction whose result need not be stored.
-pub(super) fn passing(code: &Code, layout: &Layout, ways: &Ways) -> Vec<bool> {
+pub(super) fn passing(code: &Code, layout: &Layout, control_flow: &ControlFlow) -> Vec<bool> {
     let reads: Vec<Option<Vec<(Slot, usize)>>> =
         code.ops.iter().map(|op| effects(code, layout, op).map(|effects| effects.reads)).collect();
     let may_read = |pc: usize, slot: Slot| {
@@ -21,7 +21,7 @@ pub(super) fn passing(code: &Code, layout: &Layout, ways: &Ways) -> Vec<bool> {
     for (first, end) in code.statements.iter().map(|&pc| pc as usize).zip(ends) {
         for (pc, passes) in passing.iter_mut().enumerate().take(end.saturating_sub(1)).skip(first) {
             let Some(slot) = result(&code.ops[pc]).filter(|slot| is_temporary(code, *slot)) else { continue };
-            *passes = !ways.meet(pc + 1)
+            *passes = !control_flow.starts_block(pc + 1)
                 && takes(&code.ops[pc + 1], slot)
                 && !(pc + 2..end).any(|pc| may_read(pc, slot));
         }

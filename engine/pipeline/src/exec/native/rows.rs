@@ -1,10 +1,10 @@
 //! The rows of register arrays whose address machine code keeps. All that belongs to one flow lies side by side, so the
 //! address is computed once, for the accesses that follow.
 //!
-//! [`Rows`] says before each instruction which row the kept address is of: the one that all ways to it bring along. Where a
+//! [`Rows`] says before each instruction which row the kept address is of: the one that all paths to it bring along. Where a
 //! way is not known, it is none.
 
-use super::ways::{next, Ways};
+use super::control_flow::{next, ControlFlow};
 use crate::code::ir::Op;
 use crate::code::layout::{Layout, Slot};
 use crate::code::program::Code;
@@ -39,9 +39,9 @@ impl Known {
 pub(super) struct Rows(Vec<Known>);
 
 impl Rows {
-    pub fn new(code: &Code, layout: &Layout, ways: &Ways) -> Rows {
+    pub fn new(code: &Code, layout: &Layout, control_flow: &ControlFlow) -> Rows {
         let mut before = vec![Known::NoWay; code.ops.len()];
-        let mut pending = ways.entered.clone();
+        let mut pending = control_flow.entered.clone();
         pending.iter().for_each(|&pc| before[pc as usize] = Known::Kept(None));
         while let Some(pc) = pending.pop() {
             let op = &code.ops[pc as usize];

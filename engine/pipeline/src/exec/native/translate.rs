@@ -3,9 +3,9 @@
 //! executes the instruction as the interpreter would.
 
 use super::cases::Case;
+use super::control_flow::ControlFlow;
 use super::passing::passing;
 use super::rows::Rows;
-use super::ways::Ways;
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
 use crate::code::calculation::{SumPlan, Term};
@@ -77,9 +77,9 @@ pub(super) fn translate(
     let labels: Vec<Label> = (0..=code.ops.len()).map(|_| asm.label()).collect();
     let (done, ended, runaway) = (asm.label(), asm.label(), asm.label());
     asm.prologue();
-    let ways = Ways::new(code);
-    let rows = Rows::new(code, layout, &ways);
-    let passing = passing(code, layout, &ways);
+    let control_flow = ControlFlow::new(code);
+    let rows = Rows::new(code, layout, &control_flow);
+    let passing = passing(code, layout, &control_flow);
     let mut translator = Translator {
         code,
         layout,
@@ -96,7 +96,7 @@ pub(super) fn translate(
     };
     for (pc, op) in code.ops.iter().enumerate() {
         translator.asm.bind(translator.labels[pc]);
-        if ways.meet(pc) || !takes_first(op) {
+        if control_flow.starts_block(pc) || !takes_first(op) {
             translator.held = None;
         }
         translator.passes = passing[pc];

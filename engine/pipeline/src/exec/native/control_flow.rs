@@ -1,29 +1,29 @@
-//! The ways from one instruction to the next.
+//! Control flow between the instructions of a program.
 
 use crate::code::ir::{NextNodes, Op, Pc};
 use crate::code::program::Code;
 
-/// Where ways through a program come from.
-pub(super) struct Ways {
-    /// Instructions to which other ways lead than those of branches.
+/// Where blocks of instructions start.
+pub(super) struct ControlFlow {
+    /// Instructions that are entered otherwise than by a branch.
     pub entered: Vec<Pc>,
-    /// True for each instruction to which another way leads than from the one before it.
-    meet: Vec<bool>,
+    /// True for each instruction that is reached otherwise than from the one before it.
+    starts_block: Vec<bool>,
 }
 
-impl Ways {
-    pub fn new(code: &Code) -> Ways {
+impl ControlFlow {
+    pub fn new(code: &Code) -> ControlFlow {
         let entered: Vec<Pc> = entered(code).filter(|&pc| (pc as usize) < code.ops.len()).collect();
-        let mut meet = vec![false; code.ops.len()];
+        let mut starts_block = vec![false; code.ops.len()];
         for &to in entered.iter().chain(&code.ops.iter().filter_map(target).collect::<Vec<_>>()) {
-            meet.get_mut(to as usize).into_iter().for_each(|it| *it = true);
+            starts_block.get_mut(to as usize).into_iter().for_each(|it| *it = true);
         }
-        Ways { entered, meet }
+        ControlFlow { entered, starts_block }
     }
 
-    /// True where another way leads to an instruction than from the one before it.
-    pub fn meet(&self, pc: usize) -> bool {
-        self.meet[pc]
+    /// True where an instruction is the first of a block: it is reached otherwise than from the one before it.
+    pub fn starts_block(&self, pc: usize) -> bool {
+        self.starts_block[pc]
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::code::layout::{Regs, Slot};
 use crate::code::program::Code;
 use crate::code::touches::{Array, Touch};
-use crate::packets::prefetch::load_ahead;
+use crate::packets::prefetch::prefetch;
 use crate::state::cells::State;
 
 /// A line of the cache.
@@ -76,7 +76,7 @@ impl Rows {
             let end = first + self.bytes;
             let mut line = first & !(LINE_BYTES - 1);
             while line < end {
-                load_ahead(std::ptr::with_exposed_provenance(line));
+                prefetch(std::ptr::with_exposed_provenance(line));
                 line += LINE_BYTES;
             }
         }
@@ -171,19 +171,19 @@ impl ByFrame {
 }
 
 /// The rules for the rows that ingress touches.
-pub(crate) struct Foresight {
+pub(crate) struct RowPrefetcher {
     /// Rows of arrays of which much is in use, and of the other large arrays.
     far: Vec<ByFrame>,
     near: Vec<ByFrame>,
     passes: u32,
 }
 
-impl Foresight {
+impl RowPrefetcher {
     /// The arrays must stay where they are.
-    pub fn new(code: &Code, state: &mut State) -> Foresight {
+    pub fn new(code: &Code, state: &mut State) -> RowPrefetcher {
         let large = code.touches.iter().filter(|touch| touch.rows * touch.row_bytes >= FAR_BYTES);
         let near = large.map(|touch| ByFrame::new(Rows::new(touch, state))).collect();
-        Foresight { far: Vec::new(), near, passes: 0 }
+        RowPrefetcher { far: Vec::new(), near, passes: 0 }
     }
 
     /// Learns from the ingress pass of a frame.

@@ -1,4 +1,4 @@
-//! Courses that idle passes take, to be repeated with other registers and at other times.
+//! Traces that idle passes take, to be repeated with other registers and at other times.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use crate::idle::recording::Step;
 use crate::idle::shadow::Effect;
 use crate::idle::stamp::StampField;
 
-/// Courses that are kept.
-const MOST_COURSES: usize = 32;
-/// Courses that are recorded at first, and repetitions that make up for one more.
+/// Traces that are kept.
+const MOST_TRACES: usize = 32;
+/// Traces that are recorded at first, and repetitions that make up for one more.
 const FIRST_RECORDINGS: u32 = 32;
 const REPETITIONS: u32 = 4;
 
 /// All of a pass that does not depend on registers and on time, and the steps for the rest.
-pub(super) struct Course {
+pub(super) struct Trace {
     pub pattern: Arc<Pattern>,
     pub stamps: Vec<StampField>,
     pub priority: u8,
@@ -22,22 +22,22 @@ pub(super) struct Course {
     pub steps: Vec<Step>,
 }
 
-/// Courses, the last ones first.
+/// Traces, the last ones first.
 #[derive(Default)]
-pub(super) struct Courses {
-    kept: Vec<Course>,
+pub(super) struct Traces {
+    kept: Vec<Trace>,
     /// Recordings and repetitions since the program was loaded first.
     recordings: u32,
     repetitions: u32,
 }
 
-impl Courses {
+impl Traces {
     pub fn clear(&mut self) {
         self.kept.clear();
     }
 
-    /// The first course of which `is_taken` is true.
-    pub fn find(&mut self, is_taken: impl FnMut(&Course) -> bool) -> Option<&Course> {
+    /// The first trace of which `is_taken` is true.
+    pub fn find(&mut self, is_taken: impl FnMut(&Trace) -> bool) -> Option<&Trace> {
         let place = self.kept.iter().position(is_taken)?;
         self.kept[..=place].rotate_right(1);
         self.repetitions = self.repetitions.saturating_add(1);
@@ -51,8 +51,8 @@ impl Courses {
         due
     }
 
-    pub fn keep(&mut self, course: Course) {
-        self.kept.truncate(MOST_COURSES - 1);
-        self.kept.insert(0, course);
+    pub fn keep(&mut self, trace: Trace) {
+        self.kept.truncate(MOST_TRACES - 1);
+        self.kept.insert(0, trace);
     }
 }
