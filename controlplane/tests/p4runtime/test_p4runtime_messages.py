@@ -17,6 +17,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from p4mesh.p4runtime.stubs import p4d, p4i, p4r, rpc_status
 
+PACKAGE = Path(__file__).parents[2] / "p4mesh"
 SOURCES = sorted((Path(__file__).parents[3] / "engine/p4runtime/src/proto").glob("*.rs"))
 
 RENAMED = {"ActionInfo": "Action", "Lpm": "LPM"}
@@ -148,3 +149,10 @@ def test_messages_of_p4runtime_are_complete() -> None:
         if field.name not in names
     ]
     assert missing == []
+
+
+def test_the_client_needs_no_message_that_is_newer_than_p4runtime_1_4() -> None:
+    """Those of 1.5 are in finsy 0.30, which cannot be installed beside all packages that 0.28 can."""
+    newer = re.compile(r"\b(backup_replicas|BackupReplica|weights_disallowed|action_selection_mode|size_semantics)\b")
+    sources = sorted(path for name in ("p4runtime", "tester") for path in (PACKAGE / name).rglob("*.py"))
+    assert sources and [path.name for path in sources if newer.search(path.read_text(encoding="utf-8"))] == []
