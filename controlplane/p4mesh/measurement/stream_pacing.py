@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 from p4mesh.measurement.counts import StreamPacing
-from p4mesh.tester.pacing import LoopUse
 from p4mesh.tester.plan import Plan
 
 
-def stream_pacing(plan: Plan, loop_uses: Sequence[LoopUse], tick_ps: int) -> tuple[StreamPacing, ...]:
-    """Return the pacing of each stream, whose clocks use the loops so; with several clocks it has the worst of them."""
+def stream_pacing(plan: Plan, tick_ps: int) -> tuple[StreamPacing, ...]:
+    """Return the pacing of each stream; one with several clocks has the worst of them."""
     tick_ns = Fraction(tick_ps, 1000)
-    uses = list(zip(plan.streams, loop_uses, strict=True))
+    uses = list(zip(plan.streams, plan.loop_uses, strict=True))
     paced = []
     for number, name in plan.names.items():
         clocks = [(stream, use) for stream, use in uses if stream.origin == number]

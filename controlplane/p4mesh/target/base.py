@@ -200,11 +200,11 @@ class Target(ABC):
         )
 
     def reset_device(self, device: str, off_ns: int) -> None:
-        """Reset a device of a simulated network, which is without power for ``off_ns`` first."""
-        raise UnsupportedError(
-            f"resetting a device is not supported on {self.name}",
-            hint="give the command that resets it: --set reset_cmd=COMMAND",
-        )
+        """Reset a device of a simulated network, which is without power for ``off_ns`` first.
+
+        Asked only of a target whose capabilities have ``resets_devices``.
+        """
+        raise NotImplementedError
 
     def take_refused_routes(self) -> tuple[RefusedRoutes, ...]:
         """Return the routes that devices had no room for since the last call; empty where no device tells."""
@@ -213,11 +213,10 @@ class Target(ABC):
     def cause_failures(self, count: int) -> int:
         """Let failures 1 to ``count`` of the devices begin now, those that have not begun before.
 
-        Returns the time to the last of their changes in ns.
+        Returns the time to the last of their changes in ns. Asked only of a target whose capabilities have
+        ``causes_failures``.
         """
-        raise UnsupportedError(
-            f"failures of devices are not supported on {self.name}", hint="use --target sim or --target bmv2"
-        )
+        raise NotImplementedError
 
     @property
     def rate_bps_of(self) -> dict[int, int]:

@@ -21,7 +21,6 @@ from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.histogram import FlowName, HistogramPer
-from p4mesh.tester.pacing import LoopUse
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.planning import Planner
@@ -51,7 +50,7 @@ class Tester:
         self._plan: Plan | None = None
         self._round_ns = 0
         self._armed: set[int] = set()
-        """Numbers of the streams whose seeds circulate."""
+        """Numbers of the clocks whose seeds circulate."""
         self._frames_before: dict[tuple[int, str], int] = {}
         self._macs_before: dict[int, MacCounts] = {}
         self._strays = Strays(dataplane)
@@ -73,7 +72,7 @@ class Tester:
         plan = streams if isinstance(streams, Plan) else self.plan(streams)
         self._armed.clear()
         self._next_run()
-        self._plan, self._round_ns = plan, self.round_ns(plan)
+        self._plan, self._round_ns = plan, plan.round_ns
         self._cells_used = max(self._cells_used, plan.cells)
         self.dataplane.configure(plan, self._run)
         self.dataplane.clear(plan.cells, self._wait_for_passes)
@@ -89,14 +88,17 @@ class Tester:
 
         It must follow soon: the clocks of armed streams are set 2^30 ticks ahead at most.
         """
-        plan = self.loaded.of_streams(names)
-        self._require_not_armed(plan)
-        self.dataplane.admit_streams([stream.index for stream in plan.streams])
-        for run in _runs(plan):
+        plan = self._chosen(names)
+        clocks = [stream.index for stream in plan.streams]
+        for stream in plan.streams:
+            if stream.index in self._armed:
+                raise InternalError(f"stream '{stream.stream.name}' is armed already: it would have its seeds twice")
+        self.dataplane.admit_streams(clocks)
+        for run in ranges_of(clocks):
             self.dataplane.hold(run, self._wait_for_passes)
         for stream in plan.streams:
             self._inject_seeds(stream)
-        self._armed.update(plan.names)
+        self._armed.update(clocks)
 
     def start(self, *names: str) -> int:
         """Start streams that are armed, by default all; return the time in ns from now to the first departure.
@@ -104,17 +106,13 @@ class Tester:
         They start together where they were loaded side by side. A stream that was stopped goes on where it was: in all
         it sends as many frames as it was loaded with.
         """
-        plan = self.loaded.of_streams(names)
+        plan = self._chosen(names)
         # All seeds have made their first round, and all streams are started, before it is over.
         lead_ns = max(self.target.capabilities.start_lead_ns, (len(plan.streams) + 4) * self._round_ns)
         self.target.begin_departures(self._peak_fps(self.loaded))
-        for run in _runs(plan):
+        for run in ranges_of([stream.index for stream in plan.streams]):
             self.dataplane.start(run, lead_ns * 1000 // self.tick_ps)
         return lead_ns
-
-    def _require_not_armed(self, plan: Plan) -> None:
-        if twice := self._armed & plan.names.keys():
-            raise InternalError(f"stream '{plan.names[min(twice)]}' is armed already: it would have its seeds twice")
 
     def _peak_fps(self, plan: Plan) -> Fraction:
         """Return the frames per second of all ports while they send bursts, or all the time without bursts."""
@@ -134,6 +132,7 @@ class Tester:
         """Return counts and registers of streams, by default of all, also while traffic runs.
 
         With names, records of cells that are none of theirs are 0. Counters of ports are always those of all streams.
+
         A record is one consistent copy of a cell, made in one pass: its receive registers are of one time, and its
         transmit registers are of one time a moment later, when the copy leaves for the controller. That is within one
         round of the loop after its READ_TICKS. On Tofino a copy takes three passes: low and high words of a value that
@@ -142,7 +141,7 @@ class Tester:
         records. So a counter never decreases from one reading to the next, and sums over cells, or over records and
         counters, agree only when nothing is in flight.
         """
-        plan = self.loaded.of_streams(names)
+        plan = self._chosen(names)
         records = self._records_of_streams(plan) if names else self.records()
         frames = self.reason_counts()
         bins = self.dataplane.histogram_counts(plan.histograms, records)
@@ -186,10 +185,11 @@ class Tester:
 
     def stop(self, *names: str) -> None:
         """End streams, by default all, and wait until their seeds are gone; frames on their way are not waited for."""
-        plan = self.loaded.of_streams(names)
-        self.dataplane.stop_streams([stream.index for stream in plan.streams])
+        plan = self._chosen(names)
+        clocks = [stream.index for stream in plan.streams]
+        self.dataplane.stop_streams(clocks)
         self.wait(2 * self._round_ns)
-        self._armed.difference_update(plan.names)
+        self._armed.difference_update(clocks)
 
     # Time
 
@@ -223,13 +223,8 @@ class Tester:
         assert self._plan is not None, "streams are loaded before they are used"
         return self._plan
 
-    def loop_uses(self, plan: Plan) -> list[LoopUse]:
-        """Return how each stream of a plan uses the loop that it circulates in."""
-        return self._planner.loop_uses(plan)
-
-    def round_ns(self, plan: Plan) -> int:
-        """Return the longest round of a seed of a plan, rounded up."""
-        return self._planner.round_ns(plan)
+    def _chosen(self, names: tuple[str, ...]) -> Plan:
+        return self.loaded.of_streams(names) if names else self.loaded
 
     def _next_run(self) -> None:
         if self._run == _LAST_RUN:
@@ -260,8 +255,3 @@ class Tester:
         if duration_ns:
             self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
             self.elapsed_ns += duration_ns
-
-
-def _runs(plan: Plan) -> list[range]:
-    """Return the numbers of the clocks of a plan, as requests take them: each run starts together."""
-    return ranges_of(stream.index for stream in plan.streams)

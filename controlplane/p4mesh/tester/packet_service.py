@@ -45,6 +45,11 @@ class PacketService:
         self._responders = [known for known in self._responders if all(known is not one for one in responders)]
         self._punt()
 
+    def detach_all(self) -> None:
+        """Let all responders be silent, those of a trial that was interrupted, too."""
+        if self._responders:
+            self.detach(*self._responders)
+
     def send(self, frames: Iterable[Outgoing]) -> None:
         """Send frames now."""
         for outgoing in frames:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import compress
 
 import numpy as np
 
@@ -19,7 +20,14 @@ from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.flows import Flow, FlowColumns
 from p4mesh.tester.histogram import Histogram, HistogramRule, prefixes
-from p4mesh.tester.pacing import LONGEST_SLOT_TICKS, DepartureClock, departure_clock, shared_loops, slot_rate_fps
+from p4mesh.tester.pacing import (
+    LONGEST_SLOT_TICKS,
+    DepartureClock,
+    LoopUse,
+    departure_clock,
+    shared_loops,
+    slot_rate_fps,
+)
 from p4mesh.tester.shared_ports import CounterRoom, SharedPorts, shared_macs, shared_ports
 from p4mesh.tester.size_turns import FrameSize, SizeTurn, frame_sizes_of, size_turn_of
 from p4mesh.tester.stations import (
@@ -148,11 +156,18 @@ class Plan:
     """Sources whose messages are counted as a whole."""
     asked: tuple[Stream, ...] = ()
     """The streams as they were asked for, by their numbers."""
+    loop_uses: tuple[LoopUse, ...] = ()
+    """How each of :attr:`streams` uses the loop that it circulates in; known where the plan is for a target."""
 
     @property
     def flows(self) -> tuple[Flow, ...]:
         """The flows one by one."""
         return self.columns.flows
+
+    @property
+    def round_ns(self) -> int:
+        """The longest round of a seed, rounded up."""
+        return int(max(use.round_ps for use in self.loop_uses)) // 1000 + 1
 
     @property
     def names(self) -> dict[int, str]:
@@ -173,6 +188,7 @@ class Plan:
         return replace(
             self,
             streams=tuple(stream for stream in self.streams if stream.origin in chosen),
+            loop_uses=tuple(compress(self.loop_uses, (stream.origin in chosen for stream in self.streams))),
             columns=columns,
             histograms=tuple(histogram for histogram in self.histograms if cells.intersection(histogram.cells)),
             counted=tuple(counted for counted in self.counted if counted.stream in chosen),

@@ -29,7 +29,9 @@ class Planner:
     ) -> None:
         self._contract = contract
         self._capabilities = capabilities
-        self._topology = topology
+        self._ports = topology.tester_ports
+        self._rates = {port.number: port.own_rate_bps for port in self._ports}
+        self._limits = limits_of(contract, capabilities)
         self._start_skew_ns_of = start_skew_ns_of
 
     def plan(
@@ -45,22 +47,20 @@ class Planner:
         ParameterError for streams that contradict themselves or the ports, UnsupportedError where the program has no
         room for them.
         """
-        limits = limits_of(self._contract, self._capabilities)
-        rates = {port.number: port.own_rate_bps for port in self._topology.tester_ports}
-        require_line_rates(streams, self._topology.tester_ports)
+        require_line_rates(streams, self._ports)
         skewed = [with_start_skew(stream, self._start_skew_ns_of) for stream in streams]
         # Skews of the ports are the target's: nobody has asked for them.
-        plan = replace(make_plan(skewed, limits, rates), asked=tuple(streams))
+        plan = replace(make_plan(skewed, self._limits, self._rates), asked=tuple(streams))
+        plan = self._with_loop_uses(plan)
         self._require_pipe_rates(plan)
         if departure_error_ns is not None:
             plan = self._finer(plan, departure_error_ns)
-        return with_messages(with_histograms(plan, per, chosen, limits), limits)
+        return with_messages(with_histograms(plan, per, chosen, self._limits), self._limits)
 
     def _require_pipe_rates(self, plan: Plan) -> None:
         capabilities = self._capabilities
         if capabilities.pipes is not None:
-            rates = {port.number: port.own_rate_bps for port in self._topology.tester_ports}
-            require_pipe_rates(plan, capabilities.pipes, self.loop_uses(plan), rates, capabilities.target)
+            require_pipe_rates(plan, capabilities.pipes, plan.loop_uses, self._rates, capabilities.target)
 
     def _finer(self, plan: Plan, departure_error_ns: int) -> Plan:
         """Return a plan with smaller departure errors; the same where a pipe cannot execute the passes of its seeds."""
@@ -72,15 +72,15 @@ class Planner:
             sizes = [stream.stream.frame_size_bytes for stream in members]
             more = finer_counts(counts, sizes, loop, capabilities.stamps.tick_ps, 1000 * departure_error_ns)
             seeds.update({stream.index: count for stream, count in zip(members, more, strict=True)})
-        finer = replace(plan, streams=tuple(replace(stream, seeds=seeds[stream.index]) for stream in plan.streams))
+        streams = tuple(replace(stream, seeds=seeds[stream.index]) for stream in plan.streams)
+        finer = self._with_loop_uses(replace(plan, streams=streams))
         try:
             self._require_pipe_rates(finer)
         except UnsupportedError:
             return plan
         return finer
 
-    def loop_uses(self, plan: Plan) -> list[LoopUse]:
-        """Return how each stream of a plan uses the loop that it circulates in."""
+    def _with_loop_uses(self, plan: Plan) -> Plan:
         capabilities = self._capabilities
         uses: dict[int, LoopUse] = {}
         for number, loop in enumerate((capabilities.loop, *capabilities.front_loops)):
@@ -88,16 +88,12 @@ class Planner:
             sizes = [stream.stream.frame_size_bytes for stream in members]
             found = loop_use([stream.seeds for stream in members], sizes, loop, capabilities.stamps.tick_ps)
             uses.update({stream.index: use for stream, use in zip(members, found, strict=True)})
-        return [uses[stream.index] for stream in plan.streams]
-
-    def round_ns(self, plan: Plan) -> int:
-        """Return the longest round of a seed of a plan, rounded up."""
-        return int(max(use.round_ps for use in self.loop_uses(plan))) // 1000 + 1
+        return replace(plan, loop_uses=tuple(uses[stream.index] for stream in plan.streams))
 
     def reading_ns(self, plan: Plan, cells: Sequence[range]) -> int:
         """Return how long it takes to read cells of a plan while its streams run, the ranges at the same time."""
         passes = 1 if self._capabilities.architecture is Architecture.V1MODEL else PASSES_PER_CELL
-        return passes * max(map(len, cells), default=0) * self.round_ns(plan)
+        return passes * max(map(len, cells), default=0) * plan.round_ns
 
     def reading_share(self, cells: Sequence[range], every_ns: int) -> float:
         """Return the share of the recirculation port that readings of cells take, one in ``every_ns``."""

@@ -4,7 +4,7 @@ ask for a station, sends the single frames that a trial asks for, and counts the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from p4mesh.tester.packet_service import PacketService
@@ -67,17 +67,10 @@ class StationService:
         )
         return addressed, ""
 
-    def transmission(
-        self, end_ns: int, frames: Sequence[tuple[int, ControllerFrame]], wait: Callable[[int], object]
-    ) -> None:
-        """Let ``end_ns`` pass by ``wait``, which may end early, and send each of ``frames`` at its time."""
-        for at_ns, frame in frames:
-            self._answers.expect_from(frame.payload)
-            self._packets.send_later(at_ns, Outgoing(frame.port, self._addressed(frame)))
-        try:
-            wait(end_ns)
-        finally:
-            self._packets.cancel()
+    def send_later(self, after_ns: int, frame: ControllerFrame) -> None:
+        """Send a frame once this much time has passed, unless the packet I/O is told to forget it."""
+        self._answers.expect_from(frame.payload)
+        self._packets.send_later(after_ns, Outgoing(frame.port, self._addressed(frame)))
 
     def _find_routers(self, wanted: set[Neighbour]) -> set[Neighbour]:
         """Ask for the routers; return those that have not answered."""

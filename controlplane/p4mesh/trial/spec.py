@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from p4mesh.tester.histogram import FlowName, HistogramPer
@@ -125,21 +125,3 @@ class TrialSpec:
     """Change that the receivers make to their BGP sessions while the streams run; None = none."""
     departure_error_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """How late a departure may be, where the loop has room for as many seeds; None = what the rates need."""
-
-    def only_sending(self, streams: tuple[Stream, ...], duration_ns: int) -> TrialSpec:
-        """Return a trial of other streams without a settling time, frames of the controller, resets or memberships.
-
-        Nothing but its counts is looked at, so departures need not be exact."""
-        return replace(
-            self,
-            streams=streams,
-            duration_ns=duration_ns,
-            settle_ns=0,
-            controller_frames=(),
-            interruption=None,
-            memberships=None,
-            routing_event=None,
-            departure_error_ns=None,
-            watch_queues=False,
-            excess_limit_ppm=EXCESS_LIMIT_PPM,
-        )

@@ -111,7 +111,7 @@ def test_a_record_is_one_copy_and_a_reading_is_not() -> None:
         instrument.load(plan)
         began_ticks = 0
         _, readings = transmitted(instrument, readings=30)
-        round_ticks = instrument.round_ns(plan) * 1000 // instrument.tick_ps
+        round_ticks = plan.round_ns * 1000 // instrument.tick_ps
         cells = [flow.cell for flow in plan.flows]
     for reading in readings:
         records = reading.records[cells]

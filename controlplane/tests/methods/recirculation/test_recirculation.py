@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from support.networks import changed, shipped
 
-from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.measurement.counts import Outage
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition
@@ -19,13 +19,11 @@ from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, reset_time
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
-from p4mesh.target.base import Target
 from p4mesh.target.sim import build_network
 from p4mesh.topology import Topology
 from p4mesh.topology.device_events import events_of, failures_of
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -191,14 +189,6 @@ def test_errors_in_events_name_the_line(old: str, new: str, message: str) -> Non
     with pytest.raises(TopologyError, match=r"^p4-reroute \(changed\)\.yaml:\d+: nodes\[0\]") as caught:
         build_network(changed("p4-reroute", (old, new)))
     assert message in str(caught.value)
-
-
-def test_failures_on_a_target_that_cannot_cause_them() -> None:
-    with (
-        open_measurer(shipped("p4-l2-4ports")) as measurer,
-        pytest.raises(UnsupportedError, match="failures of devices are not supported on sim"),
-    ):
-        Target.cause_failures(measurer.tester.target, 1)
 
 
 def test_a_stall_behind_the_gap_is_not_the_outage() -> None:

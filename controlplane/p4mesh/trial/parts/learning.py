@@ -1,0 +1,73 @@
+"""The learning phase of a trial (methodology 0.3 b): learning frames, and the proof that they were learned."""
+
+from __future__ import annotations
+
+from p4mesh.measurement.flow_arrays import addresses_reached
+from p4mesh.tester.frames import learning_frame
+from p4mesh.tester.stations import addresses_of
+from p4mesh.trial.parts.base import Part, Trial
+from p4mesh.trial.verification import verification_streams
+
+_ATTEMPTS = 3
+
+
+class Learning(Part):
+    """Learning frames from every receiving address, at the learning rate."""
+
+    @classmethod
+    def is_wanted(cls, trial: Trial) -> bool:
+        return trial.spec.learning.enabled
+
+    def prepare(self) -> str:
+        self._learn()
+        failed = self._unverified() if self.trial.spec.learning.verify else ""
+        return f"learning not verified: {failed}" if failed else ""
+
+    def _learn(self) -> None:
+        spec, tester = self.trial.spec, self.trial.tester
+        addresses = {
+            (port, stream.frame.vids, mac)
+            for stream in spec.streams
+            for port, mac in spec.learning.addresses
+            or (
+                (port, mac)
+                for port in spec.learning.ports or (*stream.tx_ports, *stream.rx_ports)
+                for mac in addresses_of(port, stream.addresses_per_port)
+            )
+        }
+        gap_ns = 1_000_000_000 // spec.learning.rate_fps
+        for port, vids, mac in sorted(addresses):
+            for _ in range(spec.learning.frames_per_address):
+                tester.dataplane.send(port, learning_frame(mac, vids))
+                tester.wait(gap_ns)
+        tester.wait(spec.learning.wait_ns)
+
+    def _unverified(self) -> str:
+        """Send a frame to every address; return what is wrong after the last attempt, or an empty text.
+
+        In one attempt no frame may be flooded, nor lost on its way through a router; in one of them a frame
+        must reach each address, so that a device that loses frames now and then can be measured.
+        """
+        tester = self.trial.tester
+        streams, duration_ns = verification_streams(self.trial.spec.streams, tester.target.own_rate_bps_of)
+        if not streams:
+            return ""
+        plan = tester.plan(streams)
+        routed = any(stream.routed for stream in streams)
+        missing = {port for stream in streams for port in stream.rx_ports}
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                self._learn()
+            reading = self.trial.send(plan, duration_ns)
+            flooded = reading.received("flooded")
+            lost = sum(t.frames for item in plan.streams for t in item.transmitters) - reading.received("expected")
+            missing -= addresses_reached(plan, reading)
+            if not (flooded or missing or (routed and lost)):
+                return ""
+        if misdirected := reading.received("misdirected"):
+            return f"{misdirected} frames came to a port with its address and were made for another one"
+        if flooded:
+            return f"{flooded} frames flooded"
+        if routed:
+            return f"{lost} frames did not arrive through the router"
+        return f"no frame reached port {min(missing)}"
