@@ -101,8 +101,8 @@ class Frame:
     def read(cls, data: bytes) -> tuple[Frame, bytes]:
         """Read a frame and what follows its last known layer.
 
-        Fields that hold what follows from the rest are None, as in a frame that is to be written: what is left in one
-        of ``wrong_fields`` does not fit.
+        Fields that hold what follows from the rest are None, as in a frame that is to be written. What is left in one
+        of ``wrong_fields`` does not fit, or is a checksum where the tester writes none: of UDP over IPv4.
         """
         layers: list[Layer] = []
         behind: list[bytes] = []
@@ -111,7 +111,7 @@ class Frame:
             layers.append(layer)
             data = data[layer.header_bytes :]
             behind.append(data)
-            kind = layer.next_kind()
+            kind = layer.next_kind(data)
         following = (*layers[1:], None)
         outside = (tuple(layers[:place]) for place in range(len(layers)))
         around = map(Surroundings, outside, following, behind)

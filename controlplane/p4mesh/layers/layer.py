@@ -195,8 +195,8 @@ class Layer:
             return layer
         return replace(layer, **{layout.tail: data[length : length + more]})
 
-    def next_kind(self) -> type[Layer] | None:
-        """Find the protocol that a header which was read names as the next one."""
+    def next_kind(self, inside: bytes) -> type[Layer] | None:
+        """Find the protocol behind a header that was read: the one that it names, elsewhere by what is ``inside``."""
         for name, wire in self.wires:
             if wire.registry is not None:
                 return _NUMBERED.get((wire.registry, getattr(self, name)))

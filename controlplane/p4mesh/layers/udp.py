@@ -9,7 +9,7 @@ from typing import ClassVar
 from p4mesh.layers.checksum import checksum
 from p4mesh.layers.ipv6 import IPv6
 from p4mesh.layers.layer import Layer, Modifiable, Numbers, Surroundings, bits, computed, names_next
-from p4mesh.layers.network import network_around
+from p4mesh.layers.network import NetworkLayer, network_around
 
 PROTOCOL = 17
 USUAL_PORT = 20_001
@@ -31,9 +31,14 @@ class Udp(Layer):
         """Fill in the length, and the checksum where it must be one: over IPv6 (RFC 8200 8.1), not over IPv4."""
         whole = super().completed(around).filled(length_bytes=self.header_bytes + len(around.inside))
         network = network_around(around)
-        if not isinstance(network, IPv6):
-            return whole.filled(checksum=_NO_CHECKSUM)
-        covered = whole.pack() + around.inside
+        return (
+            whole.summed(network, around.inside) if isinstance(network, IPv6) else whole.filled(checksum=_NO_CHECKSUM)
+        )
+
+    def summed(self, network: NetworkLayer, inside: bytes) -> Udp:
+        """Fill in length and checksum of a datagram, over IPv4 too; an open destination port counts as 0."""
+        whole = self.filled(length_bytes=self.header_bytes + len(inside))
+        covered = whole.pack() + inside
         return whole.filled(checksum=checksum(network.pseudo_header(PROTOCOL, len(covered)) + covered) or _OF_ZERO)
 
 

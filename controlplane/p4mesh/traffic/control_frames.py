@@ -10,6 +10,8 @@ import struct
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
+from p4mesh.layers import Ethernet, Frame, IPv4, IPv6, Udp
+from p4mesh.layers.network import NetworkLayer
 from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac
 
 IPAddress = IPv4Address | IPv6Address
@@ -18,8 +20,6 @@ SNMP_PORT = 161
 RIP_PORT = 520
 RIPNG_PORT = 521
 _MIN_FRAME_BYTES = 60
-_UDP = 17
-_ETHERTYPE = {4: 0x0800, 6: 0x86DD}
 _RIP_RESPONSE, _RIP_VERSION = 2, 1
 _AF_INET = 2
 _RIP_GROUP_V6 = IPv6Address("ff02::9")
@@ -30,7 +30,7 @@ _SNMP_GET_UPTIME = bytes.fromhex("302602010004067075626c6963a0190201010201000201
 
 def management_query(source_mac: bytes, source: IPAddress, device: IPAddress) -> bytes:
     """Return an SNMP query for sysUpTime from a station to the device (RFC 2544 11.2)."""
-    return _frame(BROADCAST_MAC, source_mac, _udp(source, device, SNMP_PORT, SNMP_PORT, _SNMP_GET_UPTIME))
+    return _frame(BROADCAST_MAC, source_mac, source, device, SNMP_PORT, _SNMP_GET_UPTIME)
 
 
 def routing_update(
@@ -45,30 +45,18 @@ def routing_update(
         entries = [struct.pack("!16sHBB", net.network_address.packed, 0, net.prefixlen, metric) for net in networks]
         target, port, mac = _RIP_GROUP_V6, RIPNG_PORT, group_mac(_RIP_GROUP_V6)
     body = struct.pack("!BBH", _RIP_RESPONSE, _RIP_VERSION, 0) + b"".join(entries)
-    return _frame(mac, source_mac, _udp(source, target, port, port, body, hop_limit=255))
+    return _frame(mac, source_mac, source, target, port, body, ttl=255)
 
 
-def _frame(destination: bytes, source: bytes, packet: bytes) -> bytes:
-    header = destination + source + _ETHERTYPE[packet[0] >> 4].to_bytes(2, "big")
-    return (header + packet).ljust(_MIN_FRAME_BYTES, b"\0")
-
-
-def _udp(source: IPAddress, target: IPAddress, sport: int, dport: int, body: bytes, hop_limit: int = 64) -> bytes:
-    """Return the IP packet of a UDP datagram, both checksums filled in."""
-    length = 8 + len(body)
-    pseudo = source.packed + target.packed + struct.pack("!II", length, _UDP)
-    head = struct.pack("!HHH", sport, dport, length)
-    datagram = head + struct.pack("!H", _checksum(pseudo + head + b"\0\0" + body) or 0xFFFF) + body
-    if source.version == 6:
-        return struct.pack("!IHBB", 6 << 28, length, _UDP, hop_limit) + source.packed + target.packed + datagram
-    first = struct.pack("!BBHHHBB", 0x45, 0, 20 + length, 0, 0, hop_limit, _UDP)
-    addresses = source.packed + target.packed
-    return first + struct.pack("!H", _checksum(first + addresses)) + addresses + datagram
-
-
-def _checksum(data: bytes) -> int:
-    """Return the ones' complement checksum of RFC 1071."""
-    total: int = sum(struct.unpack(f"!{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2)))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+def _frame(
+    destination: bytes, source_mac: bytes, source: IPAddress, target: IPAddress, port: int, body: bytes, ttl: int = 64
+) -> bytes:
+    """Write a datagram between two hosts, from a port to the same one, with both checksums."""
+    network: NetworkLayer
+    if isinstance(source, IPv4Address) and isinstance(target, IPv4Address):
+        network = IPv4(ttl=ttl, source=source, destination=target)
+    else:
+        assert isinstance(source, IPv6Address) and isinstance(target, IPv6Address)
+        network = IPv6(ttl=ttl, source=source, destination=target)
+    layers = Ethernet(destination, source_mac), network, Udp(port, port).summed(network, body)
+    return Frame(layers).write(body).ljust(_MIN_FRAME_BYTES, b"\0")
