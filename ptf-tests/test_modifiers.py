@@ -32,7 +32,6 @@ TAGGED_IPV6_FIELDS = {
 }
 """Bytes of the field in a frame, the low 32 bits of an IPv6 address."""
 MAC_FIELDS = (ethernet.DESTINATION, ethernet.SOURCE)
-FIELD_BITS = {vlan.OUTER: 12, vlan.INNER: 12}
 CHECKSUMS: dict[type, tuple[int, int]] = {IPv4: (24, 25), IPv6: (68, 69)}
 RULES: tuple[Progression | ValueList | PseudoRandom, ...] = (
     Progression(count=5, step=0x3FFF_FFFF),
@@ -100,7 +99,7 @@ class EveryFieldChangesByEveryRule(ModifierTest):
         )
         for port, values in enumerate(RULES, 1):
             frames = self.received(port, FRAMES)
-            bits = FIELD_BITS.get(field, 8 * (place.stop - place.start))
+            bits = field.width_bits
             if field in MAC_FIELDS:
                 bits = self.bench.mac_addend_bits
             numbers = [int.from_bytes(frame[place], "big") % (1 << bits) for frame in frames]

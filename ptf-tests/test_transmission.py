@@ -16,8 +16,10 @@ from scapy.utils import checksum
 from signature import Signature
 from streams import PORTS, StreamTest, signature_of, stream
 
-from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Ethernet, Fragment, Frame, IPv4, Udp
+from p4mesh.layers import IPv6 as IPv6Layer
 from p4mesh.layers.extension import extension_of
+from p4mesh.layers.network import NetworkLayer
 from p4mesh.tester.entries import PlanEntries
 from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.plan import Plan
@@ -117,6 +119,40 @@ class PlainAndTaggedFramesKeepTheirHeaders(StreamTest):
         self.assertEqual(Signature(frame[14:32]).magic, 0x504D)
         (frame,) = self.received(3, 1)
         self.assertEqual(frame[12:22].hex(), "8100000a810000140800")
+        self.expect_nothing()
+
+
+class HeadersLeaveAsTheirLayersSay(StreamTest):
+    """Goal: no field of a header changes on the way but addresses, and every length and checksum is right."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        wanted = {
+            1: UDP_OVER_IPV4.changed(IPv4, dscp=46, ecn=1, identification=0x1234, flags=2, ttl=1).tagged(7, priority=5),
+            2: UDP_OVER_IPV6.changed(IPv6Layer, dscp=10, ecn=3, flow_label=0xABCDE, ttl=255).changed(Udp, source=1),
+            3: UDP_OVER_IPV6.extended((DestinationOptions(), Fragment(identification=0xDEADBEEF))).tagged(1, 2),
+        }
+        self.run_streams(
+            *(
+                stream(
+                    patterns.Pairs(),
+                    1,
+                    name=f"s{port}",
+                    tx_ports=(port,),
+                    rx_ports=(4,),
+                    frame=headers,
+                    frame_size_bytes=151,
+                )
+                for port, headers in wanted.items()
+            )
+        )
+        for port, headers in wanted.items():
+            (sent,) = self.received(port, 1)
+            found, _ = Frame.read(sent)
+            self.assertEqual(found.wrong_fields, ())
+            without = found.changed(Ethernet, source=None, destination=None)
+            self.assertEqual(without.changed(NetworkLayer, source=None, destination=None), headers)
         self.expect_nothing()
 
 

@@ -21,5 +21,5 @@ class Ethernet(Layer):
     ether_type: int | None = names_next(16, Numbers.ETHERTYPE, TEST_ETHERTYPE)
 
 
-DESTINATION = Modifiable("ethernet_dst", Ethernet)
-SOURCE = Modifiable("ethernet_src", Ethernet)
+DESTINATION = Modifiable("ethernet_dst", Ethernet, "destination")
+SOURCE = Modifiable("ethernet_src", Ethernet, "source")

@@ -58,5 +58,5 @@ class IPv4(NetworkLayer):
         return b"".join(addresses) + struct.pack("!HH", protocol, length_bytes)
 
 
-DESTINATION = Modifiable("ipv4_dst", IPv4)
-SOURCE = Modifiable("ipv4_src", IPv4)
+DESTINATION = Modifiable("ipv4_dst", IPv4, "destination")
+SOURCE = Modifiable("ipv4_src", IPv4, "source")

@@ -42,7 +42,5 @@ class IPv6(NetworkLayer):
         return b"".join(addresses) + struct.pack("!II", length_bytes, protocol)
 
 
-DESTINATION = Modifiable("ipv6_dst", IPv6)
-"""The low 32 bits."""
-SOURCE = Modifiable("ipv6_src", IPv6)
-"""The low 32 bits."""
+DESTINATION = Modifiable("ipv6_dst", IPv6, "destination", low_bits=32)
+SOURCE = Modifiable("ipv6_src", IPv6, "source", low_bits=32)

@@ -216,12 +216,21 @@ class Modifiable:
     name: str
     """In files and, in capitals, in the contract of the data plane."""
     layer: type[Layer]
+    field: str
+    """Of the layer."""
     place: int = -1
     """Which of several layers of this protocol in a frame, from the outermost; -1 = the innermost."""
+    low_bits: int | None = None
+    """Bits that change, the lowest ones; None = all."""
 
     def __post_init__(self) -> None:
         """Enter the field into the registry."""
         _MODIFIABLE[self.name] = self
+
+    @property
+    def width_bits(self) -> int:
+        """Bits modulo which what is added counts."""
+        return self.low_bits or dict(_layout(self.layer).wires)[self.field].width_bits
 
     @staticmethod
     def of_name(name: str) -> Modifiable:

@@ -42,5 +42,5 @@ class Udp(Layer):
         return whole.filled(checksum=checksum(network.pseudo_header(PROTOCOL, len(covered)) + covered) or _OF_ZERO)
 
 
-DESTINATION = Modifiable("udp_dst", Udp)
-SOURCE = Modifiable("udp_src", Udp)
+DESTINATION = Modifiable("udp_dst", Udp, "destination")
+SOURCE = Modifiable("udp_src", Udp, "source")

@@ -23,5 +23,5 @@ class Vlan(Layer):
     ether_type: int | None = names_next(16, Numbers.ETHERTYPE, TEST_ETHERTYPE)
 
 
-OUTER = Modifiable("outer_vlan", Vlan, 0)
-INNER = Modifiable("inner_vlan", Vlan, 1)
+OUTER = Modifiable("outer_vlan", Vlan, "vid", 0)
+INNER = Modifiable("inner_vlan", Vlan, "vid", 1)

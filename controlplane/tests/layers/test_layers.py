@@ -45,7 +45,7 @@ from p4mesh.layers import (
     Vlan,
     vlan,
 )
-from p4mesh.layers.layer import Role, all_layers
+from p4mesh.layers.layer import Role, all_layers, modifiable_names
 
 PAYLOAD = bytes(range(100))
 NOBODY, SOMEBODY = b"\x02\0\0\0\0\x01", b"\x02\0\0\0\0\x02"
@@ -199,5 +199,17 @@ def test_fields_that_may_change_are_found_by_name_and_in_frames_that_have_them()
     assert Modifiable.of_name("inner_vlan") == vlan.INNER
     with pytest.raises(ValueError, match="no field 'ttl' can change"):
         Modifiable.of_name("ttl")
+    assert {name: Modifiable.of_name(name).width_bits for name in modifiable_names()} == {
+        "ethernet_dst": 48,
+        "ethernet_src": 48,
+        "outer_vlan": 12,
+        "inner_vlan": 12,
+        "udp_dst": 16,
+        "udp_src": 16,
+        "ipv4_dst": 32,
+        "ipv4_src": 32,
+        "ipv6_dst": 32,
+        "ipv6_src": 32,
+    }
     assert [PLAIN.tagged(*vids).has(vlan.INNER) for vids in ((), (1,), (1, 2))] == [False, False, True]
     assert [PLAIN.tagged(*vids).has(vlan.OUTER) for vids in ((), (1,))] == [False, True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import RunDirectoryError
-from p4mesh.layers import ethernet, udp
+from p4mesh.layers import UDP_OVER_IPV6, Routing, ethernet, udp
 from p4mesh.methods.results.outcome import State
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.run_directory import RunDirectory
@@ -27,6 +28,7 @@ CONFIG: dict[str, Any] = {
     **{name: {} for name in ("topology", "time_stamps")},
     "sizes": [64],
 }
+ENDS = IPv4Address("198.18.1.2"), IPv4Address("198.18.1.1")
 STREAM = Stream(
     "s",
     64,
@@ -41,6 +43,7 @@ STREAM = Stream(
         FieldModifier(udp.DESTINATION, ValueList((3, 1))),
     ),
     source_mac=bytes.fromhex("02f4bc010001"),
+    frame=UDP_OVER_IPV6.extended((Routing(segments_left=1),)).in_tunnel(*ENDS).tagged(7, priority=5),
 )
 SPEC = TrialSpec("one", (STREAM,), 10**6)
 
@@ -57,6 +60,16 @@ def test_specifications_and_results_survive_the_codec() -> None:
     assert decode(TrialSpec, encode(SPEC)) == SPEC
     result = FakeMeasurer().measure(SPEC)
     assert decode(TrialResult, encode(result)) == result
+
+
+def test_frames_are_stored_as_their_layers_with_what_is_not_usual() -> None:
+    stored = encode(SPEC)["streams"][0]["frame"]["layers"]
+    tag, tunnel = (
+        {"kind": "vlan", "priority": 5, "vid": 7},
+        {"flags": 2, "source": str(ENDS[0]), "destination": str(ENDS[1])},
+    )
+    routing = {"kind": "routing", "segments_left": 1}
+    assert stored == ["ethernet", tag, {"kind": "ipv4", **tunnel}, "gre", "ipv6", routing, "udp"]
 
 
 def test_equal_data_gives_equal_text() -> None:
