@@ -20,7 +20,7 @@ def count(
     """Return the counts of a reading; ``flows`` are those of :func:`flow_arrays`, where they are known already."""
     flows = flows or flow_arrays(plan, reading)
     records, expected = reading.records, flows.expected
-    tx_ports = {port: reading.counted(port, "transmitted") for port in plan.ports}
+    frames = reading.of_all_ports
     unique = int(flows.unique[expected].sum())
     duplicates = int(flows.duplicates[expected].sum())
     back_at_source = int((flows.unique + flows.duplicates)[~expected].sum())
@@ -29,26 +29,26 @@ def count(
     start_skew, start_spread = start_differences(plan, records)
     counts = Counts(
         intended_frames=sum(t.frames for stream in plan.streams for t in stream.transmitters),
-        tx_frames=sum(tx_ports.values()),
+        tx_frames=frames["transmitted"],
         expected_rx_frames=expected_rx,
         rx_frames=unique + duplicates,
         lost_frames=expected_rx - unique,
         duplicate_frames=duplicates,
         reordered_frames=int(flows.reordered[expected].sum()),
-        flooded_frames=reading.received("flooded") + back_at_source,
-        foreign_frames=reading.received("foreign"),
-        stale_frames=reading.received("stale"),
-        damaged_frames=reading.received("damaged"),
+        flooded_frames=frames["flooded"] + back_at_source,
+        foreign_frames=frames["foreign"],
+        stale_frames=frames["stale"],
+        damaged_frames=frames["damaged"],
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
-        ports=port_counts(plan, tx_ports, reading, flows, tick_ps, window(plan, records, tick_ps)),
+        ports=port_counts(plan, reading, flows, tick_ps, window(plan, records, tick_ps)),
         latency=latency_of_all(plan, records, reading.bins, tick_ps),
         flows=flow_counts(plan, reading, flows, tick_ps) if per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
         start_spread_ns=start_spread * tick_ps // 1000,
         oload_error_ppm=load_error_ppm(plan, records),
         histograms=histogram_stats(plan, records, reading.bins, tick_ps),
-        misdirected_frames=reading.received("misdirected"),
+        misdirected_frames=frames["misdirected"],
         strays=stray_counts(plan, reading, flows),
         messages=message_counts(plan, reading, tick_ps),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from p4mesh.measurement.columns import Array, Groups
@@ -16,24 +14,24 @@ from p4mesh.tester.records import ALL_ONES
 
 
 def port_counts(
-    plan: Plan, tx_frames: Mapping[int, int], reading: Reading, flows: FlowArrays, tick_ps: int, sending: Window
+    plan: Plan, reading: Reading, flows: FlowArrays, tick_ps: int, sending: Window
 ) -> tuple[PortCounts, ...]:
     back_at_source, late_frames = _back_at_source(flows), _late_frames(flows, reading.records, sending)
 
     def counts(port: int) -> PortCounts:
         spacing_inverted = int(reading.records["spacing_min_inverted"][port])
-        mac = reading.macs.get(port)
+        mac, frames = reading.macs.get(port), reading.of_ports[port]
         return PortCounts(
             port=port,
-            tx_frames=tx_frames[port],
-            rx_frames=reading.counted(port, "expected") - back_at_source.get(port, 0),
-            flooded_frames=reading.counted(port, "flooded") + back_at_source.get(port, 0),
-            misdirected_frames=reading.counted(port, "misdirected"),
-            foreign_frames=reading.counted(port, "foreign"),
-            stale_frames=reading.counted(port, "stale"),
-            damaged_frames=reading.counted(port, "damaged"),
+            tx_frames=frames["transmitted"],
+            rx_frames=frames["expected"] - back_at_source.get(port, 0),
+            flooded_frames=frames["flooded"] + back_at_source.get(port, 0),
+            misdirected_frames=frames["misdirected"],
+            foreign_frames=frames["foreign"],
+            stale_frames=frames["stale"],
+            damaged_frames=frames["damaged"],
             # A MAC that counts them need not hand them to the program.
-            pause_frames=max(reading.counted(port, "pause"), (mac.pause_received or 0) if mac else 0),
+            pause_frames=max(frames["pause"], (mac.pause_received or 0) if mac else 0),
             bad_fcs_frames=mac.bad_fcs_received if mac else None,
             runt_frames=mac.runts_received if mac else None,
             min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 from p4mesh.errors import UnsupportedError
@@ -218,12 +219,12 @@ class Target(ABC):
         """
         raise NotImplementedError
 
-    @property
+    @cached_property
     def rate_bps_of(self) -> dict[int, int]:
         """Nominal line rate of each tester port."""
         return {port.number: port.rate_bps for port in self.topology.tester_ports}
 
-    @property
+    @cached_property
     def own_rate_bps_of(self) -> dict[int, int]:
         """Line rate of each tester port by its own clock."""
         return {port.number: port.own_rate_bps for port in self.topology.tester_ports}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,10 +38,22 @@ class Reading:
     strays: np.ndarray[Any, Any] | None = None
     """Flooded and misdirected frames per flow number, two rows; None where they are not counted per flow."""
 
-    def counted(self, port: int, reason: str) -> int:
-        """Return the frames of one port and reason."""
-        return self.frames.get((port, reason), 0)
+    @cached_property
+    def of_ports(self) -> dict[int, Counter[str]]:
+        """Frames of each port by reason."""
+        found: dict[int, Counter[str]] = {}
+        for (port, reason), frames in self.frames.items():
+            found.setdefault(port, Counter())[reason] = frames
+        return found
+
+    @cached_property
+    def of_all_ports(self) -> Counter[str]:
+        """Frames of all ports together by reason."""
+        found = Counter[str]()
+        for (_, reason), frames in self.frames.items():
+            found[reason] += frames
+        return found
 
     def received(self, reason: str) -> int:
         """Return the frames of one reason on all ports."""
-        return sum(count for (_, name), count in self.frames.items() if name == reason)
+        return self.of_all_ports[reason]

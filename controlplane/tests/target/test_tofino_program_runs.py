@@ -31,8 +31,11 @@ from support.tofino_chip import Device
 from p4mesh.errors import UnsupportedError
 from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Routing, ipv4, udp
 from p4mesh.layers.extension import extension_of
+from p4mesh.measurement.counting import count_flows
+from p4mesh.target.table import TARGETS
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.tester.opening import open_tester
 from p4mesh.topology import Topology
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs, Rotate
@@ -184,3 +187,24 @@ def test_hosts_join_groups_and_get_their_frames(name: str, running: Running) -> 
         (result,) = measured(chip, spec, name=name)
     assert (result.status, result.reason, result.flooded_frames) == (Status.VALID, "", 0)
     assert {port.port: port.rx_frames for port in result.ports} == {1: 0, 2: 10, 3: 0, 4: 10}
+
+
+def test_streams_start_one_by_one(running: Running) -> None:
+    """Goal: a start request for the second of two clocks alone, then one for the first; every fifth frame is lost."""
+    first = Stream("first", 128, Fraction(1_000_000), 40, Pairs(), (1,), (2,))
+    second = replace(first, name="second", frame_count=20, tx_ports=(3,), rx_ports=(4,))
+    with running() as chip, open_tester(TARGETS["tofino"], bfrt_topology(chip.address)) as instrument:
+        instrument.load((first, second))
+
+        def frames(name: str) -> tuple[int, int]:
+            (flow,) = count_flows(instrument.loaded, instrument.read(name), instrument.tick_ps, name)
+            return flow.tx_frames, flow.rx_frames
+
+        instrument.arm("second")
+        instrument.start("second")
+        assert (frames("first"), frames("second")) == ((0, 0), (20, 16))
+        instrument.arm("first")
+        instrument.start("first")
+        instrument.stop("second")
+        assert (frames("first"), frames("second")) == ((40, 32), (20, 16))
+    assert chip.faults == []
