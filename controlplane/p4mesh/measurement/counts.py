@@ -1,4 +1,4 @@
-"""What a reading of a plan says. Counts are integers; every ratio is derived from them."""
+"""Counts and statistics that a reading of a plan gives. Counts are integers; every ratio is derived from them."""
 
 from __future__ import annotations
 

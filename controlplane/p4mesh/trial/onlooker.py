@@ -1,4 +1,4 @@
-"""Who watches a trial while its streams run, and what is shown: samples, looks and faults. It enters no result."""
+"""The observer of a trial while its streams run, and what it is shown. Nothing of it enters a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a feature of a trial is: methods for the phases, none of which has to do anything."""
+"""The form of a feature of a trial: a method for each phase, none of which has to do anything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from p4mesh.trial.spec import TrialSpec
 
 @dataclass
 class Trial:
-    """What the features of a trial share."""
+    """State that the features of a trial share."""
 
     tester: Tester
     spec: TrialSpec
