@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the keys of a topology file: its JSON Schema, from the engine's keys, and docs/DEVICES.md from that.
-
-The engine must be built.
-"""
+"""Writes docs/DEVICES.md, the keys of a topology file, from their schema. The engine must be built."""
 
 from __future__ import annotations
 
@@ -11,21 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from p4mesh import _engine
 from p4mesh.config_files.validation import valid_values
 from p4mesh.topology.device_keys import keys_of
 from p4mesh.topology.schema import schema
-from p4mesh.topology.structure import topology_schema
 
 _ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = _ROOT / "docs" / "DEVICES.md"
-SCHEMA = _ROOT / "controlplane" / "p4mesh" / "topology" / "schema.json"
-_COLUMNS = 120
 _HEAD = """# Devices and topologies
 
-All keys of a topology file, with units in their names. Made from `controlplane/p4mesh/topology/schema.json` by
-`scripts/describe_devices.py`; complete examples are in `topologies/`. `p4mesh topology check FILE` says what is wrong
-with a file, where, and what is valid; `p4mesh topology draw FILE` draws it.
+All keys of a topology file, with units in their names. Made by `scripts/describe_devices.py` from the classes of
+`p4mesh.topology.keys` and from the engine's description of its own keys; complete examples are in `topologies/`.
+`p4mesh topology check FILE` says what is wrong with a file, where, and what is valid, and what it calls valid can be
+run; `p4mesh topology draw FILE` draws it.
 
 Lengths are bytes with FCS. A key without a default is needed where the default column says so, otherwise the part that
 it describes is absent. Random decisions follow `seed`: equal files give equal results.
@@ -36,23 +30,6 @@ _MODELS = {
     "p4": "A P4 program of `p4src/dut` or of your own (v1model) in the engine; both pipelines run after the last bit.",
     "tap": "A tap in a cable between its ports 1 and 2, gaps and clock as sent; further ports are for monitors.",
 }
-
-
-def schema_text() -> str:
-    """Return the schema, mappings and lists that fit on one line on one."""
-    return _laid_out(topology_schema(json.loads(_engine.describe_config())), "", 0) + "\n"
-
-
-def _laid_out(value: Any, indent: str, used_columns: int) -> str:
-    short = json.dumps(value, ensure_ascii=True)
-    if not isinstance(value, dict | list) or len(indent) + used_columns + len(short) < _COLUMNS:
-        return short
-    deeper = indent + "  "
-    pairs = value.items() if isinstance(value, dict) else (("", item) for item in value)
-    heads = [(f"{json.dumps(key)}: " if isinstance(value, dict) else "", item) for key, item in pairs]
-    lines = [f"{deeper}{head}{_laid_out(item, deeper, len(head))}" for head, item in heads]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    return f"{opening}\n" + ",\n".join(lines) + f"\n{indent}{closing}"
 
 
 def document() -> str:
@@ -97,9 +74,7 @@ def _valid(rule: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write the schema, then the document."""
-    SCHEMA.write_text(schema_text(), encoding="utf-8")
-    schema.cache_clear()
+    """Write the document."""
     DOCUMENT.write_text(document(), encoding="utf-8")
 
 

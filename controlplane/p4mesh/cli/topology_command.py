@@ -16,10 +16,8 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
     """Say what is in a valid file; raises TopologyError for any other one."""
     topology = load_topology(arguments.file)
     from p4mesh.run.preparation import check_settings
-    from p4mesh.target.sim import SimTarget
 
     check_settings(topology)
-    SimTarget.check(topology)
     if arguments.json:
         say(json.dumps(_data(topology), indent=1))
         return EXIT_OK

@@ -38,6 +38,7 @@ class YamlSource:
     def __init__(self, name: str, text: str, kind: FileKind) -> None:
         """Parse ``text``; raise the error of ``kind`` for bad syntax and for keys that are given twice."""
         self.name = name
+        self.text = text
         self.kind = kind
         self._lines: dict[Path, int] = {}
         self._origins: dict[Path, str] = {}
@@ -76,6 +77,13 @@ class YamlSource:
             place[path[-1]] = value
             changed._origins[path] = origin
         return changed
+
+    def at(self, path: Path) -> Any:
+        """The value at a path that exists."""
+        value = self.data
+        for step in path:
+            value = value[step]
+        return value
 
     def line(self, path: Path) -> int:
         """Return the line of a value, or of the nearest value around it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from p4mesh.errors import UsageError
 from p4mesh.methods.options.parameters import shortened
 from p4mesh.run.checks import check_choices
@@ -21,7 +23,8 @@ def topology_of(
     check_choices(target, access, interfaces)
     found = topology if isinstance(topology, Topology) else load_topology(topology)
     if access is not None:
-        found = replace(found, live=replace(found.live, access=access), chosen={**found.chosen, "access": access})
+        live = structs.replace(found.live, access=access)
+        found = replace(found, live=live, chosen={**found.chosen, "access": access})
     return found if interfaces is None else _on_interfaces(found, interfaces)
 
 

@@ -13,6 +13,7 @@ from p4mesh.run.published_parameters import UNIT
 from p4mesh.run_file.schema import schema
 
 _ENTRY = "RequestedTest"
+_LONGEST_LINE = 5000
 
 
 def published() -> dict[str, Any]:
@@ -46,7 +47,20 @@ def published() -> dict[str, Any]:
 
 def published_text() -> str:
     """Return the schema as it is published."""
-    return json.dumps(published(), indent=1) + "\n"
+    return _laid_out(published(), "") + "\n"
+
+
+def _laid_out(value: Any, indent: str) -> str:
+    """One line for a value of usual length: a program reads it, and a change of one rule changes one line."""
+    short = json.dumps(value)
+    if not isinstance(value, dict | list) or len(short) <= _LONGEST_LINE:
+        return short
+    deeper = indent + " "
+    pairs = value.items() if isinstance(value, dict) else (("", item) for item in value)
+    heads = [(f"{json.dumps(key)}: " if isinstance(value, dict) else "", item) for key, item in pairs]
+    lines = [f"{deeper}{head}{_laid_out(item, deeper)}" for head, item in heads]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n" + ",\n".join(lines) + f"\n{indent}{closing}"
 
 
 class _Rules:

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.topology import Topology
-from p4mesh.topology.model import TlsFiles
+from p4mesh.topology.keys import TlsFiles
 from p4mesh.traffic.line_rate import PS_PER_S
 from p4mesh.traffic.refused_routes import RefusedRoutes
 from p4mesh.traffic.stamps import PortStamps

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from p4mesh.errors import EngineMissingError, TargetError
+from p4mesh.errors import TargetError
 from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, PacketIO, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
 from p4mesh.topology import TESTER, Topology
-from p4mesh.topology.engine_config import SpecialPorts, engine_config
-from p4mesh.topology.engine_errors import topology_error
+from p4mesh.topology.engine_config import SpecialPorts
+from p4mesh.topology.engine_network import build_network
 from p4mesh.traffic.refused_routes import RefusedRoutes
 
 if TYPE_CHECKING:
@@ -22,23 +21,9 @@ if TYPE_CHECKING:
 
 _DEVICE_ID = 1
 _DROP_PORT = 511
-_ANY_PORTS = SpecialPorts(loop=65_533, cpu=65_534, drop=65_535)
-"""Ports for a network without a program."""
 _PS_PER_S = 10**12
 _PACKET_IN_TIMEOUT_S = 10
 """Time for the controller's thread to take a packet-in that the server has sent."""
-
-
-def build_network(topology: Topology, special: SpecialPorts = _ANY_PORTS) -> _engine.SimNetwork:
-    """Build the network of a topology; raise TopologyError where its models do not fit together."""
-    try:
-        from p4mesh import _engine
-    except ImportError as error:
-        raise EngineMissingError(f"p4mesh._engine does not load: {error}", hint="run make setup") from None
-    try:
-        return _engine.SimNetwork(json.dumps(engine_config(topology, special)))
-    except _engine.ConfigError as error:
-        raise topology_error(topology, error.place, error.problem, error.valid) from None
 
 
 class SimTarget(Target):
@@ -65,11 +50,6 @@ class SimTarget(Target):
             resets_devices=True,
             causes_failures=True,
         )
-
-    @classmethod
-    def check(cls, topology: Topology) -> None:
-        """Build the network, to find its errors, and drop it."""
-        build_network(topology)
 
     @classmethod
     @contextmanager

@@ -17,7 +17,9 @@ from p4mesh.errors import TopologyError, UnsupportedError
 from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
 from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
-from p4mesh.topology import FrontPort, TofinoSwitch, Topology
+from p4mesh.topology import Topology
+from p4mesh.topology.keys import FrontPorts, TofinoSwitch
+from p4mesh.topology.port_lists import numbers_in
 from p4mesh.traffic.stamps import StampKind
 
 _TICK_PS = 1000
@@ -72,12 +74,13 @@ def port_settings_of(topology: Topology) -> list[PortSettings]:
     switch = switch_of(topology)
     rates = [(port.device_port, port.rate_bps, False) for port in topology.tester_ports]
     rates += [(loop.device_port, loop.rate_bps, True) for loop in switch.front_loops]
+    settings = {port: group for group in switch.port_settings or () for port in numbers_in(str(group.device_ports))}
     found = []
     for port, rate_bps, loopback in rates:
         assert port is not None, "switch_of has found the device port of every tester port"
-        given = switch.port_settings.get(port, FrontPort())
+        given = settings.get(port, FrontPorts(device_ports=port))
         found.append(PortSettings(port, rate_bps, given.fec, given.autonegotiation, given.lanes, loopback))
-    if unknown := sorted(switch.port_settings.keys() - {one.device_port for one in found}):
+    if unknown := sorted(settings.keys() - {one.device_port for one in found}):
         raise TopologyError(
             f"{topology.source}: port_settings of device port {unknown[0]}, which is no port of the tester",
             hint="name device ports of tester.ports or of tester.tofino.front_loops",
@@ -93,7 +96,7 @@ class TofinoTarget(Target):
     def __init__(self, topology: Topology) -> None:
         switch = switch_of(topology)
         super().__init__(
-            topology, switch.address, device_id=switch.device_id, election_id=switch.election_id, tls=switch.tls
+            topology, switch.address, device_id=switch.device, election_id=switch.election_id, tls=switch.tls
         )
 
     @classmethod
@@ -181,7 +184,7 @@ class BfTofinoTarget(TofinoTarget):
                 switch.address,
                 switch.program,
                 cpu,
-                device_id=switch.device_id,
+                device_id=switch.device,
                 connect_timeout_s=_CONNECT_S,
                 request_timeout_s=switch.request_timeout_s,
                 on_port=watch.on_port,

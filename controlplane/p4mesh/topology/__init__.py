@@ -9,13 +9,10 @@ from p4mesh.topology.model import (
     TESTER,
     Device,
     DevicePort,
-    FrontLoop,
-    FrontPort,
     Link,
     Loop,
     PortRef,
     TesterPort,
-    TofinoSwitch,
     Topology,
 )
 
@@ -23,13 +20,10 @@ __all__ = [
     "TESTER",
     "Device",
     "DevicePort",
-    "FrontLoop",
-    "FrontPort",
     "Link",
     "Loop",
     "PortRef",
     "TesterPort",
-    "TofinoSwitch",
     "Topology",
     "load_topology",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from p4mesh.config_files.yaml_source import YamlSource
 from p4mesh.errors import TopologyError
 from p4mesh.shipped import shipped
+from p4mesh.topology.keys import ON_LINUX
 from p4mesh.topology.schema import schema
 
 P4_DEVICE = "p4"
@@ -18,12 +19,6 @@ _JSON = ".json"
 _P4INFO = ".p4info.txtpb"
 _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
-ON_LINUX = {
-    "ethernet_switch": ("bridge", "openvswitch"),
-    "router": ("linux", "frr", "bird", "smcroute"),
-    "p4": ("simple_switch_grpc", "p4mesh_switch"),
-}
-"""Parts that can stand for a device model on Linux interfaces; the first one unless the file chooses."""
 _SWITCH = "ethernet_switch"
 """It has many keys: the error about a key of another model names that model."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from p4mesh.config_files.yaml_source import Path, YamlSource
 from p4mesh.errors import TopologyError
+from p4mesh.topology.keys import Cable
 
 NONE = "none"
 DATA_BITS = {"base_r": 32 * 64, "rs_528_514": 80 * 64, "rs_544_514": 80 * 64}
@@ -16,20 +15,19 @@ _NS_PER_S = 10**9
 _PS_PER_NS = 1000
 
 
-def line_code_ns(source: YamlSource, path: Path, cable: Mapping[str, Any], rate_bps: int) -> float:
+def line_code_ns(source: YamlSource, path: Path, cable: Cable, rate_bps: int) -> float:
     """Return the latency that the line code of a cable adds in each direction, in ns, to whole picoseconds.
 
     It is what the file says, else the time of one code word at ``rate_bps``: a decoder must have all of it before it
     knows which bits are wrong. Raises TopologyError for a latency without a line code.
     """
-    code = cable["line_code"]
+    code, given = cable.line_code, cable.line_code_ns
     if code == NONE:
-        if "line_code_ns" in cable:
+        if given is not None:
             raise TopologyError(
                 f"{source.where((*path, 'line_code_ns'))}: the link has no line code",
                 hint=f"give line_code as well: {', '.join(DATA_BITS)}",
             )
         return 0.0
-    given = cable.get("line_code_ns")
     exact_ns = Fraction(DATA_BITS[code] * _NS_PER_S, rate_bps) if given is None else Fraction(str(given))
     return round(exact_ns * _PS_PER_NS) / _PS_PER_NS

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from p4mesh.topology.keys import BgpPeers, LiveSwitch, TofinoSwitch
 from p4mesh.traffic.line_rate import own_line_rate_bps
 
 TESTER = "tester"
@@ -46,97 +47,6 @@ class Loop:
 
     rate_bps: int
     latency_ns: float
-
-
-@dataclass(frozen=True)
-class FrontLoop:
-    """A front port of a Tofino in loopback."""
-
-    device_port: int
-    rate_bps: int
-
-
-@dataclass(frozen=True)
-class FrontPort:
-    """Set-up of a front port of a Tofino."""
-
-    fec: str = "none"
-    """``none``, ``firecode`` or ``reed_solomon``."""
-    autonegotiation: str = "default"
-    """``default``, ``on`` or ``off``."""
-    lanes: int | None = None
-    """None: as many as its rate usually has."""
-
-
-@dataclass(frozen=True)
-class TlsFiles:
-    """Files in PEM with which the controller meets a server that uses TLS."""
-
-    ca: str | None = None
-    """Authorities of the server's certificate; None: those that gRPC knows."""
-    certificate: str | None = None
-    key: str | None = None
-    server_name: str = ""
-    """Name in the server's certificate; empty: the host of the address."""
-
-
-@dataclass(frozen=True)
-class TofinoSwitch:
-    """The switch that runs the tester on target ``tofino``."""
-
-    chip: str
-    """``tofino1`` or ``tofino2``."""
-    address: str
-    """HOST:PORT of its server."""
-    api: str = "p4runtime"
-    """``p4runtime`` or ``bfrt``."""
-    device_config: str = ""
-    """Path of the compiled program in the server's form, with P4Runtime."""
-    program: str = "p4mesh"
-    """Name of the program that bf_switchd runs, with BF Runtime."""
-    cpu_interface: str = ""
-    """Network interface of the CPU port, with BF Runtime."""
-    request_timeout_s: float = 30.0
-    """Longest time for the answer to a request, with BF Runtime."""
-    port_settings: Mapping[int, FrontPort] = field(default_factory=dict)
-    """Set-up by device port, with BF Runtime; others have the defaults."""
-    pipes: int | None = None
-    """None: as many as the usual chip has."""
-    device_id: int = 1
-    election_id: int = 1
-    loop_latency_ns: float | None = None
-    """None: what the chip is taken to have."""
-    front_loops: tuple[FrontLoop, ...] = ()
-    pipe_frames_per_s: int = 1_000_000_000
-    """Frames that a pipe passes in each gress."""
-    bad_fcs: bool = False
-    tls: TlsFiles | None = None
-    """None: the connection to the server is not encrypted."""
-
-
-@dataclass(frozen=True)
-class LiveSwitch:
-    """The engine that runs the tester on target ``live``."""
-
-    access: str = "best"
-    """How interfaces are reached: ``af_xdp``, ``af_packet``, or the best that the kernel has."""
-    passes_per_s: int | None = None
-    """Passes that the machine manages; None: what is usual."""
-
-
-@dataclass(frozen=True)
-class BgpPeers:
-    """Sessions of the stations of routed streams with their routers (RFC 4271); each station has an AS of its own."""
-
-    first_as: int
-    """AS of the station on port 1; the others follow."""
-    router_as: int
-    hold_time_s: int = 90
-    bfd_interval_ms: int | None = None
-    """None: no BFD (RFC 5880) beside the sessions."""
-    bfd_multiplier: int = 3
-    wait_s: float = 1.0
-    """Time from the last announcement to the start of streams."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +123,6 @@ class Topology:
     """Parameters of tests on this set-up, as ``key=value`` per test; the user's own come first."""
     tofino: TofinoSwitch | None = None
     bgp: BgpPeers | None = None
-    live: LiveSwitch = LiveSwitch()
+    live: LiveSwitch = field(default_factory=LiveSwitch)
     chosen: Mapping[str, str] = field(default_factory=dict)
     """Choices of the user beside the file: ``access``, ``interfaces``."""

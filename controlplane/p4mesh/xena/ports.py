@@ -64,12 +64,16 @@ def ports_of(handler: Node) -> dict[str, XenaPort]:
         if entity.number("LatencyOffset", 0):
             entity.accounts.forget((*entity.path, "LatencyOffset"))
             entity.leave_out("measure the wires with p4mesh calibrate instead", "LatencyOffset")
+        overhead = round(entity.number("InterFrameGap", _USUAL_OVERHEAD_BYTES))
+        if overhead > _USUAL_OVERHEAD_BYTES:
+            entity.accounts.forget((*entity.path, "InterFrameGap"))
+            entity.leave_out("100 % of a load has 12 bytes between frames; lower the highest load", "InterFrameGap")
         found[entity.text("ItemID", str(number))] = XenaPort(
             number,
             f"chassis {chassis or '-'}, module {module:g}, port {port:g}",
             speed or _USUAL_RATE_BPS,
             cap if capped and cap > 0 else None,
-            round(entity.number("InterFrameGap", _USUAL_OVERHEAD_BYTES)),
+            min(overhead, _USUAL_OVERHEAD_BYTES),
             entity.number("AdjustPpm", 0),
             entity.flag("PauseModeOn", False),
         )

@@ -9,9 +9,9 @@ import pytest
 from support.networks import TOPOLOGIES, changed, parsed, shipped, switch
 
 from p4mesh.errors import TopologyError
-from p4mesh.target.sim import build_network
 from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.device_keys import COMPILED
+from p4mesh.topology.engine_network import build_network
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast, Pairs
 from p4mesh.traffic.stream import Stream

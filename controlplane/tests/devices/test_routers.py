@@ -18,7 +18,6 @@ from support.runs import truth
 
 from p4mesh.errors import TopologyError
 from p4mesh.layers import udp
-from p4mesh.target.sim import build_network
 from p4mesh.topology import Device, DevicePort, Loop, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.loader import parse_topology
@@ -265,9 +264,7 @@ def test_the_router_in_p4_answers_for_its_own_addresses_and_not_to_damaged_quest
 
 
 def test_an_address_in_an_entry_that_is_none_is_refused_with_its_place() -> None:
-    topology = parse_topology(
-        "r.yaml",
-        """
+    text = """
 name: r
 tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
 nodes:
@@ -277,12 +274,11 @@ nodes:
     ports: [{numbers: 1-2, rate_bps: 1000000000}]
     entries: [{table: own_address, key: {port: 1, address: 10.0.0.1}, action: answer, params: [10.0.0.300]}]
 links: [{from: "tester:1-2", to: "dut:1-2"}]
-""",
-    )
+"""
     with pytest.raises(
         TopologyError, match=r"r.yaml:9: nodes\[0\].entries\[0\].params\[0\]: '10.0.0.300' is not valid"
     ):
-        build_network(topology)
+        parse_topology("r.yaml", text)
 
 
 def routed(paths: int) -> str:

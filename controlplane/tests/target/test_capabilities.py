@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from p4mesh.errors import TopologyError
 from p4mesh.methods.options.shared import EXTENSION_HEADERS
@@ -70,7 +71,7 @@ def test_the_headers_that_a_tofino_does_not_reach_behind_are_those_that_tests_of
 def test_options_of_a_switch_are_in_its_declaration() -> None:
     plain = parse_topology("wedge.yaml", SWITCH)
     assert plain.tofino is not None
-    other = replace(plain, tofino=replace(plain.tofino, bad_fcs=False, pipe_frames_per_s=1_250_000_000))
+    other = replace(plain, tofino=structs.replace(plain.tofino, bad_fcs=False, pipe_frames_per_s=1_250_000_000))
     first, second = (TARGETS["tofino"].declare(topology) for topology in (plain, other))
     assert (first.bad_fcs, second.bad_fcs) == (True, False)
     assert first.pipes == Pipes({1: 0, 2: 0}, 1_000_000_000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from support.networks import shipped
 
 from p4mesh.tester.responders.base import Outgoing
@@ -21,7 +22,7 @@ def test_attempts_of_many_stations_keep_apart(sessions: int, attempts: int) -> N
     settings = shipped("router-4x1g-bgp").bgp
     assert settings is not None
     stations = {(port, 4): station(port) for port in range(1, 1 + sessions)}
-    peers = BgpPeers(stations, replace(settings, bfd_interval_ms=None), 1, 0)
+    peers = BgpPeers(stations, structs.replace(settings, bfd=None), 1, 0)
     ports: set[bytes] = set()
     leaving: list[Outgoing] = list(peers.begin())
     for now_ns in range(0, 3_500 * MS, 20 * MS):

@@ -160,12 +160,16 @@ def test_settings_of_ports_are_in_the_topology() -> None:
         "PauseModeOn": True,
         "InterFrameGap": 24,
     }
-    ports = yaml.safe_load(imported(data).topology)["tester"]["ports"]
+    found = imported(data)
+    ports = yaml.safe_load(found.topology)["tester"]["ports"]
+    assert [item.key for item in found.left_out if "12 bytes between frames" in item.reason] == [
+        "PortHandler.EntityList[].InterFrameGap"
+    ]
     assert ports[0] == {"numbers": 1, "rate_bps": 10**9, "ifg_bytes": 11, "pad_to_minimum": False}
     assert ports[1] == {
         "numbers": 2,
         "rate_bps": 10**10,
-        "ifg_bytes": 15,
+        "ifg_bytes": 11,
         "pad_to_minimum": False,
         "clock_offset_ppm": -5,
         "honours_pause": True,

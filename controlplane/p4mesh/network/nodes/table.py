@@ -13,7 +13,7 @@ from p4mesh.network.nodes.openvswitch import OpenVSwitchNode
 from p4mesh.network.nodes.p4 import EngineSwitchNode, SimpleSwitchNode
 from p4mesh.network.nodes.router import RouterNode
 from p4mesh.network.nodes.smcroute import SmcrouteNode
-from p4mesh.topology.device_keys import ON_LINUX
+from p4mesh.topology.keys import ON_LINUX
 from p4mesh.topology.model import Device
 
 PARTS: Mapping[str, type[LinuxNode]] = {

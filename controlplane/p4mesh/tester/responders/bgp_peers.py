@@ -15,7 +15,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from p4mesh._engine import RoutingPeer
 from p4mesh.tester.responders.base import Outgoing, PuntRule
 from p4mesh.tester.stations import Station
-from p4mesh.topology.model import BgpPeers as Settings
+from p4mesh.topology.keys import Bfd
+from p4mesh.topology.keys import BgpPeers as Settings
 
 Session = tuple[int, int]
 """Port and IP version."""
@@ -38,8 +39,8 @@ def notice_time_s(settings: Settings) -> Fraction | None:
     """Return the time within which the end of one side of a session is noticed by the other one: by BFD, where stations
     have that, else by the hold time. None: without both nothing is noticed.
     """
-    if settings.bfd_interval_ms is not None:
-        return Fraction(settings.bfd_interval_ms * settings.bfd_multiplier, _MS_PER_S)
+    if settings.bfd:
+        return Fraction(settings.bfd.interval_ms * settings.bfd.multiplier, _MS_PER_S)
     return Fraction(settings.hold_time_s) or None
 
 
@@ -204,15 +205,15 @@ class BgpPeers:
 def _peer(session: Session, station: Station, settings: Settings, retry_s: int, seed: int, now_ns: int) -> RoutingPeer:
     port, version = session
     own, router = (station.ipv4, station.router_ipv4) if version == 4 else (station.ipv6, station.router_ipv6)
-    interval_ms = settings.bfd_interval_ms
+    bfd = settings.bfd
     neighbour = _Neighbour(
         address=router,
         neighbour_as=settings.router_as,
         own_as=settings.first_as + port - 1,
         router_id=station.ipv4,
         hold_time_s=settings.hold_time_s,
-        bfd_interval_us=None if interval_ms is None else interval_ms * _US_PER_MS,
-        bfd_multiplier=settings.bfd_multiplier,
+        bfd_interval_us=bfd.interval_ms * _US_PER_MS if bfd else None,
+        bfd_multiplier=(bfd or Bfd()).multiplier,
         connect_retry_s=retry_s,
     )
     return RoutingPeer(station.mac, [_Interface(own, _PREFIX_BITS[version])], [neighbour], seed * 2 + version, now_ns)

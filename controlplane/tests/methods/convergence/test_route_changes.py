@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from support.networks import changed, shipped
 from support.runs import run_on_sim
 
@@ -69,7 +70,7 @@ def test_bfd_notices_a_silent_neighbour_within_its_detection_time(multiplier: in
 def test_without_bfd_the_hold_time_has_to_notice() -> None:
     topology = shipped(ROUTER)
     assert topology.bgp is not None
-    slow = replace(topology, bgp=replace(topology.bgp, bfd_interval_ms=None, hold_time_s=3))
+    slow = replace(topology, bgp=structs.replace(topology.bgp, bfd=None, hold_time_s=3))
     outcome, row = run("silence", topology=slow)
     assert (outcome.state, row["converged_routes"]) == (State.FAIL, 0)
     assert outcome.findings == ("128 B, trial 1: traffic did not follow the change on 6 of 6 routes",)

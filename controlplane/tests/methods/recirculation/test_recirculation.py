@@ -19,9 +19,9 @@ from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, reset_time
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
-from p4mesh.target.sim import build_network
 from p4mesh.topology import Topology
 from p4mesh.topology.device_events import events_of, failures_of
+from p4mesh.topology.engine_network import build_network
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
