@@ -1,6 +1,7 @@
 """The engine (Rust, engine/python). Times are picoseconds of virtual time."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 class EngineError(Exception):
@@ -89,6 +90,7 @@ class LiveSwitch:
         seed: int = 1,
         access: str = "best",
         own_cores: bool = False,
+        pcap_directory: Path | None = None,
     ) -> None: ...
     @property
     def cores(self) -> tuple[int | None, int | None]: ...
@@ -98,7 +100,10 @@ class LiveSwitch:
         address: str = "127.0.0.1:0",
         device_id: int = 1,
         tls: tuple[bytes, bytes, bytes | None] | None = None,
+        memory_bytes: int = 512 << 20,
     ) -> int: ...
+    def trace(self, shown_bytes: int = 0, passes: bool = True) -> None: ...
+    def take_trace(self) -> tuple[list[str], int]: ...
     def start(self) -> None: ...
     def wait(self, timeout_s: float) -> bool: ...
     def stop(self) -> None: ...

@@ -9,7 +9,9 @@ from pathlib import Path
 from types import FrameType
 
 from p4mesh.errors import EXIT_OK, EnvironmentFault, ProgramError, TargetError, UsageError
-from p4mesh.switch.options import SwitchOptions, parse
+from p4mesh.regular_files import read_bytes, read_text
+from p4mesh.switch.log import PacketLog
+from p4mesh.switch.options import MAX_PEM_BYTES, MAX_PROGRAM_BYTES, SwitchOptions, parse
 
 _POLL_S = 0.2
 
@@ -34,25 +36,31 @@ def main(words: Sequence[str]) -> int:
             cpu_port=options.cpu_port,
             drop_port=options.drop_port,
             use_files_s=options.use_files_s,
+            pcap_directory=options.pcap,
         )
     except _engine.EngineError as error:
         raise EnvironmentFault(f"the switch does not start: {error}") from None
     for port, name in options.interfaces:
         _say(f"port {port} is {name}")
+    log = PacketLog(options.log, switch) if options.log else None
     old = {number: signal.signal(number, _on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         host, _, _ = options.address.rpartition(":")
-        port = switch.serve(options.address, options.device_id, credentials)
+        port = switch.serve(options.address, options.device_id, credentials, options.memory_bytes)
+        _say(f"Requests and answers of all controllers take at most {options.memory_bytes >> 20} MiB")
         _say(f"Server listening on {f'{host}:{port}' if port else options.address}")
         switch.start()
         while not switch.wait(_POLL_S):
-            pass
+            if log:
+                log.write()
     except _Stop:
         pass
     except _engine.EngineError as error:
         raise TargetError(f"the switch failed: {error}") from None
     finally:
         switch.stop()
+        if log:
+            log.close()
         for number, handler in old.items():
             signal.signal(number, handler)
     return EXIT_OK
@@ -62,10 +70,12 @@ def _read_program(options: SwitchOptions) -> str | None:
     if options.program is None:
         return None
     try:
-        return options.program.read_text(encoding="utf-8")
+        return read_text(options.program, MAX_PROGRAM_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
-        raise ProgramError(f"cannot read {options.program}: {reason}") from None
+        raise ProgramError(
+            f"cannot read {options.program}: {reason}", hint="name the JSON that p4c wrote, a regular file"
+        ) from None
 
 
 def _credentials(options: SwitchOptions) -> tuple[bytes, bytes, bytes | None] | None:
@@ -78,9 +88,9 @@ def _credentials(options: SwitchOptions) -> tuple[bytes, bytes, bytes | None] | 
 
 def _pem(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path, MAX_PEM_BYTES)
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", hint="name a file in PEM") from None
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint="name a regular file in PEM") from None
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:

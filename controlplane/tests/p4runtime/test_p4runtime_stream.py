@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import grpc
 import pytest
-from support.p4runtime_support import DEVICE_ID, Switch, ethernet, one_packet_in
+from support.p4runtime_support import DEVICE_ID, JSON, P4INFO, Switch, ethernet, one_packet_in
 
 from p4mesh.p4runtime import Client, PacketOutError, SchemaError, WaitError, WriteError
 from p4mesh.p4runtime.stubs import p4r
@@ -157,6 +157,38 @@ def test_a_digest_list_is_sent_when_its_time_is_up(switch: Switch, client: Clien
     switch.run(500)
     switch.run(1100)
     assert len(client.next_digest().data) == 1
+
+
+@pytest.mark.parametrize("max_list_size", [1, 2])
+def test_a_digest_that_is_enabled_anew_remembers_nothing(switch: Switch, client: Client, max_list_size: int) -> None:
+    """Goal: neither what was sent and not acknowledged nor what waited counts after a DELETE and an INSERT."""
+    config = {"max_list_size": max_list_size, "max_timeout_ns": 10**9, "ack_timeout_ns": 30 * 10**9}
+    learn(client, **config)
+    known = range(5, 5 + max_list_size)
+    for source in (*known, 9)[: 3 if max_list_size > 1 else 1]:
+        switch.send(1, ethernet(1, 0x9000, source=source))
+    switch.run()
+    first = client.next_digest()
+    client.delete([client.schema.digest("learn_t")])
+    client.insert([client.schema.digest("learn_t", **config)])
+    for source in known:
+        switch.send(1, ethernet(1, 0x9000, source=source))
+    switch.run()
+    second = client.next_digest()
+    assert [list(data.struct.members) for data in second.data] == [list(data.struct.members) for data in first.data]
+    assert second.list_id > first.list_id
+
+
+def test_list_ids_go_on_with_another_program(switch: Switch, client: Client) -> None:
+    """Goal: an acknowledgement that comes late means no list of the new program."""
+    ids = []
+    for _ in range(2):
+        learn(client, max_list_size=1, ack_timeout_ns=10**9)
+        switch.send(1, ethernet(1, 0x9000, source=5))
+        switch.run()
+        ids.append(client.next_digest().list_id)
+        client.set_pipeline(P4INFO, JSON)
+    assert ids[1] > ids[0]
 
 
 def test_digests_are_configured_and_switched_off(switch: Switch, client: Client) -> None:

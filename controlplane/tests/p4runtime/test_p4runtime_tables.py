@@ -93,6 +93,21 @@ def test_table_zero_reads_all_tables(client: Client) -> None:
     assert tables == {"forward", "classify"}
 
 
+@pytest.mark.parametrize("table", ["ecmp", "by_port"])
+def test_the_default_entry_of_a_table_with_an_action_profile_is_that_of_p4info(client: Client, table: str) -> None:
+    """Goal: it is read, const, as NoAction, which the program leaves to P4Info; by its table and by table 0."""
+    s = client.schema
+    wanted = s.table(table, default=True)
+    (entry,) = client.read(wanted)
+    assert entry.table_entry.action.action == s.default_entry(table, "NoAction").table_entry.action.action
+    assert entry.table_entry.is_const and entry.table_entry.is_default_action
+    every = p4r.Entity(table_entry=p4r.TableEntry(is_default_action=True))
+    assert entry in list(client.read(every))
+    with pytest.raises(WriteError) as caught:
+        client.modify([s.default_entry(table, "NoAction")])
+    assert caught.value.failures[0].code == "PERMISSION_DENIED"
+
+
 def test_the_default_entry_can_be_changed_and_reset(switch: Switch, client: Client) -> None:
     s = client.schema
     default = s.table("forward", default=True)

@@ -22,11 +22,11 @@ from support.p4runtime_support import DEVICE_ID, JSON, P4INFO, ethernet, ipv4
 from p4mesh.errors import P4MeshError, UsageError
 from p4mesh.p4runtime import Client, TlsCredentials
 from p4mesh.switch.command import main
-from p4mesh.switch.options import parse
+from p4mesh.switch.options import LogOptions, parse
 
 FLAGS_OF_TUTORIALS = (
-    "-i 1@s1-eth1 -i 2@s1-eth2 --pcap --nanolog ipc:///tmp/log.ipc --device-id 3 s1.json --log-console -L debug"
-    " --thrift-port 9090 -- --grpc-server-addr 0.0.0.0:50051 --cpu-port 255"
+    "-i 1@s1-eth1 -i 2@s1-eth2 --pcap --device-id 3 s1.json --log-console -L debug"
+    " --thrift-port 9090 -- --grpc-server-addr 127.0.0.1:50051 --cpu-port 255"
 )
 
 
@@ -34,17 +34,43 @@ def test_a_command_line_for_simple_switch_grpc_is_understood() -> None:
     options = parse(FLAGS_OF_TUTORIALS.split())
     assert options.interfaces == [(1, "s1-eth1"), (2, "s1-eth2")]
     assert (options.device_id, options.cpu_port, options.drop_port) == (3, 255, 511)
-    assert options.address == "0.0.0.0:50051"
+    assert options.address == "127.0.0.1:50051"
     assert options.program == Path("s1.json")
-    assert set(options.without_effect) == {"--pcap", "--nanolog", "--log-console", "-L", "--thrift-port"}
+    assert options.pcap == Path()
+    assert options.log == LogOptions(None, "debug", 5 << 20, 3, 0)
+    assert options.without_effect == ["--thrift-port"]
 
 
-def test_defaults_are_those_of_simple_switch_grpc() -> None:
+def test_the_value_of_pcap_may_be_left_out(tmp_path: Path) -> None:
+    for words in (f"--pcap {tmp_path} s1.json", f"s1.json --pcap={tmp_path}", f"--no-p4 -i 1@a --pcap {tmp_path}"):
+        assert parse(words.split()).pcap == tmp_path
+    for words in ("--pcap s1.json", "s1.json --pcap", "--no-p4 --pcap -i 1@a"):
+        assert parse(words.split()).pcap == Path()
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:9559", "[::]:9559", "192.0.2.1:9559", "some.host:9559"])
+def test_an_address_that_others_reach_asks_for_tls_or_for_insecure(address: str) -> None:
+    words = ["--no-p4", "--grpc-server-addr", address]
+    with pytest.raises(UsageError, match="lets whoever reaches this machine control the switch") as caught:
+        parse(words)
+    assert "--grpc-server-ssl" in caught.value.hint and "--insecure" in caught.value.hint
+    assert parse([*words, "--insecure"]).address == address
+    tls = ["--grpc-server-ssl", "--grpc-server-cert", "c", "--grpc-server-key", "k"]
+    assert parse([*words, *tls]).address == address
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9559", "127.1.2.3:1", "[::1]:9559", "localhost:9559", "unix:/tmp/x"])
+def test_an_address_of_this_machine_asks_for_nothing(address: str) -> None:
+    assert parse(["--no-p4", "--grpc-server-addr", address]).address == address
+
+
+def test_defaults_are_those_of_simple_switch_grpc_but_for_the_address() -> None:
     options = parse(["--no-p4"])
     assert parse(["--no-p4", "x.json"]).program is None
     assert parse(["--no-p4", "x.json"]).without_effect == ["x.json, beside --no-p4,"]
-    assert (options.address, options.device_id, options.cpu_port) == ("0.0.0.0:9559", 0, None)
+    assert (options.address, options.device_id, options.cpu_port) == ("127.0.0.1:9559", 0, None)
     assert options.program is None and options.use_files_s is None
+    assert options.log is None and options.pcap is None and options.memory_bytes == 512 << 20
 
 
 @pytest.mark.parametrize(
@@ -63,7 +89,7 @@ def test_defaults_are_those_of_simple_switch_grpc() -> None:
         (
             "--no-p4 --grpc-server-addr 9559",
             "--grpc-server-addr 9559 is not HOST:PORT or unix:PATH",
-            "for example: 0.0.0.0:9559",
+            "for example: 127.0.0.1:9559",
         ),
         (
             "--no-p4 --grpc-server-ssl",
@@ -90,7 +116,20 @@ def test_defaults_are_those_of_simple_switch_grpc() -> None:
             "--grpc-server-with-client-auth is given without TLS",
             "add --grpc-server-ssl, or leave it out",
         ),
-        ("--no-p4 --restore-state x", "--restore-state is not supported", "see: p4mesh switch --help"),
+        (
+            "--no-p4 --restore-state x",
+            "--restore-state is not supported: a switch starts without entries",
+            "write them by P4Runtime; leave --restore-state out",
+        ),
+        (
+            "--no-p4 --nanolog ipc:///tmp/log.ipc",
+            "--nanolog is not supported: its events go over nanomsg, which P4Mesh does not speak",
+            "--log-console or --log-file FILE write what happens to each packet; leave --nanolog out",
+        ),
+        ("--no-p4 --log-console --log-file x", "--log-console and --log-file are given", "choose one of them"),
+        ("--no-p4 --log-file x --log-file-max-size 0", "--log-file-max-size is 0", "valid: 1 or more"),
+        ("--no-p4 --pcap /nowhere", "--pcap /nowhere: no such directory", "make it first, or name another one"),
+        ("--no-p4 --request-memory 1", "--request-memory is 1", "valid: 16 to 1048576 MiB"),
         ("--no-p4 --nonsense", "unrecognized arguments: --nonsense", "see: p4mesh switch --help"),
     ],
 )
@@ -107,6 +146,13 @@ def test_what_the_machine_does_not_have(tmp_path: Path) -> None:
     assert caught.value.exit_code == 3
     with pytest.raises(P4MeshError, match="interface 'nosuch0': no such interface"):
         main(["--no-p4", "-i", "0@nosuch0"])
+    with pytest.raises(P4MeshError, match=r"^cannot read /dev/zero: not a regular file$"):
+        main(["/dev/zero"])
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(P4MeshError, match=r"^cannot read .*pipe\.json: not a regular file$"):
+        main([str(tmp_path / "pipe.json")])
+    with pytest.raises(UsageError, match=r"^--log-file /dev/null: not a regular file$"):
+        main(["--no-p4", "--log-file", "/dev/null"])
     missing.write_text("{}")
     with pytest.raises(P4MeshError, match="the switch does not start"):
         main([str(missing)])
@@ -158,7 +204,7 @@ def process(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A switch process on two pairs of pcap files, and the address that it listens on."""
     write_pcap(tmp_path / "a_in.pcap", [(0, ethernet(1)), (20, ethernet(2))])
     write_pcap(tmp_path / "b_in.pcap", [(10, ethernet(1, source=9))])
-    words = ["--no-p4", "-i", "0@a", "-i", "1@b", "--use-files", "2", "--log-console"]
+    words = ["--no-p4", "-i", "0@a", "-i", "1@b", "--use-files", "2"]
     running = start_switch(tmp_path, *words, "--", "--grpc-server-addr", "127.0.0.1:0", "--cpu-port", "510")
     try:
         yield running, wait_listening(running)
@@ -227,8 +273,77 @@ def test_the_server_uses_tls_with_the_options_of_simple_switch_grpc(tmp_path: Pa
     finally:
         running.terminate()
     assert running.wait(timeout=10) == 0
-    with pytest.raises(UsageError, match=r"^cannot read .*none\.pem: No such file or directory$"):
-        main(words.replace(str(made.server_key), f"{tmp_path}/none.pem").split())
+    for file, reason in ((f"{tmp_path}/none.pem", "No such file or directory"), ("/dev/zero", "not a regular file")):
+        for name in (made.server, made.server_key, made.ca):
+            with pytest.raises(UsageError, match=rf"^cannot read {file}: {reason}$"):
+                main(words.replace(f" {name}", f" {file}").split())
+
+
+def test_the_log_tells_what_happens_to_each_packet(tmp_path: Path) -> None:
+    """Goal: states, tables with what they found, actions, drops with their reasons, what leaves. Method: two frames."""
+    write_pcap(tmp_path / "a_in.pcap", [(0, ethernet(1)), (20, ethernet(7))])
+    write_pcap(tmp_path / "b_in.pcap", [])
+    words = [
+        "--no-p4",
+        "-i",
+        "0@a",
+        "-i",
+        "1@b",
+        "--use-files",
+        "2",
+        "--log-file",
+        "log.txt",
+        "--dump-packet-data",
+        "3",
+    ]
+    running = start_switch(tmp_path, *words, "--grpc-server-addr", "127.0.0.1:0", "--cpu-port", "510")
+    try:
+        with Client(wait_listening(running), 0) as client:
+            client.set_pipeline(P4INFO, JSON)
+            s = client.schema
+            client.insert(
+                [
+                    s.table_entry("forward", {"destination": 1}, "forward_to", {"port": 1}),
+                    s.table_entry("forward", {"destination": 7}, "drop"),
+                ]
+            )
+            wait_for_frames(tmp_path / "b_out.pcap", 1)
+            end = time.monotonic() + 10
+            while "dropped" not in (text := (tmp_path / "log.txt").read_text()) and time.monotonic() < end:
+                time.sleep(0.1)
+    finally:
+        running.terminate()
+    assert running.wait(timeout=10) == 0
+    lines = [line.split("] ", 1)[1] for line in text.splitlines()]
+    first = lines[lines.index("from port 0: 60 bytes 000000...") :]
+    for line in (
+        "  parser: pass of a frame of 60 bytes",
+        "  parser: state start",
+        "  parser: extract ethernet: 0000000000010a0b0c0d0e0f1234",
+        "  ingress: condition hdr.packet_out.isValid() is false",
+        "  ingress: table EverythingIngress.forward destination=0x000000000001: hit entry 0 (0x01), "
+        "action EverythingIngress.forward_to(port=0x0001)",
+        "  deparser: headers: ethernet",
+        "out of port 1: 60 bytes 000000...",
+        "from port 0: 60 bytes 000000...",
+        "dropped: marked to drop in ingress",
+    ):
+        assert line in first, "\n".join(lines)
+        first = first[first.index(line) + 1 :]
+
+
+def test_a_level_above_debug_tells_nothing_of_packets(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_pcap(tmp_path / f"{name}_in.pcap", [(0, ethernet(1))])
+    words = ["-i", "0@a", "-i", "1@b", "--use-files", "0", "--log-console", "-L", "info", str(REFLECT)]
+    running = start_switch(tmp_path, *words, "--grpc-server-addr", "127.0.0.1:0")
+    try:
+        wait_listening(running)
+        wait_for_frames(tmp_path / "a_out.pcap", 1)
+    finally:
+        running.terminate()
+    assert running.wait(timeout=10) == 0
+    assert running.stdout is not None and running.stdout.read() == ""
 
 
 REFLECT = Path(__file__).parents[3] / "engine/differential/compiled/parse_short.json"
@@ -268,6 +383,30 @@ def cables() -> Iterator[dict[int, str]]:
     finally:
         for name in names.values():
             subprocess.run(["ip", "link", "del", name], check=False, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="virtual interfaces need root")
+def test_frames_of_interfaces_are_written_to_pcap_files(cables: dict[int, str], tmp_path: Path) -> None:
+    """Goal: --pcap writes what comes in and what goes out. Method: a program that sends each frame to port 1."""
+    words = [word for port in (1, 2) for word in ("-i", f"{port}@{cables[port]}")]
+    running = start_switch(
+        tmp_path, *words, "--pcap", "--log-console", str(REFLECT), "--grpc-server-addr", "127.0.0.1:0"
+    )
+    frame = ethernet(1, 0x4321, source=9)
+    try:
+        wait_listening(running)
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as far:
+            far.bind((f"{cables[2]}x", 0))
+            far.send(frame)
+            found = wait_for_frames(tmp_path / f"{cables[1]}_out.pcap", 1)
+    finally:
+        running.terminate()
+    assert running.wait(timeout=10) == 0
+    assert frame in read_pcap(tmp_path / f"{cables[2]}_in.pcap")
+    assert found
+    assert running.stdout is not None
+    told = running.stdout.read()
+    assert "from port 2: 60 bytes" in told and "out of port 1: " in told
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="virtual interfaces need root")

@@ -8,6 +8,7 @@
 //! `affinity`, `clock`.
 
 mod affinity;
+mod captured_ports;
 mod clock;
 mod departures;
 mod error;
@@ -25,6 +26,7 @@ mod xdp_port;
 mod xdp_program;
 
 pub use affinity::{pin, Cores};
+pub use captured_ports::CapturedPorts;
 pub use clock::monotonic_ns;
 pub use departures::Delays;
 pub use error::IoError;

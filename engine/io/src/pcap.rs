@@ -141,7 +141,8 @@ impl PcapWriter {
     }
 
     /// Appends a frame.
-    pub fn write(&mut self, time_ps: u64, frame: &[u8]) -> Result<(), IoError> {
+    pub fn write(&mut self, time_ps: impl Into<u128>, frame: &[u8]) -> Result<(), IoError> {
+        let time_ps = time_ps.into();
         let seconds = (time_ps / 1_000_000_000_000) as u32;
         let microseconds = (time_ps / 1_000_000 % 1_000_000) as u32;
         let length = frame.len() as u32;
@@ -178,7 +179,7 @@ mod tests {
         let mut writer = PcapWriter::create(&path).unwrap();
         let lengths = [0usize, 1, 14, 60, 9_212, 65_535];
         for (index, &length) in lengths.iter().enumerate() {
-            writer.write(1_234_567_000_000 + index as u64 * 1_000_000, &vec![7; length]).unwrap();
+            writer.write(1_234_567_000_000u64 + index as u64 * 1_000_000, &vec![7; length]).unwrap();
         }
         writer.flush().unwrap();
         let records = read_all(&std::fs::read(&path).unwrap()).unwrap();

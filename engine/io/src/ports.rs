@@ -203,7 +203,7 @@ mod tests {
         for (name, times) in [("a", [3, 5, 4]), ("b", [1, 5, 7])] {
             let mut writer = PcapWriter::create(format!("{}_in.pcap", interface(name)).as_ref()).unwrap();
             for time in times {
-                writer.write(time * 1_000_000, &[time as u8; 3]).unwrap();
+                writer.write(time as u64 * 1_000_000, &[time as u8; 3]).unwrap();
             }
             writer.flush().unwrap();
         }

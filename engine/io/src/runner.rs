@@ -107,6 +107,11 @@ impl Runner {
         self.packet_ins.pop_front()
     }
 
+    /// Packet-ins that wait to be taken.
+    pub fn packet_ins(&self) -> impl ExactSizeIterator<Item = &Frame> {
+        self.packet_ins.iter()
+    }
+
     pub fn take_digest(&mut self) -> Option<DigestMessage> {
         self.digests.pop_front()
     }

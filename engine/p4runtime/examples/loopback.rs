@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use p4mesh_p4runtime::{Address, Event, Notifier, Server, Target};
+use p4mesh_p4runtime::{Address, Event, Notifier, Server, Target, DEFAULT_MEMORY_BYTES};
 use p4mesh_pipeline::{Executable, Switch, SwitchConfig};
 
 struct Loopback {
@@ -41,7 +41,7 @@ fn main() {
     };
     let notifier = Notifier::new();
     let target = Arc::new(Mutex::new(Loopback { switch: None, notifier: notifier.clone() }));
-    match Server::start(address, 1, target, notifier, None) {
+    match Server::start(address, 1, target, notifier, None, DEFAULT_MEMORY_BYTES) {
         Ok(server) => {
             println!("{}", server.address());
             loop {

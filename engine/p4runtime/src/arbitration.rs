@@ -15,14 +15,17 @@ pub type StreamId = u64;
 pub type RoleKey = (String, u64);
 
 /// Longest name of a role: every notice to its controllers carries it.
-const ROLE_BYTES: usize = 1024;
+pub const ROLE_BYTES: usize = 1024;
 /// Streams that one role may have.
 const MAX_STREAMS_PER_ROLE: usize = 64;
+/// Roles of a device, which are never forgotten: their highest election id counts until the end.
+const MAX_ROLES: usize = 256;
 
 #[derive(Debug, Default)]
 struct RoleState {
     /// The highest election id ever seen from a primary.
     highest: Option<u128>,
+    primary: Option<StreamId>,
 }
 
 #[derive(Debug)]
@@ -36,6 +39,11 @@ struct Controller {
 pub struct Arbiter {
     roles: BTreeMap<RoleKey, RoleState>,
     controllers: HashMap<StreamId, Controller>,
+}
+
+/// The refusal of a request for a role that no controller has claimed.
+pub fn unknown_role(name: &str) -> Status {
+    Status::not_found(format!("no controller has the role '{}'", status_text(name)))
 }
 
 /// Notifications to send, in order.
@@ -92,12 +100,19 @@ impl Arbiter {
         if known.is_none() && count >= MAX_STREAMS_PER_ROLE {
             return Err(Status::resource_exhausted(format!("the role has {count} streams already")));
         }
+        if !self.roles.contains_key(&role) && self.roles.len() >= MAX_ROLES {
+            return Err(Status::resource_exhausted(format!("the device has {MAX_ROLES} roles already")));
+        }
         let was_primary = self.primary(&role) == Some(stream);
         self.controllers.insert(stream, Controller { role: role.clone(), election_id });
         let state = self.roles.entry(role.clone()).or_default();
         if election_id.is_some() && election_id >= state.highest {
             state.highest = election_id;
+            state.primary = Some(stream);
             return Ok(self.notices(device_id, &role, None));
+        }
+        if was_primary {
+            state.primary = None;
         }
         match was_primary {
             true => Ok(self.notices(device_id, &role, None)),
@@ -112,6 +127,9 @@ impl Arbiter {
         };
         let was_primary = self.primary(&role) == Some(stream);
         self.controllers.remove(&stream);
+        if let Some(state) = self.roles.get_mut(&role).filter(|_| was_primary) {
+            state.primary = None;
+        }
         match was_primary {
             true => self.notices(device_id, &role, None),
             false => Notices::new(),
@@ -120,16 +138,13 @@ impl Arbiter {
 
     /// The primary stream of a role.
     pub fn primary(&self, role: &RoleKey) -> Option<StreamId> {
-        let highest = self.roles.get(role)?.highest?;
-        self.controllers
-            .iter()
-            .find(|(_, one)| one.role == *role && one.election_id == Some(highest))
-            .map(|(id, _)| *id)
+        self.roles.get(role)?.primary
     }
 
-    /// The primary streams of all roles.
-    pub fn primaries(&self) -> Vec<StreamId> {
-        self.roles.keys().filter_map(|role| self.primary(role)).collect()
+    /// The primary streams of all roles, each with whether its role is the default one.
+    pub fn primaries(&self) -> Vec<(StreamId, bool)> {
+        let roles = self.roles.iter();
+        roles.filter_map(|(role, state)| Some((state.primary?, *role == RoleKey::default()))).collect()
     }
 
     /// True when this stream is the primary of its role.
@@ -143,7 +158,7 @@ impl Arbiter {
     /// NOT_FOUND for a role that no controller has claimed, PERMISSION_DENIED otherwise.
     pub fn check(&self, role: &RoleKey, election_id: Option<u128>) -> Result<(), Status> {
         if *role != RoleKey::default() && !self.roles.contains_key(role) {
-            return Err(Status::not_found(format!("no controller has the role '{}'", status_text(&role.0))));
+            return Err(unknown_role(&role.0));
         }
         let primary = self.primary(role);
         let primary_id = primary.and_then(|id| self.controllers[&id].election_id);

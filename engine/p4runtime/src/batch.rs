@@ -1,12 +1,15 @@
 //! Write batches (sections 12.1 and 12.2): the updates of a request, in order, with atomicity.
 
+use bytes::Bytes;
 use p4mesh_pipeline::Switch;
+use prost::Message;
 use tonic::Code;
 
+use crate::memory::{decoded_bytes, Share};
 use crate::ports;
 use crate::proto::entity::EntityKind;
 use crate::proto::service::{Atomicity, Update, UpdateType};
-use crate::refusal::{Outcome, Refusal};
+use crate::refusal::{Outcome, Outcomes, Refusal};
 use crate::state::{State, Undo, Writer};
 use crate::target::Target;
 
@@ -81,35 +84,81 @@ impl Place<'_> {
     }
 }
 
+/// An update, with the memory that it takes.
+pub struct Decoded {
+    pub update: Update,
+    _room: Option<Share>,
+}
+
+/// Takes an update apart.
+///
+/// # Errors
+/// INVALID_ARGUMENT for bytes that are no update, RESOURCE_EXHAUSTED where there is no memory for it.
+pub fn decoded(update: &[u8], request: &Share) -> Outcome<Decoded> {
+    Ok(Decoded { _room: room(update, request)?, update: decode(update, "update")? })
+}
+
+/// An update of a log, which was applied before.
+pub fn logged(update: &Bytes) -> Outcome<Decoded> {
+    Ok(Decoded { update: decode(update, "update")?, _room: None })
+}
+
+/// Decodes an element of a request into buffers of its own, so that what is kept of it does not keep the request.
+pub fn decode<T: Message + Default>(element: &[u8], what: &str) -> Outcome<T> {
+    T::decode(element).map_err(|error| Refusal::invalid(format!("the {what} cannot be decoded: {error}")))
+}
+
+/// The memory for an element that is taken apart.
+pub fn room(element: &[u8], request: &Share) -> Outcome<Option<Share>> {
+    match decoded_bytes(element) {
+        0 => Ok(None),
+        bytes => request.beside(bytes).map(Some),
+    }
+}
+
 /// Applies updates one by one and notes each outcome.
 pub fn continue_on_error(
     state: &mut State,
     mut place: Place,
-    updates: &[Update],
-    outcomes: &mut Vec<Outcome<()>>,
+    updates: impl Iterator<Item = Outcome<Decoded>>,
+    note: &mut dyn FnMut(&Outcome<()>),
 ) {
     let now_ps = place.now_ps();
     for update in updates {
-        let outcome = place.check(update).and_then(|()| {
+        note(&update.and_then(|Decoded { update, .. }| {
+            place.check(&update)?;
             let switch = place.switch()?;
             let mut writer = Writer { state, switch, now_ps, undo: None };
-            writer.apply(update)
-        });
-        outcomes.push(outcome);
+            writer.apply(&update)
+        }));
     }
 }
 
+/// What taking back one update takes, about.
+const UNDO_BYTES: usize = 1 << 10;
+
 /// Applies all updates or none. The target is locked throughout, so that the batch is atomic for
-/// the data plane too. When one fails, the others are ABORTED.
-pub fn all_or_none(state: &mut State, mut place: Place, updates: &[Update], outcomes: &mut Vec<Outcome<()>>) {
+/// the data plane too.
+///
+/// # Errors
+/// The number of the update that failed, and why.
+pub fn all_or_none(
+    state: &mut State,
+    mut place: Place,
+    updates: impl Iterator<Item = Outcome<Decoded>>,
+    request: &Share,
+) -> Result<(), (usize, Refusal)> {
     let now_ps = place.now_ps();
     let mut undo: Vec<Undo> = Vec::new();
+    let mut room = request.beside(0).map_err(|refusal| (0, refusal))?;
     let mut failure = None;
-    for (index, update) in updates.iter().enumerate() {
-        let outcome = place.check(update).and_then(|()| {
+    for (index, update) in updates.enumerate() {
+        let outcome = update.and_then(|Decoded { update, .. }| {
+            room.grow(UNDO_BYTES)?;
+            place.check(&update)?;
             let switch = place.switch()?;
             let mut writer = Writer { state, switch, now_ps, undo: Some(std::mem::take(&mut undo)) };
-            let outcome = writer.apply(update);
+            let outcome = writer.apply(&update);
             undo = writer.undo.take().unwrap_or_default();
             outcome
         });
@@ -118,10 +167,7 @@ pub fn all_or_none(state: &mut State, mut place: Place, updates: &[Update], outc
             break;
         }
     }
-    let Some((failed, mut refusal)) = failure else {
-        outcomes.extend(updates.iter().map(|_| Ok(())));
-        return;
-    };
+    let Some((failed, mut refusal)) = failure else { return Ok(()) };
     if let Ok(switch) = place.switch() {
         let mut writer = Writer { state, switch, now_ps, undo: None };
         for step in undo.into_iter().rev() {
@@ -135,11 +181,18 @@ pub fn all_or_none(state: &mut State, mut place: Place, updates: &[Update], outc
             }
         }
     }
-    for index in 0..updates.len() {
-        outcomes.push(Err(match index == failed {
-            true => refusal.clone(),
-            false => Refusal::aborted(format!("not applied: update number {failed} failed")),
-        }));
+    Err((failed, refusal))
+}
+
+/// Notes the outcomes of an all-or-none batch of `count` updates: when one failed, the others are ABORTED.
+pub fn note_all_or_none(count: usize, outcome: Result<(), (usize, Refusal)>, outcomes: &mut Outcomes) {
+    let Err((failed, refusal)) = outcome else { return };
+    let aborted = Err(Refusal::aborted(format!("not applied: update number {failed} failed")));
+    for index in 0..count {
+        match index == failed {
+            true => outcomes.add(&Err(refusal.clone())),
+            false => outcomes.add(&aborted),
+        }
     }
 }
 

@@ -6,18 +6,22 @@ use std::sync::{Arc, TryLockError};
 
 use bytes::Bytes;
 use p4mesh_pipeline::{Executable, Switch};
+use prost::Message;
 use tonic::{Code, Status};
 
-use crate::arbitration::{Arbiter, Notices, RoleKey, StreamId};
-use crate::batch::{self, Place};
+use crate::arbitration::{unknown_role, Arbiter, Notices, RoleKey, StreamId, ROLE_BYTES};
+use crate::batch::{self, decode, Place};
+use crate::claim::{Claim, WriteMode};
 use crate::digests::Digests;
 use crate::idle::IdleTracker;
+use crate::intake::Received;
+use crate::memory::{Elements, Share};
 use crate::proto::service::*;
 use crate::proto::stream::*;
-use crate::reader::{Answers, Reader};
+use crate::reader::{Answers, Read, Reader};
 use crate::realization::{realize, Realized};
 use crate::reconcile;
-use crate::refusal::{batch_status, Outcome, Refusal, ERROR_SPACE};
+use crate::refusal::{Outcome, Outcomes, Refusal, ERROR_SPACE};
 use crate::state::State;
 use crate::target::{lock, Event, SharedTarget};
 
@@ -33,8 +37,55 @@ struct Config {
 struct Saved {
     config: Config,
     switch: Switch,
-    log: Vec<Update>,
+    /// Updates that were applied, as they came.
+    log: Vec<Bytes>,
+    /// The memory of the log.
+    room: Option<Share>,
 }
+
+/// Memory of an update in the log, beside its bytes.
+const LOGGED_BYTES: usize = 64;
+
+impl Saved {
+    fn write(
+        &mut self,
+        atomicity: Atomicity,
+        updates: Elements,
+        request: &Share,
+        outcomes: &mut Outcomes,
+    ) -> Result<(), Refusal> {
+        let bytes = updates.clone().map(|update| update.len() + LOGGED_BYTES).sum();
+        let mut room = request.beside(bytes)?;
+        let state = &mut self.config.state;
+        let place = Place::Saved(&mut self.switch);
+        let decoded = updates.clone().map(|update| batch::decoded(update, request));
+        let mut good = Vec::new();
+        match atomicity {
+            Atomicity::ContinueOnError => {
+                batch::continue_on_error(state, place, decoded, &mut |outcome| {
+                    good.push(outcome.is_ok());
+                    outcomes.add(outcome);
+                });
+            }
+            _ => {
+                let count = updates.clone().count();
+                let outcome = batch::all_or_none(state, place, decoded, request);
+                good.resize(count, outcome.is_ok());
+                batch::note_all_or_none(count, outcome, outcomes);
+            }
+        }
+        let applied = updates.zip(good).filter(|(_, good)| *good);
+        self.log.extend(applied.map(|(update, _)| Bytes::copy_from_slice(update)));
+        match &mut self.room {
+            Some(all) => all.join(room.split(usize::MAX)),
+            none => *none = Some(room),
+        }
+        Ok(())
+    }
+}
+
+/// The field `updates` of a WriteRequest.
+const UPDATES: u32 = 4;
 
 /// The P4Runtime side of one device.
 pub struct Device {
@@ -46,6 +97,17 @@ pub struct Device {
     digests: Digests,
     idle: IdleTracker,
     ports_down: BTreeSet<u16>,
+    /// Number of configs that were saved or committed.
+    configs: u64,
+}
+
+/// What a commit writes into the new switch.
+enum Replay<'a> {
+    Nothing,
+    /// Updates that were written to the saved config.
+    Log(&'a [Bytes]),
+    /// The state of the switch before.
+    State(&'a [Update]),
 }
 
 /// Message to the controllers about an event.
@@ -61,12 +123,6 @@ fn role_key(name: &str, id: u64) -> RoleKey {
     (name.to_string(), id)
 }
 
-impl From<Refusal> for Status {
-    fn from(refusal: Refusal) -> Status {
-        Status::new(refusal.code, refusal.message)
-    }
-}
-
 impl Device {
     pub fn new(device_id: u64, target: SharedTarget) -> Device {
         Device {
@@ -78,6 +134,7 @@ impl Device {
             digests: Digests::default(),
             idle: IdleTracker::default(),
             ports_down: BTreeSet::new(),
+            configs: 0,
         }
     }
 
@@ -107,26 +164,33 @@ impl Device {
         self.arbiter.close(self.device_id, stream)
     }
 
-    /// Write (section 12).
-    pub fn write(&mut self, request: &WriteRequest) -> Result<(), Status> {
-        self.check_device(request.device_id)?;
-        let role = role_key(&request.role, request.role_id);
-        self.arbiter.check(&role, request.election_id.map(|id| id.value()))?;
-        let atomicity = batch::atomicity(request.atomicity)?;
-        let mut outcomes: Vec<Outcome<()>> = Vec::with_capacity(request.updates.len());
+    /// Whether the sender of a Write or SetForwardingPipelineConfig may do so. The rest of the request is not looked at.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT for bytes that are no such request; else as [`Arbiter::check`].
+    pub fn check_claim(&self, request: &Bytes) -> Result<(), Status> {
+        let claim = Claim::decode(request.clone());
+        let Claim { device_id, role_id, role, election_id } = claim
+            .map_err(|error| Status::invalid_argument(format!("the request cannot be decoded: {error}")))?;
+        self.check_device(device_id)?;
+        let role =
+            std::str::from_utf8(&role).map_err(|_| Status::invalid_argument("the role is not UTF-8"))?;
+        if role.len() > ROLE_BYTES {
+            return Err(unknown_role(role));
+        }
+        self.arbiter.check(&role_key(role, role_id), election_id.map(|id| id.value()))
+    }
+
+    /// Write (section 12). Updates are taken apart one by one; of their outcomes, `details_limit` bytes are listed.
+    pub fn write(&mut self, request: &Received, details_limit: usize) -> Result<(), Status> {
+        let Received { bytes, share } = request;
+        self.check_claim(bytes)?;
+        let WriteMode { atomicity } = decode(bytes, "request")?;
+        let atomicity = batch::atomicity(atomicity)?;
+        let mut outcomes = Outcomes::new("updates", details_limit);
+        let mut updates = Elements::new(bytes, UPDATES);
         if let Some(saved) = &mut self.saved {
-            let place = Place::Saved(&mut saved.switch);
-            let state = &mut saved.config.state;
-            match atomicity {
-                Atomicity::ContinueOnError => {
-                    batch::continue_on_error(state, place, &request.updates, &mut outcomes)
-                }
-                _ => batch::all_or_none(state, place, &request.updates, &mut outcomes),
-            }
-            let applied = request.updates.iter().zip(&outcomes);
-            saved
-                .log
-                .extend(applied.filter(|(_, outcome)| outcome.is_ok()).map(|(update, _)| update.clone()));
+            saved.write(atomicity, updates, share, &mut outcomes)?;
         } else {
             let state = match &mut self.committed {
                 Some(config) => &mut config.state,
@@ -134,54 +198,53 @@ impl Device {
             };
             match atomicity {
                 Atomicity::ContinueOnError => {
-                    // The data plane may go on between slices.
-                    for slice in request.updates.chunks(batch::SLICE) {
+                    while updates.left() > 0 {
+                        // The data plane may go on between slices.
                         let mut target = lock(&self.target);
                         let place = Place::Target(&mut *target);
-                        batch::continue_on_error(state, place, slice, &mut outcomes);
+                        let slice = updates.by_ref().take(batch::SLICE);
+                        let slice = slice.map(|update| batch::decoded(update, share));
+                        batch::continue_on_error(state, place, slice, &mut |outcome| outcomes.add(outcome));
                     }
                 }
                 _ => {
+                    let count = Elements::new(bytes, UPDATES).count();
                     let mut target = lock(&self.target);
                     let place = Place::Target(&mut *target);
-                    batch::all_or_none(state, place, &request.updates, &mut outcomes);
+                    let updates = updates.map(|update| batch::decoded(update, share));
+                    let outcome = batch::all_or_none(state, place, updates, share);
+                    batch::note_all_or_none(count, outcome, &mut outcomes);
                 }
             }
         }
-        match batch_status("updates", &outcomes) {
-            None => Ok(()),
-            Some(status) => Err(status),
-        }
+        outcomes.status().map_or(Ok(()), Err)
     }
 
-    /// Read (section 13): encoded ReadResponse messages, and the status when an entity failed.
-    pub fn read(&mut self, request: &ReadRequest) -> Result<(Vec<Bytes>, Option<Status>), Status> {
-        self.check_device(request.device_id)?;
+    /// The next part of the answer to a Read (section 13), made under one hold of the target's lock: an encoded
+    /// ReadResponse, and whether there is more.
+    ///
+    /// # Errors
+    /// FAILED_PRECONDITION when there is no config (any more).
+    pub fn read(&mut self, read: &mut Read) -> Result<(Bytes, bool), Status> {
+        self.check_device(read.device_id)?;
+        if *read.config.get_or_insert(self.configs) != self.configs {
+            return Err(Status::aborted("the pipeline config was replaced during the read"));
+        }
         let mut answers = Answers::default();
-        let mut outcomes = Vec::with_capacity(request.entities.len());
-        let mut run = |reader: &Reader| {
-            for wanted in &request.entities {
-                outcomes.push(reader.read(wanted, &mut answers));
-            }
-        };
         match (&self.saved, &self.committed) {
-            (Some(saved), _) => run(&Reader { state: &saved.config.state, switch: &saved.switch, now_ps: 0 }),
+            (Some(saved), _) => {
+                let reader = Reader { state: &saved.config.state, switch: &saved.switch, now_ps: 0 };
+                read.go_on(&reader, &mut answers);
+            }
             (None, None) => return Err(no_config()),
             (None, Some(config)) => {
                 let mut target = lock(&self.target);
                 let now_ps = target.now_ps();
                 let switch = target.switch().ok_or_else(no_config)?;
-                run(&Reader { state: &config.state, switch, now_ps });
+                read.go_on(&Reader { state: &config.state, switch, now_ps }, &mut answers);
             }
         }
-        Ok((answers.finish(), batch_status("reads", &outcomes)))
-    }
-
-    /// The checks of SetForwardingPipelineConfig before the config itself is looked at.
-    pub fn check_set(&self, request: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
-        self.check_device(request.device_id)?;
-        let role = role_key(&request.role, request.role_id);
-        self.arbiter.check(&role, request.election_id.map(|id| id.value()))
+        Ok((answers.finish(), read.has_more()))
     }
 
     /// SetForwardingPipelineConfig (section 14) for a config that [`verify`] has accepted.
@@ -190,11 +253,14 @@ impl Device {
             (PipelineAction::Verify, Some(_)) => Ok(()),
             (PipelineAction::VerifyAndSave, Some(verified)) => {
                 let config = verified.config();
-                self.saved =
-                    Some(Saved { switch: reconcile::scratch(&config.executable), config, log: Vec::new() });
+                let switch = reconcile::scratch(&config.executable);
+                self.configs += 1;
+                self.saved = Some(Saved { switch, config, log: Vec::new(), room: None });
                 Ok(())
             }
-            (PipelineAction::VerifyAndCommit, Some(verified)) => self.commit(verified.config(), &[], false),
+            (PipelineAction::VerifyAndCommit, Some(verified)) => {
+                self.commit(verified.config(), Replay::Nothing)
+            }
             (PipelineAction::ReconcileAndCommit, Some(verified)) => self.reconcile(verified),
             (PipelineAction::Commit, None) => {
                 let Some(saved) = self.saved.take() else {
@@ -202,7 +268,7 @@ impl Device {
                 };
                 let state = State::new(saved.config.state.schema.clone());
                 let config = Config { state, ..saved.config };
-                self.commit(config, &saved.log, false)
+                self.commit(config, Replay::Log(&saved.log))
             }
             _ => Err(Status::internal("a config without its action")),
         }
@@ -211,7 +277,7 @@ impl Device {
     fn reconcile(&mut self, verified: Verified) -> Result<(), Status> {
         let config = verified.config();
         let Some(old) = &self.committed else {
-            return self.commit(config, &[], false);
+            return self.commit(config, Replay::Nothing);
         };
         let updates = {
             let mut target = lock(&self.target);
@@ -223,29 +289,36 @@ impl Device {
         let mut trial_state = State::new(config.state.schema.clone());
         let mut trial = reconcile::scratch(&config.executable);
         reconcile::replay(&mut trial_state, &mut trial, &updates, 0)?;
-        self.commit(config, &updates, true)
+        self.commit(config, Replay::State(&updates))
     }
 
-    fn commit(&mut self, mut config: Config, updates: &[Update], replace: bool) -> Result<(), Status> {
+    fn commit(&mut self, mut config: Config, replay: Replay) -> Result<(), Status> {
         config.state.ports_down = self.ports_down.clone();
         let mut target = lock(&self.target);
         target
             .install(config.executable.clone())
             .map_err(|reason| Status::internal(format!("the target refused the program: {reason}")))?;
         let now_ps = target.now_ps();
-        let result = match target.switch() {
-            Some(switch) if replace => reconcile::replay(&mut config.state, switch, updates, now_ps),
-            Some(_) => {
-                let mut outcomes = Vec::new();
+        let state = &mut config.state;
+        let result = match (target.switch(), replay) {
+            (None, _) => Err(Refusal::precondition("the target has no program after install")),
+            (Some(_), Replay::Nothing) => Ok(()),
+            (Some(switch), Replay::State(updates)) => reconcile::replay(state, switch, updates, now_ps),
+            (Some(_), Replay::Log(log)) => {
+                let mut first = Ok(());
                 let place = Place::Target(&mut *target);
-                batch::continue_on_error(&mut config.state, place, updates, &mut outcomes);
-                outcomes.into_iter().collect()
+                batch::continue_on_error(state, place, log.iter().map(batch::logged), &mut |outcome| {
+                    if first.is_ok() {
+                        first = outcome.clone();
+                    }
+                });
+                first
             }
-            None => Err(Refusal::precondition("the target has no program after install")),
         };
         self.committed = Some(config);
         self.saved = None;
-        self.digests = Digests::default();
+        self.configs += 1;
+        self.digests.clear();
         self.idle = IdleTracker::default();
         result.map_err(Status::from)
     }

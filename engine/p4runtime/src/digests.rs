@@ -8,13 +8,15 @@ use crate::proto::service::UpdateType;
 use crate::proto::stream::DigestList;
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::Schema;
-use crate::state::{State, Writer};
+use crate::state::{EnabledDigest, State, Writer};
 
 type Fields = Vec<Vec<u8>>;
 
 /// Messages of one digest that wait or that were sent and not acknowledged.
 #[derive(Default)]
 struct Buffer {
+    /// Of the enabling that it belongs to.
+    number: u64,
     waiting: Vec<Fields>,
     /// Time of the first waiting message.
     since_ps: u64,
@@ -38,12 +40,21 @@ pub struct Digests {
 }
 
 impl Digests {
+    /// Forgets all messages, for another program; list ids go on, so that an acknowledgement that comes late means none of
+    /// the new lists.
+    pub fn clear(&mut self) {
+        self.buffers.clear();
+    }
+
     /// Takes one message of the program; returns the list that it completes. Messages of a digest
     /// that is not enabled, and duplicates, are ignored.
     pub fn add(&mut self, state: &State, program_id: u32, fields: Fields, now_ps: u64) -> Option<DigestList> {
         let index = state.schema.digests.iter().position(|digest| digest.program_id == program_id)?;
-        let config = *state.digests.get(&index)?;
+        let EnabledDigest { config, number } = *state.digests.get(&index)?;
         let buffer = self.buffers.entry(index).or_default();
+        if buffer.number != number {
+            *buffer = Buffer { number, ..Buffer::default() };
+        }
         if buffer.known.len() >= MAX_KNOWN {
             // A controller that never acknowledges: old messages may come again.
             buffer.unacknowledged.clear();
@@ -69,9 +80,11 @@ impl Digests {
     /// Lists whose time is up at `now_ps`; forgets unacknowledged lists that are too old.
     pub fn clock(&mut self, state: &State, now_ps: u64) -> Vec<DigestList> {
         let mut due = Vec::new();
-        self.buffers.retain(|index, _| state.digests.contains_key(index));
+        self.buffers.retain(|index, buffer| {
+            state.digests.get(index).is_some_and(|enabled| enabled.number == buffer.number)
+        });
         for (index, buffer) in &mut self.buffers {
-            let Some(config) = state.digests.get(index) else {
+            let Some(EnabledDigest { config, .. }) = state.digests.get(index) else {
                 continue;
             };
             let limit_ps = ps(config.ack_timeout_ns);
@@ -172,13 +185,20 @@ impl Writer<'_> {
                 if config.max_timeout_ns < 0 || config.max_list_size < 0 || config.ack_timeout_ns < 0 {
                     return Err(Refusal::invalid(format!("{owner}: a negative limit")));
                 }
-                self.state.digests.insert(index, config);
+                let number = match old {
+                    Some(EnabledDigest { number, .. }) => number,
+                    None => {
+                        self.state.digests_enabled += 1;
+                        self.state.digests_enabled
+                    }
+                };
+                self.state.digests.insert(index, EnabledDigest { config, number });
             }
         }
         self.on_undo(|| {
             Box::new(move |writer| {
                 match old {
-                    Some(config) => writer.state.digests.insert(index, config),
+                    Some(enabled) => writer.state.digests.insert(index, enabled),
                     None => writer.state.digests.remove(&index),
                 };
                 Ok(())

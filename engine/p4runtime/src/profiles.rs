@@ -6,8 +6,11 @@ use crate::actions;
 use crate::profile_checks::{
     check_id, check_overrides, check_weights, checked_max_size, owner, places, unsigned,
 };
-use crate::proto::entity::{Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember};
+use crate::proto::entity::{
+    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, EntityKind,
+};
 use crate::proto::service::UpdateType;
+use crate::reader::{Cursor, Sink, Step, DONE};
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::{ProfileSchema, Schema, TableSchema};
 use crate::state::{GroupExtra, OneShot, State, Writer, FIRST_HIDDEN_ID};
@@ -287,53 +290,68 @@ pub fn read_members(
     state: &State,
     switch: &Switch,
     wanted: &ActionProfileMember,
-    visit: &mut dyn FnMut(ActionProfileMember),
-) -> Outcome<()> {
+    cursor: &mut Cursor,
+    answers: &mut dyn Sink,
+) -> Step {
     let schema = &state.schema;
-    let only = match wanted.action_profile_id {
-        0 => None,
-        id => Some(schema.profile(id)?.0),
-    };
-    for (index, profile) in schema.profiles.iter().enumerate() {
-        if only.is_some_and(|only| only != index) {
-            continue;
-        }
-        for member in switch.members(&profile.name)? {
+    for index in selected(schema, wanted.action_profile_id)?.skip(cursor.object) {
+        let profile = &schema.profiles[index];
+        for member in switch.members_from(&profile.name, cursor.element as u32)? {
             let id = member.member;
-            if id >= FIRST_HIDDEN_ID || (wanted.member_id != 0 && wanted.member_id != id) {
-                continue;
+            if id >= FIRST_HIDDEN_ID {
+                break;
             }
-            visit(ActionProfileMember {
-                action_profile_id: profile.id,
-                member_id: id,
-                action: actions::from_call(schema, &member.action),
-            });
+            if wanted.member_id == 0 || wanted.member_id == id {
+                answers.push(EntityKind::ActionProfileMember(ActionProfileMember {
+                    action_profile_id: profile.id,
+                    member_id: id,
+                    action: actions::from_call(schema, &member.action),
+                }));
+            }
+            if cursor.after(u64::from(id), answers).is_none() {
+                return Ok(None);
+            }
         }
+        cursor.leave_object();
     }
-    Ok(())
+    DONE
 }
 
 /// Groups that controllers made, of one profile or (0) of all.
 pub fn read_groups(
     state: &State,
     wanted: &ActionProfileGroup,
-    visit: &mut dyn FnMut(ActionProfileGroup),
-) -> Outcome<()> {
+    cursor: &mut Cursor,
+    answers: &mut dyn Sink,
+) -> Step {
     let schema = &state.schema;
-    let only = match wanted.action_profile_id {
-        0 => None,
-        id => Some(schema.profile(id)?.0),
-    };
-    for ((index, id), extra) in &state.groups {
-        if only.is_some_and(|only| only != *index) || (wanted.group_id != 0 && wanted.group_id != *id) {
-            continue;
+    for index in selected(schema, wanted.action_profile_id)?.skip(cursor.object) {
+        let first = (index, cursor.element as u32);
+        for ((_, id), extra) in state.groups.range(first..(index + 1, 0)) {
+            if wanted.group_id == 0 || wanted.group_id == *id {
+                answers.push(EntityKind::ActionProfileGroup(ActionProfileGroup {
+                    action_profile_id: schema.profiles[index].id,
+                    group_id: *id,
+                    members: extra.members.clone(),
+                    max_size: extra.max_size,
+                }));
+            }
+            if cursor.after(u64::from(*id), answers).is_none() {
+                return Ok(None);
+            }
         }
-        visit(ActionProfileGroup {
-            action_profile_id: schema.profiles[*index].id,
-            group_id: *id,
-            members: extra.members.clone(),
-            max_size: extra.max_size,
-        });
+        cursor.leave_object();
     }
-    Ok(())
+    DONE
+}
+
+/// Positions of the profile with an id, or of all profiles for id 0.
+fn selected(schema: &Schema, profile_id: u32) -> Outcome<std::ops::Range<usize>> {
+    match profile_id {
+        0 => Ok(0..schema.profiles.len()),
+        id => {
+            let (index, _) = schema.profile(id)?;
+            Ok(index..index + 1)
+        }
+    }
 }

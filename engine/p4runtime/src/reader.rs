@@ -1,37 +1,52 @@
 //! Reads (section 13): each entity of a request is a filter. Answers are encoded as they are
-//! found, into messages well below gRPC's default limit of 4 MiB.
+//! found, into messages well below gRPC's default limit of 4 MiB, and no faster than the client takes them: a read rests
+//! at a cursor, which stays right when the state changes meanwhile.
 
 use bytes::{Bytes, BytesMut};
 use p4mesh_pipeline::{CounterCell, EntryAction, EntryRead, MeterConfig as PipelineMeter, Switch};
 use prost::encoding::{encode_key, encode_varint, WireType};
 use prost::Message;
+use tonic::Status;
 
 use crate::actions;
+use crate::batch::{decode, room};
 use crate::cell_data::{counter_data, from_marked, from_meter};
 use crate::cells::{cell_range, check_direct_counter, check_direct_meter};
+use crate::claim::ReadPlace;
 use crate::data;
+use crate::intake::Received;
 use crate::keys;
+use crate::memory::Elements;
 use crate::profiles;
 use crate::proto::entity::*;
-use crate::refusal::{Outcome, Refusal};
+use crate::refusal::{Outcome, Outcomes, Refusal};
 use crate::replication;
 use crate::schema::{CounterSchema, TableSchema};
-use crate::state::State;
+use crate::state::{EnabledDigest, State};
 use crate::tables::{check_default, entry_key, DefaultResources};
 
 /// A message is sent when it has reached this size.
 const MESSAGE_BYTES: usize = 1 << 20;
+/// Entries and cells that are looked at under one hold of the target's lock.
+const SLICE: usize = 1 << 16;
+/// The field `entities` of a ReadRequest.
+const ENTITIES: u32 = 2;
 
-/// Encoded ReadResponse messages.
+/// One encoded ReadResponse message.
 #[derive(Default)]
 pub struct Answers {
     buffer: BytesMut,
-    messages: Vec<Bytes>,
+    seen: usize,
 }
 
 /// Takes the entities that are found.
 pub trait Sink {
     fn push(&mut self, entity: EntityKind);
+
+    /// Notes that an entry or a cell was looked at; false when the read is to rest before the next one.
+    fn goes_on(&mut self) -> bool {
+        true
+    }
 }
 
 impl Sink for Vec<EntityKind> {
@@ -47,19 +62,103 @@ impl Sink for Answers {
         encode_key(1, WireType::LengthDelimited, &mut self.buffer);
         encode_varint(entity.encoded_len() as u64, &mut self.buffer);
         entity.encode_raw(&mut self.buffer);
-        if self.buffer.len() >= MESSAGE_BYTES {
-            self.messages.push(self.buffer.split().freeze());
-        }
+    }
+
+    fn goes_on(&mut self) -> bool {
+        self.seen += 1;
+        self.seen < SLICE && self.buffer.len() < MESSAGE_BYTES
     }
 }
 
 impl Answers {
-    /// The messages; none when nothing was found.
-    pub fn finish(mut self) -> Vec<Bytes> {
-        if !self.buffer.is_empty() {
-            self.messages.push(self.buffer.freeze());
+    /// The message; empty when nothing was found.
+    pub fn finish(self) -> Bytes {
+        self.buffer.freeze()
+    }
+}
+
+/// How far the read of one entity has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// The table, counter or other object, counted from the first that is wanted.
+    pub object: usize,
+    /// The next entry, cell or id of that object.
+    pub element: u64,
+}
+
+impl Cursor {
+    /// Goes on to the element after this one; `None` when the read is to rest there.
+    pub fn after(&mut self, element: u64, answers: &mut dyn Sink) -> Option<()> {
+        self.element = element + 1;
+        answers.goes_on().then_some(())
+    }
+
+    /// Goes on to the next object.
+    pub fn leave_object(&mut self) {
+        *self = Cursor { object: self.object + 1, element: 0 };
+    }
+}
+
+/// The read of an entity: `None` when it rests at the cursor, else it is done.
+pub type Step = Outcome<Option<()>>;
+
+pub const DONE: Step = Ok(Some(()));
+
+/// A Read on its way: answers are made when there is room for them.
+pub struct Read {
+    pub device_id: u64,
+    /// The device's config when the read began.
+    pub config: Option<u64>,
+    request: Received,
+    /// Bytes of the request whose entities are done.
+    done: usize,
+    cursor: Cursor,
+    outcomes: Outcomes,
+}
+
+impl Read {
+    /// A Read that has not begun; of its failures, `details_limit` bytes are listed.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT for bytes that are no ReadRequest.
+    pub fn new(request: Received, details_limit: usize) -> Outcome<Read> {
+        let ReadPlace { device_id } = decode(&request.bytes, "request")?;
+        let outcomes = Outcomes::new("reads", details_limit);
+        Ok(Read { device_id, config: None, request, done: 0, cursor: Cursor::default(), outcomes })
+    }
+
+    /// Reads until the answers are full or nothing is left.
+    pub fn go_on(&mut self, reader: &Reader, answers: &mut Answers) {
+        let Read { request, done, cursor, outcomes, .. } = self;
+        loop {
+            let mut entities = Elements::new(&request.bytes[*done..], ENTITIES);
+            let Some(wanted) = entities.next() else {
+                *done = request.bytes.len();
+                return;
+            };
+            let step = room(wanted, &request.share).and_then(|_room| {
+                let wanted: Entity = decode(wanted, "entity")?;
+                reader.read(&wanted, cursor, answers)
+            });
+            match step.transpose() {
+                None => return,
+                Some(outcome) => outcomes.add(&outcome),
+            }
+            *done = request.bytes.len() - entities.left();
+            *cursor = Cursor::default();
+            if !answers.goes_on() {
+                return;
+            }
         }
-        self.messages
+    }
+
+    pub fn has_more(&self) -> bool {
+        self.done < self.request.bytes.len()
+    }
+
+    /// The status at the end; `None` when nothing failed.
+    pub fn status(self) -> Option<Status> {
+        self.outcomes.status()
     }
 }
 
@@ -71,39 +170,33 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Answers one entity of a request.
-    pub fn read(&self, wanted: &Entity, answers: &mut dyn Sink) -> Outcome<()> {
+    /// Answers one entity of a request from where the cursor is.
+    pub fn read(&self, wanted: &Entity, cursor: &mut Cursor, answers: &mut dyn Sink) -> Step {
         if wanted_id(wanted).is_some_and(|id| self.state.schema.is_removed(id)) {
-            return Ok(());
+            return DONE;
         }
         match wanted.entity.as_ref() {
             None => Err(Refusal::invalid("the entity is not set")),
-            Some(EntityKind::TableEntry(wanted)) => self.tables(wanted, answers),
+            Some(EntityKind::TableEntry(wanted)) => self.tables(wanted, cursor, answers),
             Some(EntityKind::ActionProfileMember(wanted)) => {
-                profiles::read_members(self.state, self.switch, wanted, &mut |member| {
-                    answers.push(EntityKind::ActionProfileMember(member))
-                })
+                profiles::read_members(self.state, self.switch, wanted, cursor, answers)
             }
             Some(EntityKind::ActionProfileGroup(wanted)) => {
-                profiles::read_groups(self.state, wanted, &mut |group| {
-                    answers.push(EntityKind::ActionProfileGroup(group))
-                })
+                profiles::read_groups(self.state, wanted, cursor, answers)
             }
-            Some(EntityKind::CounterEntry(wanted)) => self.counters(wanted, answers),
-            Some(EntityKind::MeterEntry(wanted)) => self.meters(wanted, answers),
-            Some(EntityKind::DirectCounterEntry(wanted)) => self.direct_counters(wanted, answers),
-            Some(EntityKind::DirectMeterEntry(wanted)) => self.direct_meters(wanted, answers),
-            Some(EntityKind::RegisterEntry(wanted)) => self.registers(wanted, answers),
+            Some(EntityKind::CounterEntry(wanted)) => self.counters(wanted, cursor, answers),
+            Some(EntityKind::MeterEntry(wanted)) => self.meters(wanted, cursor, answers),
+            Some(EntityKind::DirectCounterEntry(wanted)) => self.direct_counters(wanted, cursor, answers),
+            Some(EntityKind::DirectMeterEntry(wanted)) => self.direct_meters(wanted, cursor, answers),
+            Some(EntityKind::RegisterEntry(wanted)) => self.registers(wanted, cursor, answers),
             Some(EntityKind::ValueSetEntry(wanted)) => self.value_sets(wanted, answers),
             Some(EntityKind::PacketReplicationEngineEntry(wanted)) => {
-                replication::read(self.state, self.switch, wanted, &mut |entry| {
-                    answers.push(EntityKind::PacketReplicationEngineEntry(entry))
-                })
+                replication::read(self.state, self.switch, wanted, cursor, answers)
             }
             Some(EntityKind::DigestEntry(wanted)) => self.digests(wanted, answers),
             Some(EntityKind::ExternEntry(wanted)) => match wanted.extern_type_id {
                 // A read of all extern instances finds nothing.
-                0 => Ok(()),
+                0 => DONE,
                 id => Err(Refusal::unimplemented(format!("extern type {id:#x} is not supported"))),
             },
         }
@@ -120,23 +213,28 @@ impl Reader<'_> {
         }
     }
 
-    fn tables(&self, wanted: &TableEntry, answers: &mut dyn Sink) -> Outcome<()> {
-        for index in self.selected(wanted.table_id)? {
+    fn tables(&self, wanted: &TableEntry, cursor: &mut Cursor, answers: &mut dyn Sink) -> Step {
+        for index in self.selected(wanted.table_id)?.skip(cursor.object) {
             let table = &self.state.schema.tables[index];
             if wanted.table_id != 0 {
                 self.check_wanted(table, wanted)?;
             }
             if wanted.is_default_action {
                 self.default_entry(index, table, wanted, answers)?;
+                cursor.leave_object();
                 continue;
             }
-            self.entries(index, table, wanted, &mut |read| {
+            let step = self.entries(table, wanted, cursor, answers, &mut |read, answers| {
                 if let Some(entry) = self.table_entry(index, table, &read, wanted) {
                     answers.push(EntityKind::TableEntry(entry));
                 }
             })?;
+            if step.is_none() {
+                return Ok(None);
+            }
+            cursor.leave_object();
         }
-        Ok(())
+        DONE
     }
 
     fn check_wanted(&self, table: &TableSchema, wanted: &TableEntry) -> Outcome<()> {
@@ -150,40 +248,39 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Visits the entries of a table that have the wanted key (if any) and priority (if any).
+    /// Visits the entries of a table that have the wanted key (if any) and priority (if any), from the cursor on.
     fn entries(
         &self,
-        _index: usize,
         table: &TableSchema,
         wanted: &TableEntry,
-        visit: &mut dyn FnMut(EntryRead),
-    ) -> Outcome<()> {
-        if wanted.table_id == 0 || wanted.r#match.is_empty() {
-            let priority = match wanted.table_id {
-                0 => 0,
-                _ => wanted.priority,
-            };
-            self.switch.table_for_each(&table.name, &mut |read| {
-                if priority == 0 || read.entry.priority == priority {
-                    visit(read);
-                }
-            })?;
-            return Ok(());
+        cursor: &mut Cursor,
+        answers: &mut dyn Sink,
+        visit: &mut dyn FnMut(EntryRead, &mut dyn Sink),
+    ) -> Step {
+        let by_key = wanted.table_id != 0 && !wanted.r#match.is_empty();
+        let priority = match wanted.table_id {
+            0 => 0,
+            _ => wanted.priority,
+        };
+        let key = by_key.then(|| entry_key(table, wanted)).transpose()?;
+        if let Some(key) = key.as_ref().filter(|_| !table.needs_priority || priority != 0) {
+            // An empty result of a filter is not an error.
+            if let Ok(read) = self.switch.table_read(&table.name, key, priority) {
+                visit(read, answers);
+            }
+            return DONE;
         }
-        let key = entry_key(table, wanted)?;
-        if table.needs_priority && wanted.priority == 0 {
-            self.switch.table_for_each(&table.name, &mut |read| {
-                if keys::canonical_key(&read.entry.key) == key {
-                    visit(read);
-                }
-            })?;
-            return Ok(());
+        for found in self.switch.table_entries(&table.name, cursor.element)? {
+            let (id, read) = found;
+            let passes = priority == 0 || read.entry.priority == priority;
+            if passes && key.as_ref().is_none_or(|key| keys::canonical_key(&read.entry.key) == *key) {
+                visit(read, answers);
+            }
+            if cursor.after(id, answers).is_none() {
+                return Ok(None);
+            }
         }
-        // An empty result of a filter is not an error.
-        if let Ok(read) = self.switch.table_read(&table.name, &key, wanted.priority) {
-            visit(read);
-        }
-        Ok(())
+        DONE
     }
 
     /// The message for an entry; `None` when the filters exclude it.
@@ -253,10 +350,14 @@ impl Reader<'_> {
         answers: &mut dyn Sink,
     ) -> Outcome<()> {
         let name = &table.name;
-        let Some(action) = self.switch.table_default(name)? else {
-            return Ok(());
+        let action = match self.switch.table_default(name)? {
+            Some(action) => self.table_action(table, &action),
+            // The compiler leaves the default action of a table with an action profile to P4Info.
+            None => table.default_action.map(|action_id| TableAction {
+                r#type: Some(TableActionType::Action(Action { action_id, params: Vec::new() })),
+            }),
         };
-        let Some(action) = self.table_action(table, &action) else {
+        let Some(action) = action else {
             return Ok(());
         };
         if wanted.table_id != 0 && !action_wanted(wanted, &action) {
@@ -271,7 +372,7 @@ impl Reader<'_> {
             is_default_action: true,
             controller_metadata: extra.controller_metadata,
             metadata: extra.metadata.clone(),
-            is_const: table.const_default,
+            is_const: table.const_default || table.profile.is_some(),
             counter_data: wanted.counter_data.and(resources.counter).map(counter_data),
             meter_config: match wanted.meter_config {
                 Some(_) => meter.flatten().map(from_meter),
@@ -303,7 +404,7 @@ impl Reader<'_> {
         Some(TableAction { r#type: Some(kind) })
     }
 
-    fn counters(&self, wanted: &CounterEntry, answers: &mut dyn Sink) -> Outcome<()> {
+    fn counters(&self, wanted: &CounterEntry, cursor: &mut Cursor, answers: &mut dyn Sink) -> Step {
         let schema = &self.state.schema;
         let range = match wanted.counter_id {
             0 => 0..schema.counters.len(),
@@ -312,25 +413,28 @@ impl Reader<'_> {
                 index..index + 1
             }
         };
-        for CounterSchema { array, .. } in &schema.counters[range] {
+        for CounterSchema { array, .. } in schema.counters[range].iter().skip(cursor.object) {
             let index = match wanted.counter_id {
                 0 => None,
                 _ => wanted.index,
             };
-            let range = cell_range("counter", array, index)?;
-            let cells = &self.switch.counter_cells(&array.name)?[range.clone()];
-            for (index, cell) in range.zip(cells) {
+            let cells = self.switch.counter_cells(&array.name)?;
+            for index in cells_from(cell_range("counter", array, index)?, cursor) {
                 answers.push(EntityKind::CounterEntry(CounterEntry {
                     counter_id: array.id,
                     index: Some(Index { index: index as i64 }),
-                    data: Some(counter_data(*cell)),
+                    data: Some(counter_data(cells[index])),
                 }));
+                if cursor.after(index as u64, answers).is_none() {
+                    return Ok(None);
+                }
             }
+            cursor.leave_object();
         }
-        Ok(())
+        DONE
     }
 
-    fn meters(&self, wanted: &MeterEntry, answers: &mut dyn Sink) -> Outcome<()> {
+    fn meters(&self, wanted: &MeterEntry, cursor: &mut Cursor, answers: &mut dyn Sink) -> Step {
         let schema = &self.state.schema;
         let range = match wanted.meter_id {
             0 => 0..schema.meters.len(),
@@ -339,12 +443,12 @@ impl Reader<'_> {
                 index..index + 1
             }
         };
-        for meter in &schema.meters[range] {
+        for meter in schema.meters[range].iter().skip(cursor.object) {
             let index = match wanted.meter_id {
                 0 => None,
                 _ => wanted.index,
             };
-            for index in cell_range("meter", &meter.array, index)? {
+            for index in cells_from(cell_range("meter", &meter.array, index)?, cursor) {
                 let config = self.switch.meter_read(&meter.array.name, index)?;
                 answers.push(EntityKind::MeterEntry(MeterEntry {
                     meter_id: meter.array.id,
@@ -355,12 +459,16 @@ impl Reader<'_> {
                         None => None,
                     },
                 }));
+                if cursor.after(index as u64, answers).is_none() {
+                    return Ok(None);
+                }
             }
+            cursor.leave_object();
         }
-        Ok(())
+        DONE
     }
 
-    fn registers(&self, wanted: &RegisterEntry, answers: &mut dyn Sink) -> Outcome<()> {
+    fn registers(&self, wanted: &RegisterEntry, cursor: &mut Cursor, answers: &mut dyn Sink) -> Step {
         let schema = &self.state.schema;
         let range = match wanted.register_id {
             0 => 0..schema.registers.len(),
@@ -369,38 +477,47 @@ impl Reader<'_> {
                 index..index + 1
             }
         };
-        for register in &schema.registers[range] {
+        for register in schema.registers[range].iter().skip(cursor.object) {
             let index = match wanted.register_id {
                 0 => None,
                 _ => wanted.index,
             };
-            for index in cell_range("register", &register.array, index)? {
+            for index in cells_from(cell_range("register", &register.array, index)?, cursor) {
                 let bytes = self.switch.register_read(&register.array.name, index)?;
                 answers.push(EntityKind::RegisterEntry(RegisterEntry {
                     register_id: register.array.id,
                     index: Some(Index { index: index as i64 }),
                     data: Some(data::scalar(&register.kind, register.width_bits, &bytes)),
                 }));
+                if cursor.after(index as u64, answers).is_none() {
+                    return Ok(None);
+                }
             }
+            cursor.leave_object();
         }
-        Ok(())
+        DONE
     }
 
     /// The entries that a direct resource read names, with the key fields of each.
     fn direct(
         &self,
         wanted: &Option<TableEntry>,
+        cursor: &mut Cursor,
+        answers: &mut dyn Sink,
         has: &dyn Fn(&TableSchema) -> Outcome<()>,
-        visit: &mut dyn FnMut(TableEntry, Resources),
-    ) -> Outcome<()> {
+        entity: &dyn Fn(TableEntry, Resources) -> EntityKind,
+    ) -> Step {
         let Some(wanted) = wanted else {
             return Err(Refusal::invalid("a direct resource needs its table_entry"));
         };
-        for index in self.selected(wanted.table_id)? {
+        for index in self.selected(wanted.table_id)?.skip(cursor.object) {
             let table = &self.state.schema.tables[index];
             if let Err(refusal) = has(table) {
                 match wanted.table_id {
-                    0 => continue,
+                    0 => {
+                        cursor.leave_object();
+                        continue;
+                    }
                     _ => return Err(refusal),
                 }
             }
@@ -418,52 +535,63 @@ impl Reader<'_> {
                     Resources { counter: found.counter.unwrap_or_default(), meter: meter.flatten(), marked };
                 let mut entry = named(Vec::new(), 0);
                 entry.is_default_action = true;
-                visit(entry, resources);
+                answers.push(entity(entry, resources));
+                cursor.leave_object();
                 continue;
             }
-            let mut found = Vec::new();
-            self.entries(index, table, wanted, &mut |read| found.push(read))?;
-            if found.is_empty() && wanted.table_id != 0 && !wanted.r#match.is_empty() {
-                return Err(Refusal::not_found(format!("table '{}': no such entry", table.name)));
-            }
-            for read in found {
+            let mut found = false;
+            let step = self.entries(table, wanted, cursor, answers, &mut |read, answers| {
+                found = true;
                 let key = keys::from_key(&table.fields, &read.entry.key);
                 let resources = Resources {
                     counter: read.counter.unwrap_or_default(),
                     meter: read.meter,
                     marked: read.marked,
                 };
-                visit(named(key, read.entry.priority), resources);
+                answers.push(entity(named(key, read.entry.priority), resources));
+            })?;
+            if step.is_none() {
+                return Ok(None);
             }
+            // Of a key without a priority, all entries are looked at; one may have been found before a rest.
+            let by_key = wanted.table_id != 0 && !wanted.r#match.is_empty();
+            if !found && by_key && cursor.element == 0 {
+                return Err(Refusal::not_found(format!("table '{}': no such entry", table.name)));
+            }
+            cursor.leave_object();
         }
-        Ok(())
+        DONE
     }
 
-    fn direct_counters(&self, wanted: &DirectCounterEntry, answers: &mut dyn Sink) -> Outcome<()> {
-        let place = &wanted.table_entry;
-        self.direct(place, &check_direct_counter, &mut |entry, found| {
-            answers.push(EntityKind::DirectCounterEntry(DirectCounterEntry {
+    fn direct_counters(
+        &self,
+        wanted: &DirectCounterEntry,
+        cursor: &mut Cursor,
+        answers: &mut dyn Sink,
+    ) -> Step {
+        self.direct(&wanted.table_entry, cursor, answers, &check_direct_counter, &|entry, found| {
+            EntityKind::DirectCounterEntry(DirectCounterEntry {
                 table_entry: Some(entry),
                 data: Some(counter_data(found.counter)),
-            }));
+            })
         })
     }
 
-    fn direct_meters(&self, wanted: &DirectMeterEntry, answers: &mut dyn Sink) -> Outcome<()> {
+    fn direct_meters(&self, wanted: &DirectMeterEntry, cursor: &mut Cursor, answers: &mut dyn Sink) -> Step {
         let has = |table: &TableSchema| check_direct_meter(table).map(|_| ());
-        self.direct(&wanted.table_entry, &has, &mut |entry, found| {
-            answers.push(EntityKind::DirectMeterEntry(DirectMeterEntry {
+        self.direct(&wanted.table_entry, cursor, answers, &has, &|entry, found| {
+            EntityKind::DirectMeterEntry(DirectMeterEntry {
                 table_entry: Some(entry),
                 config: found.meter.map(from_meter),
                 counter_data: match wanted.counter_data {
                     Some(_) => found.marked.map(from_marked),
                     None => None,
                 },
-            }));
+            })
         })
     }
 
-    fn value_sets(&self, wanted: &ValueSetEntry, answers: &mut dyn Sink) -> Outcome<()> {
+    fn value_sets(&self, wanted: &ValueSetEntry, answers: &mut dyn Sink) -> Step {
         let schema = &self.state.schema;
         let range = match wanted.value_set_id {
             0 => 0..schema.value_sets.len(),
@@ -482,16 +610,16 @@ impl Reader<'_> {
                     .collect(),
             }));
         }
-        Ok(())
+        DONE
     }
 
-    fn digests(&self, wanted: &DigestEntry, answers: &mut dyn Sink) -> Outcome<()> {
+    fn digests(&self, wanted: &DigestEntry, answers: &mut dyn Sink) -> Step {
         let schema = &self.state.schema;
         let only = match wanted.digest_id {
             0 => None,
             id => Some(schema.digest(id)?.0),
         };
-        for (index, config) in &self.state.digests {
+        for (index, EnabledDigest { config, .. }) in &self.state.digests {
             if only.is_none_or(|only| only == *index) {
                 answers.push(EntityKind::DigestEntry(DigestEntry {
                     digest_id: schema.digests[*index].id,
@@ -499,8 +627,13 @@ impl Reader<'_> {
                 }));
             }
         }
-        Ok(())
+        DONE
     }
+}
+
+/// The cells of an array that are left from the cursor on.
+fn cells_from(cells: std::ops::Range<usize>, cursor: &Cursor) -> std::ops::Range<usize> {
+    cells.start.max(cursor.element as usize)..cells.end
 }
 
 /// Direct counter and meter of an entry.

@@ -8,6 +8,7 @@ use p4mesh_pipeline::{Executable, ParamInfo, Program};
 use prost::Message;
 use tonic::Status;
 
+use crate::memory::decoded_bytes;
 use crate::proto::info::P4Info;
 use crate::proto::service::ForwardingPipelineConfig;
 use crate::schema::Schema;
@@ -53,6 +54,20 @@ pub(crate) fn realize(raw: ForwardingPipelineConfig) -> Result<Realized, Status>
         });
     }
     Ok(realized)
+}
+
+/// Upper bound of the memory that reading a config takes: of objects, pairs and elements of the JSON, and of the elements
+/// of P4Info.
+pub(crate) fn program_bytes(raw: &ForwardingPipelineConfig) -> usize {
+    let json = |sum: usize, byte: &u8| {
+        sum + match byte {
+            b'{' => 768,
+            b'[' | b':' => 128,
+            b',' => 64,
+            _ => 1,
+        }
+    };
+    raw.p4_device_config.iter().fold(0, json) + raw.p4info.as_ref().map_or(0, |info| decoded_bytes(info))
 }
 
 fn recent<T>(use_them: impl FnOnce(&mut VecDeque<Realized>) -> T) -> T {

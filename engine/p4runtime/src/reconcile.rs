@@ -5,7 +5,7 @@ use p4mesh_pipeline::{CounterCell, EntryAction, Executable, Switch, SwitchConfig
 use crate::cells::direct_place;
 use crate::proto::entity::*;
 use crate::proto::service::{Update, UpdateType};
-use crate::reader::Reader;
+use crate::reader::{Cursor, Reader};
 use crate::refusal::{Outcome, Refusal};
 use crate::state::{State, Writer};
 
@@ -19,7 +19,7 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
     let all = |wanted: EntityKind| -> Outcome<Vec<EntityKind>> {
         let mut found = Vec::new();
         let wanted = Entity { entity: Some(wanted) };
-        reader.read(&wanted, &mut found)?;
+        reader.read(&wanted, &mut Cursor::default(), &mut found)?;
         Ok(found)
     };
     let mut updates = Vec::new();

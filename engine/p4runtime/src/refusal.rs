@@ -48,6 +48,12 @@ refusals! {
     aborted => Aborted;
 }
 
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Status {
+        Status::new(refusal.code, refusal.message)
+    }
+}
+
 impl From<ControlError> for Refusal {
     fn from(error: ControlError) -> Refusal {
         let code = match error.kind() {
@@ -80,73 +86,93 @@ pub const ERROR_SPACE: &str = "p4mesh";
 
 const ERROR_TYPE_URL: &str = "type.googleapis.com/p4.v1.Error";
 
-/// The status of a batch (section 12.3): `None` when every outcome is good, else UNKNOWN with one
-/// `p4.v1.Error` per element in the order of the batch.
-pub fn batch_status(what: &str, outcomes: &[Outcome<()>]) -> Option<Status> {
-    let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
-    if failed == 0 {
-        return None;
-    }
-    let first = outcomes.iter().position(|outcome| outcome.is_err());
-    let mut message = format!("{failed} of {} {what} failed", outcomes.len());
-    if let Some((index, Err(refusal))) = first.map(|index| (index, &outcomes[index])) {
-        message.push_str(&format!("; first: number {index}: {}", refusal.message));
-    }
-    let details = outcomes
-        .iter()
-        .map(|outcome| proto::Any {
-            type_url: ERROR_TYPE_URL.to_string(),
-            value: match outcome {
-                Ok(()) => Bytes::new(),
-                Err(refusal) => service::Error {
-                    canonical_code: refusal.code as i32,
-                    message: status_text(&refusal.message),
-                    space: ERROR_SPACE.to_string(),
-                    code: 0,
-                    details: None,
-                }
-                .encode_to_vec()
-                .into(),
-            },
-        })
-        .collect();
-    Some(batch_failure(status_text(&message), details))
+/// Longest details of a status that a call can ask for.
+const MAX_DETAILS_BYTES: usize = 64 << 20;
+/// Tag and length of an element of the details.
+const ELEMENT_BYTES: usize = 6;
+
+/// The outcomes of a batch (section 12.3). No more of them are kept than the status can carry.
+pub struct Outcomes {
+    what: &'static str,
+    limit: usize,
+    count: usize,
+    failed: usize,
+    /// Number and text of the first failure.
+    first: Option<(usize, String)>,
+    listed: Vec<proto::Any>,
+    listed_bytes: usize,
+    is_full: bool,
 }
 
-fn batch_failure(message: String, details: Vec<proto::Any>) -> Status {
-    let status = proto::Status { code: Code::Unknown as i32, message: message.clone(), details };
-    Status::with_details(Code::Unknown, message, status.encode_to_vec().into())
-}
-
-/// A status whose details take at most `limit` bytes: of a batch, the outcomes of its first elements; the text says
-/// how many are left out.
-pub fn fitting(status: Status, limit: usize) -> Status {
-    if status.details().len() <= limit {
-        return status;
+impl Outcomes {
+    /// Outcomes of `what` ("updates"), of which at most `limit` bytes are listed in the status.
+    pub fn new(what: &'static str, limit: usize) -> Outcomes {
+        let limit = limit.min(MAX_DETAILS_BYTES);
+        let (first, listed) = (None, Vec::new());
+        Outcomes { what, limit, count: 0, failed: 0, first, listed, listed_bytes: 0, is_full: false }
     }
-    let Ok(mut batch) = proto::Status::decode(status.details()) else {
-        return status;
-    };
-    let all = batch.details.len();
-    let mut bytes = batch.message.len();
-    let kept = batch
-        .details
-        .iter()
-        .take_while(|detail| {
-            // Tag and length of an element take at most 6 bytes.
-            bytes += detail.encoded_len() + 6;
-            bytes <= limit
-        })
-        .count();
-    batch.details.truncate(kept);
-    batch_failure(
-        format!(
-            "{}; the outcomes of the first {kept} are listed, {} more do not fit",
-            batch.message,
-            all - kept
-        ),
-        batch.details,
-    )
+
+    /// Notes the outcome of the next element.
+    pub fn add(&mut self, outcome: &Outcome<()>) {
+        self.count += 1;
+        if let Err(refusal) = outcome {
+            self.failed += 1;
+            if self.first.is_none() {
+                let good = self.count - 1;
+                let text = status_text(&refusal.message);
+                self.listed_bytes = text.len();
+                self.first = Some((good, text));
+                // A batch without failure has no details.
+                (0..good).take_while(|_| self.list(&Ok(()))).count();
+            }
+        }
+        if self.first.is_some() {
+            self.list(outcome);
+        }
+    }
+
+    /// Lists an outcome if it fits, and says whether more may do so.
+    fn list(&mut self, outcome: &Outcome<()>) -> bool {
+        if self.is_full {
+            return false;
+        }
+        let value = match outcome {
+            Ok(()) => Bytes::new(),
+            Err(refusal) => service::Error {
+                canonical_code: refusal.code as i32,
+                message: status_text(&refusal.message),
+                space: ERROR_SPACE.to_string(),
+                code: 0,
+                details: None,
+            }
+            .encode_to_vec()
+            .into(),
+        };
+        let detail = proto::Any { type_url: ERROR_TYPE_URL.to_string(), value };
+        self.listed_bytes += detail.encoded_len() + ELEMENT_BYTES;
+        self.is_full = self.listed_bytes > self.limit;
+        if !self.is_full {
+            self.listed.push(detail);
+        }
+        !self.is_full
+    }
+
+    /// `None` when every outcome is good, else UNKNOWN with one `p4.v1.Error` per element in the order of the batch. Where
+    /// they do not fit, those of the first elements are listed, and the text says how many are left out.
+    pub fn status(self) -> Option<Status> {
+        let (index, text) = self.first?;
+        let Outcomes { what, count, failed, listed, .. } = self;
+        let mut message =
+            status_text(&format!("{failed} of {count} {what} failed; first: number {index}: {text}"));
+        if listed.len() < count {
+            let (kept, left_out) = (listed.len(), count - listed.len());
+            message.push_str(&format!(
+                "; the outcomes of the first {kept} are listed, {left_out} more do not fit"
+            ));
+        }
+        let status = proto::Status { code: Code::Unknown as i32, message: message.clone(), details: listed };
+        Some(Status::with_details(Code::Unknown, message, status.encode_to_vec().into()))
+    }
 }
 
 #[cfg(test)]
@@ -163,16 +189,29 @@ mod tests {
 
     #[test]
     fn details_are_cut_to_the_limit_in_the_order_of_the_batch() {
-        let outcomes: Vec<Outcome<()>> =
-            (0..200).map(|number| Err(Refusal::exists(format!("entry {number} is there")))).collect();
-        let whole = batch_status("updates", &outcomes).unwrap();
-        assert_eq!(fitting(whole.clone(), whole.details().len()).details(), whole.details());
-        let cut = fitting(whole, 4000);
-        let listed = proto::Status::decode(cut.details()).unwrap().details;
+        let status = |limit: usize| {
+            let mut outcomes = Outcomes::new("updates", limit);
+            outcomes.add(&Ok(()));
+            (1..200).for_each(|n| outcomes.add(&Err(Refusal::exists(format!("entry {n} is there")))));
+            outcomes.status().unwrap()
+        };
+        let listed = |status: &Status| proto::Status::decode(status.details()).unwrap().details;
+        assert_eq!(listed(&status(1 << 20)).len(), 200);
+        let cut = status(4000);
+        let listed = listed(&cut);
         assert!(cut.details().len() <= 4200 && listed.len() > 30);
         let left_out = format!("first {} are listed, {} more", listed.len(), 200 - listed.len());
         assert!(cut.message().contains(&left_out), "{}", cut.message());
+        assert!(cut.message().starts_with("199 of 200 updates failed; first: number 1: entry 1 is there"));
         let last = service::Error::decode(listed.last().unwrap().value.clone()).unwrap();
         assert_eq!(last.message, format!("entry {} is there", listed.len() - 1));
+        assert!(listed[0].value.is_empty());
+    }
+
+    #[test]
+    fn a_batch_without_failure_has_no_status() {
+        let mut outcomes = Outcomes::new("updates", 4000);
+        (0..1_000_000).for_each(|_| outcomes.add(&Ok(())));
+        assert!(outcomes.listed.is_empty() && outcomes.status().is_none());
     }
 }

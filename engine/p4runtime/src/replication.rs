@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use p4mesh_pipeline::{CloneSession, Replica as PipelineReplica, Switch};
 
 use crate::proto::entity::{
-    CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, PortKind, PreType, Replica,
+    CloneSessionEntry, EntityKind, MulticastGroupEntry, PacketReplicationEngineEntry, PortKind, PreType,
+    Replica,
 };
 use crate::proto::service::UpdateType;
+use crate::reader::{Cursor, Sink, Step, DONE};
 use crate::refusal::{Outcome, Refusal};
 use crate::state::{MulticastExtra, State, Writer};
 use crate::value;
@@ -199,8 +201,15 @@ pub fn read(
     state: &State,
     switch: &Switch,
     wanted: &PacketReplicationEngineEntry,
-    visit: &mut dyn FnMut(PacketReplicationEngineEntry),
-) -> Outcome<()> {
+    cursor: &mut Cursor,
+    answers: &mut dyn Sink,
+) -> Step {
+    let mut push = |id: u32, kind: PreType, cursor: &mut Cursor| {
+        let entry = PacketReplicationEngineEntry { r#type: Some(kind) };
+        answers.push(EntityKind::PacketReplicationEngineEntry(entry));
+        cursor.after(u64::from(id), answers)
+    };
+    let first = cursor.element;
     match &wanted.r#type {
         None => Err(Refusal::invalid("packet_replication_engine_entry: neither group nor session is set")),
         Some(PreType::MulticastGroupEntry(group)) => {
@@ -208,36 +217,38 @@ pub fn read(
                 0 => switch.multicast_groups(),
                 id => vec![id],
             };
-            for id in ids {
+            for id in ids.into_iter().filter(|id| u64::from(*id) >= first) {
                 let extra = state.multicast.get(&id).cloned().unwrap_or_default();
-                visit(PacketReplicationEngineEntry {
-                    r#type: Some(PreType::MulticastGroupEntry(MulticastGroupEntry {
-                        multicast_group_id: id,
-                        replicas: from_replicas(&switch.multicast_read(id)?, extra.numeric_ports),
-                        metadata: extra.metadata,
-                    })),
+                let kind = PreType::MulticastGroupEntry(MulticastGroupEntry {
+                    multicast_group_id: id,
+                    replicas: from_replicas(&switch.multicast_read(id)?, extra.numeric_ports),
+                    metadata: extra.metadata,
                 });
+                if push(id, kind, cursor).is_none() {
+                    return Ok(None);
+                }
             }
-            Ok(())
+            DONE
         }
         Some(PreType::CloneSessionEntry(session)) => {
             let ids = match session.session_id {
                 0 => switch.clone_sessions(),
                 id => vec![id],
             };
-            for id in ids {
+            for id in ids.into_iter().filter(|id| u64::from(*id) >= first) {
                 let config = switch.clone_session_read(id)?;
                 let numeric = state.numeric_sessions.get(&id).copied().unwrap_or_default();
-                visit(PacketReplicationEngineEntry {
-                    r#type: Some(PreType::CloneSessionEntry(CloneSessionEntry {
-                        session_id: id,
-                        replicas: from_replicas(&config.replicas, numeric),
-                        class_of_service: u32::from(config.class_of_service),
-                        packet_length_bytes: config.packet_length_bytes as i32,
-                    })),
+                let kind = PreType::CloneSessionEntry(CloneSessionEntry {
+                    session_id: id,
+                    replicas: from_replicas(&config.replicas, numeric),
+                    class_of_service: u32::from(config.class_of_service),
+                    packet_length_bytes: config.packet_length_bytes as i32,
                 });
+                if push(id, kind, cursor).is_none() {
+                    return Ok(None);
+                }
             }
-            Ok(())
+            DONE
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct TableSchema {
     /// The size in P4Info of a table with initial entries; the program has no size for it.
     pub initial_size: Option<usize>,
     pub const_default: bool,
+    /// Id of the default action that P4Info has.
+    pub default_action: Option<u32>,
     /// Position in [`Schema::profiles`].
     pub profile: Option<usize>,
     pub direct_counter: Option<CounterUnit>,

@@ -375,6 +375,12 @@ impl Builder<'_> {
                 const_entries: item.is_const_table || (program.initial_entries && !item.has_initial_entries),
                 initial_size: program.initial_entries.then_some(item.size.max(0) as usize),
                 const_default: item.const_default_action_id != 0 || program.const_default_action,
+                default_action: [
+                    item.const_default_action_id,
+                    item.initial_default_action.map_or(0, |call| call.action_id),
+                ]
+                .into_iter()
+                .find(|id| *id != 0),
                 profile,
                 direct_counter: direct_counter.map(|counter| counter_unit(&counter.spec)),
                 direct_meter: direct_meter.map(|meter| meter_type(&meter.spec)),

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::oneshot;
@@ -13,6 +14,8 @@ use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
+use crate::connections::Connections;
+use crate::memory::Memory;
 use crate::service::{P4RuntimeService, Shared};
 use crate::target::{Notifier, PacketIoCounters, SharedTarget};
 
@@ -113,12 +116,19 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Memory of requests and answers unless a target says otherwise.
+pub const DEFAULT_MEMORY_BYTES: usize = 512 << 20;
+
+/// A connection is looked at after so much silence: streams of machines that are gone must not stay open.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
 /// HTTP/2 flow control windows; the default of 64 KiB would limit bulk reads and writes.
 const WINDOW_BYTES: u32 = 4 << 20;
 
 impl Server {
     /// Listens on `address` (port 0: any free one) and serves `target` as device `device_id`. Reports of the target
-    /// come through `notifier`. With `tls`, every client must use it.
+    /// come through `notifier`. With `tls`, every client must use it. Requests and answers of all clients together take
+    /// at most `memory_bytes`.
     ///
     /// # Errors
     /// The credentials or the address cannot be used, or threads cannot be made.
@@ -128,6 +138,7 @@ impl Server {
         target: SharedTarget,
         notifier: Notifier,
         tls: Option<&Tls>,
+        memory_bytes: usize,
     ) -> Result<Server, ServerError> {
         let mut transport = tonic::transport::Server::builder()
             .initial_stream_window_size(WINDOW_BYTES)
@@ -147,7 +158,7 @@ impl Server {
             .build()
             .map_err(ServerError::Threads)?;
         let counters = notifier.counters();
-        let shared = Arc::new(Shared::new(device_id, target, notifier));
+        let shared = Arc::new(Shared::new(device_id, target, notifier, Memory::new(memory_bytes)));
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new()
             .name("p4runtime-server".to_string())
@@ -163,9 +174,11 @@ impl Server {
                             if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
                                 // Without it each answer of a read waits for a delayed
                                 // acknowledgement, 40 ms.
-                                let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+                                let incoming = TcpIncoming::from(listener)
+                                    .with_nodelay(Some(true))
+                                    .with_keepalive(Some(KEEPALIVE));
                                 tokio::select! {
-                                    _ = router.serve_with_incoming(incoming) => {}
+                                    _ = router.serve_with_incoming(Connections::new(incoming)) => {}
                                     _ = stopped => {}
                                 }
                             }
@@ -174,7 +187,7 @@ impl Server {
                             if let Ok(listener) = tokio::net::UnixListener::from_std(listener) {
                                 let incoming = UnixListenerStream::new(listener);
                                 tokio::select! {
-                                    _ = router.serve_with_incoming(incoming) => {}
+                                    _ = router.serve_with_incoming(Connections::new(incoming)) => {}
                                     _ = stopped => {}
                                 }
                             }

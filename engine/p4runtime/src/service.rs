@@ -8,33 +8,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use tokio_stream::wrappers::ReceiverStream;
+use prost::Message;
+use tokio::sync::mpsc;
 use tonic::body::Body;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::server::{Grpc, NamedService};
 use tonic::{Request, Response, Status, Streaming};
-use tonic_prost::ProstCodec;
 
 use crate::arbitration::{Notices, StreamId};
-use crate::codec::ReadCodec;
+use crate::batch::{decode, room};
 use crate::device::{stream_error, unknown_message, verify, Device};
-use crate::outbox::{outbox, packet_outs, Outbox, BATCH_KEY, PACKET_OUT_BATCH};
+use crate::intake::{Intake, Received, Wire};
+use crate::memory::Memory;
+use crate::outbox::{outbox, Answer, Answers, Outbox, PacketOuts, BATCH_KEY, PACKET_OUT_BATCH};
 use crate::proto::service::*;
 use crate::proto::stream::*;
 use crate::proto::Any;
-use crate::refusal::{fitting, Refusal};
+use crate::reader::Read;
+use crate::realization::program_bytes;
+use crate::refusal::{status_text, Refusal};
 use crate::target::{lock, Notifier, PacketIoCounters, SharedTarget};
 
 /// The API version that Capabilities returns.
 pub const API_VERSION: &str = "1.4.1";
 
-/// Largest request: a pipeline config with its JSON.
-const MAX_REQUEST_BYTES: usize = 256 << 20;
 /// Longest details of a status beside its text, for clients with gRPC's default limit of metadata (8 KiB).
 const DETAILS_BYTES: usize = 3 << 10;
 /// The metadata key by which a controller asks for more details.
 const DETAILS_KEY: &str = "p4mesh-details-bytes";
+/// Streams that may be open.
+const MAX_STREAMS: usize = 1024;
 /// Events that are handled under one hold of the device's lock.
 const DISPATCH_SLICE: usize = 1024;
 
@@ -43,16 +46,18 @@ pub struct Shared {
     device: Mutex<Device>,
     streams: Mutex<HashMap<StreamId, Outbox>>,
     next_stream: AtomicU64,
+    memory: Arc<Memory>,
     notifier: Notifier,
     counters: Arc<PacketIoCounters>,
 }
 
 impl Shared {
-    pub fn new(device_id: u64, target: SharedTarget, notifier: Notifier) -> Shared {
+    pub fn new(device_id: u64, target: SharedTarget, notifier: Notifier, memory: Arc<Memory>) -> Shared {
         Shared {
             device: Mutex::new(Device::new(device_id, target)),
             streams: Mutex::new(HashMap::new()),
             next_stream: AtomicU64::new(1),
+            memory,
             counters: notifier.counters(),
             notifier,
         }
@@ -87,70 +92,95 @@ impl Shared {
         }
     }
 
-    fn write(&self, request: WriteRequest) -> Result<WriteResponse, Status> {
-        self.with_device(|device| device.write(&request))?;
-        Ok(WriteResponse {})
-    }
-
-    fn set(
-        &self,
-        request: SetForwardingPipelineConfigRequest,
-    ) -> Result<SetForwardingPipelineConfigResponse, Status> {
-        self.with_device(|device| device.check_set(&request))?;
-        let (action, config) = (request.action, request.config.clone());
+    fn set(&self, request: Received) -> Result<(), Status> {
+        let claimed = |device: &mut Device| device.check_claim(&request.bytes);
+        self.with_device(claimed)?;
+        let decoded = SetForwardingPipelineConfigRequest::decode(request.bytes.clone());
+        let SetForwardingPipelineConfigRequest { action, config, .. } = decoded
+            .map_err(|error| Status::invalid_argument(format!("the request cannot be decoded: {error}")))?;
+        let _room = request.share.beside(config.as_ref().map_or(0, program_bytes))?;
         let (action, verified) = tokio::task::block_in_place(|| verify(action, config))?;
         self.with_device(|device| {
             // Another controller may have become primary meanwhile.
-            device.check_set(&request)?;
+            claimed(device)?;
             device.set(action, verified)
-        })?;
-        Ok(SetForwardingPipelineConfigResponse {})
+        })
     }
 
-    fn read(&self, request: ReadRequest, details_limit: usize) -> Result<ReadStream, Status> {
-        let (messages, status) = self.with_device(|device| device.read(&request))?;
-        let status = status.map(|status| fitting(status, details_limit));
-        Ok(tokio_stream::iter(
-            messages
-                .into_iter()
-                .map(Ok as fn(Bytes) -> Result<Bytes, Status>)
-                .chain(status.map(Err))
-                .collect::<Vec<_>>(),
-        ))
+    /// The next part of an answer, and whether there is more.
+    fn read_on(&self, read: &mut Read) -> Result<(Option<Answer>, bool), Status> {
+        let (bytes, has_more) = self.with_device(|device| device.read(read))?;
+        match bytes.is_empty() {
+            true => Ok((None, has_more)),
+            false => Ok((Some(Answer::new(bytes, &self.memory)?), has_more)),
+        }
+    }
+
+    /// The answer to a Read. Its first part is made at once, others when the client has taken those before.
+    fn read(self: Arc<Self>, request: Received, details_limit: usize) -> Result<Answers, Status> {
+        let mut read = Read::new(request, details_limit)?;
+        let (first, has_more) = self.read_on(&mut read)?;
+        if !has_more {
+            let status = read.status();
+            return Ok(Answers::new(first.map(Ok).into_iter().chain(status.map(Err)), None));
+        }
+        let (sender, receiver) = mpsc::channel(1);
+        tokio::spawn(async move {
+            let status = loop {
+                // No part is made before there is a place for it.
+                let Ok(place) = sender.reserve().await else { return };
+                match self.read_on(&mut read) {
+                    Ok((answer, has_more)) => {
+                        if let Some(answer) = answer {
+                            place.send(Ok(answer));
+                        }
+                        if !has_more {
+                            break read.status();
+                        }
+                    }
+                    Err(status) => break Some(status),
+                }
+            };
+            if let Some(status) = status {
+                let _ = sender.send(Err(status)).await;
+            }
+        });
+        Ok(Answers::new(first.map(Ok), Some(receiver)))
     }
 
     /// Reads one StreamChannel until it ends.
-    async fn listen(
-        self: Arc<Self>,
-        stream: StreamId,
-        mut requests: Streaming<StreamMessageRequest>,
-        responses: Outbox,
-    ) {
-        while let Ok(Some(message)) = requests.message().await {
-            if let Err(status) = self.handle(stream, message, &responses).await {
-                responses.fail(status).await;
-                break;
+    async fn listen(self: Arc<Self>, stream: StreamId, mut requests: Streaming<Received>, responses: Outbox) {
+        let status = loop {
+            match requests.message().await {
+                Ok(Some(message)) => {
+                    if let Err(status) = self.handle(stream, message, &responses) {
+                        break Some(status);
+                    }
+                }
+                Ok(None) => break None,
+                Err(status) => break Some(status),
             }
-        }
+        };
         lock(&self.streams).remove(&stream);
         let notices = self.with_device(|device| device.close(stream));
         self.send_notices(notices);
+        if let Some(status) = status {
+            responses.fail(status).await;
+        }
     }
 
-    async fn handle(
-        &self,
-        stream: StreamId,
-        message: StreamMessageRequest,
-        responses: &Outbox,
-    ) -> Result<(), Status> {
+    fn handle(&self, stream: StreamId, message: Received, responses: &Outbox) -> Result<(), Status> {
+        let Received { bytes, share } = message;
+        let _room = room(&bytes, &share)?;
+        let message = StreamMessageRequest::decode(bytes)
+            .map_err(|error| Status::invalid_argument(format!("the message cannot be decoded: {error}")))?;
         let error = match message.update {
             Some(RequestUpdate::Packet(packet)) => {
-                self.packet_outs(stream, &[packet], responses);
+                self.packet_outs(stream, [Ok(packet)], responses);
                 None
             }
             Some(RequestUpdate::Other(other)) if other.type_url == PACKET_OUT_BATCH => {
-                let (packets, problem) = packet_outs(other.value.clone());
-                self.packet_outs(stream, &packets, responses);
+                let problem = self.packet_outs(stream, PacketOuts::new(other.value.clone()), responses);
                 problem.map(|problem| other_error(Refusal::invalid(problem), other))
             }
             Some(RequestUpdate::Arbitration(update)) => {
@@ -162,7 +192,7 @@ impl Shared {
                 self.with_device(|device| device.digest_ack(stream, &ack)).err()
             }
             Some(RequestUpdate::Other(other)) => {
-                let text = format!("message type '{}' is not supported", other.type_url);
+                let text = format!("message type '{}' is not supported", status_text(&other.type_url));
                 Some(other_error(Refusal::unimplemented(text), other))
             }
             None => Some(unknown_message()),
@@ -173,18 +203,35 @@ impl Shared {
         Ok(())
     }
 
-    fn packet_outs(&self, stream: StreamId, packets: &[PacketOut], responses: &Outbox) {
-        let errors: Vec<StreamError> = self.with_free_device(|device| {
-            let sent = packets.iter().map(|packet| device.packet_out(stream, packet));
-            sent.filter_map(Result::err).collect()
+    /// Sends packet-outs; returns what is wrong with the batch that they come from.
+    fn packet_outs(
+        &self,
+        stream: StreamId,
+        packets: impl IntoIterator<Item = Result<PacketOut, String>>,
+        responses: &Outbox,
+    ) -> Option<String> {
+        let (mut handled, mut refused, mut problem) = (0, 0, None);
+        self.with_free_device(|device| {
+            for packet in packets {
+                let sent = match packet {
+                    Ok(packet) => device.packet_out(stream, &packet),
+                    Err(text) => {
+                        problem = Some(text);
+                        return;
+                    }
+                };
+                handled += 1;
+                if let Err(error) = sent {
+                    refused += 1;
+                    responses.offer(ResponseUpdate::Error(error));
+                }
+            }
         });
         self.counters.update(|counts| {
-            counts.packet_outs_handled += packets.len() as u64;
-            counts.packet_outs_refused += errors.len() as u64;
+            counts.packet_outs_handled += handled;
+            counts.packet_outs_refused += refused;
         });
-        for error in errors {
-            responses.offer(ResponseUpdate::Error(error));
-        }
+        problem
     }
 
     /// Brings the reports of the target to the primaries, for ever.
@@ -196,13 +243,17 @@ impl Shared {
                     let result = device.dispatch(&mut events, DISPATCH_SLICE);
                     (result, device.arbiter.primaries())
                 });
-                let controllers: Vec<Outbox> = {
+                let controllers: Vec<(Outbox, bool)> = {
                     let streams = lock(&self.streams);
-                    primaries.iter().filter_map(|stream| streams.get(stream).cloned()).collect()
+                    let open = |(stream, is_default): &(StreamId, bool)| {
+                        Some((streams.get(stream)?.clone(), *is_default))
+                    };
+                    primaries.iter().filter_map(open).collect()
                 };
                 let mut sent = 0;
-                for controller in &controllers {
-                    sent = controller.deliver(&result.messages).await.max(sent);
+                for (controller, is_default) in &controllers {
+                    // Anyone may claim a role; only for the device's own controller is waited.
+                    sent = controller.deliver(&result.messages, *is_default).await.max(sent);
                 }
                 let dropped = result.dropped + result.packet_ins - sent;
                 if sent + dropped > 0 {
@@ -221,8 +272,6 @@ fn other_error(refusal: Refusal, other: Any) -> StreamError {
     stream_error(refusal, details)
 }
 
-type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<Bytes, Status>>>;
-
 /// The service for tonic's router.
 #[derive(Clone)]
 pub struct P4RuntimeService {
@@ -234,15 +283,15 @@ impl NamedService for P4RuntimeService {
 }
 
 /// The future answer of a call.
-type Answer<T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send>>;
+type FutureAnswers = Pin<Box<dyn Future<Output = Result<Response<Answers>, Status>> + Send>>;
 
 /// A handler as a tower service, the form in which tonic takes them.
-struct Handler<R, T>(Arc<Shared>, fn(Arc<Shared>, Request<R>) -> Answer<T>);
+struct Handler<R>(Arc<Shared>, fn(Arc<Shared>, Request<R>) -> FutureAnswers);
 
-impl<R, T> tower_service::Service<Request<R>> for Handler<R, T> {
-    type Response = Response<T>;
+impl<R> tower_service::Service<Request<R>> for Handler<R> {
+    type Response = Response<Answers>;
     type Error = Status;
-    type Future = Answer<T>;
+    type Future = FutureAnswers;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
         Poll::Ready(Ok(()))
@@ -253,24 +302,21 @@ impl<R, T> tower_service::Service<Request<R>> for Handler<R, T> {
     }
 }
 
-/// A server for messages that prost encodes.
-fn grpc<Req, Res>() -> Grpc<ProstCodec<Res, Req>>
-where
-    Req: prost::Message + Default + Send + 'static,
-    Res: prost::Message + Send + 'static,
-{
-    Grpc::new(ProstCodec::default()).max_decoding_message_size(MAX_REQUEST_BYTES)
+/// The one answer of a call.
+fn answered<T: Message>(shared: &Arc<Shared>, answer: &T) -> Result<Response<Answers>, Status> {
+    let answer = Answer::new(answer.encode_to_vec().into(), &shared.memory)?;
+    Ok(Response::new(Answers::new([Ok(answer)], None)))
 }
 
-fn write(shared: Arc<Shared>, request: Request<WriteRequest>) -> Answer<WriteResponse> {
+fn write(shared: Arc<Shared>, request: Request<Received>) -> FutureAnswers {
     Box::pin(async move {
         let limit = details_limit(request.metadata());
-        let answer = shared.write(request.into_inner());
-        answer.map(Response::new).map_err(|status| fitting(status, limit))
+        shared.with_device(|device| device.write(request.get_ref(), limit))?;
+        answered(&shared, &WriteResponse {})
     })
 }
 
-fn read(shared: Arc<Shared>, request: Request<ReadRequest>) -> Answer<ReadStream> {
+fn read(shared: Arc<Shared>, request: Request<Received>) -> FutureAnswers {
     Box::pin(async move {
         let limit = details_limit(request.metadata());
         shared.read(request.into_inner(), limit).map(Response::new)
@@ -283,37 +329,42 @@ fn details_limit(metadata: &MetadataMap) -> usize {
     asked.unwrap_or(DETAILS_BYTES)
 }
 
-fn set(
-    shared: Arc<Shared>,
-    request: Request<SetForwardingPipelineConfigRequest>,
-) -> Answer<SetForwardingPipelineConfigResponse> {
-    Box::pin(async move { shared.set(request.into_inner()).map(Response::new) })
-}
-
-fn get(
-    shared: Arc<Shared>,
-    request: Request<GetForwardingPipelineConfigRequest>,
-) -> Answer<GetForwardingPipelineConfigResponse> {
-    Box::pin(async move { shared.with_device(|device| device.get(request.get_ref())).map(Response::new) })
-}
-
-fn capabilities(_: Arc<Shared>, _: Request<CapabilitiesRequest>) -> Answer<CapabilitiesResponse> {
+fn set(shared: Arc<Shared>, request: Request<Received>) -> FutureAnswers {
     Box::pin(async move {
-        Ok(Response::new(CapabilitiesResponse { p4runtime_api_version: API_VERSION.to_string() }))
+        shared.set(request.into_inner())?;
+        answered(&shared, &SetForwardingPipelineConfigResponse {})
     })
 }
 
-fn stream_channel(
-    shared: Arc<Shared>,
-    requests: Request<Streaming<StreamMessageRequest>>,
-) -> Answer<ReceiverStream<Result<StreamMessageResponse, Status>>> {
+fn get(shared: Arc<Shared>, request: Request<Received>) -> FutureAnswers {
     Box::pin(async move {
-        let (sender, receiver) = outbox(requests.metadata());
+        let request: GetForwardingPipelineConfigRequest = decode(&request.get_ref().bytes, "request")?;
+        let answer = shared.with_device(|device| device.get(&request))?;
+        answered(&shared, &answer)
+    })
+}
+
+fn capabilities(shared: Arc<Shared>, _: Request<Received>) -> FutureAnswers {
+    Box::pin(async move {
+        let p4runtime_api_version = API_VERSION.to_string();
+        answered(&shared, &CapabilitiesResponse { p4runtime_api_version })
+    })
+}
+
+fn stream_channel(shared: Arc<Shared>, requests: Request<Streaming<Received>>) -> FutureAnswers {
+    Box::pin(async move {
+        let (sender, answers) = outbox(requests.metadata(), &shared.memory);
         let stream = shared.next_stream.fetch_add(1, Ordering::Relaxed);
-        lock(&shared.streams).insert(stream, sender.clone());
+        {
+            let mut streams = lock(&shared.streams);
+            if streams.len() >= MAX_STREAMS {
+                return Err(Status::resource_exhausted(format!("{MAX_STREAMS} streams are open already")));
+            }
+            streams.insert(stream, sender.clone());
+        }
         let batches = sender.batches();
         tokio::spawn(shared.listen(stream, requests.into_inner(), sender));
-        let mut response = Response::new(ReceiverStream::new(receiver));
+        let mut response = Response::new(answers);
         if batches {
             let metadata = response.metadata_mut();
             metadata.insert(BATCH_KEY, MetadataValue::from_static("1"));
@@ -334,21 +385,27 @@ impl tower_service::Service<http::Request<Body>> for P4RuntimeService {
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let shared = self.shared.clone();
         Box::pin(async move {
-            let method = request.uri().path().strip_prefix("/p4.v1.P4Runtime/");
-            Ok(match method.unwrap_or_default() {
-                "Write" => grpc().unary(Handler(shared, write), request).await,
-                "Read" => {
-                    Grpc::new(ReadCodec)
-                        .max_decoding_message_size(MAX_REQUEST_BYTES)
-                        .server_streaming(Handler(shared, read), request)
-                        .await
-                }
-                "SetForwardingPipelineConfig" => grpc().unary(Handler(shared, set), request).await,
-                "GetForwardingPipelineConfig" => grpc().unary(Handler(shared, get), request).await,
-                "StreamChannel" => grpc().streaming(Handler(shared, stream_channel), request).await,
-                "Capabilities" => grpc().unary(Handler(shared, capabilities), request).await,
-                _ => Status::unimplemented("no such method in p4.v1.P4Runtime").into_http(),
-            })
+            let method =
+                request.uri().path().strip_prefix("/p4.v1.P4Runtime/").unwrap_or_default().to_string();
+            let is_stream = method == "StreamChannel";
+            let (parts, body) = request.into_parts();
+            let (body, account) = match Intake::new(body, &shared.memory, is_stream) {
+                Ok(intake) => intake,
+                Err(refusal) => return Ok(Status::from(refusal).into_http()),
+            };
+            let request = http::Request::from_parts(parts, body);
+            // The intake has the limits.
+            let mut grpc = Grpc::new(Wire(account)).max_decoding_message_size(usize::MAX);
+            let handler = match &method[..] {
+                "StreamChannel" => return Ok(grpc.streaming(Handler(shared, stream_channel), request).await),
+                "Write" => write,
+                "Read" => read,
+                "SetForwardingPipelineConfig" => set,
+                "GetForwardingPipelineConfig" => get,
+                "Capabilities" => capabilities,
+                _ => return Ok(Status::unimplemented("no such method in p4.v1.P4Runtime").into_http()),
+            };
+            Ok(grpc.server_streaming(Handler(shared, handler), request).await)
         })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use p4mesh_pipeline::{KeyMatch, Switch};
 
-use crate::proto::entity::{ActionProfileActionSet, GroupMember};
+use crate::proto::entity::{ActionProfileActionSet, DigestConfig, GroupMember};
 use crate::refusal::Refusal;
 use crate::schema::Schema;
 
@@ -46,6 +46,14 @@ pub struct GroupExtra {
     pub members: Vec<GroupMember>,
 }
 
+/// A digest that is sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EnabledDigest {
+    pub config: DigestConfig,
+    /// Differs each time that the digest is enabled: what was sent before does not count then.
+    pub number: u64,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MulticastExtra {
     pub metadata: Bytes,
@@ -76,7 +84,9 @@ pub struct State {
     /// Sessions written with the deprecated numeric port field.
     pub numeric_sessions: BTreeMap<u32, bool>,
     /// By digest.
-    pub digests: BTreeMap<usize, crate::proto::entity::DigestConfig>,
+    pub digests: BTreeMap<usize, EnabledDigest>,
+    /// Number of times that a digest was enabled.
+    pub digests_enabled: u64,
 }
 
 impl State {

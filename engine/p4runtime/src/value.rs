@@ -23,9 +23,9 @@ pub fn fits(value: &[u8], width_bits: u32) -> bool {
     let value = canonical(value);
     let significant = match value.first() {
         None | Some(0) => 0,
-        Some(first) => value.len() as u32 * 8 - first.leading_zeros(),
+        Some(first) => value.len() * 8 - first.leading_zeros() as usize,
     };
-    significant <= width_bits
+    significant <= width_bits as usize
 }
 
 /// Checks a value from the wire and returns it in canonical form. `what` names it in the error.
@@ -44,9 +44,16 @@ pub fn checked(value: &[u8], width_bits: u32, what: impl FnOnce() -> String) -> 
     Ok(canonical(value))
 }
 
-/// Lower-case hexadecimal, two digits per byte.
+/// Values beyond this length are cut where they are shown.
+const SHOWN_BYTES: usize = 256;
+
+/// Lower-case hexadecimal, two digits per byte, of the first bytes.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text: String = bytes.iter().take(SHOWN_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    if bytes.len() > SHOWN_BYTES {
+        text.push_str(&format!("... ({} bytes)", bytes.len()));
+    }
+    text
 }
 
 /// The greatest value of a width, in canonical form.

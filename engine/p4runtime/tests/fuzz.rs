@@ -16,7 +16,7 @@ use p4mesh_p4runtime::proto::stream::PacketOut;
 use p4mesh_p4runtime::proto::Uint128;
 use p4mesh_p4runtime::{verify, Device};
 use prost::Message;
-use support::{config, device, send, DEVICE_ID};
+use support::{config, device, send, send_read, send_write, DEVICE_ID};
 
 /// SplitMix64.
 struct Random(u64);
@@ -107,7 +107,7 @@ fn state(device: &mut Device) -> Vec<Vec<u8>> {
         entities: wanted.into_iter().map(|entity| Entity { entity: Some(entity) }).collect(),
         ..ReadRequest::default()
     };
-    let (messages, status) = device.read(&request).expect("read");
+    let (messages, status) = send_read(device, &request);
     assert!(status.is_none(), "{status:?}");
     let mut entities: Vec<Vec<u8>> = Vec::new();
     for message in messages {
@@ -134,7 +134,7 @@ fn mutated_requests() {
                 let bytes = Bytes::from(mutated(&mut random, &reads));
                 if let Ok(mut request) = ReadRequest::decode(bytes) {
                     request.device_id = DEVICE_ID;
-                    let _ = device.read(&request);
+                    send_read(&mut device, &request);
                 }
             }
             1 => {
@@ -156,7 +156,7 @@ fn mutated_requests() {
                 request.atomicity = random.below(3) as i32;
                 let all_or_none = request.atomicity > 0;
                 let before = all_or_none.then(|| state(&mut device));
-                match device.write(&request) {
+                match send_write(&mut device, &request) {
                     Ok(()) => accepted += 1,
                     Err(status) => {
                         refused += 1;

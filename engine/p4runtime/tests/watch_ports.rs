@@ -11,7 +11,7 @@ use p4mesh_p4runtime::proto::info::P4Info;
 use p4mesh_p4runtime::proto::service::{Update, UpdateType};
 use p4mesh_p4runtime::{Device, Event, Target};
 use prost::Message;
-use support::{device, file, write, LocalTarget};
+use support::{device, file, send_write, write, LocalTarget};
 
 const PROFILE: &str = "EverythingIngress.next_hops";
 
@@ -34,7 +34,7 @@ fn forward_to(port: u8) -> Action {
 
 fn insert(device: &mut Device, entity: EntityKind) -> Result<(), String> {
     let update = Update { r#type: UpdateType::Insert as i32, entity: Some(Entity { entity: Some(entity) }) };
-    let result = device.write(&write(vec![update]));
+    let result = send_write(device, &write(vec![update]));
     result.map_err(|status| status.message().to_string())
 }
 

@@ -39,6 +39,7 @@ pub use control::dispatch::{Dispatch, Passes};
 pub use control::switch::Switch;
 pub use exec::config::{Execution, SwitchConfig};
 pub use exec::executable::Executable;
+pub use exec::trace::{hex, Trace};
 pub use idle::moving::Refusal;
 pub use idle::probe::{IdlePass, IdleProbe, LoopPass};
 pub use idle::watch::Watch;

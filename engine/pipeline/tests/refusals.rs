@@ -50,6 +50,15 @@ fn refusals_name_construct_and_place() {
         refusal(|value| value["counter_arrays"][0]["size"] = serde_json::json!(1u64 << 40)),
         "counter_arrays[0]: size of all arrays in 64-bit words is 2199023255552, the limit is 134217728"
     );
+    for (parser, architecture) in [("ingress_parser", "PSA"), ("main_parser", "PNA")] {
+        // Named before any of its externs.
+        let text = refusal(|value| {
+            value["parsers"][0]["name"] = parser.into();
+            value["extern_instances"] = serde_json::json!([{"name": "x", "type": "Counter"}]);
+        });
+        let start = format!("the program is written for {architecture} (its parser is '{parser}'); valid: ");
+        assert!(text.starts_with(&start), "{text}");
+    }
     assert_eq!(
         refusal(|value| value["parsers"] = serde_json::json!([])),
         "document: no parser named 'parser' in this program"

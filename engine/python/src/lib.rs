@@ -7,6 +7,7 @@ mod error;
 mod live_switch;
 mod live_target;
 mod lock;
+mod packet_trace;
 mod routing_peer;
 mod server_slot;
 mod sim_network;

@@ -1,22 +1,24 @@
 //! `LiveSwitch`: a switch on Linux interfaces or on pcap files, with a P4Runtime server.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use p4mesh_io::{
-    ArrivalStamps, Cores, Delays, FilePorts, IoError, LivePorts, PortAccess, Ports, Runner, RunnerLimits,
-    SessionFirst,
+    ArrivalStamps, CapturedPorts, Cores, Delays, FilePorts, IoError, LivePorts, PortAccess, Ports, Runner,
+    RunnerLimits, SessionFirst,
 };
-use p4mesh_p4runtime::{Target, Tls};
-use p4mesh_pipeline::{Executable, Program, SwitchConfig, Tick};
+use p4mesh_p4runtime::{Target, Tls, DEFAULT_MEMORY_BYTES};
+use p4mesh_pipeline::{Executable, Program, SwitchConfig, Tick, Trace};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, refused};
 use crate::live_target::{drive, LiveTarget};
 use crate::lock::lock;
+use crate::packet_trace::PacketTrace;
 use crate::server_slot::ServerSlot;
 
 /// Certificate, its key, and optionally the authorities of clients, each in PEM.
@@ -36,7 +38,8 @@ const STOP_POLL: Duration = Duration::from_millis(10);
 ///
 /// With `use_files_s` the names stand for NAME_in.pcap and NAME_out.pcap; the input files are read
 /// that many seconds after `start`. Without `program` (BMv2 JSON) it drops everything until a
-/// controller pushes one.
+/// controller pushes one. With `pcap_directory` the frames of each port are written there, to NAME_in.pcap and
+/// NAME_out.pcap.
 #[pyclass(module = "p4mesh._engine", frozen)]
 pub struct LiveSwitch {
     target: Arc<Mutex<LiveTarget>>,
@@ -45,12 +48,13 @@ pub struct LiveSwitch {
     stop: Arc<AtomicBool>,
     files_after: Option<Duration>,
     cores: Cores,
+    trace: Arc<Trace>,
 }
 
 #[pymethods]
 impl LiveSwitch {
     #[new]
-    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1, access = "best", own_cores = false))]
+    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1, access = "best", own_cores = false, pcap_directory = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -63,6 +67,7 @@ impl LiveSwitch {
         seed: u64,
         access: &str,
         own_cores: bool,
+        pcap_directory: Option<PathBuf>,
     ) -> PyResult<LiveSwitch> {
         let access = match access {
             "best" => PortAccess::Best,
@@ -80,6 +85,12 @@ impl LiveSwitch {
             let ports: Box<dyn Ports> = match delay {
                 Some(_) => Box::new(FilePorts::open(&interfaces).map_err(refused)?),
                 None => Box::new(LivePorts::open(&interfaces, access, &cores).map_err(refused)?),
+            };
+            let ports: Box<dyn Ports> = match pcap_directory {
+                Some(directory) => {
+                    Box::new(CapturedPorts::create(ports, &interfaces, &directory).map_err(refused)?)
+                }
+                None => ports,
             };
             let config = SwitchConfig {
                 tick: Tick::new(timestamp_tick_ps),
@@ -100,14 +111,23 @@ impl LiveSwitch {
                 stop: Arc::new(AtomicBool::new(false)),
                 files_after: delay,
                 cores,
+                trace: Trace::new(),
             })
         })
     }
 
     /// Starts a P4Runtime server on HOST:PORT (port 0: any free one) and returns its port. `tls` is
-    /// the certificate, its key and the authorities of clients or None, each in PEM.
-    #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1, tls = None))]
-    fn serve(&self, py: Python<'_>, address: &str, device_id: u64, tls: Option<Pem>) -> PyResult<u16> {
+    /// the certificate, its key and the authorities of clients or None, each in PEM. Requests and answers of all clients
+    /// together take at most `memory_bytes`.
+    #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1, tls = None, memory_bytes = DEFAULT_MEMORY_BYTES))]
+    fn serve(
+        &self,
+        py: Python<'_>,
+        address: &str,
+        device_id: u64,
+        tls: Option<Pem>,
+        memory_bytes: usize,
+    ) -> PyResult<u16> {
         guarded(py, || {
             let tls = tls.map(|(certificate, key, client_authorities)| Tls {
                 certificate,
@@ -115,7 +135,8 @@ impl LiveSwitch {
                 client_authorities,
             });
             let target = self.target.clone();
-            let (port, notifier) = self.server.start(address, device_id, target, tls.as_ref())?;
+            let (port, notifier) =
+                self.server.start(address, device_id, target, tls.as_ref(), memory_bytes)?;
             lock(&self.target).notifier = Some(notifier);
             Ok(port)
         })
@@ -143,6 +164,21 @@ impl LiveSwitch {
             *worker = Some(spawned.map_err(refused)?);
             Ok(())
         })
+    }
+
+    /// Tells what happens to each packet from now on: lines for [`Self::take_trace`], with so many bytes of each frame. Of
+    /// the passes, parser states, tables and actions are told where `passes` is true; they take several times as long then.
+    #[pyo3(signature = (shown_bytes = 0, passes = true))]
+    fn trace(&self, py: Python<'_>, shown_bytes: usize, passes: bool) -> PyResult<()> {
+        guarded(py, || {
+            lock(&self.target).set_trace(PacketTrace { lines: self.trace.clone(), shown_bytes, passes });
+            Ok(())
+        })
+    }
+
+    /// The lines since the last call, and how many were lost after them because nobody took them.
+    fn take_trace(&self, py: Python<'_>) -> PyResult<(Vec<String>, u64)> {
+        guarded(py, || Ok(self.trace.take()))
     }
 
     /// Waits until the switch ends, at most `timeout_s`; returns true when it has. A port that

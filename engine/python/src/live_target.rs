@@ -10,6 +10,7 @@ use p4mesh_p4runtime::{Event, Notifier, Target};
 use p4mesh_pipeline::{Executable, Frame, Switch};
 
 use crate::lock::lock;
+use crate::packet_trace::PacketTrace;
 
 /// Longest sleep of an idle loop, and thus the largest delay of a packet-out to the loop.
 const IDLE_WAIT: Duration = Duration::from_millis(1);
@@ -50,6 +51,7 @@ pub struct LiveTarget {
     told_ns: u64,
     /// As they were last reported; a server takes ports to be up.
     links: BTreeMap<u16, bool>,
+    trace: Option<PacketTrace>,
 }
 
 impl LiveTarget {
@@ -69,6 +71,7 @@ impl LiveTarget {
             arrived: Vec::new(),
             told_ns: monotonic_ns(),
             links: BTreeMap::new(),
+            trace: None,
         }
     }
 
@@ -91,12 +94,19 @@ impl LiveTarget {
         self.received += count as u64;
         let now_ps = picoseconds(started_ns, now_ns);
         // Departures of this turn leave before the arrivals are worked on.
-        let turns = self.with_ports(|runner, clock, send| runner.turn(now_ps, clock, send))?;
-        let done = self.with_ports(|runner, clock, send| {
-            for Arrival { port, arrival_ps, frame } in arrived.drain(..) {
-                runner.frame(port, frame, arrival_ps, clock, send);
-            }
-        });
+        let traced = self.trace.clone();
+        let turns = match &traced {
+            None => self.with_ports(|runner, clock, send| runner.turn(now_ps, clock, send))?,
+            Some(trace) => self.told(trace, |runner, clock, send| runner.turn(now_ps, clock, send))?,
+        };
+        let done = match &traced {
+            None => self.with_ports(|runner, clock, send| {
+                for Arrival { port, arrival_ps, frame } in arrived.drain(..) {
+                    runner.frame(port, frame, arrival_ps, clock, send);
+                }
+            }),
+            Some(trace) => arrived.drain(..).try_for_each(|arrival| self.told_frame(trace, arrival)),
+        };
         self.arrived = arrived;
         done?;
         let LiveTarget { ports, departure_delays, started_ns, .. } = self;
@@ -133,6 +143,45 @@ impl LiveTarget {
         failure.map_or(Ok(result), Err)
     }
 
+    /// Tells what happens to packets from now on.
+    pub fn set_trace(&mut self, trace: PacketTrace) {
+        if let Some(switch) = self.runner.switch() {
+            trace.listen_to(switch);
+        }
+        self.trace = Some(trace);
+    }
+
+    /// As [`Runner::frame`], and tells it.
+    fn told_frame(&mut self, trace: &PacketTrace, arrival: Arrival) -> Result<(), IoError> {
+        let Arrival { port, arrival_ps, frame } = arrival;
+        let now_ps = arrival_ps.unwrap_or_else(|| self.now_ps());
+        trace.frame(now_ps, &format!("from port {port}"), &frame);
+        self.told(trace, |runner, clock, send| runner.frame(port, frame, arrival_ps, clock, send))
+    }
+
+    /// As [`Self::with_ports`], and tells what goes out and what ends.
+    fn told<T>(
+        &mut self,
+        trace: &PacketTrace,
+        work: impl FnOnce(&mut Runner, &mut dyn FnMut() -> u64, &mut dyn FnMut(u16, u64, &[u8])) -> T,
+    ) -> Result<T, IoError> {
+        let drops = self.runner.drops().clone();
+        let waiting = self.runner.packet_ins().len();
+        let result = self.with_ports(|runner, clock, send| {
+            let mut send = |port: u16, time_ps: u64, frame: &[u8]| {
+                trace.frame(time_ps, &format!("out of port {port}"), frame);
+                send(port, time_ps, frame);
+            };
+            work(runner, clock, &mut send)
+        })?;
+        let now_ps = self.now_ps();
+        for frame in self.runner.packet_ins().skip(waiting) {
+            trace.frame(now_ps, "to the controller", frame);
+        }
+        trace.drops(now_ps, &drops, self.runner.drops());
+        Ok(result)
+    }
+
     fn report(&mut self, now_ns: u64) {
         let now_ps = picoseconds(self.started_ns, now_ns);
         let mut events = Vec::new();
@@ -165,7 +214,10 @@ impl Target for LiveTarget {
     }
 
     fn install(&mut self, executable: Arc<Executable>) -> Result<(), String> {
-        let switch = Switch::new(executable, self.runner.config().clone());
+        let mut switch = Switch::new(executable, self.runner.config().clone());
+        if let Some(trace) = &self.trace {
+            trace.listen_to(&mut switch);
+        }
         self.runner.install(switch);
         Ok(())
     }
@@ -177,7 +229,10 @@ impl Target for LiveTarget {
         // This thread has a counter of its own.
         let now_ns = self.clock.set();
         // A port that fails shows in the next round, which can report it.
-        let _ = self.with_ports(|runner, clock, send| runner.frame(cpu_port, frame, None, clock, send));
+        let _ = match self.trace.clone() {
+            None => self.with_ports(|runner, clock, send| runner.frame(cpu_port, frame, None, clock, send)),
+            Some(trace) => self.told_frame(&trace, Arrival { port: cpu_port, arrival_ps: None, frame }),
+        };
         self.report(now_ns);
     }
 

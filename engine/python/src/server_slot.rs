@@ -14,13 +14,15 @@ use crate::lock::lock;
 pub struct ServerSlot(Mutex<Option<Server>>);
 
 impl ServerSlot {
-    /// Starts a server on HOST:PORT or unix:PATH. Returns its port (0: none), and the queue for reports of the target.
+    /// Starts a server on HOST:PORT or unix:PATH, whose requests and answers take at most `memory_bytes`. Returns its port
+    /// (0: none), and the queue for reports of the target.
     pub fn start(
         &self,
         address: &str,
         device_id: u64,
         target: SharedTarget,
         tls: Option<&Tls>,
+        memory_bytes: usize,
     ) -> PyResult<(u16, Notifier)> {
         let mut server = lock(&self.0);
         if let Some(running) = &*server {
@@ -30,8 +32,9 @@ impl ServerSlot {
             )));
         }
         let notifier = Notifier::new();
-        let started =
-            Server::start(resolve(address)?, device_id, target, notifier.clone(), tls).map_err(refused)?;
+        let address = resolve(address)?;
+        let started = Server::start(address, device_id, target, notifier.clone(), tls, memory_bytes);
+        let started = started.map_err(refused)?;
         let port = started.address().port();
         *server = Some(started);
         Ok((port, notifier))

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use p4mesh_p4runtime::Event;
+use p4mesh_p4runtime::{Event, DEFAULT_MEMORY_BYTES};
 use p4mesh_pipeline::{Executable, Program};
 use p4mesh_sim::{BadFcsRule, Network, NetworkError, Settling};
 use pyo3::prelude::*;
@@ -58,7 +58,8 @@ impl SimNetwork {
     fn serve(&self, py: Python<'_>, address: &str, device_id: u64) -> PyResult<u16> {
         guarded(py, || {
             let target = self.target.clone();
-            let (port, notifier) = self.server.start(address, device_id, target, None)?;
+            let (port, notifier) =
+                self.server.start(address, device_id, target, None, DEFAULT_MEMORY_BYTES)?;
             let mut target = lock(&self.target);
             // A server takes ports to be up; it has missed changes from before its start.
             while target.network.take_port_status().is_some() {}

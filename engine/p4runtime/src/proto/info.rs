@@ -118,6 +118,8 @@ pub struct Table {
     pub action_refs: Vec<ActionRef>,
     #[prost(uint32, tag = "4")]
     pub const_default_action_id: u32,
+    #[prost(message, optional, tag = "5")]
+    pub initial_default_action: Option<TableActionCall>,
     #[prost(uint32, tag = "6")]
     pub implementation_id: u32,
     #[prost(uint32, repeated, tag = "7")]
@@ -130,6 +132,13 @@ pub struct Table {
     pub is_const_table: bool,
     #[prost(bool, tag = "11")]
     pub has_initial_entries: bool,
+}
+
+/// An action without its arguments, which the program has.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct TableActionCall {
+    #[prost(uint32, tag = "1")]
+    pub action_id: u32,
 }
 
 /// `p4.config.v1.Table.IdleTimeoutBehavior`.

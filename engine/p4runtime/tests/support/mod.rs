@@ -4,11 +4,14 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use p4mesh_p4runtime::proto::service::*;
 use p4mesh_p4runtime::proto::stream::{MasterArbitrationUpdate, PacketOut};
 use p4mesh_p4runtime::proto::Uint128;
-use p4mesh_p4runtime::{verify, Device, Target};
+use p4mesh_p4runtime::{verify, Device, Memory, Read, Received, Target};
 use p4mesh_pipeline::{Executable, Switch, SwitchConfig};
+use prost::Message;
+use tonic::Status;
 
 /// Ports 0 to 7 and the CPU port; packet-outs vanish.
 #[derive(Default)]
@@ -79,6 +82,31 @@ pub fn write(updates: Vec<Update>) -> WriteRequest {
         election_id: Some(Uint128::from(1)),
         updates,
         ..WriteRequest::default()
+    }
+}
+
+/// A message as the server receives it, with memory for 64 MiB.
+pub fn received(message: &impl Message) -> Received {
+    let bytes = Bytes::from(message.encode_to_vec());
+    let share = Memory::new(64 << 20).share(bytes.len()).expect("memory");
+    Received { bytes, share }
+}
+
+/// Sends a Write; the status lists the outcomes that fit into 4,000 bytes.
+pub fn send_write(device: &mut Device, request: &WriteRequest) -> Result<(), Status> {
+    device.write(&received(request), 4_000)
+}
+
+/// All answers to a Read and its status.
+pub fn send_read(device: &mut Device, request: &ReadRequest) -> (Vec<Bytes>, Option<Status>) {
+    let mut read = Read::new(received(request), 4_000).expect("a read");
+    let mut messages = Vec::new();
+    loop {
+        let (message, has_more) = device.read(&mut read).expect("an answer");
+        messages.push(message);
+        if !has_more {
+            return (messages, read.status());
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::code::calculation::{Calculation, HashAlgorithm, HashInput};
 use crate::code::ir::{ActionCode, NextNodes, Op, Pc, Select};
 use crate::code::layout::{FieldRef, Layout, Slot};
+use crate::code::marks::Mark;
 use crate::code::registers::RegisterPlace;
 use crate::code::touches::Touch;
 use crate::numbers::words::mask64;
@@ -236,6 +237,8 @@ pub(crate) struct Code {
     pub ops: Vec<Op>,
     /// First instruction of each statement, in their order.
     pub statements: Vec<Pc>,
+    /// Names of instructions, ascending.
+    pub marks: Vec<(Pc, Mark)>,
     pub selects: Vec<Select>,
     pub calculations: Vec<Calculation>,
     pub actions: Vec<ActionCode>,

@@ -8,6 +8,7 @@ use crate::exec::executable::Executable;
 use crate::exec::native::Views;
 use crate::exec::passes::{Engine, Held, Ingressed};
 use crate::exec::row_prefetch::RowPrefetcher;
+use crate::exec::trace::Trace;
 use crate::numbers::rng::Rng;
 use crate::packets::frame::Frame;
 use crate::packets::output::{Output, Outputs};
@@ -60,6 +61,7 @@ impl Switch {
                 row_prefetcher,
                 state,
                 execution,
+                trace: None,
                 replication: Replication::default(),
                 snapshots: SnapshotPool::default(),
                 preserved: Vec::new(),
@@ -148,6 +150,12 @@ impl Switch {
             self.engine.execution = wanted;
         }
         self.engine.execution
+    }
+
+    /// Tells what happens to each packet from now on, or no longer. Passes that are told are interpreted.
+    pub fn set_trace(&mut self, trace: Option<Arc<Trace>>) {
+        self.set_execution(if trace.is_some() { Execution::Interpreted } else { Execution::Native });
+        self.engine.trace = trace;
     }
 
     pub fn config(&self) -> &SwitchConfig {

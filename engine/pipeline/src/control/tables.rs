@@ -153,6 +153,17 @@ impl Switch {
         Ok(())
     }
 
+    /// Every entry from an id on, with its id. An entry keeps its id while it is there.
+    pub fn table_entries(
+        &self,
+        table: &str,
+        first: u64,
+    ) -> Result<impl Iterator<Item = (u64, EntryRead)> + '_> {
+        let state = &self.engine.state.tables[self.table_index(table)?];
+        let ids = state.ids_from(u32::try_from(first).unwrap_or(u32::MAX));
+        Ok(ids.filter_map(|id| state.read(id).map(|read| (u64::from(id), read))))
+    }
+
     /// Entries whose idle timeout has passed at `now_ps` without a hit.
     pub fn table_expired(&self, table: &str, now_ps: u64) -> Result<Vec<TableEntry>> {
         Ok(self.engine.state.tables[self.table_index(table)?].expired(now_ps))
@@ -365,7 +376,16 @@ impl Switch {
 
     /// All members, ascending by id.
     pub fn members(&self, profile: &str) -> Result<Vec<ProfileMember>> {
-        Ok(self.engine.state.profiles[self.profile_index(profile)?].members())
+        Ok(self.members_from(profile, 0)?.collect())
+    }
+
+    /// The members from an id on, ascending.
+    pub fn members_from(
+        &self,
+        profile: &str,
+        first: u32,
+    ) -> Result<impl Iterator<Item = ProfileMember> + '_> {
+        Ok(self.engine.state.profiles[self.profile_index(profile)?].members_from(first))
     }
 
     fn check_group(&self, index: usize, group: &ProfileGroup) -> Result<()> {

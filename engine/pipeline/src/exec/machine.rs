@@ -3,10 +3,11 @@
 use crate::code::ir::{Op, Pc};
 use crate::code::layout::packet_slot;
 use crate::exec::context::{Context, Flow, Outcome, LOOP_LIMIT};
+use crate::exec::trace::Observer;
 use crate::numbers::words;
 
-/// Runs from `entry` to the end of that part of the program, one instruction after the other.
-pub(crate) fn interpret(context: &mut Context, entry: Pc) -> Outcome {
+/// Runs from `entry` to the end of that part of the program, one instruction after the other, and tells an observer.
+pub(crate) fn interpret<O: Observer>(context: &mut Context, entry: Pc, observer: &mut O) -> Outcome {
     let ops = &context.program.code.ops[..];
     let mut pc = entry as usize;
     let mut return_to = 0;
@@ -15,6 +16,7 @@ pub(crate) fn interpret(context: &mut Context, entry: Pc) -> Outcome {
         let Some(op) = ops.get(pc) else {
             return Outcome::Done;
         };
+        observer.before(context, pc as Pc, op);
         pc += 1;
         let regs = &mut *context.regs;
         match *op {
@@ -123,14 +125,18 @@ pub(crate) fn interpret(context: &mut Context, entry: Pc) -> Outcome {
                 regs[dst as usize] = (regs[a as usize] as i64).max(regs[b as usize] as i64) as u64
             }
             Op::MinU { dst, a, b } => regs[dst as usize] = regs[a as usize].min(regs[b as usize]),
-            ref op => match context.step(op) {
-                Flow::Next => {}
-                Flow::To(to) => pc = to as usize,
-                Flow::Call { entry, next } => {
-                    pc = entry as usize;
-                    return_to = next as usize;
+            ref op => {
+                let flow = context.step(op);
+                observer.after(context, op, flow);
+                match flow {
+                    Flow::Next => {}
+                    Flow::To(to) => pc = to as usize,
+                    Flow::Call { entry, next } => {
+                        pc = entry as usize;
+                        return_to = next as usize;
+                    }
                 }
-            },
+            }
         }
     }
 }

@@ -21,5 +21,6 @@ pub(crate) mod native;
 pub(crate) mod passes;
 pub(crate) mod row_prefetch;
 pub(crate) mod steps;
+pub(crate) mod trace;
 pub(crate) mod wide_ops;
 pub(crate) mod wire;

@@ -2,6 +2,7 @@
 //! egress threads.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use crate::code::ir::Pc;
 use crate::code::layout::{packet_slot, Regs, Slot};
@@ -13,6 +14,7 @@ use crate::exec::executable::Executable;
 use crate::exec::machine::interpret;
 use crate::exec::native::{NativeCode, Views};
 use crate::exec::row_prefetch::RowPrefetcher;
+use crate::exec::trace::{Trace, Tracer};
 use crate::exec::{boundary, wire};
 use crate::numbers::words::to_bytes;
 use crate::packets::frame::Frame;
@@ -44,6 +46,8 @@ pub(crate) struct Engine {
     pub copies: Vec<Replica>,
     /// Guesses which part of `state` the next packets touch.
     pub row_prefetcher: RowPrefetcher,
+    /// Where interpreted passes are told, if anybody wants to know.
+    pub trace: Option<Arc<Trace>>,
     /// Passes that have begun: slots are those of the packet of the last one.
     pub passes: u64,
 }
@@ -320,10 +324,20 @@ impl Engine {
     /// Runs a part of the program; gives the place in the frame where it stopped, too.
     fn run(&mut self, executable: &Executable, wire: Wire, entry: Pc, now_ps: u64) -> (Outcome, usize) {
         let native = self.native(executable);
+        let trace = match native {
+            Some(_) => None,
+            None => self.trace.clone(),
+        };
         let (mut context, views) = self.context(&executable.program, wire, now_ps);
         let outcome = match native {
             Some(native) => native.run(&mut context, views, entry),
-            None => interpret(&mut context, entry),
+            None => match trace {
+                None => interpret(&mut context, entry, &mut ()),
+                Some(trace) => {
+                    let mut tracer = Tracer::new(&trace, &context, entry);
+                    interpret(&mut context, entry, &mut tracer)
+                }
+            },
         };
         (outcome, context.wire.cursor)
     }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use crate::code::ir::{Op, Pc};
 use crate::code::layout::{Layout, Slot};
+use crate::code::marks::Mark;
 use crate::load::json::{Load, Node};
 
 /// Slots for intermediate values of one statement.
@@ -22,6 +23,8 @@ pub(crate) struct Asm<'a> {
     pub code: Vec<Op>,
     /// First instruction of each statement, in their order.
     statements: Vec<Pc>,
+    /// Names of instructions, in their order; places in them are labels.
+    marks: Vec<(Pc, Mark)>,
     /// Widths of the register arrays in bits.
     pub register_bits: &'a [u32],
     pub params: Vec<Param>,
@@ -38,6 +41,7 @@ pub(crate) struct Asm<'a> {
 pub(crate) struct Linked {
     pub ops: Vec<Op>,
     pub statements: Vec<Pc>,
+    pub marks: Vec<(Pc, Mark)>,
     /// First slot of the intermediate values.
     pub temp_base: usize,
     /// Label to instruction, for all other holders of labels.
@@ -57,6 +61,7 @@ impl<'a> Asm<'a> {
             layout,
             code: Vec::new(),
             statements: Vec::new(),
+            marks: Vec::new(),
             register_bits,
             params: Vec::new(),
             labels: Vec::new(),
@@ -74,11 +79,17 @@ impl<'a> Asm<'a> {
         if self.overflow {
             return node.too_large("number of slots", 65_537, 65_536);
         }
-        let Asm { mut code, statements, temp_base, labels, constant_base, constants, .. } = self;
+        let Asm { mut code, statements, mut marks, temp_base, labels, constant_base, constants, .. } = self;
+        for (_, mark) in &mut marks {
+            if let Mark::Condition { then, otherwise, .. } = mark {
+                *then = labels[*then as usize];
+                *otherwise = labels[*otherwise as usize];
+            }
+        }
         for op in &mut code {
             op.map_target(|label| labels[label as usize]);
         }
-        Ok(Linked { ops: code, statements, temp_base, labels, constant_base, constants })
+        Ok(Linked { ops: code, statements, marks, temp_base, labels, constant_base, constants })
     }
 
     pub fn label(&mut self) -> Pc {
@@ -101,6 +112,11 @@ impl<'a> Asm<'a> {
 
     pub fn emit(&mut self, op: Op) {
         self.code.push(op);
+    }
+
+    /// Gives the next instruction a name.
+    pub fn mark(&mut self, mark: Mark) {
+        self.marks.push((self.here(), mark));
     }
 
     /// Begins a statement; the temporaries of the one before are forgotten.

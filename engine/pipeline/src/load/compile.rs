@@ -51,6 +51,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         return root.malformed("expected an object");
     }
     check_version(&root)?;
+    check_architecture(&root)?;
     if let Some(instance) = root.list("extern_instances")?.first() {
         return instance.unsupported(format!("extern '{}'", instance.text("type")?));
     }
@@ -86,7 +87,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let control = control::compile(&root, &declarations, &mut asm, &meter_targets)?;
     let deparser = checksums::compile_deparser(&root, &declarations, &mut asm)?;
 
-    let Linked { ops, statements, temp_base, labels, constant_base, constants } = asm.finish(&root)?;
+    let Linked { ops, statements, marks, temp_base, labels, constant_base, constants } = asm.finish(&root)?;
     let pc = |label: Pc| labels[label as usize];
     let mut selects = parser.selects;
     for select in &mut selects {
@@ -108,6 +109,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let mut code = Code {
         ops,
         statements,
+        marks,
         selects,
         calculations: calculation_plans,
         actions: action_codes,
@@ -180,6 +182,20 @@ fn check_version(root: &Node) -> Load<()> {
     let (major, minor) = (version.index(0)?.u64()?, version.index(1)?.u64()?);
     if major != 2 {
         return Err(LoadError::Version { found: format!("{major}.{minor}") });
+    }
+    Ok(())
+}
+
+/// Programs for other architectures have other parsers, and externs that would be refused one by one.
+fn check_architecture(root: &Node) -> Load<()> {
+    for parser in root.list("parsers")? {
+        let parser = parser.text("name")?;
+        let found = match parser {
+            "ingress_parser" | "egress_parser" => "PSA",
+            "main_parser" => "PNA",
+            _ => continue,
+        };
+        return Err(LoadError::Architecture { found, parser: parser.to_string() });
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use crate::code::ir::{NextNodes, Op, Pc};
 use crate::code::layout::FieldRef;
+use crate::code::marks::Mark;
 use crate::load::actions;
 use crate::load::asm::{Asm, Param};
 use crate::load::declarations::Declarations;
@@ -231,6 +232,10 @@ impl<'n> Pipeline<'_, 'n> {
         };
         let otherwise = self.next(node, "false_next", end, pending)?;
         let then = self.next(node, "true_next", end, pending)?;
+        let source = node.opt("source_info").and_then(|info| info.opt("source_fragment"));
+        let text = source.as_ref().and_then(|source| source.value.as_str());
+        let text = text.unwrap_or(node.text("name")?).to_string();
+        asm.mark(Mark::Condition { text, then, otherwise });
         asm.branch(&expr, false, otherwise);
         asm.emit(Op::Jump { to: then });
         Ok(())
@@ -244,6 +249,7 @@ impl<'n> Pipeline<'_, 'n> {
         if !self.declarations.action_infos[action].params.is_empty() {
             return node.malformed("a called action cannot have parameters");
         }
+        asm.mark(Mark::Action(self.declarations.action_infos[action].name.clone()));
         if actions::body(&self.action_nodes[action], self.declarations, asm, Vec::new())? {
             asm.emit(Op::HaltIfExit);
         }
@@ -271,6 +277,7 @@ impl<'n> Pipeline<'_, 'n> {
             let key = if hit_miss { "__MISS__" } else { name_of(fixed.action) };
             let to = self.next(&next_tables, key, end, pending)?;
             let params = self.constant_params(&fixed, asm);
+            asm.mark(Mark::Action(format!("{} of table {}", name_of(fixed.action), node.text("name")?)));
             if actions::body(&self.action_nodes[fixed.action], self.declarations, asm, params)? {
                 asm.emit(Op::HaltIfExit);
             }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::code::ir::{Op, Pc, Select, SelectCase, SelectPart};
 use crate::code::layout::{FieldRef, Slot};
+use crate::code::marks::Mark;
 use crate::load::asm::Asm;
 use crate::load::declarations::Declarations;
 use crate::load::expr::{Expr, Names};
@@ -56,6 +57,7 @@ pub(crate) fn compile(root: &Node, declarations: &Declarations, asm: &mut Asm) -
         if guards[index] {
             asm.emit(Op::Guard);
         }
+        asm.mark(Mark::State(state.text("name")?.to_string()));
         context.state(state, asm, &mut parser)?;
     }
     asm.bind(end);

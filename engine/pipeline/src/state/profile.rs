@@ -137,11 +137,9 @@ impl ProfileState {
         }
     }
 
-    pub fn members(&self) -> Vec<ProfileMember> {
-        self.members
-            .iter()
-            .map(|(&member, state)| ProfileMember { member, action: state.call.clone() })
-            .collect()
+    pub fn members_from(&self, first: u32) -> impl Iterator<Item = ProfileMember> + '_ {
+        let members = self.members.range(first..);
+        members.map(|(&member, state)| ProfileMember { member, action: state.call.clone() })
     }
 
     pub fn groups(&self) -> Vec<ProfileGroup> {

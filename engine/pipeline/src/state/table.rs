@@ -416,7 +416,12 @@ impl TableState {
 
     /// Ids of all entries, ascending.
     pub fn ids(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.entries.len() as u32).filter(|&id| self.entries[id as usize].is_some())
+        self.ids_from(0)
+    }
+
+    /// Ids of the entries from this one on, ascending.
+    pub fn ids_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        (first..self.entries.len() as u32).filter(|&id| self.entries[id as usize].is_some())
     }
 
     pub fn expired(&self, now_ps: u64) -> Vec<TableEntry> {

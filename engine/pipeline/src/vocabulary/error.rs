@@ -11,6 +11,11 @@ pub enum LoadError {
     Syntax(String),
     #[error("BMv2 JSON version {found} is not supported; valid: 2.x")]
     Version { found: String },
+    #[error(
+        "the program is written for {found} (its parser is '{parser}'); valid: programs for v1model, compiled by \
+         p4c-bm2-ss or p4c --target bmv2 --arch v1model"
+    )]
+    Architecture { found: &'static str, parser: String },
     #[error("{at}: missing {what}")]
     Missing { at: String, what: String },
     #[error("{at}: {problem}")]
