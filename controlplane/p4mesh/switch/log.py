@@ -42,7 +42,7 @@ class PacketLog:
         self._handler.close()
 
 
-def _handler(options: LogOptions) -> logging.StreamHandler[object]:
+def _handler(options: LogOptions) -> logging.Handler:
     if options.file is None:
         return logging.StreamHandler(sys.stdout)
     if options.file.exists() and not options.file.is_file():

@@ -156,10 +156,10 @@ def parallel(count: int, send: Callable[[], str]) -> list[str]:
 
 
 @contextmanager
-def unread(address: str, request: bytes) -> Iterator[Iterator[bytes]]:
+def unread(address: str, request: bytes, timeout_s: float | None = None) -> Iterator[Iterator[bytes]]:
     """Yield the answers to a Read, none of which is taken before the caller asks."""
     with grpc.insecure_channel(address, [("grpc.max_receive_message_length", -1)]) as channel:
-        answers = channel.unary_stream(_SERVICE + "Read")(request)
+        answers = channel.unary_stream(_SERVICE + "Read")(request, timeout=timeout_s)
         yield answers
         answers.cancel()
 

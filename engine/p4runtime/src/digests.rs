@@ -26,8 +26,10 @@ struct Buffer {
     known: HashSet<Fields>,
 }
 
-/// Lists of one config without a size limit are sent at this length.
-const MAX_LIST: usize = 4096;
+/// Lists of a config without a size limit are sent at this length.
+const DEFAULT_LIST: usize = 4096;
+/// Longer lists are not made, whatever the limit: a client with gRPC's default limits takes 4 MiB.
+const MAX_LIST: usize = 16_384;
 
 /// Messages of one digest that are remembered while the controller does not acknowledge them.
 const MAX_KNOWN: usize = 1 << 18;
@@ -68,8 +70,8 @@ impl Digests {
         }
         buffer.waiting.push(fields);
         let limit = match config.max_list_size {
-            size if size > 0 => size as usize,
-            _ => MAX_LIST,
+            size if size > 0 => MAX_LIST.min(size as usize),
+            _ => DEFAULT_LIST,
         };
         if config.max_timeout_ns == 0 || buffer.waiting.len() >= limit {
             return self.flush(&state.schema, index, config, now_ps);

@@ -12,6 +12,9 @@ use crate::state::{EntryKey, State};
 /// Tables are scanned at most this often, in pipeline time.
 const SCAN_INTERVAL_PS: u64 = 10_000_000_000;
 
+/// Entries of one notification: a client with gRPC's default limits takes 4 MiB.
+const MAX_ENTRIES: usize = 4096;
+
 /// Remembers when each idle entry was last reported: an entry that stays idle is reported again
 /// after another timeout.
 #[derive(Default)]
@@ -28,7 +31,7 @@ impl IdleTracker {
             && self.last_scan_ps.is_none_or(|last| now_ps.saturating_sub(last) >= SCAN_INTERVAL_PS)
     }
 
-    /// One notification per table that has idle entries.
+    /// Notifications of the tables that have idle entries.
     pub fn scan(&mut self, state: &State, switch: &Switch, now_ps: u64) -> Vec<IdleTimeoutNotification> {
         self.last_scan_ps = Some(now_ps);
         let mut notifications = Vec::new();
@@ -63,13 +66,30 @@ impl IdleTracker {
                 reported.insert(place, now_ps);
             }
             self.reported_ps.insert(index, reported);
-            if !entries.is_empty() {
-                notifications.push(IdleTimeoutNotification {
-                    table_entry: entries,
-                    timestamp: (now_ps / 1000) as i64,
-                });
-            }
+            notifications.extend(in_parts(entries, MAX_ENTRIES).map(|table_entry| {
+                IdleTimeoutNotification { table_entry, timestamp: (now_ps / 1000) as i64 }
+            }));
         }
         notifications
+    }
+}
+
+/// A list as lists of at most `size` elements.
+fn in_parts<T>(list: Vec<T>, size: usize) -> impl Iterator<Item = Vec<T>> {
+    let mut rest = list.into_iter();
+    std::iter::from_fn(move || Some(rest.by_ref().take(size).collect()).filter(|part: &Vec<T>| !part.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_goes_in_parts() {
+        let parts = |count| in_parts((0..count).collect(), 3).map(|part| part.len()).collect::<Vec<_>>();
+        assert_eq!(parts(7), [3, 3, 1]);
+        assert_eq!(parts(3), [3]);
+        assert_eq!(parts(0), [0; 0]);
+        assert_eq!(in_parts((0..7).collect(), 3).flatten().collect::<Vec<_>>(), (0..7).collect::<Vec<_>>());
     }
 }
