@@ -5,8 +5,10 @@ use std::os::fd::RawFd;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::error::IoError;
+use crate::pauses::Pauses;
+use crate::pcap::PcapWriter;
 use crate::ports::{ArrivalStamps, Handle, Ports};
-use crate::{IoError, Pauses, PcapWriter};
 
 /// NAME_in.pcap and NAME_out.pcap of each port.
 struct Files {

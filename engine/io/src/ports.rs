@@ -7,7 +7,9 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 
-use crate::{IoError, Pauses, PcapReader, PcapRecord, PcapWriter};
+use crate::error::IoError;
+use crate::pauses::Pauses;
+use crate::pcap::{PcapReader, PcapRecord, PcapWriter};
 
 /// Takes what comes in: port, stamp, frame.
 pub type Handle<'a> = &'a mut dyn FnMut(u16, Option<u64>, &[u8]);

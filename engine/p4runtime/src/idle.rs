@@ -66,8 +66,9 @@ impl IdleTracker {
                 reported.insert(place, now_ps);
             }
             self.reported_ps.insert(index, reported);
-            notifications.extend(in_parts(entries, MAX_ENTRIES).map(|table_entry| {
-                IdleTimeoutNotification { table_entry, timestamp: (now_ps / 1000) as i64 }
+            notifications.extend(in_parts(entries, MAX_ENTRIES).map(|table_entry| IdleTimeoutNotification {
+                table_entry,
+                timestamp: (now_ps / 1000) as i64,
             }));
         }
         notifications
@@ -77,7 +78,9 @@ impl IdleTracker {
 /// A list as lists of at most `size` elements.
 fn in_parts<T>(list: Vec<T>, size: usize) -> impl Iterator<Item = Vec<T>> {
     let mut rest = list.into_iter();
-    std::iter::from_fn(move || Some(rest.by_ref().take(size).collect()).filter(|part: &Vec<T>| !part.is_empty()))
+    std::iter::from_fn(move || {
+        Some(rest.by_ref().take(size).collect()).filter(|part: &Vec<T>| !part.is_empty())
+    })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod cell_data;
 mod cells;
 mod claim;
 mod connections;
+mod cursor;
 mod data;
 mod device;
 mod digests;

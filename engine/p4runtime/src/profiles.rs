@@ -3,6 +3,7 @@
 use p4mesh_pipeline::{ProfileGroup, ProfileMember, Switch};
 
 use crate::actions;
+use crate::cursor::{Cursor, Sink, Step, DONE};
 use crate::profile_checks::{
     check_id, check_overrides, check_weights, checked_max_size, owner, places, unsigned,
 };
@@ -10,7 +11,6 @@ use crate::proto::entity::{
     Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, EntityKind,
 };
 use crate::proto::service::UpdateType;
-use crate::reader::{Cursor, Sink, Step, DONE};
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::{ProfileSchema, Schema, TableSchema};
 use crate::state::{GroupExtra, OneShot, State, Writer, FIRST_HIDDEN_ID};

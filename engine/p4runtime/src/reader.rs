@@ -13,6 +13,7 @@ use crate::batch::{decode, room};
 use crate::cell_data::{counter_data, from_marked, from_meter};
 use crate::cells::{cell_range, check_direct_counter, check_direct_meter};
 use crate::claim::ReadPlace;
+use crate::cursor::{Cursor, Sink, Step, DONE};
 use crate::data;
 use crate::intake::Received;
 use crate::keys;
@@ -39,22 +40,6 @@ pub struct Answers {
     seen: usize,
 }
 
-/// Takes the entities that are found.
-pub trait Sink {
-    fn push(&mut self, entity: EntityKind);
-
-    /// Notes that an entry or a cell was looked at; false when the read is to rest before the next one.
-    fn goes_on(&mut self) -> bool {
-        true
-    }
-}
-
-impl Sink for Vec<EntityKind> {
-    fn push(&mut self, entity: EntityKind) {
-        Vec::push(self, entity);
-    }
-}
-
 impl Sink for Answers {
     fn push(&mut self, entity: EntityKind) {
         let entity = Entity { entity: Some(entity) };
@@ -76,33 +61,6 @@ impl Answers {
         self.buffer.freeze()
     }
 }
-
-/// How far the read of one entity has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
-    /// The table, counter or other object, counted from the first that is wanted.
-    pub object: usize,
-    /// The next entry, cell or id of that object.
-    pub element: u64,
-}
-
-impl Cursor {
-    /// Goes on to the element after this one; `None` when the read is to rest there.
-    pub fn after(&mut self, element: u64, answers: &mut dyn Sink) -> Option<()> {
-        self.element = element + 1;
-        answers.goes_on().then_some(())
-    }
-
-    /// Goes on to the next object.
-    pub fn leave_object(&mut self) {
-        *self = Cursor { object: self.object + 1, element: 0 };
-    }
-}
-
-/// The read of an entity: `None` when it rests at the cursor, else it is done.
-pub type Step = Outcome<Option<()>>;
-
-pub const DONE: Step = Ok(Some(()));
 
 /// A Read on its way: answers are made when there is room for them.
 pub struct Read {

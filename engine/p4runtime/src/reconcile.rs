@@ -3,9 +3,10 @@
 use p4mesh_pipeline::{CounterCell, EntryAction, Executable, Switch, SwitchConfig};
 
 use crate::cells::direct_place;
+use crate::cursor::Cursor;
 use crate::proto::entity::*;
 use crate::proto::service::{Update, UpdateType};
-use crate::reader::{Cursor, Reader};
+use crate::reader::Reader;
 use crate::refusal::{Outcome, Refusal};
 use crate::state::{State, Writer};
 

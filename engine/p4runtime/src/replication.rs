@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use p4mesh_pipeline::{CloneSession, Replica as PipelineReplica, Switch};
 
+use crate::cursor::{Cursor, Sink, Step, DONE};
 use crate::proto::entity::{
     CloneSessionEntry, EntityKind, MulticastGroupEntry, PacketReplicationEngineEntry, PortKind, PreType,
     Replica,
 };
 use crate::proto::service::UpdateType;
-use crate::reader::{Cursor, Sink, Step, DONE};
 use crate::refusal::{Outcome, Refusal};
 use crate::state::{MulticastExtra, State, Writer};
 use crate::value;
