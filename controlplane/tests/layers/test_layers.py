@@ -163,6 +163,17 @@ def test_a_udp_checksum_of_zero_over_ipv6_is_sent_as_all_ones() -> None:
     assert written[-4:-2] == b"\xff\xff"
 
 
+def test_a_datagram_over_ipv4_can_have_a_checksum() -> None:
+    """Scapy writes one where none is given (RFC 768)."""
+    layers = Ethernet(SOMEBODY, NOBODY), OURS4, OUR_UDP.summed(OURS4, PAYLOAD)
+    assert Frame(layers).write(PAYLOAD) == bytes(Ether(**ETHER) / IP(**SCAPYS4) / UDP(**UDP_OF) / Raw(PAYLOAD))
+
+
+def test_a_tunnel_has_the_time_to_live_of_the_packet_in_it() -> None:
+    tunnels = [frame.in_tunnel(*V4).tunnel for frame in (UDP_OVER_IPV6.changed(IPv6, ttl=9), PLAIN)]
+    assert [tunnel and tunnel.ttl for tunnel in tunnels] == [9, 64]
+
+
 @pytest.mark.parametrize("length", range(62))
 def test_a_frame_that_ends_in_a_header_is_read_up_to_there(length: int) -> None:
     written = UDP_OVER_IPV6.write(b"")
@@ -182,8 +193,10 @@ def test_a_frame_that_ends_in_a_header_is_read_up_to_there(length: int) -> None:
 )
 def test_what_does_not_fit_is_refused(build: object, message: str) -> None:
     assert callable(build)
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message) as caught:
         build()
+    ends = {"vlan": "use 0 to 4095", "ipv4": "use 0 to 255"}
+    assert ends.get(message.partition(".")[0], "use") in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("kind", tuple(all_layers()))
