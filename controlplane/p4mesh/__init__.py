@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from p4mesh.errors import P4MeshError
     from p4mesh.methods.registry import TESTS
-    from p4mesh.methods.results.outcome import Outcome, State
+    from p4mesh.methods.results.outcome import Outcome
     from p4mesh.run.calibration import calibrate
     from p4mesh.run.options import CalibrationOptions, RunFileOptions, RunOptions, TrafficOptions
     from p4mesh.run.run_files import run_file
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from p4mesh.store.stored_run import read_run
     from p4mesh.topology.loader import load_topology, parse_topology
     from p4mesh.topology.model import Topology
+    from p4mesh.verdict import Verdict
 
 __all__ = [
     "TESTS",
@@ -33,9 +34,9 @@ __all__ = [
     "P4MeshError",
     "RunFileOptions",
     "RunOptions",
-    "State",
     "Topology",
     "TrafficOptions",
+    "Verdict",
     "calibrate",
     "load_topology",
     "parse_topology",
@@ -50,7 +51,7 @@ __getattr__ = lazily(
     __name__,
     {
         "errors": ("P4MeshError",),
-        "methods.results.outcome": ("Outcome", "State"),
+        "methods.results.outcome": ("Outcome",),
         "methods.registry": ("TESTS",),
         "run.calibration": ("calibrate",),
         "run.options": ("CalibrationOptions", "RunFileOptions", "RunOptions", "TrafficOptions"),
@@ -60,5 +61,6 @@ __getattr__ = lazily(
         "store.stored_run": ("read_run",),
         "topology.loader": ("load_topology", "parse_topology"),
         "topology.model": ("Topology",),
+        "verdict": ("Verdict",),
     },
 )

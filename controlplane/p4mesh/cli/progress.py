@@ -103,7 +103,7 @@ class Progress:
         strays = "".join(f"  {result[f'{word}_frames']} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
         queues = result.get("queues") or {"trend": ""}
         filling = f"  a queue fills by {queues['excess_ppm']:.4g} ppm" if queues["trend"] == "filling" else ""
-        trust = "" if result["status"] == "VALID" else f"  {result['status']}: {result['reason']}"
+        trust = "" if finished.trial.status.trusted else f"  {finished.trial.status.value}: {result['reason']}"
         taken_from = f"  ({finished.trial.taken_from})" if finished.trial.taken_from else ""
         origin = "  (stored)" if finished.timing is None else taken_from
         where = f"{size:>4} B {part:<10}" if size else part

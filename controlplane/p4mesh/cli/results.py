@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 
 
 def exit_code(outcome: Outcome) -> int:
-    """Return 0 for a test that passed or was executed, 1 for one that failed or cannot be trusted."""
-    return EXIT_OK if outcome.state in (State.PASS, State.DONE) else EXIT_TEST_FAILED
+    """The exit code: 0 for a test that met its goal or was measured without one, 1 for any other."""
+    return EXIT_OK if outcome.state.good else EXIT_TEST_FAILED

@@ -20,7 +20,8 @@ from p4mesh.run.events import Event, Observer, RunFinished, SuiteStarted
 from p4mesh.run.options import RunFileOptions, RunOptions
 from p4mesh.run.run_files import run_file
 from p4mesh.run.single import FinishedRun
-from p4mesh.run.suite import NOT_RUN, FinishedSuite, run_suite
+from p4mesh.run.suite import FinishedSuite, run_suite
+from p4mesh.store.suite_directory import NOT_RUN
 
 SUMMARY_COLUMNS = (
     Column("test", "Test"),

@@ -13,9 +13,9 @@ from p4mesh.methods.options.goals import stated_goal
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 Result = TypeVar("Result", bound=Record)
 """Result of one unit."""
@@ -83,7 +83,7 @@ class MethodOf(ABC, Generic[Result]):
     """Default reset of the device before each trial."""
 
     def goal(self, parameters: ParameterSet) -> str:
-        """Return the goal that PASS confirms; empty where PASS only means that the test was executed."""
+        """The goal that PASS and FAIL judge, in words; empty where the test has none."""
         return stated_goal(parameters)
 
     @abstractmethod

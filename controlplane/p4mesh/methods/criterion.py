@@ -10,8 +10,8 @@ from p4mesh.measurement.counts import Trend
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED
 from p4mesh.methods.results.metrics import judge_loss
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True)

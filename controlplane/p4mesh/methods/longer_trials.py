@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.base import Session, TrialNote
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _lengthen(session: Session, asked: Sequence[Asked], taken: list[Taken]) -> N
 def _longer_ns(taken: Taken, duration_ns: int) -> int | None:
     """Return how long a trial must be to tell; None where it tells, or cannot be longer."""
     result, most_ns = taken.result, MOST_LENGTHENING * duration_ns
-    if result.status is not Status.VALID or result.lost_frames or result.queues is None:
+    if not result.status.trusted or result.lost_frames or result.queues is None:
         return None
     if result.queues.trend is not Trend.UNCLEAR or taken.spec.duration_ns >= most_ns:
         return None

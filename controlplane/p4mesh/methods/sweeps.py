@@ -11,9 +11,9 @@ from p4mesh.methods.base import Session
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
 from p4mesh.methods.results.metrics import judge_loss
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 Judge = Callable[[TrialResult], Verdict]
 LOSS_LIMIT = "sweep_loss_limit_pct"
@@ -22,7 +22,7 @@ NO_LIMIT = "none"
 
 def loss_limit(section: str) -> Parameter:
     """Return the parameter that gives a sweep a criterion."""
-    summary = "a load of the sweep that loses more is a FAIL; none = executed is a PASS"
+    summary = "a load of the sweep that loses more is a FAIL; none = no goal"
     return decimal(LOSS_LIMIT, NO_LIMIT, "%", section, summary, ("0", "100"), (NO_LIMIT,))
 
 
@@ -31,15 +31,15 @@ def loss_limit_pct(parameters: ParameterSet) -> Fraction | None:
     return None if parameters.is_word(LOSS_LIMIT) else parameters.number(LOSS_LIMIT)
 
 
-def executed(result: TrialResult) -> Verdict:
-    """Judge a trial of a sweep without a threshold: PASS whatever it lost (methodology 0.6)."""
-    return judge_loss(result, Fraction(100))
+def measured(result: TrialResult) -> Verdict:
+    """The verdict on a trial of a sweep without a threshold: none, whatever it lost, if it can be trusted."""
+    return result.status
 
 
 def judge_of(parameters: ParameterSet) -> Judge:
     """Return the criterion of each trial of a sweep."""
     limit = loss_limit_pct(parameters)
-    return executed if limit is None else partial(judge_loss, acceptable_pct=limit)
+    return measured if limit is None else partial(judge_loss, acceptable_pct=limit)
 
 
 def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fraction, ...]:
@@ -63,9 +63,7 @@ def frame_loss_loads(step: Fraction = Fraction(10), maximum: Fraction = Fraction
 
 def loses_nothing_twice(taken: Sequence[Taken]) -> bool:
     """Return whether two successive loads were loss-free: there RFC 2544 26.3 stops."""
-    return len(taken) > 1 and all(
-        one.result.status is Status.VALID and one.result.lost_frames == 0 for one in taken[-2:]
-    )
+    return len(taken) > 1 and all(one.result.status.trusted and one.result.lost_frames == 0 for one in taken[-2:])
 
 
 def swept(
@@ -75,7 +73,7 @@ def swept(
     session: Session,
     *,
     lengthen: bool,
-    judge: Judge = executed,
+    judge: Judge = measured,
     remaining: Callable[[int], int] | None = None,
     enough: Callable[[Sequence[Taken]], bool] | None = None,
 ) -> list[Taken]:

@@ -11,12 +11,13 @@ from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
 from p4mesh.methods.results.searched import JudgedTrial, Row, Searched, mlr_row, search_attributes
-from p4mesh.methods.search.goal import SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.goal import SearchOutcome, SearchStep
 from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer, stretch
 from p4mesh.methods.search.mlr_goal import MlrGoalResult
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
 """(load, trials expected after it, duration in ns) -> the trial."""

@@ -18,7 +18,7 @@ from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, utilisation_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.calibration import Wire
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 LOAD_PCT = decimal("load_pct", "1", "% of line rate", "RFC 8238 4.3", "rate of the frames", ("0.001", "100"))
@@ -51,7 +51,7 @@ def wire_spec(pairs: Sequence[Pair], frame_size_bytes: int, bed: Bed, load_pct: 
 def wires_of(result: TrialResult, frame_size_bytes: int, bed: Bed) -> tuple[Wire, ...]:
     """Return the latencies of every wire; raises TargetError for a trial that cannot be trusted, or loss."""
     where = f"{frame_size_bytes} B frames over the wires of '{bed.topology}'"
-    if result.status is not Status.VALID:
+    if not result.status.trusted:
         raise TargetError(
             f"{where}: {result.status.value}: {result.reason}", hint="a lower --load-pct, or an idle machine"
         )

@@ -29,7 +29,7 @@ def distribution_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -
     """Return latency over percentile and the histogram, of the last trial of each part; none without bins."""
     curves: dict[str, Curve] = {}
     for trial in trials:
-        if trial.result["status"] == "VALID":
+        if trial.status.trusted:
             curves.update({f"{size_of(trial)}, {name}": latency for name, latency in _measured(trial)})
     kept = _worst(curves)
     if not kept:

@@ -20,7 +20,7 @@ _SMALLEST, _LARGEST = 6, 18
 
 def port_chart(trials: Sequence[StoredTrial]) -> Chart | None:
     """Return the receive rate of every port in every trial; None where trials have less than two ports."""
-    trusted = [trial for trial in trials if trial.result["status"] == "VALID" and len(trial.result["ports"]) > 1]
+    trusted = [trial for trial in trials if trial.status.trusted and len(trial.result["ports"]) > 1]
     note = "Every port's numbers are in trial_ports.csv."
     if sum(len(trial.result["ports"]) for trial in trusted) > _MOST_CELLS:
         trusted = list({trial.unit: trial for trial in trusted}.values())
@@ -45,7 +45,7 @@ def port_chart(trials: Sequence[StoredTrial]) -> Chart | None:
 
 def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
     """Return loss and mean latency of every flow, in the last trusted trial of each part that kept its flows."""
-    kept = {trial.unit: trial for trial in trials if trial.result["status"] == "VALID" and trial.result["flows"]}
+    kept = {trial.unit: trial for trial in trials if trial.status.trusted and trial.result["flows"]}
     last, note = _shown(kept)
     if kept and not last:
         return (Paragraph(f"Flows: more than {_MOST_CELLS:,} in each part; trials.jsonl has their counts."),)

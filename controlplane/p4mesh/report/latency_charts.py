@@ -29,7 +29,7 @@ def latency_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tup
         lines: dict[str, dict[float, float]] = {}
         for trial in trials:
             latency = trial.result.get("latency")
-            if trial.result["status"] == "VALID" and latency and latency["count"]:
+            if trial.status.trusted and latency and latency["count"]:
                 lines.setdefault(size_of(trial), {})[trial.load_pct] = value(latency)
         series = tuple(Series(size, tuple(sorted(points.items()))) for size, points in lines.items())
         if any(len(item.points) > 1 for item in series):

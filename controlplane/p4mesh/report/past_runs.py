@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from p4mesh.errors import P4MeshError
-from p4mesh.methods.results.outcome import State
 from p4mesh.report.publish import outcome_of
 from p4mesh.store.finding import Kind, find_runs, require_folder
 from p4mesh.store.lock import holder
 from p4mesh.store.run_files import read_config
 from p4mesh.store.stored_run import RESULTS, RUN, SUMS, TRIALS, read_run
-from p4mesh.store.suite_directory import is_finished, is_suite, read_suite
+from p4mesh.store.suite_directory import NOT_RUN, is_finished, is_suite, read_suite
+from p4mesh.verdict import Verdict
 
 DAMAGED, UNFINISHED, RUNNING, NO_RUN = "damaged", "not finished", "running", "no run"
 _FILES = (RUN, TRIALS, RESULTS, SUMS)
@@ -87,7 +87,7 @@ def _suite(path: Path) -> PastRun:
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     return PastRun(
         path,
-        State.worst(states, State.PASS if State.PASS.value in states else State.DONE).value,
+        Verdict.worst(Verdict(state) for state in states if state != NOT_RUN).value,
         suite.suite,
         first.topology,
         first.target,

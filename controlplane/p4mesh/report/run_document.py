@@ -17,7 +17,7 @@ from p4mesh.report.pacing import pacing_table
 from p4mesh.report.search_paths import search_chart
 from p4mesh.report.stamps import stamps_table
 from p4mesh.report.trial_log import log_chapter, untrusted_chapter
-from p4mesh.report.verdict import badge_of, statement_of
+from p4mesh.report.verdict import badge, statement_of
 from p4mesh.store.stored_run import StoredRun
 
 
@@ -26,7 +26,7 @@ def run_document(run: StoredRun, outcome: Outcome) -> Document:
     return Document(
         run.config["title"],
         f"{run.config['section']} on {run.config['topology']['name']}",
-        badge_of(outcome),
+        badge(outcome.state, outcome.goal),
         statement_of(outcome),
         facts_of(run, outcome),
         cover_blocks(run, outcome),

@@ -9,10 +9,10 @@ from p4mesh.report.document import Chart, Grid, GridRow, Head
 from p4mesh.report.line_charts import SCHEMA
 from p4mesh.report.palette import BAD, GOOD, UNKNOWN
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.verdict import Verdict
 
-_WORDS = ("PASS", "FAIL", "not trusted")
-_NO_SEARCH = "DONE"
-"""The verdict of a trial that follows a search, such as one of latency at the throughput."""
+_UNTRUSTED = "not trusted"
+_WORDS = (Verdict.PASS.value, Verdict.FAIL.value, _UNTRUSTED)
 _SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
 """Keys that every stored search over loads has."""
 
@@ -20,7 +20,7 @@ _SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
 def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Chart | None:
     """Return the path of each unit that has searched; None where none has."""
     searched = [name for name, result in units.items() if _has_search(result)]
-    shown = [trial for name in searched for trial in trials if trial.unit == name and trial.verdict != _NO_SEARCH]
+    shown = [trial for name in searched for trial in trials if trial.unit == name and _of_search(trial)]
     if not shown:
         return None
     values = [
@@ -82,7 +82,9 @@ def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Cha
         Head("Load", "% of line", number=True),
         Head("Verdict"),
     )
-    rows = tuple(GridRow((trial.unit, str(trial.index + 1), f"{trial.load_pct:.4f}", trial.verdict)) for trial in shown)
+    rows = tuple(
+        GridRow((trial.unit, str(trial.index + 1), f"{trial.load_pct:.4f}", trial.verdict.value)) for trial in shown
+    )
     return Chart("searches", title, spec, numbers=Grid(title, heads, rows, folded=True))
 
 
@@ -95,5 +97,10 @@ def _has_search(result: Any) -> bool:
     )
 
 
+def _of_search(trial: StoredTrial) -> bool:
+    """False for a trial that follows a search, such as one of latency at the throughput."""
+    return trial.verdict is not Verdict.MEASURED
+
+
 def _word(trial: StoredTrial) -> str:
-    return trial.verdict if trial.verdict in _WORDS else _WORDS[-1]
+    return trial.verdict.value if trial.verdict.decides else _UNTRUSTED

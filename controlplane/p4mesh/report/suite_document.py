@@ -10,7 +10,7 @@ from p4mesh.methods.results.outcome import Cell, Outcome
 from p4mesh.report.document import Badge, Block, Bullets, Chapter, Document, Facts, Grid, GridRow, Head, Link, Tone
 from p4mesh.report.headline import headline_grids, key_numbers
 from p4mesh.report.run_document import dates_of, facts_of, result_chapters
-from p4mesh.report.verdict import NOT_RUN, badge, badge_of, statement_of
+from p4mesh.report.verdict import NOT_RUN, badge, statement_of
 from p4mesh.store.stored_run import StoredRun
 
 _OF_ONE_TEST = ("Test", "Trials", "Measured", "Iterations")
@@ -29,7 +29,7 @@ class SuiteTest:
 def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequence[SuiteTest]) -> Document:
     """Return the report of a suite; ``rows`` hold the state of each test, also of those that were not run."""
     ran = {test.run.label: test for test in tests}
-    badges = {str(row["test"]): _badge(row, ran) for row in rows}
+    badges = {str(row["test"]): _badge(ran[str(row["test"])]) if str(row["test"]) in ran else NOT_RUN for row in rows}
     counts = Counter(item.text for item in badges.values())
     cover: list[Block] = [_overview(rows, badges, ran)]
     for test in tests:
@@ -61,15 +61,14 @@ def _titled(test: str, table: str) -> str:
     return table if table.lower().startswith(test.lower()) else f"{test}: {table}"
 
 
-def _badge(row: Mapping[str, Cell], ran: Mapping[str, SuiteTest]) -> Badge:
-    test = ran.get(str(row["test"]))
-    return badge_of(test.outcome) if test else badge(str(row["state"]), "")
+def _badge(test: SuiteTest) -> Badge:
+    return badge(test.outcome.state, test.outcome.goal)
 
 
 def _worst(badges: Sequence[Badge]) -> Badge:
     """Return the badge of the suite: how many of its tests have the worst one."""
     order = (Tone.BAD, Tone.NEUTRAL, Tone.GOOD, Tone.IDLE)
-    worst = min(badges, key=lambda item: order.index(item.tone), default=Badge(NOT_RUN, Tone.IDLE))
+    worst = min(badges, key=lambda item: order.index(item.tone), default=NOT_RUN)
     count = badges.count(worst)
     return Badge(f"all {worst.text}" if count == len(badges) else f"{count} {worst.text}", worst.tone)
 
@@ -118,7 +117,7 @@ def _chapters(test: SuiteTest, parts: Sequence[Chapter]) -> tuple[Chapter, ...]:
         anchor,
         (Facts((*own, ("Verdict", statement_of(test.outcome)))),),
         level=1,
-        badge=badge_of(test.outcome),
+        badge=_badge(test),
     )
     return (head, *(replace(part, anchor=f"{anchor}-{part.anchor}") for part in parts))
 

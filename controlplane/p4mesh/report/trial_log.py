@@ -31,7 +31,7 @@ _NS_PER_MS = 1_000_000
 
 def untrusted_chapter(run: StoredRun) -> Chapter:
     """Return the trials that are INVALID or ABORT, each with its reason."""
-    found = [trial for trial in run.trials if trial.result["status"] != "VALID"]
+    found = [trial for trial in run.trials if not trial.status.trusted]
     if not found:
         text = f"None: all {len(run.trials)} trials can be trusted. Offered and received frames add up in each of them."
         return Chapter("Trials that cannot be trusted", "untrusted", (Paragraph(text),))
@@ -43,7 +43,7 @@ def untrusted_chapter(run: StoredRun) -> Chapter:
         Head("Reason"),
     )
     rows = tuple(
-        GridRow((trial.unit, str(trial.index), f"{trial.load_pct:g}", trial.result["status"], trial.result["reason"]))
+        GridRow((trial.unit, str(trial.index), f"{trial.load_pct:g}", trial.status.value, trial.result["reason"]))
         for trial in found
     )
     text = f"{len(found)} of {len(run.trials)} trials; they are neither PASS nor FAIL and enter no average."
@@ -66,7 +66,7 @@ def log_chapter(run: StoredRun) -> Chapter:
         cells = _cells(trial) | ({"elapsed_s": timing.elapsed_s} if timing else {})
         started = timing.started_utc[11:19] if timing else "-"
         numbers = (_text(cells.get(key)) for key, _, _ in _COLUMNS)
-        rows.append(GridRow((trial.unit, str(trial.index), trial.verdict, *numbers, started)))
+        rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, *numbers, started)))
     note = f"Latency: {measured_definition(run.config)}. Loads are those that were asked for (Iload) and sent (Oload)."
     return Chapter("Trial log", "trials", (Grid(f"{len(rows)} trials", heads, tuple(rows), note, folded=True),))
 

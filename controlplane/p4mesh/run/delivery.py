@@ -8,9 +8,10 @@ from fractions import Fraction
 from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 _WITNESSES = 2
 """Trials that must have failed to be sent at a load or below it: a single one may have been chance."""
@@ -40,7 +41,7 @@ class DeliveryLimits:
             return None
         lowest = min(less, key=_total_fps)
         reason = f"oload_mismatch: not tried, as the tester did not deliver '{lowest.label}' before"
-        return not_measured(spec, Status.INVALID, reason, undelivered=True)
+        return not_measured(spec, Verdict.INVALID, reason, undelivered=True)
 
 
 def _shape(spec: TrialSpec) -> Hashable:

@@ -13,8 +13,6 @@ from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.measurement.faults import Faults
 from p4mesh.measurement.samples import Sample
 from p4mesh.methods.base import TrialNote, Unit
-from p4mesh.methods.results.outcome import State
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import FaultsCaptured, SampleTaken, TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
@@ -23,13 +21,13 @@ from p4mesh.store.live_file import WatchedTrial
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.run_files import StoredTrial, Timing
 from p4mesh.trial.onlooker import FaultRequest, Look, Onlooker
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 Publish = Callable[[TrialFinished | SampleTaken | FaultsCaptured], None]
 """Returns when the trial, the sample, or what was captured is on disk."""
 TakeLook = Callable[[Look], None]
-_VALID = Status.VALID.value
 LOOK_EVERY_S = 0.5
 """By the clock on the wall, whatever the clock of the target does."""
 
@@ -92,7 +90,7 @@ class UnitSession:
         self._bench = bench
         before = job.method.follows(unit)
         followed = directory.stored(before.key) if before else ()
-        self._followed = {_question(trial.spec): trial for trial in followed if trial.result["status"] == _VALID}
+        self._followed = {_question(trial.spec): trial for trial in followed if trial.status.trusted}
         self._index = 0
         self._announced: dict[int, TrialSpec] = {}
         self._on_device: list[TrialSpec] = []
@@ -263,12 +261,10 @@ def _question(spec: Mapping[str, Any]) -> str:
     return canonical({name: value for name, value in spec.items() if name not in ("label", "number")})
 
 
-def _verdict(result: TrialResult, note: TrialNote) -> str:
-    """Return the verdict on one trial for the log: DONE for one that has no criterion of its own."""
-    if result.status is not Status.VALID:
-        return str(result.status.value)
-    verdict = note.judge(result) if note.judge else None
-    return State.DONE.value if verdict in (None, Verdict.UNCLEAR) else verdict.value
+def _verdict(result: TrialResult, note: TrialNote) -> Verdict:
+    """The verdict on one trial for the log: MEASURED for one that has no criterion of its own, or cannot tell."""
+    verdict = note.judge(result) if note.judge and result.status.trusted else result.status
+    return Verdict.MEASURED if verdict is Verdict.UNCLEAR else verdict
 
 
 def _from_first_departure(result: TrialResult) -> TrialResult:

@@ -24,11 +24,8 @@ from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
 from p4mesh.run.published_parameters import require_known_keys, settings_of
 from p4mesh.run.single import FinishedRun, directory_path, execute
-from p4mesh.store.suite_directory import SuiteDirectory
+from p4mesh.store.suite_directory import NOT_RUN, SuiteDirectory
 from p4mesh.store.writing import write_atomically
-
-NOT_RUN = "not run"
-"""State of a test that the topology or the target cannot carry."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from p4mesh.store.lock import holder
 from p4mesh.store.run_directory import LIVE, SAMPLES
 from p4mesh.store.sample_file import SAMPLE_COLUMNS
 from p4mesh.store.stored_run import RESULTS, RUN, TIMING, TRIALS
+from p4mesh.store.verdict_words import verdict_of, verdict_on_test
 
 RUNNING, STOPPED, FINISHED, DAMAGED = "running", "stopped", "finished", "damaged"
 MOST_TRIALS = 2000
@@ -166,7 +167,7 @@ class RunView:
     def summary(self) -> dict[str, Any]:
         """Return a line of the list of runs."""
         config, outcome = self._config, self._results.outcome if self._results else None
-        verdict = badge(outcome.state, outcome.goal) if outcome else None
+        verdict = badge(verdict_on_test(outcome.state, outcome.goal), outcome.goal) if outcome else None
         return {
             "key": self.key,
             "name": self.name,
@@ -291,8 +292,8 @@ def _row(trial: _Trial) -> dict[str, Any]:
         "unit": trial.unit,
         "trial": trial.trial,
         "load_pct": trial.load_pct,
-        "verdict": trial.verdict,
-        "status": result.status,
+        "verdict": verdict_of(trial.verdict).value,
+        "status": verdict_of(result.status).value,
         "reason": result.reason,
         "duration_ns": result.duration_ns,
         "tx_frames": result.tx_frames,

@@ -71,8 +71,8 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
     """Return one line of the trial log."""
     latency = trial.result.get("latency")
     row = {"unit": trial.unit, "trial": trial.index, "load_pct": trial.load_pct, **trial.result}
-    row["verdict"] = trial.verdict
-    if trial.result["status"] == "VALID":
+    row["verdict"] = trial.verdict.value
+    if trial.status.trusted:
         row["oload_pct"] = trial.load_pct
     elif trial.result["tx_frames"]:
         # Not sent as asked: the error of the transmitter that is farthest off, by its time stamps.

@@ -16,10 +16,11 @@ from typing import Any, NoReturn
 from p4mesh.errors import RunDirectoryError, StorageError
 from p4mesh.regular_files import UnusualFileError, read_text
 from p4mesh.store.codec import canonical
+from p4mesh.store.verdict_words import verdict_of
+from p4mesh.verdict import Verdict
 
 LIMIT_BYTES = 4 << 30
 """Of one file; 65,536 flows in 10,000 trials need less."""
-VERDICTS = ("PASS", "FAIL", "DONE", "INVALID", "ABORT")
 _DAMAGED = "a run that is damaged cannot be trusted: restore the file, or measure again in a new directory"
 
 Shape = Mapping[str, Callable[[Any], bool]]
@@ -52,7 +53,10 @@ def is_list(value: Any) -> bool:
 
 def is_verdict(value: Any) -> bool:
     """Whether this is a verdict on a trial."""
-    return value in VERDICTS
+    try:
+        return verdict_of(value) is not None
+    except ValueError:
+        return False
 
 
 _COUNTED = (
@@ -60,7 +64,7 @@ _COUNTED = (
     *("flooded", "foreign", "stale", "damaged", "misdirected"),
 )
 _COUNTS: Shape = {f"{name}_frames": is_count for name in _COUNTED}
-_RESULT: Shape = {**_COUNTS, "status": is_text, "reason": is_text, "ports": is_list}
+_RESULT: Shape = {**_COUNTS, "status": is_verdict, "reason": is_text, "ports": is_list}
 _TRIAL: Shape = {
     "unit": is_text,
     "trial": is_count,
@@ -99,15 +103,20 @@ class StoredTrial:
     unit: str
     index: int
     load_pct: float
-    verdict: str
+    verdict: Verdict
     spec: dict[str, Any]
     result: dict[str, Any]
     taken_from: str = ""
     """The trial of another unit that it was measured as; empty for one that was measured by itself."""
 
+    @property
+    def status(self) -> Verdict:
+        """MEASURED where its counts can be trusted."""
+        return verdict_of(self.result["status"])
+
     def line(self) -> str:
         """Return the JSON line of this trial."""
-        data = {"unit": self.unit, "trial": self.index, "load_pct": self.load_pct, "verdict": self.verdict}
+        data = {"unit": self.unit, "trial": self.index, "load_pct": self.load_pct, "verdict": self.verdict.value}
         origin = {"taken_from": self.taken_from} if self.taken_from else {}
         return canonical({**data, **origin, "spec": self.spec, "result": self.result})
 
@@ -204,8 +213,9 @@ def read_journal(trials: Path, timing: Path, *, finished: bool) -> Journal:
             _damaged(where, f"trial {key[1]} of {key[0]} is there twice")
         if not is_text(line.get("taken_from", "")):
             _damaged(where, "taken_from is not a text")
-        answer = line["load_pct"], line["verdict"], line["spec"], line["result"]
-        trial = StoredTrial(*key, *answer, line.get("taken_from", ""))
+        line["result"]["status"] = verdict_of(line["result"]["status"]).value
+        verdict = verdict_of(line["verdict"])
+        trial = StoredTrial(*key, line["load_pct"], verdict, line["spec"], line["result"], line.get("taken_from", ""))
         if key not in times:
             _damaged(where, f"{timing.name} has no line for trial {key[1]} of {key[0]}")
         time, line_of_time, place = times[key]

@@ -10,11 +10,14 @@ from typing import Any
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store import run_files
 from p4mesh.store.run_files import StoredTrial, Timing
+from p4mesh.store.verdict_words import todays_results
 
 FORMAT = 6
-"""Of all files of a run directory; it grows when any of them means something else. 6: frames of streams are layers."""
+"""Of all files of a run directory; it grows when any of them means something else. 6: frames of streams are layers, and
+verdicts have the words of :class:`p4mesh.verdict.Verdict` alone.
+"""
 READABLE = (5, FORMAT)
-"""Formats of finished runs that are shown as they are; a run goes on in its own format only."""
+"""Formats of finished runs that are shown; a run goes on in its own format only."""
 _FORMAT_WITHOUT_A_NUMBER = 1
 RUN = "run.json"
 TRIALS = "trials.jsonl"
@@ -56,8 +59,19 @@ def read_run(directory: str | Path) -> StoredRun:
             f"{path}: the run is not finished", hint="run the same command again to resume it"
         ) from None
     run_files.check_sums(path, path / SUMS, SUMMED)
+    if config["format"] != FORMAT:
+        results = _todays(path / RESULTS, results)
     journal = run_files.read_journal(path / TRIALS, path / TIMING, finished=True)
     return StoredRun(path, config, results, journal.trials, journal.timings)
+
+
+def _todays(path: Path, results: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return todays_results(results)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunDirectoryError(
+            f"{path}: damaged: {type(error).__name__}: {error}", hint="measure again in a new directory"
+        ) from None
 
 
 def read_run_config(path: Path, option: str = "", hint: str = HINT, *, to_resume: bool = False) -> dict[str, Any]:

@@ -16,9 +16,16 @@ from p4mesh.errors import RunDirectoryError
 from p4mesh.store.lock import DirectoryLock
 from p4mesh.store.opening import has_files, open_directory
 from p4mesh.store.run_files import is_text, read_json
+from p4mesh.store.stored_run import read_run
 from p4mesh.store.writing import write_atomically
+from p4mesh.verdict import Verdict
 
-FORMAT = 3
+FORMAT = 4
+_OLDER = 3
+"""Its states had other words: they are read from its runs."""
+NOT_RUN = "not run"
+"""State of a test that the topology or the target cannot carry."""
+_STATES = {NOT_RUN, *(verdict.value for verdict in Verdict)}
 INDEX = "suite.json"
 _ROW = ("test", "section", "state", "summary")
 _HINT = "name the directory of a suite that p4mesh run printed"
@@ -104,6 +111,11 @@ def read_suite(path: Path) -> StoredSuite:
     if not isinstance(directories, dict) or not all(map(_is_name, directories.values())):
         raise RunDirectoryError(f"{path / INDEX}: damaged: 'directories' is not a mapping to names", hint=_HINT)
     runs = tuple(path / directories[row["test"]] for row in rows if row["test"] in directories)
+    if data["format"] == _OLDER:
+        states = {run.label: run.results["outcome"]["state"] for run in map(read_run, runs)}
+        rows = [{**row, "state": states.get(row["test"], row["state"])} for row in rows]
+    if not all(row["state"] in _STATES for row in rows):
+        raise RunDirectoryError(f"{path / INDEX}: damaged: a state is no verdict", hint=_HINT)
     return StoredSuite(data["suite"], tuple(rows), runs)
 
 
@@ -124,9 +136,9 @@ def _read(path: Path) -> dict[str, Any]:
     data = read_json(path / INDEX, _HINT)
     if not isinstance(data, dict) or not is_text(data.get("suite")):
         raise RunDirectoryError(f"{path / INDEX}: damaged: it names no suite", hint=_HINT)
-    if data.get("format") != FORMAT:
+    if data.get("format") not in (_OLDER, FORMAT):
         raise RunDirectoryError(
-            f"{path / INDEX}: format {data.get('format')}, this version reads format {FORMAT}",
+            f"{path / INDEX}: format {data.get('format')}, this version reads {_OLDER} and {FORMAT}",
             hint="use the version that wrote it, or measure again in a new directory",
         )
     return data

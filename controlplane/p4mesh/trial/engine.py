@@ -23,10 +23,11 @@ from p4mesh.trial.link_watch import LinkLostError, LinkWatch
 from p4mesh.trial.onlooker import EndedEarlyError, Onlooker
 from p4mesh.trial.parts.base import Part, Sending, Trial
 from p4mesh.trial.parts.table import parts_of
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.results import not_measured, trial_result
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.trial.transmission import Observed, Transmission
+from p4mesh.verdict import Verdict
 
 
 class TrialEngine:
@@ -121,7 +122,7 @@ class _Phases:
     def refused(self, reason: str, *, undelivered: bool) -> TrialResult:
         """Return the result of a trial that could not be prepared."""
         self._close()
-        result = not_measured(self._trial.spec, Status.INVALID, reason, undelivered=undelivered)
+        result = not_measured(self._trial.spec, Verdict.INVALID, reason, undelivered=undelivered)
         for part in self._parts:
             result = part.explain(result)
         return result
@@ -132,7 +133,7 @@ class _Phases:
         self._close()
         trial = self._trial
         if self._transmission is None or observed is None or self._transmission.plan is not trial.plan:
-            return not_measured(trial.spec, Status.ABORT, aborted)
+            return not_measured(trial.spec, Verdict.ABORT, aborted)
         self._tester.wait(trial.spec.restabilise_ns)
         return self._counted(observed, aborted)
 
@@ -156,7 +157,7 @@ class _Phases:
         )
         result = trial_result(
             spec,
-            Status.ABORT if aborted else Status.INVALID if doubted else Status.VALID,
+            Verdict.ABORT if aborted else Verdict.INVALID if doubted else Verdict.MEASURED,
             aborted or (doubted.reason if doubted else ""),
             counts,
             undelivered=not aborted and doubted is not None and doubted.undelivered,

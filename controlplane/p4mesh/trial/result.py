@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from p4mesh.measurement.counts import (
     FlowCounts,
@@ -18,16 +17,7 @@ from p4mesh.measurement.counts import (
 )
 from p4mesh.traffic.refused_routes import RefusedRoutes
 from p4mesh.traffic.stamps import PortStamps
-
-
-class Status(str, Enum):
-    """Whether a trial can be trusted (methodology 0.6)."""
-
-    VALID = "VALID"
-    INVALID = "INVALID"
-    """Counts do not add up or the tester under-delivered; never PASS or FAIL."""
-    ABORT = "ABORT"
-    """Loss of link during the trial."""
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -38,9 +28,10 @@ class TrialResult:
     (:class:`p4mesh.measurement.counts.Counts`).
     """
 
-    status: Status
+    status: Verdict
+    """MEASURED, or INVALID or ABORT for counts that cannot be trusted (methodology 0.6)."""
     reason: str
-    """Reason why the trial is not VALID; empty otherwise."""
+    """Why the counts cannot be trusted; empty otherwise."""
     label: str
     duration_ns: int
     intended_frames: int

@@ -50,10 +50,11 @@ def listed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[st
 
 def test_runs_and_suites_are_listed_with_their_verdicts(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = listed(capsys)
-    assert {name: item["state"] for name, item in found.items()} == {"loss": "PASS", "lossy": "FAIL", "all": "PASS"}
+    states = {name: item["state"] for name, item in found.items()}
+    assert states == {"loss": "MEASURED", "lossy": "FAIL", "all": "MEASURED"}
     assert found["loss"]["test"] == "rfc2544.frame_loss"
     assert (found["loss"]["topology"], found["loss"]["target"]) == ("lab", "sim")
-    assert (found["all"]["test"], found["all"]["summary"]) == ("all", "2 tests: 2 PASS")
+    assert (found["all"]["test"], found["all"]["summary"]) == ("all", "2 tests: 2 MEASURED")
     assert [item["started_utc"] for item in found.values()] == sorted(item["started_utc"] for item in found.values())
     assert main(["runs", str(runs)]) == 0
     shown = capsys.readouterr().out

@@ -16,8 +16,9 @@ from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 PORTS = (1, 2, 3, 4)
 LEARNING = Learning(wait_ns=1_000_000)
@@ -35,7 +36,7 @@ def mesh(topology: Topology, size: int, load: Fraction, learning: Learning) -> T
 @pytest.mark.parametrize("size", [64, 512, 1518])
 def test_a_switch_in_p4_carries_a_full_mesh_at_line_rate(size: int) -> None:
     result = mesh(shipped("p4-l2-4ports"), size, Fraction(1), LEARNING)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert (result.rx_frames, result.lost_frames, result.flooded_frames) == (2400, 0, 0)
     assert result.latency is not None
     # Two cables of 5 ns, the frame is stored, then 1500 ns.
@@ -44,7 +45,7 @@ def test_a_switch_in_p4_carries_a_full_mesh_at_line_rate(size: int) -> None:
 
 def test_a_switch_in_p4_floods_what_it_has_not_learned() -> None:
     result = mesh(shipped("p4-l2-4ports"), 64, Fraction(1, 100), Learning(enabled=False))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert result.lost_frames == 0
     assert result.flooded_frames > 0, "until every station has sent its first frame"
 
@@ -63,7 +64,7 @@ def test_a_program_of_ones_own_stands_beside_the_topology(tmp_path: Path) -> Non
         build_network(load_topology(place))
     (tmp_path / "my-dut.json").write_text((COMPILED / "l2_switch.json").read_text())
     result = mesh(load_topology(place), 64, Fraction(1), LEARNING)
-    assert (result.status, result.rx_frames, result.lost_frames) == (Status.VALID, 2400, 0)
+    assert (result.status, result.rx_frames, result.lost_frames) == (Verdict.MEASURED, 2400, 0)
 
 
 def test_an_unknown_program_and_a_key_of_another_device_are_refused() -> None:
@@ -83,7 +84,7 @@ def test_a_router_without_routes_forwards_nothing() -> None:
     spec = TrialSpec("pair", (stream,), 20_000_000, Learning(enabled=False))
     with open_measurer(parsed(ROUTER)) as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.tx_frames, result.rx_frames) == (Status.VALID, 20, 0)
+    assert (result.status, result.tx_frames, result.rx_frames) == (Verdict.MEASURED, 20, 0)
 
 
 def test_groups_that_the_control_plane_has_programmed_go_to_their_members_alone() -> None:
@@ -105,7 +106,7 @@ def test_groups_that_the_control_plane_has_programmed_go_to_their_members_alone(
     spec = TrialSpec("groups", (stream,), 3_000_000, Learning(enabled=False), per_flow=True)
     with open_measurer(topology) as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert {(flow.part, flow.rx_port): flow.rx_frames for flow in result.flows} == {
         ("225.1.1.1", 2): 100,
         ("225.1.1.1", 4): 100,

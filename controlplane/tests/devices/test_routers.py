@@ -25,8 +25,9 @@ from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 PS_PER_S = 10**12
 ROUTER_MAC = "02:00:5e:00:00:{:02x}"
@@ -324,7 +325,7 @@ def test_a_trial_through_two_routers_loses_nothing_and_shows_their_latency(versi
     headers = FORMATS[version]
     mesh = Stream("mesh", size, fps, int(fps / 100), FullMesh(), ports, ports, headers, routed=True)
     result, nodes = trial(1, mesh)
-    assert (result.status, result.reason, result.lost_frames) == (Status.VALID, "", 0)
+    assert (result.status, result.reason, result.lost_frames) == (Verdict.MEASURED, "", 0)
     latency = {(flow.tx_port, flow.rx_port): flow.latency for flow in result.flows}
     store_ns = 8 * size
     near, far = latency[1, 2], latency[1, 4]  # 1 to 3 shares the trunk with 2 to 4
@@ -342,8 +343,8 @@ def test_equal_cost_paths_carry_together_what_one_cannot() -> None:
     spread = (FieldModifier(udp.SOURCE, Progression(64)),)
     stream = Stream("many flows", size, fps, int(fps / 100), Pairs(), (1, 2), (3, 4), modifiers=spread, routed=True)
     one, nodes = trial(1, stream)
-    assert one.status is Status.VALID and one.lost_frames > 0, "1.8 Gbit/s into one link"
+    assert one.status is Verdict.MEASURED and one.lost_frames > 0, "1.8 Gbit/s into one link"
     two, nodes = trial(2, stream)
-    assert (two.status, two.lost_frames) == (Status.VALID, 0)
+    assert (two.status, two.lost_frames) == (Verdict.MEASURED, 0)
     shares = [nodes["west"]["ports"][port]["tx_frames"] for port in ("3", "4")]
     assert min(shares) > sum(shares) * 0.35

@@ -20,8 +20,9 @@ from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 RATES = [10**7, 10**8, 10**9, 25 * 10**8, 10**10, 25 * 10**9, 4 * 10**10, 5 * 10**10, 10**11, 2 * 10**11, 4 * 10**11]
 MOST_NS = 20_000_000
@@ -138,7 +139,7 @@ def test_no_frame_is_lost_without_a_cause(seed: int) -> None:
         before = truth(measurer)
         result = measurer.measure(TrialSpec("unseen", tuple(streams), duration_ns, learning, per_flow=True))
         after = truth(measurer)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert after["in_flight_frames"] == 0
     assert sum(before["nodes"]["tester"]["drops"].values()) == 0
     for name, node in after["nodes"].items():

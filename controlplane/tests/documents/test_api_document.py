@@ -21,7 +21,7 @@ def test_the_example_runs_as_a_notebook_would_run_it(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == "", "a run is silent"
     first, *shown = done.stdout.splitlines()
-    assert first.startswith("PASS ")
+    assert first.startswith("MEASURED ")
     assert any(line.startswith("64B/throughput 100.0 0 ") for line in shown)
     assert "64B/throughput is done" in shown
     assert shown[-2:] == [
@@ -34,7 +34,7 @@ def test_the_example_runs_as_a_notebook_would_run_it(tmp_path: Path) -> None:
 def test_every_public_name_is_there_and_explained() -> None:
     for name in p4mesh.__all__:
         assert getattr(p4mesh, name) is not None
-        assert re.search(rf"\b{name}\b", DOCUMENT) or name in ("Outcome", "State", "Topology"), name
+        assert re.search(rf"\b{name}\b", DOCUMENT) or name in ("Outcome", "Verdict", "Topology"), name
 
 
 def test_the_package_itself_loads_nothing() -> None:

@@ -19,8 +19,8 @@ from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 pytestmark = [pytest.mark.live, needs_root]
 PORTS = (1, 2, 3, 4)
@@ -63,7 +63,7 @@ def test_a_bridge_that_does_not_learn_floods_and_the_trial_says_so() -> None:
     with open_measurer(deaf, "live") as measurer:
         result = measurer.measure(mesh())
         assert bridge_of(measurer).learned() == {}
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason.startswith("learning not verified: ")
 
 
@@ -110,7 +110,7 @@ def test_vlans_of_open_vswitch_keep_frames_apart() -> None:
         result = valid(lambda: measurer.measure(mesh((1, 2), UDP_OVER_IPV4.tagged(7))))
         assert (result.rx_frames, result.flooded_frames) == (200, 0)
         lost = measurer.measure(mesh((1, 3), UDP_OVER_IPV4.tagged(7)))
-    assert lost.status is Status.INVALID
+    assert lost.status is Verdict.INVALID
     assert lost.reason.startswith("learning not verified: ")
 
 

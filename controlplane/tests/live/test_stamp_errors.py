@@ -21,8 +21,9 @@ from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stamps import KERNEL
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 pytestmark = [pytest.mark.live, pytest.mark.wall_clock, needs_root]
 FRAMES, RATE_FPS = 4_000, 10_000
@@ -99,7 +100,7 @@ def test_latencies_agree_with_captures_of_the_kernel(access: str, arrivals: str)
             with ExitStack() as stack:
                 before, behind = (stack.enter_context(capture(namespace, port)) for port in ("p1", "p2"))
                 result = measurer.measure(spec)
-                if result.status is not Status.VALID:
+                if result.status is not Verdict.MEASURED:
                     tried.append(result.reason)
                     continue
                 stamps = next(found for found in result.stamps if found.port == 1)

@@ -51,7 +51,7 @@ def test_the_bridge_learns_addresses_as_fast_as_they_come(tmp_path: Path) -> Non
     reset = ("reset_between=toggle_link", "link_off_s=0.1", "link_on_delay_s=0.1")
     outcome = run_live("rfc2889.address_learning", topology, 64, tmp_path, *settings, *reset, *PHASES[:2])
     row = single(outcome, "address_learning")
-    assert (row["state"], row["rate_fps_min"], row["rate_fps_max"]) == ("PASS", 500, 500)
+    assert (row["state"], row["rate_fps_min"], row["rate_fps_max"]) == ("MEASURED", 500, 500)
 
 
 def test_broadcasts_through_open_vswitch(tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Assemble, Case, Composed, Extension, Results, Run, Suite
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean
 from p4mesh.methods.registry import suites
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 BED = make_bed(2)
 
@@ -54,7 +55,7 @@ class Plain(MethodOf[Count]):
         return Count(trials=1)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Count]) -> Outcome:
-        return Outcome(State.DONE, "method", (), ())
+        return Outcome(Verdict.MEASURED, "method", (), ())
 
 
 class Naming(Extension):

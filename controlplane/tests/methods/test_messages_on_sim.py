@@ -14,10 +14,10 @@ from p4mesh.measurement.counts import FlowCounts, LatencyStats
 from p4mesh.methods.messages.fairness import jain_index, max_over_min
 from p4mesh.methods.messages.parameters import position_classes
 from p4mesh.methods.messages.results import Measured, damaged, message_row
-from p4mesh.methods.results.outcome import State
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 GIGABIT, SLOW = 10**9, 10**8
 LATENCY_NS = 2000
@@ -57,7 +57,7 @@ def test_times_of_messages_are_those_of_the_definitions(
     found = measure(
         tmp_path, "messages.latency", topology, size, f"message_frames={frames}", "messages=10", "messages_per_s=1000"
     )
-    assert found.outcome.state is State.DONE
+    assert found.outcome.state is Verdict.MEASURED
     (row,) = rows(found, "messages")
     s_in, s_out = (Fraction(8 * size * 10**9, rate) for rate in (rate_in, rate_out))
     slot_in, slot_out = (Fraction(8 * (size + 20) * 10**9, rate) for rate in (rate_in, rate_out))
@@ -100,7 +100,7 @@ def test_positions_are_shown_as_in_the_table_of_the_report(frames: int, expected
     """Table 2.1 has cells 1, 2, 2 to 191, 3 to 96, 97, 3 to 190, 98 to 190, 191 and 192."""
     flows = tuple(flow(part.name, 1000.0 + part.first) for part in position_classes(frames))
     measured = Measured(64, frames, 1, 2, GIGABIT, GIGABIT, Fraction(672), flows)
-    result = TrialResult(Status.VALID, "", "", 0, *(0,) * 13)
+    result = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
     shown = message_row(measured, result, "measured", Fraction(1), None).positions
     assert [row.position for row in shown] == expected
     joined = {row.position: row for row in shown}
@@ -131,7 +131,7 @@ def flow(part: str, latency_ns: float, sent: int = 10, received: int = 10) -> Fl
 
 def test_what_a_wire_takes_is_subtracted_in_a_row_of_its_own() -> None:
     measured = Measured(64, 2, 1, 2, GIGABIT, GIGABIT, Fraction(672), (flow("1", 1500.0), flow("2", 1600.0)))
-    result = TrialResult(Status.VALID, "", "", 0, *(0,) * 13)
+    result = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
     raw, calibrated = message_row(measured, result, "measured", Fraction(1), Fraction(500)).times
     assert (raw.fifo_us_avg, raw.mimo_us_avg, raw.filo_us_avg) == (1.5, 1.6, (1600 + 672 + 512) / 1000)
     assert (calibrated.fifo_us_avg, calibrated.mimo_us_avg, calibrated.dif_pct) == (1.0, 1.1, pytest.approx(10))

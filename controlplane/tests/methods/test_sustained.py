@@ -30,12 +30,12 @@ from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.traffic.line_rate import rate_at_pct
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 DEVICES = int(os.environ.get("P4MESH_QUEUE_DEVICES", "4"))
 LONG_TRIALS = tuple(range(DEVICES // 5)) or (3,)

@@ -12,12 +12,13 @@ import pytest
 
 from p4mesh.cli.main import main
 from p4mesh.errors import UsageError
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.report.compare.differences import Measured, Sign, configuration_differences, differences, welch
 from p4mesh.report.compare.document import comparison
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
 from p4mesh.store.stored_run import StoredRun
+from p4mesh.verdict import Verdict
 
 WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
 SIZE, RUN = Column("frame_size_bytes", "Frame size", "B"), Column("iteration", "Iteration")
@@ -47,7 +48,7 @@ def measured(name: str, values: list[float], *, target: str = "live", unit: str 
         **config,
     }
     return Measured(
-        name, StoredRun(Path(name), whole, {}, (), ()), Outcome(State.DONE, "s", (table,), ()), target == "sim"
+        name, StoredRun(Path(name), whole, {}, (), ()), Outcome(Verdict.MEASURED, "s", (table,), ()), target == "sim"
     )
 
 
@@ -143,7 +144,7 @@ def test_names_are_escaped_in_the_page() -> None:
 
 def test_numbers_of_an_aborted_run_are_said_to_be_no_result() -> None:
     whole, broken = measured("a", [10.0]), measured("b", [10.0])
-    broken = replace(broken, outcome=replace(broken.outcome, state=State.ABORT))
+    broken = replace(broken, outcome=replace(broken.outcome, state=Verdict.ABORT))
     document, _ = comparison([whole, broken])
     assert "b: ABORT, its numbers are no result" in page(document)
     document, _ = comparison([whole, whole])

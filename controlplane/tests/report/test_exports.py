@@ -16,13 +16,14 @@ from pyarrow import parquet
 
 from p4mesh.cli.arguments import parser
 from p4mesh.cli.main import main
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.report.export.json_document import results_schema
 from p4mesh.report.export.junit import junit_xml
 from p4mesh.report.publish import outcome_of
 from p4mesh.run import RunOptions, run, run_suite
 from p4mesh.store.csv_files import PORT_COLUMNS, TRIAL_COLUMNS
 from p4mesh.store.stored_run import read_run
+from p4mesh.verdict import Verdict
 
 ROOT = Path(__file__).parents[3]
 WRS = str(ROOT / "topologies" / "wrs-18x1g.yaml")
@@ -90,17 +91,17 @@ def test_junit_has_a_case_per_size_and_sub_test(finished: Path, capsys: pytest.C
 def test_junit_tells_failures_from_trials_that_nobody_can_trust(finished: Path) -> None:
     stored, outcome = read_run(finished), outcome_of(read_run(finished))
 
-    def counted(units: Mapping[str, Any], state: State) -> tuple[int, int, int]:
+    def counted(units: Mapping[str, Any], state: Verdict) -> tuple[int, int, int]:
         results = {**stored.results, "units": units}
         text = junit_xml([(replace(stored, results=results), replace(outcome, state=state))], {})
         (found,) = JUnitXml.fromstring(text.encode())
         return found.tests, found.failures, found.errors
 
     passed, failed, broken = {"state": "PASS"}, {"rows": [{"verdict": "FAIL"}]}, {"state": "INVALID"}
-    assert counted({"a": passed, "b": failed, "c": broken}, State.INVALID) == (3, 1, 1)
+    assert counted({"a": passed, "b": failed, "c": broken}, Verdict.INVALID) == (3, 1, 1)
     searched = {"state": "PASS", "rows": [{"verdict": "FAIL"}, {"verdict": "PASS"}]}
-    assert counted({"a": searched}, State.PASS) == (1, 0, 0)
-    assert counted({"a": {"rows": []}}, State.FAIL) == (2, 1, 0), "the verdict of the test is never lost"
+    assert counted({"a": searched}, Verdict.PASS) == (1, 0, 0)
+    assert counted({"a": {"rows": []}}, Verdict.FAIL) == (2, 1, 0), "the verdict of the test is never lost"
 
 
 def test_junit_of_a_suite_names_what_was_not_run(suite: Path, tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_junit_of_a_suite_names_what_was_not_run(suite: Path, tmp_path: Path) ->
 
 def test_hostile_text_stays_text_in_xml(finished: Path) -> None:
     stored = read_run(finished)
-    hostile = Outcome(State.FAIL, "a < b & \x07 ]]>", (), (), ("\x00 <x>",))
+    hostile = Outcome(Verdict.FAIL, "a < b & \x07 ]]>", (), (), ("\x00 <x>",))
     (found,) = JUnitXml.fromstring(junit_xml([(stored, hostile)], {}).encode())
     (bad,) = [case for case in found if case.result]
     assert bad.result[0].message == "a < b & ? ]]>"

@@ -15,8 +15,8 @@ import pytest
 from pypdf import PdfReader
 
 from p4mesh.cli.main import main
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
-from p4mesh.report.document import Chart, Document, Grid, GridRow, Head, Tone
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
+from p4mesh.report.document import Badge, Chart, Document, Grid, GridRow, Head, Tone
 from p4mesh.report.grids import MOST_ROWS, grid_of
 from p4mesh.report.headline import headline_grids, key_numbers
 from p4mesh.report.html import page
@@ -28,9 +28,10 @@ from p4mesh.report.run_document import run_document
 from p4mesh.report.search_paths import search_chart
 from p4mesh.report.text import outcome_text
 from p4mesh.report.vega_script import vega_script
-from p4mesh.report.verdict import badge_of, statement_of
+from p4mesh.report.verdict import badge, statement_of
 from p4mesh.run import RunOptions, run, run_suite
 from p4mesh.store.stored_run import read_run
+from p4mesh.verdict import Verdict
 
 WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
 HOSTILE = '</script><img src=x onerror="alert(1)">&{{7*7}} #strong[x] $'
@@ -55,7 +56,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def outcome(state: State, goal: str = "", **more: Any) -> Outcome:
+def outcome(state: Verdict, goal: str = "", **more: Any) -> Outcome:
     table = Table("rates", "Rates", (SIZE, RATE), ({"frame_size_bytes": 64, "rate_pct": 17.5},), headline=("rate_pct",))
     return Outcome(state, "x", (table,), (), goal=goal, **more)
 
@@ -70,17 +71,22 @@ def text_of(document: Document) -> list[str]:
     return [sheet.extract_text() for sheet in PdfReader(io.BytesIO(pdf(document))).pages]
 
 
-def test_executed_and_met_its_goal_are_different_words() -> None:
-    assert (badge_of(outcome(State.PASS)).text, badge_of(outcome(State.PASS)).tone) == ("executed", Tone.NEUTRAL)
-    assert badge_of(outcome(State.DONE, "some goal")).tone is Tone.NEUTRAL
-    assert (badge_of(outcome(State.PASS, "90 %")).text, badge_of(outcome(State.PASS, "90 %")).tone) == (
-        "met the goal",
-        Tone.GOOD,
-    )
-    assert badge_of(outcome(State.FAIL, "90 %")).tone is Tone.BAD
-    assert "No goal was set" in statement_of(outcome(State.PASS))
-    assert "90 %" in statement_of(outcome(State.FAIL, "90 %"))
-    assert badge_of(outcome(State.INVALID, "90 %")).text == "not trusted"
+@pytest.mark.parametrize(
+    ("verdict", "goal", "shown", "said"),
+    [
+        (Verdict.MEASURED, "", Badge("measured", Tone.NEUTRAL), "no goal was set"),
+        (Verdict.MEASURED, "90 %", Badge("measured", Tone.NEUTRAL), "the goal could not be judged: 90 %"),
+        (Verdict.PASS, "90 %", Badge("met the goal", Tone.GOOD), "the goal was met: 90 %."),
+        (Verdict.FAIL, "90 %", Badge("missed the goal", Tone.BAD), "the goal was missed: 90 %."),
+        (Verdict.FAIL, "", Badge("no result", Tone.BAD), "found nothing that passes"),
+        (Verdict.INVALID, "90 %", Badge("not trusted", Tone.BAD), "could not be trusted"),
+        (Verdict.ABORT, "90 %", Badge("aborted", Tone.BAD), "a link went down"),
+    ],
+)
+def test_measured_and_met_its_goal_are_different_words(verdict: Verdict, goal: str, shown: Badge, said: str) -> None:
+    assert badge(verdict, goal) == shown
+    assert statement_of(outcome(verdict, goal)).startswith(f"{verdict.value}: ")
+    assert said in statement_of(outcome(verdict, goal))
 
 
 def test_a_threshold_of_the_users_is_a_goal_and_the_cover_says_so(tmp_path: Path) -> None:
@@ -106,7 +112,7 @@ def test_a_table_that_is_too_long_for_a_page_says_where_all_its_rows_are() -> No
         "The first 10,000 of 10,001 rows; sizes.csv has all. In bytes.",
     )
     assert "Sizes: 10001 rows in sizes.csv and the first 10000 in the report" in outcome_text(
-        Outcome(State.DONE, "", (cut,), ())
+        Outcome(Verdict.MEASURED, "", (cut,), ())
     )
 
 
@@ -126,7 +132,7 @@ def test_the_cover_has_the_numbers_with_the_duration_under_which_they_hold(finis
 def test_a_table_that_no_report_knows_is_shown_on_the_cover_and_below(finished: Path) -> None:
     columns = (SIZE, Column("wobble_us", "Wobble", "us", 3), Column("mood", "Mood"))
     table = Table("new", "Brand new", columns, ({"frame_size_bytes": 64, "wobble_us": 1.5, "mood": "calm"},))
-    new = Outcome(State.DONE, "x", (table,), ())
+    new = Outcome(Verdict.MEASURED, "x", (table,), ())
     stored = read_run(finished)
     shown = page(run_document(stored, new))
     assert [grid.title for grid in headline_grids(new, stored.trials)] == ["Brand new"]
@@ -177,7 +183,7 @@ def test_names_cannot_leave_their_place_in_the_page_nor_in_the_pdf(finished: Pat
     hostile = replace(stored, config=config)
     figure = Figure("f", HOSTILE, HOSTILE, HOSTILE, (Series(HOSTILE, ((1.0, 2.0), (2.0, 3.0))),))
     table = Table("t", HOSTILE, (Column("a", HOSTILE, HOSTILE),), ({"a": HOSTILE},), HOSTILE)
-    document = run_document(hostile, Outcome(State.DONE, HOSTILE, (table,), (figure,), (HOSTILE,), (HOSTILE,)))
+    document = run_document(hostile, Outcome(Verdict.MEASURED, HOSTILE, (table,), (figure,), (HOSTILE,), (HOSTILE,)))
     shown = page(document)
     own = shown.replace(vega_script(), "")
     assert "<img" not in own and 'onerror="' not in own and "<h1>49" not in own
@@ -203,13 +209,13 @@ def test_the_pdf_numbers_its_pages_and_repeats_heads(finished: Path) -> None:
     whole = " ".join(flat)
     for column in ("Misdirected", "Reordered", "Latency max", "Wall time"):
         assert column in whole, column
-    assert "executed" in flat[0] and "Ada" in flat[0]
+    assert "measured" in flat[0] and "Ada" in flat[0]
 
 
 def test_the_path_of_a_search_has_its_own_trials_and_tells_failed_ones_from_untrusted_ones(finished: Path) -> None:
     stored = read_run(finished)
     own = [trial for trial in stored.trials if trial.unit == "64B/throughput"][:4]
-    verdicts = ("PASS", "FAIL", "INVALID", "DONE")
+    verdicts = (Verdict.PASS, Verdict.FAIL, Verdict.INVALID, Verdict.MEASURED)
     trials = [replace(trial, verdict=verdict) for trial, verdict in zip(own, verdicts, strict=True)]
     chart = search_chart(stored.results["units"], trials)
     assert chart is not None
@@ -220,7 +226,7 @@ def test_invalid_trials_are_listed_with_their_reason(finished: Path) -> None:
     stored = read_run(finished)
     first = stored.trials[0]
     broken = replace(first, result={**first.result, "status": "INVALID", "reason": "oload_mismatch: 3 % less"})
-    shown = page(run_document(replace(stored, trials=(broken, *stored.trials[1:])), outcome(State.INVALID)))
+    shown = page(run_document(replace(stored, trials=(broken, *stored.trials[1:])), outcome(Verdict.INVALID)))
     assert "oload_mismatch: 3 % less" in shown and ">not trusted<" in shown
 
 

@@ -16,8 +16,9 @@ from support.runs import files
 
 from p4mesh import RunOptions, run
 from p4mesh.topology import Topology
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 LOG, REFUSED = "P4MESH_TEST_LOG", "P4MESH_TEST_REFUSED"
 SWEEP = ["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]
@@ -29,7 +30,7 @@ class Measured(FakeMeasurer):
     def __init__(self) -> None:
         super().__init__(
             lambda spec, sent: sent if float(load_of(spec)) <= 75 else sent // 2,
-            status=lambda spec: Status.INVALID if spec.label == os.environ[REFUSED] else Status.VALID,
+            status=lambda spec: Verdict.INVALID if spec.label == os.environ[REFUSED] else Verdict.MEASURED,
         )
 
     def measure(self, spec: TrialSpec, note: object = None) -> TrialResult:
@@ -87,7 +88,7 @@ def test_the_maximum_load_is_tried_once_per_size(tmp_path: Path, log: Path, jobs
         assert swept[-1]["result"].pop("label").startswith("forwarding ")
         tried["result"].pop("label")
         assert swept[-1]["result"] == tried["result"]
-        assert (tried["verdict"], swept[-1]["verdict"]) == ("FAIL", "PASS"), "each part judges the trial itself"
+        assert (tried["verdict"], swept[-1]["verdict"]) == ("FAIL", "MEASURED"), "each part judges the trial itself"
 
 
 def test_results_are_those_of_one_process(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from p4mesh import RunOptions, run
-from p4mesh.methods.results.outcome import State
 from p4mesh.run.single import FinishedRun
+from p4mesh.verdict import Verdict
 
 TOPOLOGY = Path(__file__).parents[3] / "topologies" / "router-4x1g-bgp.yaml"
 QUICK = ("learning_wait_ms=1", "settle_ms=10", "restabilise_ms=1")
@@ -66,7 +66,7 @@ def test_loss_to_networks_that_were_refused_is_explained_at_the_top(tmp_path: Pa
 def test_a_trial_that_does_not_begin_says_that_routes_were_refused(tmp_path: Path) -> None:
     asked = ("routed=true", "advertised_networks=3", "pattern=full_mesh", "scaled_frames=60")
     found = measure(tmp_path, {4: 5, 6: 7}, "rfc5180.throughput", "128", *QUICK, *asked, "ip_mix=50:50")
-    assert found.outcome.state is State.INVALID
+    assert found.outcome.state is Verdict.INVALID
     assert found.outcome.findings[:2] == (told(4, 7, 5, "1 of 1"), told(6, 5, 7, "1 of 1"))
     reason = found.outcome.findings[2]
     assert "learning not verified" in reason
@@ -91,7 +91,7 @@ def test_routes_that_were_refused_have_no_time_of_convergence(
 ) -> None:
     asked = (*CONVERGENCE, "flap_ms=100") if change == "flap" else CONVERGENCE
     found = measure(tmp_path, {4: 12 - refused}, f"convergence.{change}", "128", *asked)
-    assert found.outcome.state is State.FAIL
+    assert found.outcome.state is Verdict.FAIL
     assert found.outcome.findings == (told(4, refused, 12 - refused, "1 of 1"), f"128 B, trial 1: {finding}")
     (row,) = found.outcome.tables[0].rows
     assert (row["routes"], row["converged_routes"]) == (6, 3)
@@ -102,6 +102,6 @@ def test_routes_that_were_refused_have_no_time_of_convergence(
 
 def test_a_router_with_room_refuses_nothing(tmp_path: Path) -> None:
     found = measure(tmp_path, {4: 12}, "convergence.withdrawal", "128", *CONVERGENCE)
-    assert (found.outcome.state, found.outcome.findings) == (State.PASS, ())
+    assert (found.outcome.state, found.outcome.findings) == (Verdict.PASS, ())
     assert not (found.directory / "refused_routes.csv").exists()
     assert "refused_routes" not in (found.directory / "trials.jsonl").read_text()

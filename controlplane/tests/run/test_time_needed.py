@@ -10,9 +10,10 @@ import pytest
 from p4mesh.run.time_needed import is_long, real_time_text, simulated_text
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 STREAM = Stream("one", 64, Fraction(1_000_000), 300_000_000, Pairs(), (1, 2), (3, 4), start_offset_ns=(0, 7))
 LONG = TrialSpec("long", (STREAM,), 300 * 10**9)
@@ -32,7 +33,7 @@ class Machine:
         assert not spec.streams[0].start_offset_ns
         self.measured.append(frames)
         self.now_s += 3 + frames / self._frames_per_s
-        return not_measured(spec, Status.VALID, "")
+        return not_measured(spec, Verdict.MEASURED, "")
 
     def clock_s(self) -> float:
         return self.now_s

@@ -12,11 +12,11 @@ import pytest
 from support.networks import network, node, parsed, switch
 
 from p4mesh.cli.main import main
-from p4mesh.methods.results.outcome import State
 from p4mesh.run.events import Event, RunStarted, SampleTaken
 from p4mesh.run.options import TrafficOptions
 from p4mesh.run.single import FinishedRun
 from p4mesh.run.traffic import run_traffic
+from p4mesh.verdict import Verdict
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = re.findall(r"^p4mesh (traffic .*)$", (ROOT / "docs" / "TRAFFIC.md").read_text(), re.MULTILINE)
@@ -63,8 +63,8 @@ duration_s: 0.01
     assert (bulk["sent_frames"], bulk["lost_frames"], bulk["latency_us_min"]) == (2 * frames, 0, 12.654)
     assert (bulk["state"], bulk["reason"].startswith("latency in us 12.6")) == ("FAIL", True)
     assert (notes["sent_frames"], notes["expected_frames"], notes["received_frames"]) == (7, 21, 21)
-    assert notes["state"] == "DONE"
-    assert run.outcome.state is State.FAIL
+    assert notes["state"] == "MEASURED"
+    assert run.outcome.state is Verdict.FAIL
     pairs = {(row["traffic_class"], row["tx_port"], row["rx_port"]): row["sent_frames"] for row in rows(run, "pairs")}
     assert pairs == {
         ("voice", 1, 3): 1000,
@@ -171,7 +171,11 @@ name: full
 """
     run = send(tmp_path, text)
     (full,) = rows(run, "classes")
-    assert (full["state"], full["received_frames"], full["received_bytes"]) == ("DONE", 2910, 2 * sum(range(64, 1519)))
+    assert (full["state"], full["received_frames"], full["received_bytes"]) == (
+        "MEASURED",
+        2910,
+        2 * sum(range(64, 1519)),
+    )
 
 
 def test_drifting_senders_meet_in_every_phase(tmp_path: Path) -> None:

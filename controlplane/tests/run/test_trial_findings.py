@@ -13,10 +13,10 @@ from support.fakes import FakeMeasurer
 
 from p4mesh import RunOptions, run
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.results.outcome import State
 from p4mesh.topology import Topology
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 TOPOLOGIES = Path(__file__).parents[3] / "topologies"
 QUICK = ("scaled_frames=100",)
@@ -39,7 +39,7 @@ QUICK = ("scaled_frames=100",)
 )
 def test_frames_for_a_switch_at_a_router_get_a_hint(tmp_path: Path, test: str, topology: str, hint: str) -> None:
     found = run(RunOptions(test, TOPOLOGIES / f"{topology}.yaml", "64", QUICK, tmp_path / "run", 1))
-    assert found.outcome.state is State.INVALID
+    assert found.outcome.state is Verdict.INVALID
     assert found.outcome.findings[0] == hint
 
 
@@ -50,7 +50,7 @@ def test_a_device_that_forwards_gets_no_hint(tmp_path: Path) -> None:
 
 def test_groups_that_nobody_forwards_are_no_matter_of_routing(tmp_path: Path) -> None:
     found = run(RunOptions("rfc3918.aggregated", TOPOLOGIES / "router-4x1g.yaml", "64", QUICK, tmp_path / "run", 1))
-    assert found.outcome.state is State.INVALID
+    assert found.outcome.state is Verdict.INVALID
     assert not [text for text in found.outcome.findings if "routed" in text]
 
 
@@ -64,7 +64,9 @@ class Odd(FakeMeasurer):
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         result = super().measure(spec, note)
         if self.invalid:
-            return replace(result, status=Status.INVALID, reason="receive counters show 1 expected frames, the flows 2")
+            return replace(
+                result, status=Verdict.INVALID, reason="receive counters show 1 expected frames, the flows 2"
+            )
         return replace(result, damaged_frames=3)
 
 
@@ -98,7 +100,7 @@ def test_rows_that_cannot_be_trusted_show_no_loss_and_no_rate(tmp_path: Path, te
     opener = f"{__name__}:open_untrusted"
     asked = RunOptions(test, TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1, opener=opener)
     found = run(asked)
-    assert found.outcome.state is State.INVALID
+    assert found.outcome.state is Verdict.INVALID
     words = ("loss_pct", "loss_ppm", "lost", "tx_", "rx_", "received", "_mbps", "forwarding_fps", "offered")
     for table in found.outcome.tables:
         for row in table.rows:

@@ -67,7 +67,7 @@ def test_it_lists_every_run_below_its_directory(page: LivePage) -> None:
     assert {name for name in runs if "folder" not in name} == {"first", "second", "damaged", "linked"}
     first = runs["first"]
     assert (first["state"], first["test"], first["topology"]) == ("finished", "rfc2544.frame_loss", "back-to-back")
-    assert first["verdict"] == {"text": "executed", "tone": "neutral"}
+    assert first["verdict"] == {"text": "measured", "tone": "neutral"}
     assert first["trials"] > 1
     assert runs["damaged"]["state"] == "damaged"
 

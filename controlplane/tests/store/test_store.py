@@ -12,15 +12,15 @@ from support.fakes import FakeMeasurer
 
 from p4mesh.errors import RunDirectoryError
 from p4mesh.layers import UDP_OVER_IPV6, Routing, ethernet, udp
-from p4mesh.methods.results.outcome import State
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.run_directory import RunDirectory
-from p4mesh.store.run_files import VERDICTS, StoredTrial, Timing
+from p4mesh.store.run_files import StoredTrial, Timing
 from p4mesh.store.stored_run import read_run
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Burst, FieldModifier, Progression, Stream, ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 CONFIG: dict[str, Any] = {
     **{name: name for name in ("test", "title", "section", "version", "target")},
@@ -49,7 +49,7 @@ SPEC = TrialSpec("one", (STREAM,), 10**6)
 
 
 def trial(unit: str, index: int) -> StoredTrial:
-    return StoredTrial(unit, index, 10.0, "PASS", encode(SPEC), encode(FakeMeasurer().measure(SPEC)))
+    return StoredTrial(unit, index, 10.0, Verdict.PASS, encode(SPEC), encode(FakeMeasurer().measure(SPEC)))
 
 
 def timing(unit: str, index: int) -> Timing:
@@ -139,7 +139,3 @@ def test_a_damaged_line_is_an_error_not_a_loss(tmp_path: Path) -> None:
     (tmp_path / "trials.jsonl").write_text("not json\n")
     with pytest.raises(RunDirectoryError, match=r"trials.jsonl:1"):
         RunDirectory.open(tmp_path, CONFIG)
-
-
-def test_stored_verdicts_are_those_of_tests() -> None:
-    assert set(VERDICTS) == {state.value for state in State}

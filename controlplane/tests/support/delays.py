@@ -16,8 +16,9 @@ from p4mesh.methods.base import TrialNote
 from p4mesh.tester.histogram import PERCENTILES, SIGNED_PERCENTILES, HistogramPer
 from p4mesh.topology import Topology
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 Delays = Callable[[Stream, int, int, int], Sequence[float]]
 """(stream, transmit port, receive port, number of frames) -> time of each frame in ns."""
@@ -67,7 +68,7 @@ def _ranks(values: Sequence[float], percents: Sequence[Any]) -> tuple[tuple[floa
 class DelayMeasurer(FakeMeasurer):
     """Delivers every frame after the time that ``delays`` gives."""
 
-    def __init__(self, delays: Delays, status: Callable[[TrialSpec], Status] = lambda _: Status.VALID) -> None:
+    def __init__(self, delays: Delays, status: Callable[[TrialSpec], Verdict] = lambda _: Verdict.MEASURED) -> None:
         super().__init__(status=status)
         self.delays = delays
 
@@ -116,4 +117,4 @@ def open_device(_: Topology) -> Iterator[DelayMeasurer]:
 @contextmanager
 def open_untrusted(_: Topology) -> Iterator[DelayMeasurer]:
     """Return a measurer whose trials are INVALID."""
-    yield DelayMeasurer(constant(2000.0), lambda _: Status.INVALID)
+    yield DelayMeasurer(constant(2000.0), lambda _: Verdict.INVALID)

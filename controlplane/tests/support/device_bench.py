@@ -19,8 +19,9 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 LEARNED = Learning(wait_ns=1_000_000, verify=False)
@@ -42,7 +43,7 @@ class Bench:
         """Run a trial that must be VALID."""
         duration_ns = max(int(stream.frame_count * 10**9 / stream.rate_fps) for stream in streams)
         result = self._measurer.measure(TrialSpec("bench", streams, duration_ns, learning, 0, 0, per_flow=True))
-        assert result.status is Status.VALID, result.reason
+        assert result.status is Verdict.MEASURED, result.reason
         return result
 
     def node(self, name: str = "dut") -> dict[str, Any]:

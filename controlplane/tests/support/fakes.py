@@ -14,8 +14,9 @@ from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts
 from p4mesh.methods.base import TrialNote
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 Carry = Callable[[TrialSpec, int], int]
 """(trial, frames sent) -> frames that arrive."""
@@ -44,7 +45,7 @@ class FakeMeasurer:
         carry: Carry = wire,
         *,
         flooded: int = 0,
-        status: Callable[[TrialSpec], Status] = lambda _: Status.VALID,
+        status: Callable[[TrialSpec], Verdict] = lambda _: Verdict.MEASURED,
     ) -> None:
         self.carry = carry
         self.flooded = flooded
@@ -69,7 +70,7 @@ class FakeMeasurer:
         status = self.status(spec)
         return TrialResult(
             status=status,
-            reason="" if status is Status.VALID else "the fake says so",
+            reason="" if status is Verdict.MEASURED else "the fake says so",
             label=spec.label,
             duration_ns=spec.duration_ns,
             intended_frames=sent,
@@ -101,7 +102,7 @@ class TrialLog(FakeMeasurer):
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         """Return the result of the other one."""
         result = self.inner.measure(spec, note)
-        self.verdicts.append(note.judge(result).value if note and note.judge else "DONE")
+        self.verdicts.append(note.judge(result).value if note and note.judge else "MEASURED")
         return result
 
 
@@ -180,7 +181,7 @@ class SlowTester(FakeMeasurer):
         if all(2 * stream.rate_fps <= max_rate_fps(stream.frame_size_bytes, 10_000_000) for stream in spec.streams):
             return result
         reason = "oload_mismatch: offered load is 50.0000 % of the intended load on port 1"
-        return replace(result, status=Status.INVALID, reason=reason, undelivered=True)
+        return replace(result, status=Verdict.INVALID, reason=reason, undelivered=True)
 
 
 @contextmanager

@@ -10,13 +10,14 @@ import pytest
 from support.networks import TOPOLOGIES
 
 from p4mesh.errors import P4MeshError
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 ATTEMPTS = 6
@@ -50,7 +51,7 @@ def valid(measure: Callable[[], TrialResult]) -> TrialResult:
     reasons = []
     for _ in range(ATTEMPTS):
         result = measure()
-        if result.status is Status.VALID:
+        if result.status is Verdict.MEASURED:
             return result
         reasons.append(result.reason)
     raise AssertionError(f"no valid trial: {reasons}")
@@ -86,7 +87,7 @@ def run_live(
             ports=ports,
         )
         outcome = run(options).outcome
-        if outcome.state in (State.PASS, State.DONE):
+        if outcome.state in (Verdict.PASS, Verdict.MEASURED):
             return outcome
         findings.append((outcome.state, outcome.findings))
     raise AssertionError(f"no run that can be trusted: {findings}")

@@ -17,8 +17,9 @@ from p4mesh.target.sim import SimTarget
 from p4mesh.topology import Topology
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 WALL_CLOCK = ("timing.jsonl", "report.html")
 """Files of a run that hold facts of the wall clock."""
@@ -90,6 +91,6 @@ class OneDevice:
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Measure one trial."""
         result = self._measurer.measure(spec)
-        assert result.status is Status.VALID, f"{spec.label}: {result.reason}"
+        assert result.status is Verdict.MEASURED, f"{spec.label}: {result.reason}"
         self.trials.append((spec, result))
         return result

@@ -38,8 +38,9 @@ from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_a_mesh_over_two_pipes_has_the_counts_and_latencies_of_every_flow(monkey
         first, second = measured(chip, mesh(), replace(mesh(), histograms=HistogramPer.STREAM))
 
     for result in (first, second):
-        assert (result.status, result.reason) == (Status.VALID, "")
+        assert (result.status, result.reason) == (Verdict.MEASURED, "")
         assert (result.tx_frames, result.rx_frames, result.lost_frames) == (240, 192, 48)
         assert {flow.tx_frames for flow in result.flows} == {20}, "60 frames of a port over three receivers"
         latency = result.latency
@@ -83,7 +84,12 @@ def test_a_mesh_on_a_tofino_2_of_four_pipes(monkeypatch: pytest.MonkeyPatch) -> 
             declared = measurer.tester.target.capabilities
             loops = (declared.loop, *declared.front_loops)
             assert [loop.rate_bps for loop in loops] == [100 * 10**9, 400 * 10**9]
-        assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Status.VALID, 240, 192, 48)
+        assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (
+            Verdict.MEASURED,
+            240,
+            192,
+            48,
+        )
         assert {values["$SPEED"] for values in chip.ports.values()} == {"BF_SPEED_400G"}
         assert {values["$N_LANES"] for values in chip.ports.values()} == {8}
         assert {values["$FEC"] for port, values in chip.ports.items() if port != 24} == {"BF_FEC_TYP_REED_SOLOMON"}
@@ -165,8 +171,8 @@ def test_a_link_that_is_lost_for_a_moment_aborts_the_trial(monkeypatch: pytest.M
     with switch_of_chip(monkeypatch, flaps) as chip:
         chips.append(chip)
         lost, fine = measured(chip, mesh(), replace(mesh(), stop_on_los=False))
-    assert (lost.status, lost.reason) == (Status.ABORT, "loss of link on port 2")
-    assert fine.status is Status.VALID
+    assert (lost.status, lost.reason) == (Verdict.ABORT, "loss of link on port 2")
+    assert fine.status is Verdict.MEASURED
 
 
 def test_a_port_without_link_aborts_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +180,7 @@ def test_a_port_without_link_aborts_the_trial(monkeypatch: pytest.MonkeyPatch) -
     with switch_of_chip(monkeypatch, switch()) as chip:
         chip.dark.add(128)
         (result,) = measured(chip, mesh())
-    assert (result.status, result.reason) == (Status.ABORT, "no link on port 3")
+    assert (result.status, result.reason) == (Verdict.ABORT, "no link on port 3")
 
 
 def test_links_can_be_switched_off_and_on(fake: FakeBfSwitchd) -> None:
@@ -216,8 +222,8 @@ def test_streams_circulate_in_front_ports_that_the_parser_is_told(fake: FakeBfSw
     first, second = measured(fake, spec, replace(spec, streams=streams[:1]), more=loops)
     assert fake.loop_ports == [8]
     assert [(result.status, result.tx_frames, result.lost_frames) for result in (first, second)] == [
-        (Status.VALID, 80, 0),
-        (Status.VALID, 40, 0),
+        (Verdict.MEASURED, 80, 0),
+        (Verdict.MEASURED, 40, 0),
     ]
     assert sorted(fake.groups) == [1, 2], "the group of the stream that is gone has been removed with its nodes"
     assert sorted(port for port, replica in fake.groups[2] if replica == 0) in ([8], [LOOP])
@@ -264,7 +270,7 @@ def test_numbers_that_another_compiler_chose_are_taken_from_the_switch(monkeypat
             action["id"] = 5000 + number
     with switch_of_chip(monkeypatch, switch(), program=json.dumps(other).encode()) as chip:
         (result,) = measured(chip, mesh())
-    assert (result.status, result.rx_frames) == (Status.VALID, 240)
+    assert (result.status, result.rx_frames) == (Verdict.MEASURED, 240)
 
 
 def test_a_program_of_another_name_is_refused_with_the_names_that_there_are(fake: FakeBfSwitchd) -> None:

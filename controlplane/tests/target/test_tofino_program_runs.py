@@ -41,8 +41,9 @@ from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs, Rotate
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 BROADCAST = b"\xff" * 6
 GROUPS = bytes.fromhex("01005e")
@@ -107,7 +108,7 @@ def test_a_mesh_over_pipes_is_measured(name: str, running: Running) -> None:
     with running(name) as chip:
         first, second = measured(chip, mesh(15), replace(mesh(15), histograms=HistogramPer.STREAM), name=name)
     for result in (first, second):
-        assert (result.status, result.reason) == (Status.VALID, "")
+        assert (result.status, result.reason) == (Verdict.MEASURED, "")
         assert (result.tx_frames, result.rx_frames, result.lost_frames) == (60, 48, 12)
         assert {flow.tx_frames for flow in result.flows} == {5}
         latency = result.latency
@@ -131,7 +132,7 @@ def test_a_mesh_over_pipes_is_measured(name: str, running: Running) -> None:
 def test_frames_of_all_formats_are_measured(headers: Frame, running: Running) -> None:
     with running() as chip:
         (result,) = measured(chip, pairs(5, frame=headers, frame_size_bytes=200))
-    assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Status.VALID, 10, 8, 2)
+    assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Verdict.MEASURED, 10, 8, 2)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_two_streams_in_two_loops_and_their_modifiers(running: Running) -> None:
     with running() as chip:
         (result,) = measured(chip, spec, more=", front_loops: [{device_port: 8, rate_bps: 100000000000}]")
         assert chip.loop_ports == [8]
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert sorted((flow.stream, flow.tx_port, flow.tx_frames) for flow in result.flows) == [
         *[("counting", 1, 10)],
         *[("turning", port, 5) for port in (3, 3, 4, 4)],
@@ -169,8 +170,8 @@ def test_learning_frames_and_a_second_trial_leave_nothing_behind(running: Runnin
     with running() as chip:
         first, second = measured(chip, pairs(5, frame_size_bytes=64), replace(pairs(5), learning=learning))
     assert [(result.status, result.rx_frames, result.lost_frames) for result in (first, second)] == [
-        (Status.VALID, 8, 2),
-        (Status.VALID, 8, 2),
+        (Verdict.MEASURED, 8, 2),
+        (Verdict.MEASURED, 8, 2),
     ]
 
 
@@ -185,7 +186,7 @@ def test_hosts_join_groups_and_get_their_frames(name: str, running: Running) -> 
     spec = replace(mesh(), streams=(stream,), duration_ns=10_000, memberships=memberships)
     with running(name) as chip:
         (result,) = measured(chip, spec, name=name)
-    assert (result.status, result.reason, result.flooded_frames) == (Status.VALID, "", 0)
+    assert (result.status, result.reason, result.flooded_frames) == (Verdict.MEASURED, "", 0)
     assert {port.port: port.rx_frames for port in result.ports} == {1: 0, 2: 10, 3: 0, 4: 10}
 
 

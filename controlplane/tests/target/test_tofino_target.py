@@ -39,8 +39,9 @@ from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_a_mesh_over_two_pipes_has_the_counts_and_latencies_of_every_flow(progra
         first, second = measured(program, chip, mesh(), replace(mesh(), histograms=HistogramPer.STREAM))
 
     for result in (first, second):
-        assert (result.status, result.reason) == (Status.VALID, "")
+        assert (result.status, result.reason) == (Verdict.MEASURED, "")
         assert (result.tx_frames, result.rx_frames, result.lost_frames) == (240, 192, 48)
         assert {(flow.tx_port, flow.rx_port) for flow in result.flows} == {
             (a, b) for a in DEVICE_PORTS for b in DEVICE_PORTS if a != b
@@ -99,7 +100,7 @@ def test_the_connection_uses_the_credentials_of_the_topology(program: Path, monk
     with FakeTofino(switch(), tls=made) as chip:
         credentials = ", tls: {ca: ca.pem, certificate: client.pem, key: client_key.pem}"
         (result,) = measured(program, chip, mesh(), more=credentials)
-        assert (result.status, result.tx_frames) == (Status.VALID, 240)
+        assert (result.status, result.tx_frames) == (Verdict.MEASURED, 240)
         strange = ", tls: {ca: client.pem, server_name: other.example}"
         monkeypatch.setattr(opening, "Client", partial(Client, timeout_s=1.0))
         with pytest.raises(TargetError, match="no P4Runtime server answers"):
@@ -121,7 +122,7 @@ def test_reports_that_the_cpu_port_drops_are_read_again_in_smaller_windows(progr
     spec = replace(mesh(), streams=streams, duration_ns=200_000)
     with FakeTofino(switch(), reports_taken=40) as chip:
         (result,) = measured(program, chip, spec)
-    assert (result.status, result.tx_frames, result.rx_frames) == (Status.VALID, 320, 320)
+    assert (result.status, result.tx_frames, result.rx_frames) == (Verdict.MEASURED, 320, 320)
     assert 0 < chip.reports_lost < 64, "the first window loses, those of half its size do not"
 
 
@@ -132,7 +133,7 @@ def test_frames_are_as_long_as_asked_although_short_packet_outs_are_padded(progr
         return replace(mesh(), streams=tuple(replace(stream, frame_size_bytes=size) for stream in mesh().streams))
 
     (result,) = measured(program, fake, of_size(64))
-    assert (result.status, dict(fake.frame_sizes)) == (Status.VALID, {0: {64}})
+    assert (result.status, dict(fake.frame_sizes)) == (Verdict.MEASURED, {0: {64}})
     for size in (60, 63):
         with pytest.raises(UnsupportedError, match=f"'mesh' has frames of {size} bytes, whose seeds would be padded"):
             measured(program, fake, of_size(size))
@@ -177,7 +178,7 @@ def test_streams_circulate_in_front_ports_where_one_loop_is_too_narrow(program: 
     loops = ", front_loops: [{device_port: 8, rate_bps: 100000000000}]"
     (result,) = measured(program, fake, spec, more=loops)
     assert fake.loop_ports == [8]
-    assert (result.status, result.tx_frames, result.lost_frames) == (Status.VALID, 80, 0)
+    assert (result.status, result.tx_frames, result.lost_frames) == (Verdict.MEASURED, 80, 0)
     assert sorted(port for group in (2, 3) for port, replica in fake.groups[group] if replica == 0) == [8, LOOP]
 
 
@@ -194,7 +195,7 @@ def test_hosts_have_rules_for_queries_and_send_reports(program: Path) -> None:
     spec = replace(mesh(), streams=(stream,), duration_ns=10_000, memberships=memberships)
     with FakeTofino(forward) as chip:
         (result,) = measured(program, chip, spec)
-        assert (result.status, result.reason, result.rx_frames) == (Status.VALID, "", 20)
+        assert (result.status, result.reason, result.rx_frames) == (Verdict.MEASURED, "", 20)
         assert chip.sent_frames == [DEVICE_PORTS[port] for port in members] * 2, "a join and a leave of each"
 
 
@@ -251,7 +252,7 @@ def test_a_tofino_1_with_four_pipes_has_its_cpu_port_in_pipe_2(program: Path) ->
     with FakeTofino(switch(), cpu=320) as chip:
         (result,) = measured(program, chip, mesh(), more=", pipes: 4")
         assert chip.groups[1][0] == (320, 1)
-    assert (result.status, result.rx_frames) == (Status.VALID, 240)
+    assert (result.status, result.rx_frames) == (Verdict.MEASURED, 240)
 
 
 @pytest.mark.parametrize(("pipes", "inner"), [(2, 192), (4, 192), (4, 199), (4, 320), (2, 68), (2, 64)])
@@ -275,7 +276,7 @@ def test_more_frames_than_a_pipe_passes_are_refused_before_traffic(program: Path
     )
     assert not fake.seeds
     (result,) = measured(program, fake, fast, more=", pipe_frames_per_s: 40000000")
-    assert (result.status, result.tx_frames) == (Status.VALID, 40)
+    assert (result.status, result.tx_frames) == (Verdict.MEASURED, 40)
 
 
 def test_a_whole_test_says_what_is_not_supported(

@@ -25,8 +25,8 @@ from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.onlooker import FaultRequest, Onlooker
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, Reset, ResetAction, TrialSpec
+from p4mesh.verdict import Verdict
 
 TOPOLOGY = TOPOLOGIES / "bridge-4x10m.yaml"
 
@@ -46,7 +46,7 @@ def test_full_mesh_of_four_ports_over_a_linux_bridge(target: str) -> None:
     with open_measurer(load_topology(TOPOLOGY), target) as measurer:
         # A busy machine makes the switch late; such a trial says so and is measured again.
         results = (measurer.measure(spec) for _ in range(3))
-        result = next((found for found in results if found.status is Status.VALID), None)
+        result = next((found for found in results if found.status is Verdict.MEASURED), None)
     assert result is not None
     assert (result.tx_frames, result.rx_frames, result.lost_frames) == (2000, 2000, 0)
     assert result.flooded_frames == 0
@@ -92,13 +92,13 @@ def test_links_are_switched_between_trials_and_a_loss_during_one_is_an_abort(tar
         aborted = measurer.measure(replace(spec, reset=Reset()))
         cut.join()
         dark = measurer.measure(replace(spec, reset=Reset()))
-    assert toggled.status is not Status.ABORT, toggled.reason
+    assert toggled.status is not Verdict.ABORT, toggled.reason
     assert (toggled.tx_frames, toggled.lost_frames) == (1600, 0), toggled.reason
     assert all(link.up for link in (*before.values(), *after.values()))
     assert all(after[port].losses > before[port].losses for port in ports)
-    assert aborted.status is Status.ABORT
+    assert aborted.status is Verdict.ABORT
     assert aborted.reason.startswith("loss of link on port"), "on those that were down when the trial was over"
-    assert (dark.status, dark.reason) == (Status.ABORT, "no link on ports 1, 2, 3, 4")
+    assert (dark.status, dark.reason) == (Verdict.ABORT, "no link on ports 1, 2, 3, 4")
 
 
 def test_a_cable_between_two_tester_ports_cannot_be_switched() -> None:

@@ -35,8 +35,8 @@ from p4mesh.traffic.memberships import Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 SECOND = 1_000_000_000
 ROUTER = "02:00:00:00:00:aa"
@@ -375,7 +375,7 @@ def test_a_snooping_switch_sends_groups_to_the_hosts_that_have_joined(version: V
         members.join(4, [two], packets.now_ns)
         measurer.tester.wait(2 * SECOND)
         left = measurer.measure(spec)
-    assert (joined.status, joined.reason) == (left.status, left.reason) == (Status.VALID, "")
+    assert (joined.status, joined.reason) == (left.status, left.reason) == (Verdict.MEASURED, "")
     assert {(flow.rx_port, flow.part): flow.rx_frames for flow in joined.flows} == {
         (2, str(one)): 20, (3, str(one)): 20, (3, str(two)): 20,
     }  # fmt: skip

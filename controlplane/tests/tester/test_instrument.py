@@ -32,9 +32,10 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.onlooker import Onlooker
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 MS = 10**6
@@ -184,7 +185,7 @@ def test_a_trial_after_the_server_was_gone_loads_the_program_anew() -> None:
             assert time.monotonic() < end
         network.serve(target.address, target.device_id)
         second = engine.measure(trial(number=1))
-    assert (first.status, second.status) == (Status.VALID, Status.VALID)
+    assert (first.status, second.status) == (Verdict.MEASURED, Verdict.MEASURED)
     assert (second.rx_frames, second.lost_frames) == (first.rx_frames, 0)
 
 
@@ -202,7 +203,7 @@ def measured(spec: TrialSpec, onlooker: Onlooker | None = None, link: str = "") 
 def test_a_trial_with_samples_has_the_result_of_one_without() -> None:
     samples: list[Sample] = []
     watched = measured(trial(sampling=Sampling(100_000, flows=True)), Onlooker(samples.append))
-    assert (watched.status, watched.lost_frames) == (Status.VALID, 0)
+    assert (watched.status, watched.lost_frames) == (Verdict.MEASURED, 0)
     assert watched == measured(trial())
     assert len(samples) >= SENDING_NS // 100_000
     received = [sample.classes[0].received_frames for sample in samples]
@@ -224,7 +225,7 @@ def test_a_trial_that_is_ended_early_has_what_it_has_measured() -> None:
     long = replace(MESH, rate_fps=Fraction(1000), frame_count=4000)
     spec = trial(streams=(long,), duration_ns=4 * 10**9, sampling=Sampling(50 * MS))
     result = measured(spec, Onlooker(samples.append, lambda: len(samples) == 10))
-    assert (result.status, result.reason.partition(" of ")[0]) == (Status.ABORT, "ended by the user after 0.500 s")
+    assert (result.status, result.reason.partition(" of ")[0]) == (Verdict.ABORT, "ended by the user after 0.500 s")
     assert 4 * 499 <= result.tx_frames <= 4 * 502
     assert (result.rx_frames, result.lost_frames) == (result.tx_frames, 0)
 
@@ -234,7 +235,7 @@ def test_a_sampled_trial_that_loses_its_links_is_an_abort() -> None:
     long = replace(MESH, rate_fps=Fraction(1000), frame_count=4000)
     spec = trial(streams=(long,), duration_ns=4 * 10**9, sampling=Sampling(50 * MS))
     result = measured(spec, Onlooker(samples.append), link="outages: [{at_s: 1.05, duration_s: 0.001}]")
-    assert (result.status, result.reason) == (Status.ABORT, "loss of link on ports 1, 2, 3, 4")
+    assert (result.status, result.reason) == (Verdict.ABORT, "loss of link on ports 1, 2, 3, 4")
     assert sum(port.tx_frames for port in samples[-1].ports) <= result.tx_frames < 4 * 1500, (
         "it ended soon after the loss"
     )

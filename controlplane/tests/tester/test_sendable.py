@@ -31,8 +31,8 @@ from p4mesh.tester.stream_checks import check_stream
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 ENDS = IPv4Address("198.18.1.2"), IPv4Address("198.18.1.1")
 
@@ -95,4 +95,4 @@ def test_frames_with_unusual_headers_are_measured() -> None:
     frame = UDP_OVER_IPV4.changed(IPv4, ecn=1, flags=2, identification=0x1234, ttl=1)
     with open_measurer(shipped("back-to-back")) as measurer:
         result = measurer.measure(TrialSpec("unusual", (stream_of(frame),), 2_000_000, Learning(enabled=False)))
-    assert (result.status, result.rx_frames, result.lost_frames) == (Status.VALID, 20, 0)
+    assert (result.status, result.rx_frames, result.lost_frames) == (Verdict.MEASURED, 20, 0)

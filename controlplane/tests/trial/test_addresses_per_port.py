@@ -18,8 +18,8 @@ from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 PORTS = (1, 2, 3, 4)
 ADDRESSES = 8
@@ -39,14 +39,14 @@ def trial(learning: Learning) -> TrialSpec:
 def test_a_table_that_holds_all_addresses_forwards_every_frame_to_its_port() -> None:
     with table_of(len(PORTS) * ADDRESSES) as measurer:
         result = measurer.measure(trial(Learning(wait_ns=1_000_000)))
-    assert (result.status, result.lost_frames, result.flooded_frames) == (Status.VALID, 0, 0)
+    assert (result.status, result.lost_frames, result.flooded_frames) == (Verdict.MEASURED, 0, 0)
     assert {flow.rx_frames for flow in result.flows} == {1_000}, "the order of the ports is that of one address"
 
 
 def test_learning_is_not_verified_when_one_address_finds_no_room() -> None:
     with table_of(len(PORTS) * ADDRESSES - 1) as measurer:
         result = measurer.measure(trial(Learning(wait_ns=1_000_000)))
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert "flooded" in result.reason
 
 

@@ -16,8 +16,9 @@ from p4mesh.traffic.addresses import host_in_network
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 ROUTER = "router-4x1g-bgp"
 FRAMES = 300
@@ -66,7 +67,7 @@ def measure(topology: Topology, *specs: TrialSpec) -> list[TrialResult]:
 @pytest.mark.parametrize(("ip_version", "prefix_bits"), [(4, 64), (6, 48), (6, 64), (6, 126), (6, 128)])
 def test_frames_reach_hosts_in_networks_that_were_announced(ip_version: int, prefix_bits: int) -> None:
     (result,) = measure(shipped(ROUTER), trial(ip_version, prefix_bits))
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert (result.tx_frames, result.rx_frames, result.flooded_frames) == (2 * FRAMES, 2 * FRAMES, 0)
     assert result.latency is not None
     # The frame is stored, and takes 3000 ns. Messages of BGP and BFD may be before it.
@@ -75,13 +76,13 @@ def test_frames_reach_hosts_in_networks_that_were_announced(ip_version: int, pre
 
 def test_without_sessions_the_router_has_no_way_to_these_networks() -> None:
     (result,) = measure(replace(shipped(ROUTER), bgp=None), trial(6, 64))
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert "did not arrive through the router" in result.reason
 
 
 def test_a_session_that_does_not_come_up_makes_the_trial_invalid_with_the_reason() -> None:
     (result,) = measure(changed(ROUTER, ("198.18.3.2, as: 64515", "198.18.3.2, as: 7")), trial(4, 64))
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason.startswith("no BGP session over IPv4 on port 3: the neighbour ends the session: ")
     assert "BadPeerAs" in result.reason
     assert result.reason.endswith("; 1 of 4 sessions are not up")
@@ -90,7 +91,7 @@ def test_a_session_that_does_not_come_up_makes_the_trial_invalid_with_the_reason
 def test_a_trial_does_not_depend_on_those_before_it() -> None:
     first, second = measure(shipped(ROUTER), trial(6, 64, 1), trial(6, 64, 2))
     (alone,) = measure(shipped(ROUTER), trial(6, 64, 2))
-    assert first.status is second.status is Status.VALID
+    assert first.status is second.status is Verdict.MEASURED
     assert (second.rx_frames, second.latency) == (alone.rx_frames, alone.latency)
 
 
@@ -98,7 +99,7 @@ def test_a_trial_does_not_depend_on_those_before_it() -> None:
 def test_a_full_mesh_uses_every_network_that_was_announced(ip_version: int) -> None:
     spec = to_networks(ip_version, 3)
     (result,) = measure(shipped(ROUTER), spec)
-    assert (result.status, result.lost_frames, result.flooded_frames) == (Status.VALID, 0, 0)
+    assert (result.status, result.lost_frames, result.flooded_frames) == (Verdict.MEASURED, 0, 0)
     assert {(flow.tx_port, flow.rx_port) for flow in result.flows} == {
         (tx, rx) for tx in range(1, 5) for rx in range(1, 5) if tx != rx
     }
@@ -126,7 +127,7 @@ def test_a_session_that_drops_during_the_trial_makes_it_invalid_with_the_reason(
     stream = replace(trial(4, 64).streams[0], rate_fps=Fraction(3000), frame_count=2400)
     spec = TrialSpec("overload", (stream,), 800_000_000, Learning(wait_ns=1_000_000))
     (result,) = measure(changed(ROUTER, overloaded), spec)
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason.startswith("the BGP session over IPv4 on port 1 ended during the trial: ")
     assert "BfdDown" in result.reason
     assert result.tx_frames == 2 * 2400

@@ -15,7 +15,6 @@ from support.runs import run_on_sim
 from p4mesh.errors import ParameterError
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
@@ -27,8 +26,9 @@ from p4mesh.traffic.line_rate import max_rate_fps, own_line_rate_bps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 OFFSETS_PPM = (-100, -50, 50, 100)
@@ -50,7 +50,7 @@ def test_the_throughput_of_a_lossless_switch_is_the_line_rate_of_the_tester(offs
     settings = ("scaled_frames=20000", "sustained=false", *QUICK)
     _, outcome, trials = run_on_sim(Throughput(), offset_switch(offset_ppm), (64,), *settings)
     (row,) = outcome.tables[0].rows
-    assert (outcome.state, row["throughput_pct"]) == (State.PASS, 100)
+    assert (outcome.state, row["throughput_pct"]) == (Verdict.MEASURED, 100)
     assert row["theoretical_fps"] == pytest.approx(2 * float(own_fps(offset_ppm)), rel=1e-12)
     assert row["throughput_fps"] == pytest.approx(2 * float(own_fps(offset_ppm)), rel=1e-6)
     assert {stream.rate_fps for spec, _ in trials for stream in spec.streams} == {own_fps(offset_ppm)}
@@ -63,7 +63,7 @@ def test_a_full_mesh_forwards_the_line_rate_of_the_tester(offset_ppm: int) -> No
     _, outcome, _ = run_on_sim(FullyMeshed(), offset_switch(offset_ppm, ports=4), (64,), *settings)
     tables = {table.name: table.rows for table in outcome.tables}
     (found,), (sweep,) = tables["throughput"], tables["forwarding_rate"]
-    assert (outcome.state, found["tx_pct"], found["lost_frames"]) == (State.PASS, 100, 0)
+    assert (outcome.state, found["tx_pct"], found["lost_frames"]) == (Verdict.MEASURED, 100, 0)
     for rate in (found["rx_fps"], sweep["frmol_fps"], sweep["theoretical_fps"]):
         assert rate == pytest.approx(4 * float(own_fps(offset_ppm)), rel=1e-12)
     assert sweep["frmol_offered_pct"] == pytest.approx(100, rel=1e-6)
@@ -85,7 +85,7 @@ def test_two_ports_are_measured_at_their_own_line_rate(test: ForwardPressure, of
     known = {parameter.name for parameter in test.parameters}
     settings = ("scaled_frames=20000", *QUICK, *(("sustained=false",) if "sustained" in known else ()))
     _, outcome, trials = run_on_sim(test, offset_switch(offset_ppm, ifg_bits=88), (64, 1518), *settings)
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert max(abs(result.oload_error_ppm) for _, result in trials) < 10, "one round of the loop in 13 ms"
 
 
@@ -133,17 +133,17 @@ def nominal(offset_ppm: float, rate_fps: Fraction | None = None) -> TrialResult:
 def test_a_load_that_is_off_by_no_more_than_the_tolerance_is_valid() -> None:
     """Methodology 0.1: INVALID above 1e-4; -100 ppm are 1e-4."""
     result = nominal(-100)
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert result.oload_error_ppm == pytest.approx(-100, abs=0.5)
 
 
 def test_a_load_that_is_off_by_more_is_invalid_with_the_reason() -> None:
     result = nominal(-110)
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason.startswith("oload_mismatch: offered load is 99.9890 % of the intended load on port 1")
 
 
 def test_no_port_sends_more_than_its_own_clock_allows() -> None:
-    assert nominal(100, own_fps(100)).status is Status.VALID
+    assert nominal(100, own_fps(100)).status is Verdict.MEASURED
     with pytest.raises(ParameterError, match=r"stream 's': port 1 needs 100\.001 % of its line rate"):
         nominal(100, own_fps(110))

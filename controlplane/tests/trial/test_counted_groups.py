@@ -17,8 +17,8 @@ from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 GROUPS = 4095
 MEMBERS = tuple(range(2, 19))
@@ -51,7 +51,7 @@ def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded(modifiers: 
     with open_snooping("leave_delay_ns: 1000000") as measurer:
         first, second = (measurer.measure(spec) for _ in range(2))
     for result in (first, second):
-        assert (result.status, result.reason) == (Status.VALID, "")
+        assert (result.status, result.reason) == (Verdict.MEASURED, "")
         assert result.expected_rx_frames == result.rx_frames == frames * len(MEMBERS) + 200
         assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 105)
         received = {port.port: port.rx_frames for port in result.ports}
@@ -74,7 +74,7 @@ def test_a_member_that_has_not_joined_is_silent_beyond_the_cells(
     spec = TrialSpec("silent", (stream,), 1_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
     with open_snooping("leave_delay_ns: 1000000") as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.lost_frames, result.silent_flows) == (Status.VALID, 170, 170)
+    assert (result.status, result.lost_frames, result.silent_flows) == (Verdict.MEASURED, 170, 170)
 
 
 def test_every_group_may_have_a_set_of_receivers_of_its_own() -> None:
@@ -90,7 +90,7 @@ def test_every_group_may_have_a_set_of_receivers_of_its_own() -> None:
     spec = TrialSpec("sets", (stream,), 2_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
     with open_snooping("leave_delay_ns: 1000000") as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert result.expected_rx_frames == result.rx_frames == sum(map(len, sets))
     assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 0)
     received = {port.port: port.rx_frames for port in result.ports if port.port in MEMBERS}
@@ -108,7 +108,7 @@ def test_groups_that_share_a_mac_are_told_apart_by_the_tester(forward_by: str, f
     )
     with open_snooping(f"forward_by: {forward_by}") as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     received = {(flow.part, flow.rx_port): flow.rx_frames for flow in result.flows}
     assert received == {("225.1.1.1", 2): 100, ("225.129.1.1", 3): 100}
     assert (result.lost_frames, result.flooded_frames) == (0, flooded)
@@ -122,4 +122,4 @@ def test_a_host_that_asks_for_one_sender_gets_its_frames_alone(sources: tuple[st
     spec = TrialSpec("sender", (stream,), 1_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
     with open_snooping("forward_by: source_and_group") as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.rx_frames) == (Status.VALID, 2 * received), result.reason
+    assert (result.status, result.rx_frames) == (Verdict.MEASURED, 2 * received), result.reason

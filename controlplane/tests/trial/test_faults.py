@@ -30,8 +30,9 @@ from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.onlooker import FaultRequest, Onlooker
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 BARE = PLAIN
 SIGNATURE_AT = 14
@@ -58,7 +59,7 @@ def capture(
         result = measurer.measure(spec, Onlooker(lambda _: None, faults=FaultRequest(most, found.append)))
     with open_measurer(topology) as measurer:
         assert measurer.measure(spec) == result, "capturing changes no count"
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     faults = found[-1]
     return result, faults
 
@@ -93,7 +94,7 @@ def test_frames_that_show_why_learning_failed_come_too() -> None:
     spec = TrialSpec("verified", (stream(50),), 1_000_000, Learning(wait_ns=1_000_000))
     with open_measurer(parsed(switch("learning: false"))) as measurer:
         result = measurer.measure(spec, Onlooker(lambda _: None, faults=FaultRequest(2, found.append)))
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert [frame.reason for frame in found[-1].frames] == ["flooded"] * 2
 
 

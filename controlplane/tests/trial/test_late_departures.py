@@ -8,13 +8,13 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.methods.results.metrics import judge_loss, search_verdict
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.target.base import Pauses
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 FRAMES, RATE_FPS = 20_000, 100_000
 SPEC = TrialSpec(
@@ -35,7 +35,7 @@ def test_a_loss_that_late_departures_explain_is_invalid() -> None:
     """A pause of 4 ms makes 400 frames late; about 200 are lost."""
     result = measured(10_000_000, Pauses(4_000_000, 4_000_000))
     assert 0 < result.lost_frames < 400
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason == (
         "late departures: the tester stood still for up to 4.0 ms; about 401 frames left late and too close together, "
         f"which may be why {result.lost_frames} were lost"
@@ -53,5 +53,5 @@ def test_a_loss_that_late_departures_explain_is_invalid() -> None:
 )
 def test_other_losses_are_those_of_the_device(loss_ppb: int, pauses: Pauses, verdict: Verdict) -> None:
     result = measured(loss_ppb, pauses)
-    assert result.status is Status.VALID
+    assert result.status is Verdict.MEASURED
     assert judge_loss(result) is verdict

@@ -16,8 +16,8 @@ from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 MS, SECOND = 1_000_000, 1_000_000_000
 FIRST = {4: "225.1.1.1", 6: "ff0e::1:1"}
@@ -54,7 +54,7 @@ def test_members_get_every_frame_of_their_groups_and_leave_after_the_trial(
     spec = trial(version, (GroupRange(first, 2, (2, 3)), GroupRange(second, 2, (3,))))
     result = device.measure(spec)
     after = device.measure(replace(spec, memberships=None))
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert (result.tx_frames, result.expected_rx_frames, result.lost_frames, result.flooded_frames) == (40, 60, 0, 0)
     assert {flow.rx_frames for flow in result.flows} == {10}
     assert (after.rx_frames, after.flooded_frames) == (0, 0), "the hosts have left"
@@ -72,7 +72,7 @@ def test_a_member_that_receives_nothing_makes_the_trial_invalid() -> None:
     """Memberships end within a second here, and no querier asks for them again."""
     for device in measurer(", membership_s: 1"):
         result = device.measure(trial(Version.IGMPV2, (GroupRange("225.1.1.1", 1, (2, 3)),)))
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason == (
         "joins not verified: port 2 does not receive group 225.1.1.1, which it has joined; "
         "2 of 2 memberships are silent"
@@ -89,7 +89,7 @@ def test_hosts_answer_the_querier_during_a_trial(version: Version) -> None:
         asked = replace(given.memberships, querier_port=1, query_interval_ns=8 * SECOND)
         with_querier = device.measure(replace(given, memberships=asked))
     assert alone.lost_frames > 100
-    assert (with_querier.status, with_querier.lost_frames) == (Status.VALID, 0)
+    assert (with_querier.status, with_querier.lost_frames) == (Verdict.MEASURED, 0)
 
 
 def test_hosts_join_and_leave_while_the_streams_run(device: TrialEngine) -> None:

@@ -21,8 +21,9 @@ from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, PositionClass, Rotate
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 SIZE = 125
 FRAME_NS = 8 * SIZE
@@ -54,7 +55,7 @@ def measure(topology: str, stream: Stream, **more: object) -> TrialResult:
     spec = TrialSpec("messages", (stream,), duration_ns, Learning(wait_ns=1_000_000), per_flow=True, **more)  # type: ignore[arg-type]
     with open_measurer(parsed(topology)) as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     return result
 
 
@@ -176,7 +177,7 @@ def test_streams_with_different_numbers_of_groups_keep_their_counts_apart() -> N
     spec = TrialSpec("groups", (many, few), duration_ns, NO_LEARNING, per_flow=True)
     with open_measurer(parsed(store_and_forward())) as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert {flow.rx_frames for flow in result.flows if flow.stream == "g"} == {10}
     assert {flow.rx_frames for flow in result.flows if flow.stream == "few"} == {12}
     assert len(result.flows) == 2 * 7 + 2 * 2

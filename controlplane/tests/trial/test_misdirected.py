@@ -22,8 +22,9 @@ from p4mesh.traffic.addresses import BROADCAST_MAC
 from p4mesh.traffic.patterns import Broadcast, FullMesh, Pairs, Rotate
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 ROUTER = "p4-l3-4ports"
 FRAMES = 300
@@ -44,7 +45,7 @@ def test_frames_behind_a_wrong_route_are_misdirected_and_lost() -> None:
     """Goal: port 4 owns the address of every frame that it gets; those made for port 3 are no frames received."""
     result = measure(changed(ROUTER, WRONG_ROUTE), Learning(enabled=False))
 
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert (result.misdirected_frames, result.flooded_frames) == (FRAMES, 0)
     assert (result.tx_frames, result.rx_frames, result.lost_frames) == (2 * FRAMES, FRAMES, FRAMES)
     ports = {port.port: port for port in result.ports}
@@ -54,12 +55,12 @@ def test_frames_behind_a_wrong_route_are_misdirected_and_lost() -> None:
 
 def test_a_right_router_misdirects_nothing() -> None:
     result = measure(shipped(ROUTER), Learning(wait_ns=1_000_000))
-    assert (result.status, result.misdirected_frames, result.lost_frames) == (Status.VALID, 0, 0)
+    assert (result.status, result.misdirected_frames, result.lost_frames) == (Verdict.MEASURED, 0, 0)
 
 
 def test_verification_says_that_frames_are_misdirected() -> None:
     result = measure(changed(ROUTER, WRONG_ROUTE), Learning(wait_ns=1_000_000))
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert "2 frames came to a port with its address and were made for another one" in result.reason
 
 

@@ -13,8 +13,8 @@ from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 VECTORS = json.loads((Path(__file__).parents[1] / "fixtures" / "line_rate_vectors.json").read_text())
 RATES = (10**9, 10**10, 25 * 10**9, 40 * 10**9, 10**11, 4 * 10**11)
@@ -34,7 +34,7 @@ def test_line_rate_to_one_frame_at_every_size(rate_bps: int) -> None:
             stream = Stream("wire", size, fps, tx_frames(duration_ns, fps), Pairs(), (1,), (2,))
             spec = TrialSpec(f"{size} B", (stream,), duration_ns, Learning(enabled=False), 0, 0, per_flow=True)
             result = measurer.measure(spec)
-            assert (result.status, result.lost_frames) == (Status.VALID, 0), f"{size} B: {result.reason}"
+            assert (result.status, result.lost_frames) == (Verdict.MEASURED, 0), f"{size} B: {result.reason}"
             span_ns = result.last_tx_ns - result.first_tx_ns
             measured = (result.tx_frames - 1) * Fraction(duration_ns, span_ns)
             assert abs(float(measured) - published[size] * duration_ns / 10**9) <= 1, size

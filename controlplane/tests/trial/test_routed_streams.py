@@ -22,8 +22,9 @@ from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.patterns import FullMesh, InPhase, Pairs, Pattern
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 ROUTER = "p4-l3-4ports"
 PORTS = (1, 2, 3, 4)
@@ -46,7 +47,7 @@ def measure(
 @pytest.mark.parametrize("pattern", [FullMesh(), Pairs(), InPhase()])
 def test_every_frame_comes_through_the_router_to_its_receiver(pattern: Pattern, ip_version: int) -> None:
     result = measure(shipped(ROUTER), pattern, ip_version)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     sent = FRAMES * (4 if pattern == FullMesh() else 2)
     assert (result.tx_frames, result.rx_frames, result.flooded_frames) == (sent, sent, 0)
     assert result.latency is not None
@@ -73,14 +74,14 @@ def test_the_advertisement_of_the_router_program_has_a_valid_checksum(monkeypatc
 def test_a_router_that_does_not_answer_makes_the_trial_invalid() -> None:
     silent = changed(ROUTER, ("address: 198.18.2.1}", "address: 198.18.2.254}"))
     result = measure(silent, Pairs(), 4)
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason == "no router answers for 198.18.2.1 on port 2; 1 of 4 are silent"
 
 
 def test_a_route_that_is_missing_is_found_before_the_trial() -> None:
     lost = changed(ROUTER, ("value: 198.18.3.0, prefix_bits: 24", "value: 198.19.3.0, prefix_bits: 24"))
     result = measure(lost, Pairs(), 4)
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert "did not arrive through the router" in result.reason
 
 
@@ -97,7 +98,7 @@ def test_frames_of_the_controller_are_sent_among_the_others_and_their_answers_co
         ControllerFrame(3, 1_500_000, bytes(12) + b"\x08\0" + ip_packet(3, 1), to_device=True),
     )
     result = measure(shipped(ROUTER), Pairs(), 4, frames)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert (result.tx_frames, result.rx_frames, result.answered_frames, result.foreign_frames) == (600, 600, 2, 0)
     assert measure(shipped(ROUTER), Pairs(), 4, frames[:1]).answered_frames == 0
 
@@ -152,7 +153,7 @@ def test_a_router_that_forgets_its_neighbours_is_answered_before_its_queue_is_fu
     stream = Stream("s", 128, Fraction(10_000), 400, Pairs(), PORTS[:2], PORTS[2:], UDP_OVER_IPV4, routed=True)
     with open_measurer(forgetful) as measurer:
         result = measurer.measure(TrialSpec("forgetful", (stream,), 40_000_000, Learning(wait_ns=1_000_000)))
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     assert (result.tx_frames, result.rx_frames, result.reordered_frames) == (800, 800, 0)
     assert result.latency is not None
     # A packet that waits is held up by the question, the answer, and the answer's way through the router at most.

@@ -13,8 +13,8 @@ from p4mesh.topology.loader import load_topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 FPS = 14_880
 
@@ -35,7 +35,7 @@ def test_a_load_above_the_loop_is_not_delivered_where_time_is_real(monkeypatch: 
         target = measurer.tester.target
         monkeypatch.setattr(target, "capabilities", replace(target.capabilities, real_time=True))
         result = measurer.measure(spec(FPS))
-        assert result.status is Status.INVALID and result.undelivered
+        assert result.status is Verdict.INVALID and result.undelivered
         assert result.reason.startswith("oload_mismatch: the streams need ") and result.tx_frames == 0
         monkeypatch.undo()
         assert measurer.measure(spec(FPS // 10)).rx_frames == 40

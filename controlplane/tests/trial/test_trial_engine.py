@@ -21,14 +21,14 @@ from support.runs import measure
 
 from p4mesh.errors import HookError
 from p4mesh.methods.results.metrics import judge_loss
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Hook, Interruption, Learning, Reset, ResetAction, TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 MS = 10**6
@@ -55,7 +55,7 @@ def engine(topology: str) -> Iterator[TrialEngine]:
 def test_a_loss_of_link_ends_the_trial_as_abort() -> None:
     # The trial begins at 0 s and sends for 4 s; all links fail at 1.05 s for a millisecond.
     (result,) = measure(switch(link="outages: [{at_s: 1.05, duration_s: 0.001}]"), one_way(40_000))
-    assert (result.status, result.reason) == (Status.ABORT, "loss of link on ports 1, 2, 3, 4")
+    assert (result.status, result.reason) == (Verdict.ABORT, "loss of link on ports 1, 2, 3, 4")
     assert judge_loss(result) is Verdict.ABORT
     assert 10_000 < result.tx_frames < 13_000, "it stopped soon after the loss, not after 40,000 frames"
     assert [port.link_losses for port in result.ports] == [1, 1, 1, 1]
@@ -64,24 +64,24 @@ def test_a_loss_of_link_ends_the_trial_as_abort() -> None:
 def test_a_loss_of_link_on_a_port_that_only_monitors_hides_flooding_and_is_an_abort() -> None:
     topology = switch(link={5: "outages: [{at_s: 1.05, duration_s: 0.001}]"}, ports=5)
     (result,) = measure(topology, one_way(20_000))
-    assert (result.status, result.reason) == (Status.ABORT, "loss of link on port 5")
+    assert (result.status, result.reason) == (Verdict.ABORT, "loss of link on port 5")
 
 
 def test_a_loss_of_link_during_the_learning_phase_is_an_abort_too() -> None:
     spec = one_way(100, learning=Learning(wait_ns=2 * S))
     (result,) = measure(switch(link="outages: [{at_s: 1, duration_s: 0.1}]"), spec)
-    assert (result.status, result.tx_frames) == (Status.ABORT, 0)
+    assert (result.status, result.tx_frames) == (Verdict.ABORT, 0)
 
 
 def test_without_a_link_no_trial_begins() -> None:
     (result,) = measure(switch(link="outages: [{at_s: 0}]"), one_way(100, reset=Reset(ResetAction.WAIT_AGING)))
-    assert (result.status, result.reason) == (Status.ABORT, "no link on ports 1, 2, 3, 4")
+    assert (result.status, result.reason) == (Verdict.ABORT, "no link on ports 1, 2, 3, 4")
 
 
 def test_a_trial_may_be_told_to_go_on_without_link() -> None:
     topology = switch(link="outages: [{at_s: 1.5, duration_s: 0.1}]")
     (result,) = measure(topology, one_way(20_000, stop_on_los=False))
-    assert (result.status, result.tx_frames) == (Status.VALID, 20_000)
+    assert (result.status, result.tx_frames) == (Verdict.MEASURED, 20_000)
     assert result.lost_frames == pytest.approx(1000, abs=2)
     assert [port.link_losses for port in result.ports] == [1, 1, 1, 1]
 
@@ -93,7 +93,7 @@ def flooded_after(reset: Reset, model: str = "") -> list[int]:
     """Frames flooded in a trial that learns, in one that does not, and in one after the reset."""
     silent = one_way(50, learning=NO_LEARNING)
     results = measure(switch(model), one_way(50), silent, replace(silent, reset=reset))
-    assert [result.status for result in results] == [Status.VALID] * 3
+    assert [result.status for result in results] == [Verdict.MEASURED] * 3
     return [result.flooded_frames for result in results]
 
 
@@ -118,7 +118,7 @@ def test_links_that_do_not_come_back_in_time_are_an_abort() -> None:
         set_links = measurer.tester.target.set_links
         measurer.tester.target.set_links = lambda up: None if up else set_links(up)  # type: ignore[method-assign]
         result = measurer.measure(one_way(10, reset=reset))
-    assert (result.status, result.reason) == (Status.ABORT, "port 1: no link 5 s after it was switched on")
+    assert (result.status, result.reason) == (Verdict.ABORT, "port 1: no link 5 s after it was switched on")
 
 
 def python(code: str) -> str:
@@ -133,7 +133,7 @@ def test_a_hook_runs_before_the_trial_and_knows_its_label(tmp_path: Path) -> Non
     note = tmp_path / "note"
     command = python(f'import os, pathlib; pathlib.Path("{note}").write_text(os.environ["P4MESH_TRIAL"])')
     (result,) = measure(switch(), one_way(10, reset=hooked(command)))
-    assert (result.status, note.read_text()) == (Status.VALID, "trial")
+    assert (result.status, note.read_text()) == (Verdict.MEASURED, "trial")
 
 
 HOOKS = {
@@ -166,7 +166,7 @@ def interrupted(after_ms: int, time_ms: int, model: str = "", off_ms: int = 0, f
         interruption=Interruption(after_ms * MS, 10 * MS, device="dut", off_ns=off_ms * MS),
     )
     (result,) = measure(switch(f"reset: {{time_s: {time_ms / 1000}{model}}}"), spec)
-    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
     return result
 
 
@@ -206,19 +206,19 @@ def test_a_device_that_does_not_come_back_loses_the_tail() -> None:
 def test_frames_that_are_flooded_after_learning_are_never_traffic() -> None:
     model = "learning: false"
     (result,) = measure(switch(model), one_way(50))
-    assert (result.status, result.reason) == (Status.INVALID, "learning not verified: 2 frames flooded")
+    assert (result.status, result.reason) == (Verdict.INVALID, "learning not verified: 2 frames flooded")
     assert result.tx_frames == 0
 
 
 def test_an_address_that_nothing_reaches_is_not_verified() -> None:
     model = "vlans: {ports: [{port: 1, mode: {access: 10}}, {port: 2, mode: {access: 20}}]}"
     (result,) = measure(switch(model), one_way(50))
-    assert (result.status, result.reason) == (Status.INVALID, "learning not verified: no frame reached port 2")
+    assert (result.status, result.reason) == (Verdict.INVALID, "learning not verified: no frame reached port 2")
 
 
 def test_a_device_that_loses_frames_now_and_then_is_measured() -> None:
     (result,) = measure(switch("loss_ppb: 300000000"), one_way(2000))
-    assert result.status is Status.VALID
+    assert result.status is Verdict.MEASURED
     assert 500 < result.lost_frames < 700
 
 
@@ -273,14 +273,14 @@ def test_counts_that_do_not_add_up_are_invalid_and_never_blamed_on_the_device(na
 
         measurer.tester.dataplane.read = tampered  # type: ignore[method-assign]
         result = measurer.measure(TrialSpec("tampered", (stream,), S // 50, NO_LEARNING))
-    assert (result.status, result.reason[: len(reason)]) == (Status.INVALID, reason)
+    assert (result.status, result.reason[: len(reason)]) == (Verdict.INVALID, reason)
     assert judge_loss(result) is Verdict.INVALID
 
 
 def test_a_port_that_is_slower_than_it_says_is_the_testers_fault() -> None:
     slow = switch(tester_port="clock_offset_ppm: -1000")
     (result,) = measure(slow, one_way(20_000, int(max_rate_fps(128, GIGABIT))))
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason.startswith("oload_mismatch: offered load is 99.9")
 
 
@@ -307,7 +307,7 @@ def test_counters_that_disagree_with_the_flows_are_invalid(counter: str) -> None
 
         measurer.tester.dataplane.reason_counts = tampered  # type: ignore[method-assign]
         result = measurer.measure(TrialSpec("tampered", (stream,), S // 50, NO_LEARNING))
-    assert (result.status, result.reason) == (Status.INVALID, COUNTERS[counter])
+    assert (result.status, result.reason) == (Verdict.INVALID, COUNTERS[counter])
 
 
 def test_streams_start_together_and_send_exactly_their_frames() -> None:
@@ -317,7 +317,7 @@ def test_streams_start_together_and_send_exactly_their_frames() -> None:
         Stream("b", 512, Fraction(5_000), 37, Pairs(), (1, 3), (2, 4)),
     )
     (result,) = measure(switch(), TrialSpec("exact", streams, 11 * MS, QUICK_LEARNING, per_flow=True))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert result.start_skew_ns == 0
     for name, ports, frames in (("a", numbers, 101), ("b", (1, 3), 37)):
         for port in ports:
@@ -330,4 +330,4 @@ def test_streams_start_together_and_send_exactly_their_frames() -> None:
 def test_counters_are_read_when_the_slowest_frame_has_arrived() -> None:
     # Half a second of delay, and no settle time: only what is in flight keeps the trial waiting.
     (result,) = measure(switch("latency_ns: 500000000"), one_way(50, settle_ns=0))
-    assert (result.status, result.rx_frames, result.lost_frames) == (Status.VALID, 50, 0)
+    assert (result.status, result.rx_frames, result.lost_frames) == (Verdict.MEASURED, 50, 0)

@@ -21,8 +21,8 @@ from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import FullMesh, MeshStreams, Multicast, Pairs, Rotate
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 DELAY_NS = 137
@@ -49,7 +49,7 @@ def trial(stream: Stream, learning: Learning = NO_LEARNING, per_flow: bool = Tru
 def test_wire_at_line_rate_loses_nothing_and_has_the_delay_of_the_link() -> None:
     results = measure(fine_wire(10**9), *(trial(mesh(size, 2, Fraction(100), 400)) for size in SIZES))
     for size, result in zip(SIZES, results, strict=True):
-        assert (result.status, result.reason) == (Status.VALID, ""), size
+        assert (result.status, result.reason) == (Verdict.MEASURED, ""), size
         assert (result.tx_frames, result.rx_frames, result.lost_frames) == (800, 800, 0), size
         assert result.latency is not None
         assert (result.latency.min_ns, result.latency.max_ns) == (DELAY_NS, DELAY_NS), size
@@ -71,7 +71,7 @@ def test_line_rate_fits_the_trial_to_one_frame(rate_bps: int) -> None:
     rate = max_rate_fps(64, rate_bps)
     stream = mesh(64, 2, Fraction(100), tx_frames(duration_ns, rate), rate_bps)
     (result,) = measure(fine_wire(rate_bps), trial(stream))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     span_ns = result.last_tx_ns - result.first_tx_ns
     assert result.tx_frames == 2 * stream.frame_count
     assert abs(span_ns - (stream.frame_count - 1) * 10**9 / rate) <= 10**9 / rate + 2
@@ -82,7 +82,7 @@ def test_frames_are_conserved_per_flow_and_in_total_under_overload() -> None:
     numbers = (1, 2, 3, 4, 5)
     stream = Stream("in", 512, max_rate_fps(512, 10**9), 500, Rotate(), numbers, (6,))
     (result,) = measure(switch(ports=6, port="queue_frames: 16"), trial(stream, Learning(wait_ns=1000)))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert result.tx_frames == 2500
     assert result.rx_frames + result.lost_frames + result.flooded_frames == 2500
     assert result.flooded_frames == 0
@@ -126,8 +126,8 @@ def test_a_trial_that_was_broken_off_leaves_nothing_behind() -> None:
     endless = replace(mesh(64, 2, Fraction(10), 60), frame_count=(1 << 32) + 5)
     first = replace(trial(endless), duration_ns=10**6, settle_ns=0, restabilise_ns=0)
     broken, whole = measure(fine_wire(10**9), first, trial(mesh(64, 2, Fraction(10), 60)))
-    assert broken.status is Status.INVALID and "of 4294967301 frames" in broken.reason
-    assert whole.status is Status.VALID, whole.reason
+    assert broken.status is Verdict.INVALID and "of 4294967301 frames" in broken.reason
+    assert whole.status is Verdict.MEASURED, whole.reason
     assert whole.tx_frames == whole.rx_frames == 120
 
 
@@ -135,7 +135,7 @@ def test_more_than_255_runs_never_repeat_a_tag() -> None:
     # Run numbers have 8 bits; each trial sends the same sequence numbers again.
     spec = trial(mesh(64, 2, Fraction(10), 20), per_flow=False)
     results = measure(fine_wire(10**9), *([spec] * 260))
-    assert {(r.status, r.rx_frames, r.duplicate_frames) for r in results} == {(Status.VALID, 40, 0)}
+    assert {(r.status, r.rx_frames, r.duplicate_frames) for r in results} == {(Verdict.MEASURED, 40, 0)}
 
 
 def test_rate_above_the_line_is_refused_with_the_limit() -> None:
@@ -179,7 +179,7 @@ def test_each_histogram_holds_the_latencies_of_its_frames(per: HistogramPer) -> 
     text = switch(ports=3, link={n: f"latency_ns: {500 * n}" for n in (1, 2, 3)})
     spec = trial(mesh(64, 3, Fraction(1), 60), Learning(wait_ns=1_000_000))
     (result,) = measure(text, replace(spec, histograms=per))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert len(result.histograms) == (3 if per is HistogramPer.STREAM_AND_PORT else 6)
     assert sum(row.latency.count for row in result.histograms) == result.rx_frames
     by_flow = {(flow.tx_port, flow.rx_port): flow.latency for flow in result.flows}
@@ -214,7 +214,7 @@ def test_ports_start_after_each_other_by_any_offset() -> None:
     offsets_ns = (0, 64_000, 128_000, 192_000)
     stream = replace(mesh(64, 4, Fraction(10), 60), rate_fps=Fraction(10**6, 7), start_offset_ns=offsets_ns)
     (result,) = measure(switch(ports=4), trial(stream, Learning(wait_ns=1_000_000)))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert (result.tx_frames, result.rx_frames) == (240, 240)
     first = {flow.tx_port: flow.first_tx_ns for flow in result.flows}
     (paced,) = result.pacing
@@ -226,7 +226,7 @@ def test_ports_start_after_each_other_by_any_offset() -> None:
 def test_offsets_that_need_more_loop_than_there_is_are_whole_departures_and_say_so() -> None:
     stream = replace(mesh(64, 2, Fraction(100), 60, 10**10), start_offset_ns=(0, 64_000))
     (result,) = measure(fine_wire(10**10, loop_bps=12 * 10**9), trial(stream))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     (paced,) = result.pacing
     assert 0 < paced.start_offset_error_ns <= paced.interval_ns / 2
 
@@ -238,7 +238,7 @@ def test_bursts_have_the_gaps_of_rfc_2889_appendix_a() -> None:
     rate = max_rate_fps(64, 10_000_000) / 2
     stream = replace(mesh(64, 2, Fraction(50), 72, 10_000_000), rate_fps=rate, burst=Burst(24))
     (result,) = measure(fine_wire(10_000_000), replace(trial(stream), histograms=HistogramPer.STREAM))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert (result.tx_frames, result.rx_frames) == (144, 144)
     period_ns = bursts.tx_time_ns + bursts.inter_burst_gap_ns
     assert period_ns == 2 * 24 * frame_ns
@@ -264,7 +264,7 @@ def test_histogram_of_an_unknown_flow_is_refused() -> None:
 def test_multicast_is_expected_on_every_receiver_and_nowhere_else() -> None:
     stream = Stream("group", 128, Fraction(10_000), 60, Multicast(), (1,), (2, 3))
     (result,) = measure(switch(ports=4), trial(stream))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert (result.tx_frames, result.expected_rx_frames, result.rx_frames) == (60, 120, 120)
     assert result.flooded_frames == 60, "the switch has no snooping: port 4 gets every frame too"
     assert {(flow.rx_port, flow.rx_frames) for flow in result.flows} == {(2, 60), (3, 60)}
@@ -275,7 +275,7 @@ def test_a_mix_of_sizes_is_measured_stream_by_stream() -> None:
     streams = mixed(whole)
     spec = TrialSpec("mix", streams, 5_000_000, Learning(wait_ns=1_000_000), per_flow=True)
     (result,) = measure(switch(ports=4), spec)
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert (result.tx_frames, result.rx_frames) == (960, 960)
     sent = {name: sum(f.tx_frames for f in result.flows if f.stream == name) for name in ("mesh/64", "mesh/1518")}
     assert sent == {"mesh/64": 4 * 140, "mesh/1518": 4 * 20}
@@ -288,7 +288,7 @@ def test_sixty_four_streams_run_at_the_same_time() -> None:
     )
     spec = TrialSpec("many", streams, 20_000_000, Learning(wait_ns=1_000_000), per_flow=True)
     (result,) = measure(switch(ports=4), spec)
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert result.tx_frames == result.rx_frames == 4 * sum(5 + n for n in range(64))
     for n in range(64):
         assert sum(f.rx_frames for f in result.flows if f.stream == f"s{n}") == 4 * (5 + n)
@@ -297,7 +297,7 @@ def test_sixty_four_streams_run_at_the_same_time() -> None:
 def test_one_frame_per_minute_keeps_its_distance() -> None:
     stream = Stream("slow", 64, Fraction(1, 60), 3, Pairs(), (1,), (2,))
     (result,) = measure(fine_wire(10**9), trial(stream))
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert (result.tx_frames, result.rx_frames) == (3, 3)
     assert abs(result.last_tx_ns - result.first_tx_ns - 120 * 10**9) < 1000, "within one round of the loop"
 
@@ -306,7 +306,7 @@ def test_mesh_streams_give_every_pair_its_share_without_common_phase() -> None:
     stream = replace(mesh(64, 6, Fraction(90), 500), pattern=MeshStreams())
     spec = replace(trial(stream, Learning(wait_ns=1_000_000)), duration_ns=1_000_000)
     (result,) = measure(switch(ports=6), spec)
-    assert result.status is Status.VALID, result.reason
+    assert result.status is Verdict.MEASURED, result.reason
     assert {flow.tx_frames for flow in result.flows} == {100}
     assert result.lost_frames == 0
     assert result.latency is not None

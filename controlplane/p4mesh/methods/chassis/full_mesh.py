@@ -97,6 +97,10 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         """Return one unit per frame size."""
         return tuple(Unit(size, LATENCY) for size in sizes)
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """The criterion of the loads, and what the user's thresholds state."""
+        return ", ".join(filter(None, (own.GOAL, super().goal(parameters))))
+
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search, its latency trial, and the lower loads."""
         return shared.search_of(parameters).trials_expected + 1 + len(LOWER_LOADS_PCT)

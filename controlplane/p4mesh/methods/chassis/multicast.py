@@ -29,7 +29,7 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import latency_note
 from p4mesh.methods.results.metrics import judge_loss
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -45,10 +45,10 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 _HIGHEST = decimal(
     "load_pct", "99.955", "% of line rate", "RFC 3918 4.3", "highest load of each output", ("0.0001", "100")
@@ -115,6 +115,10 @@ class _AtLoads(MethodOf[GroupsUnit]):
     def _roles(self, bed: Bed, parameters: ParameterSet) -> str:
         """Return who sends to whom, for the summary."""
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """The criterion of the loads, and what the user's thresholds state."""
+        return ", ".join(filter(None, (own.GOAL, super().goal(parameters))))
+
     def _unit(
         self,
         setup: Setup,
@@ -150,8 +154,8 @@ class _AtLoads(MethodOf[GroupsUnit]):
         units = list(results.values())
         searched = [_SearchedSize(unit.frame_size_bytes, unit.search) for unit in units if unit.search is not None]
         verdicts = [one.search.verdict for one in searched]
-        verdicts += [one.trial.verdict or Verdict.INVALID for unit in units for one in unit.trials]
-        state = State.worst((verdict.value for verdict in verdicts), State.PASS)
+        verdicts += [one.trial.verdict for unit in units for one in unit.trials]
+        state = Verdict.worst(verdicts)
         rows = own.rows_of([_loads(unit, bed) for unit in units], LOWER_LOADS_PCT)
         definition = definition_text(bed, parameters)
         durations_ns = [round(one.trial.duration_ms * NS_PER_MS) for unit in units for one in unit.trials]
@@ -298,9 +302,8 @@ def _loads(unit: GroupsUnit, bed: Bed) -> own.Loads:
 
     def cells(one: LoadTrial) -> own.Row:
         fps = one.trial.aggregate_fps
-        state = (one.trial.verdict or Verdict.INVALID).value
         return {
-            "state": state,
+            "state": one.trial.verdict.value,
             **own.rate_cells(fps, 100 * fps / float(whole), size),
             **own.latency_cells_of(one.latency),
         }

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from p4mesh.methods.results.forwarding import MeshTrial
 from p4mesh.methods.results.latency_cells import LatencyCells
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, Table
+from p4mesh.methods.results.outcome import REASON, Cell, Column, Figure, Series, Table, with_reasons
 
 AT_THROUGHPUT = "throughput"
 NOT_APPLICABLE = "NA"
+GOAL = "no frame is lost at the loads of the table"
 _BITS_PER_TBIT = 10**12
 
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
@@ -49,7 +50,7 @@ def rows_of(sizes: Sequence[Loads], lower_loads_pct: Sequence[Fraction]) -> list
     for one in sizes:
         for load in lower_loads_pct:
             place: Row = {"frame_size_bytes": one.frame_size_bytes, "at": f"{load} %", "line_rate_pct": float(load)}
-            rows.append({**place, **one.lower.get(float(load), {"state": NOT_APPLICABLE})})
+            rows.append({**place, **one.lower.get(float(load), {REASON.key: NOT_APPLICABLE})})
         if one.highest is not None:
             rows.append({"frame_size_bytes": one.frame_size_bytes, "at": AT_THROUGHPUT, **one.highest})
     return rows
@@ -79,6 +80,7 @@ def latency_cells_of(latency: LatencyCells) -> Row:
 def tables_of(rows: Sequence[Row], definition: str, note: str) -> list[Table]:
     """Return the table at the throughput, that of every load, and jitter against load."""
     columns = (*RATE_COLUMNS, *LATENCY_COLUMNS)
+    every = with_reasons((_SIZE, _AT, _RESULT, *columns), rows)
     note = f"Latency {definition} of every frame. {note}"
     found = [
         Table(
@@ -92,8 +94,8 @@ def tables_of(rows: Sequence[Row], definition: str, note: str) -> list[Table]:
         Table(
             "every_load",
             "Latency and jitter at every load",
-            (_SIZE, _AT, _RESULT, *columns),
-            _cut(rows, (_SIZE, _AT, _RESULT, *columns)),
+            every,
+            _cut(rows, every),
             f"{NOT_APPLICABLE}: load above the throughput. {note}",
             keys=("frame_size_bytes", "at"),
         ),

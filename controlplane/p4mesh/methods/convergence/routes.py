@@ -19,14 +19,15 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
 from p4mesh.methods.port_patterns import MIN_PORTS
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 CONVERGENCE = "convergence"
 _NS_PER_MS = 1_000_000
@@ -80,17 +81,17 @@ class ChangeTrial(Record):
     """All routes of one trial."""
 
     trial: int
-    status: Status
+    status: Verdict
     reason: str
     resolution_ms: float
     routes: tuple[RouteTime, ...]
 
     @property
-    def state(self) -> State:
+    def state(self) -> Verdict:
         """PASS where traffic followed the change on every route."""
-        if self.status is not Status.VALID:
-            return State(self.status.value)
-        return State.PASS if all(route.time_ms is not None for route in self.routes) else State.FAIL
+        if not self.status.trusted:
+            return self.status
+        return Verdict.PASS if all(route.time_ms is not None for route in self.routes) else Verdict.FAIL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +151,10 @@ class RouteChange(MethodOf[ChangeUnit]):
     unready = "no traffic came on {} before the change"
     """Finding on routes on which the change cannot be seen."""
     frame_sizes_bytes = (128,)
+
+    def goal(self, parameters: ParameterSet) -> str:
+        """The criterion of each trial."""
+        return "traffic follows the change on every route"
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds whose stations do not speak BGP, odd numbers of ports, and rates beyond the line."""
@@ -272,7 +277,7 @@ class RouteChange(MethodOf[ChangeUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ChangeUnit]) -> Outcome:
         """Return the first and the last route of each trial, and every route."""
         rows = [(unit.frame_size_bytes, trial) for unit in results.values() for trial in unit.trials]
-        state = State.worst((trial.state.value for _, trial in rows), State.PASS)
+        state = Verdict.worst(trial.state for _, trial in rows)
         table = Table(
             CONVERGENCE,
             self.title,
@@ -309,7 +314,7 @@ class RouteChange(MethodOf[ChangeUnit]):
             place, routes = f"{size} B, trial {trial.trial}", trial.routes
             if trial.reason:
                 yield f"{place}: {trial.reason}"
-            if trial.status is not Status.VALID:
+            if not trial.status.trusted:
                 continue
             if unready := sum(route.unready is True for route in routes):
                 yield f"{place}: {self.unready.format(f'{unready} of {len(routes)} routes')}"

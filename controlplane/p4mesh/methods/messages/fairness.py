@@ -10,8 +10,9 @@ from p4mesh.measurement.counts import FlowCounts, MessageCounts
 from p4mesh.methods.messages.results import damaged
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ class LoadRow(Record):
 
     frame_size_bytes: int
     load_pct: float
-    status: Status
+    status: Verdict
     reason: str
     inputs: tuple[InputRow, ...]
     input_count: int

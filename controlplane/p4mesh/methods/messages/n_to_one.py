@@ -12,12 +12,12 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages import parameters as options
 from p4mesh.methods.messages.fairness import LoadRow, LoadRows, load_row
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, show, text
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.traffic.derived import with_independent_phases
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Message, Rotate
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 FULL = "full"
 _DEFAULT_LOADS = "99.76,100.32,120,full"
@@ -110,7 +110,7 @@ class NToOne(MethodOf[LoadRows]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LoadRows]) -> Outcome:
         """Return throughput, losses and their fairness at each load."""
         rows = [row for unit in results.values() for row in unit.rows]
-        state = State.worst((row.status.value for row in rows), State.DONE)
+        state = Verdict.worst(row.status for row in rows)
         note = (
             f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame. Where the data plane "
             "does not count messages, the losses of each position bound how many are, and fairness of message loss is "
@@ -130,7 +130,7 @@ class NToOne(MethodOf[LoadRows]):
             tuple(
                 f"{row.frame_size_bytes} B at {row.load_pct:g} %: {row.status.value}: {row.reason}"
                 for row in rows
-                if row.status is not Status.VALID
+                if not row.status.trusted
             ),
         )
 
@@ -183,8 +183,8 @@ def _where(row: LoadRow) -> dict[str, str | int | float | bool | None]:
     return {"frame_size_bytes": row.frame_size_bytes, "load_pct": row.load_pct}
 
 
-def _summary(title: str, rows: Sequence[LoadRow], state: State) -> str:
-    good = [row for row in rows if row.status is Status.VALID]
+def _summary(title: str, rows: Sequence[LoadRow], state: Verdict) -> str:
+    good = [row for row in rows if row.status.trusted]
     lossless = max((row.load_pct for row in good if not row.lost_frames), default=None)
     peak = max((row.throughput_pct for row in good), default=None)
     full = max(good, key=lambda row: row.load_pct, default=None)

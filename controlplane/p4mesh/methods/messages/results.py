@@ -24,7 +24,8 @@ from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import serialization_ns
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class MessageRow(Record):
     frame_size_bytes: int
     part: str
     load_pct: float
-    status: Status
+    status: Verdict
     reason: str
     messages: int
     lost_frames: int

@@ -10,8 +10,8 @@ from p4mesh.methods.messages.results import MessageRow, MessageRows, TimesRow
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_tables import DEPARTURES
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Column, State, Table
-from p4mesh.trial.result import Status
+from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.verdict import Verdict
 
 _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("part", "Trial"), Column("load_pct", "Load", "%", 2))
 _KEYS = ("frame_size_bytes", "part", "load_pct")
@@ -103,9 +103,9 @@ def _only(row: dict[str, Cell], columns: Iterable[Column]) -> dict[str, Cell]:
     return {column.key: row.get(column.key) for column in columns}
 
 
-def state_of(results: Iterable[MessageRows]) -> State:
-    """Return DONE where all trials can be trusted, else the worst of their states."""
-    return State.worst((row.status.value for unit in results for row in unit.rows), State.DONE)
+def state_of(results: Iterable[MessageRows]) -> Verdict:
+    """MEASURED where all trials can be trusted, else the worst of their states."""
+    return Verdict.worst(row.status for unit in results for row in unit.rows)
 
 
 def findings_of(results: Iterable[MessageRows]) -> tuple[str, ...]:
@@ -114,5 +114,5 @@ def findings_of(results: Iterable[MessageRows]) -> tuple[str, ...]:
         f"{row.frame_size_bytes} B, {row.part} at {row.load_pct:g} %: {row.status.value}: {row.reason}"
         for unit in results
         for row in unit.rows
-        if row.status is not Status.VALID
+        if not row.status.trusted
     )

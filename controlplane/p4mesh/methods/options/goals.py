@@ -1,4 +1,4 @@
-"""States the goal of a run for the device, in words. Without a goal, PASS only means that the test was executed."""
+"""States the goal of a run for the device, in words. A test without a goal is MEASURED."""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ from p4mesh.methods.recirculation.cases import (
 )
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition, repetition_of
 from p4mesh.methods.recirculation.tables import delta_table, findings_of, repetition_table, switchover_table
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.traffic.rates import line_share
+from p4mesh.verdict import Verdict
 
 
 class RecirculationDelta(MethodOf[CaseUnit]):
@@ -35,6 +36,10 @@ class RecirculationDelta(MethodOf[CaseUnit]):
     section = SECTION
     frame_sizes_bytes = (1518, 818, 118)
     parameters = PARAMETERS
+
+    def goal(self, parameters: ParameterSet) -> str:
+        """The criterion of trials in which failures begin; empty where there are none."""
+        return "traffic goes on after failures" if parameters.flag("during") else ""
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse ports that do not exist, rates above the line rate, and failures that no device can have."""
@@ -80,9 +85,7 @@ class RecirculationDelta(MethodOf[CaseUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, CaseUnit]) -> Outcome:
         """Return latencies with and without failures, what failures during traffic cost, and each trial."""
         units = tuple(results.values())
-        trials = [repetition for unit in units for repetition in unit.each]
-        lost = any(not repetition.recovered for repetition in trials)
-        state = State.worst((repetition.status.value for repetition in trials), State.FAIL if lost else State.DONE)
+        state = Verdict.worst(repetition.verdict for unit in units for repetition in unit.each)
         short = duration_deviation(parameters, [unit.offered_fps for unit in units])
         tables = [delta_table(units, bed)]
         if any(unit.during for unit in units):

@@ -8,8 +8,9 @@ from fractions import Fraction
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc6201.reset_trial import reset_time
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 _NS_PER_US = 1000
 _NS_PER_MS = 1_000_000
@@ -21,7 +22,7 @@ _PS_DIGITS = 6
 class Repetition(Record):
     """One trial."""
 
-    status: Status
+    status: Verdict
     reason: str
     tx_frames: int
     lost_frames: int
@@ -38,6 +39,13 @@ class Repetition(Record):
     """The same by the departures of the frames around the gap; None where no look fell into it."""
     recovered: bool = True
     """Whether frames arrived again before the end of the trial."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """PASS and FAIL only where failures began during the trial."""
+        if not self.status.trusted or self.loss_ms is None:
+            return self.status
+        return Verdict.PASS if self.recovered else Verdict.FAIL
 
 
 @dataclass(frozen=True, kw_only=True)

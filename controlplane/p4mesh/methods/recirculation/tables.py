@@ -12,7 +12,6 @@ from p4mesh.methods.recirculation.significance import Delta, delta_of
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.methods.results.repetition import spread_of
-from p4mesh.trial.result import Status
 
 FCS_BYTES = 4
 YES, NO, UNKNOWN = "yes", "not significant", "unknown"
@@ -148,7 +147,7 @@ def findings_of(units: Sequence[CaseUnit], bed: Bed, parameters: ParameterSet) -
         f"{_named(unit)}: {repetition.status.value}: {repetition.reason}"
         for unit in units
         for repetition in unit.each
-        if repetition.status is not Status.VALID
+        if not repetition.status.trusted
     ]
     if wire_of(bed, parameters) is None:
         found.append(
@@ -179,7 +178,7 @@ def _of(units: Iterable[CaseUnit], like: CaseUnit, failures: int) -> CaseUnit | 
 def _valid(unit: CaseUnit | None) -> tuple[Repetition, ...]:
     """Return the trials of a unit that can be trusted and received something."""
     each = () if unit is None else unit.each
-    return tuple(item for item in each if item.status is Status.VALID and item.avg_us is not None)
+    return tuple(item for item in each if item.status.trusted and item.avg_us is not None)
 
 
 def _values(repetitions: Iterable[Repetition], value: Callable[[Repetition], float | None]) -> list[float]:
@@ -263,7 +262,7 @@ def _tester(wire: Sequence[Repetition]) -> dict[str, Cell]:
 
 
 def _switchover(units: Sequence[CaseUnit]) -> dict[str, Cell]:
-    trials = [item for unit in units for item in unit.each if item.status is Status.VALID]
+    trials = [item for unit in units for item in unit.each if item.status.trusted]
     row = _where(units[0]) | {"resolution_ms": 1000 / units[0].offered_fps}
     if not trials:
         return row

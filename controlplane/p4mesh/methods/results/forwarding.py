@@ -10,8 +10,7 @@ from p4mesh.methods.results.layers import LayerCells
 from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.trial.result import Status
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +68,7 @@ class MeshTrial(Record):
     reordered_frames: int
     start_skew_us: float
     start_skew_pct: float
-    status: Status
+    status: Verdict
     reason: str
     ports: tuple[PortRates, ...]
     latency: tuple[MeshLatencyRow, ...] | None = field(default=None, metadata=OMITTED)
@@ -83,7 +82,7 @@ class MeshTrial(Record):
     @property
     def trusted(self) -> bool:
         """Whether the counts can be trusted."""
-        return self.status is Status.VALID
+        return self.status.trusted
 
 
 @dataclass(frozen=True, kw_only=True)

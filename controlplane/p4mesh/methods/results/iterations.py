@@ -11,16 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.verdict import Verdict
 
 ITERATION = Column("iteration", "Iteration")
 FLAPPING = "flapping"
 _STATE = "state"
-_CLASS_VERDICT = "_verdict"
-"""Ending of the keys of columns with a verdict on one part of a row, such as a class of frames."""
 _VERDICTS = "verdicts"
-_UNTRUSTED = (State.ABORT.value, State.INVALID.value)
+_UNTRUSTED = {verdict.value for verdict in Verdict if not verdict.trusted}
 _MIN_DIGITS = 2
 _STATISTICS = ("min", "avg", "max", "std dev", "RSD %")
 """Decimals of a repeated table: averages of integers need them, and so do small deviations."""
@@ -41,7 +40,7 @@ def combined(title: str, outcomes: Sequence[Outcome]) -> Outcome:
         f"iteration {number}: {text}" for number, outcome in enumerate(outcomes, start=1) for text in outcome.findings
     ]
     return Outcome(
-        _overall(states),
+        Verdict.worst(states),
         f"{title}: {len(outcomes)} iterations, {verdicts}",
         tuple(tables),
         _figures(outcomes),
@@ -51,35 +50,22 @@ def combined(title: str, outcomes: Sequence[Outcome]) -> Outcome:
     )
 
 
-def _overall(states: Sequence[State]) -> State:
-    """Return the verdict of all iterations: the worst; a test that passes only now and then has not passed."""
-    return State.worst(states, State.PASS if State.PASS in states else State.DONE)
-
-
 @dataclass(frozen=True)
 class _Entry:
-    """A row of one iteration, and its verdicts by column: rows with the same verdicts are averaged."""
+    """A row of one iteration, and its verdict: rows with the same one are averaged."""
 
     row: dict[str, Cell]
-    verdicts: Mapping[str, str]
-
-    @property
-    def untrusted(self) -> bool:
-        return any(verdict in _UNTRUSTED for verdict in self.verdicts.values())
+    verdict: str
+    """Empty for a row without one."""
 
 
-def _entry(number: int, row: Row, outcome: State) -> _Entry:
-    """Return a row with its own verdicts, else with that of its iteration where that cannot be trusted."""
-    own = {key: _word(cell, key) for key, cell in row.items() if _is_verdict(key) and cell is not None}
-    whole = {ITERATION.key: outcome.value} if outcome.value in _UNTRUSTED else {}
-    return _Entry({ITERATION.key: str(number), **row}, own or whole)
+def _entry(number: int, row: Row, outcome: Verdict) -> _Entry:
+    """Return a row with its own verdict, else with that of its iteration where that cannot be trusted."""
+    whole = "" if outcome.trusted else outcome.value
+    return _Entry({ITERATION.key: str(number), **row}, str(row.get(_STATE) or whole))
 
 
-def _is_verdict(key: str) -> bool:
-    return key == _STATE or key.endswith(_CLASS_VERDICT)
-
-
-def _numbered(name: str, outcomes: Sequence[Outcome]) -> list[tuple[int, Table, State]]:
+def _numbered(name: str, outcomes: Sequence[Outcome]) -> list[tuple[int, Table, Verdict]]:
     return [
         (number, table, outcome.state)
         for number, outcome in enumerate(outcomes, start=1)
@@ -88,7 +74,7 @@ def _numbered(name: str, outcomes: Sequence[Outcome]) -> list[tuple[int, Table, 
     ]
 
 
-def _combined_table(numbered: Sequence[tuple[int, Table, State]]) -> tuple[Table, list[str]]:
+def _combined_table(numbered: Sequence[tuple[int, Table, Verdict]]) -> tuple[Table, list[str]]:
     """Return the table of all iterations, and a finding for every row whose verdict flaps."""
     first = numbered[0][1]
     columns = {column.key: column for _, table, _ in numbered for column in table.columns}
@@ -109,10 +95,9 @@ def _combined_table(numbered: Sequence[tuple[int, Table, State]]) -> tuple[Table
         measured = [column for name, column in columns.items() if name not in first.keys]
         rows += [{**shared, **row} for row in _statistics(group, measured)]
         where = ", ".join(_key_text(columns[name], value) for name, value in shared.items())
-        for name in filter(_is_verdict, columns):
-            states = [entry.verdicts[name] for entry in group if name in entry.verdicts]
-            if len(set(states)) > 1:
-                flapping.append(f"{first.title}, {where}: {_named(columns[name], _counted(states))}")
+        states = [entry.verdict for entry in group if entry.verdict]
+        if len(set(states)) > 1:
+            flapping.append(f"{first.title}, {where}: {_counted(states)}")
     note = "min to RSD: over the iterations with the same verdict; INVALID and ABORT iterations enter no statistic."
     place = len(first.keys)
     shown = [replace(column, digits=max(_MIN_DIGITS, column.digits or 0)) for column in columns.values()]
@@ -132,21 +117,17 @@ def _statistics(group: Sequence[_Entry], columns: Sequence[Column]) -> list[dict
     words: dict[str, Cell] = {}
     for column in columns:
         cells = [entry.row.get(column.key) for entry in group]
-        found = [_word(cell, column.key) for cell in cells if cell is not None]
+        found = [_word(cell) for cell in cells if cell is not None]
         if len(set(found)) > 1:
             words[column.key] = _counted(found)
     rows: list[dict[str, Cell]] = [{ITERATION.key: _VERDICTS, **words}] if words else []
-    differing = [column for column in columns if len({entry.verdicts.get(column.key) for entry in group}) > 1]
-    classes: dict[tuple[tuple[str, str], ...], list[_Entry]] = {}
+    alike_in: dict[str, list[dict[str, Cell]]] = {}
     for entry in group:
-        classes.setdefault(tuple(sorted(entry.verdicts.items())), []).append(entry)
-    for entries in classes.values():
-        first = entries[0]
-        if first.untrusted:
+        alike_in.setdefault(entry.verdict, []).append(entry.row)
+    for verdict, alike in alike_in.items():
+        if verdict in _UNTRUSTED:
             continue
-        alike = [entry.row for entry in entries]
-        named = (_named(column, first.verdicts[column.key]) for column in differing if column.key in first.verdicts)
-        label = "".join(f", {text}" for text in named)
+        label = f", {verdict}" if verdict and len(alike_in) > 1 else ""
         statistics: dict[str, dict[str, Cell]] = {name: {} for name in _STATISTICS}
         for column in columns:
             cells = [row.get(column.key) for row in alike]
@@ -196,15 +177,12 @@ def _average(lines: Sequence[Series]) -> tuple[tuple[float, float], ...]:
     return tuple((x, float(spread_of([Fraction(y) for y in at[x]]).mean)) for x in sorted(at))
 
 
-def _word(cell: Cell, key: str) -> str:
-    """Return the text that is compared between iterations: words as they are, one mark for any number.
-
-    A verdict is compared without its suffix, such as '(at least)'.
-    """
+def _word(cell: Cell) -> str:
+    """Return the text that is compared between iterations: words as they are, one mark for any number."""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, str):
-        return cell.partition(" (")[0].partition(":")[0] if key == _STATE else cell
+        return cell
     return "" if cell is None else "measured"
 
 
@@ -220,11 +198,6 @@ def _key_text(column: Column, value: Cell) -> str:
     if not isinstance(value, int | float):
         return str(value)
     return f"{value:g} {column.unit}" if column.unit else f"{column.title} {value:g}"
-
-
-def _named(column: Column, verdict: str) -> str:
-    """Return a verdict with its subject, where that is not the whole row."""
-    return verdict if column.key == _STATE else f"{column.title} {verdict}"
 
 
 def _names(items: Iterable[str]) -> list[str]:

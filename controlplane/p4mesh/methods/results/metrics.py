@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.line_rate import utilisation_pct
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,8 @@ def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> V
 
     Untrusted trials keep their status: INVALID and ABORT are never PASS or FAIL (methodology 0.6).
     """
-    if result.status is Status.ABORT:
-        return Verdict.ABORT
-    if result.status is Status.INVALID:
-        return Verdict.INVALID
+    if not result.status.trusted:
+        return result.status
     return Verdict.PASS if loss_pct(result) <= acceptable_pct else Verdict.FAIL
 
 

@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+
+from p4mesh.verdict import Verdict
 
 Cell = str | int | float | bool | None
-
-
-class State(str, Enum):
-    """Verdict of a whole test (methodology 0.6)."""
-
-    PASS = "PASS"
-    FAIL = "FAIL"
-    DONE = "DONE"
-    """Executed; the test has no criterion."""
-    INVALID = "INVALID"
-    """At least one trial could not be trusted."""
-    ABORT = "ABORT"
-
-    @classmethod
-    def worst(cls, found: Iterable[str], otherwise: State) -> State:
-        """Return the worst verdict that is not good: ABORT, INVALID, FAIL; ``otherwise`` if all are good.
-
-        ``found`` may hold verdicts of trials and searches, verdicts with a suffix, as in "INVALID: why" or "PASS (at
-        least)", and other words.
-        """
-        words = {word for text in found for word in re.findall(r"^[A-Z]+\b", text)}
-        return next((state for state in (cls.ABORT, cls.INVALID, cls.FAIL) if state in words), otherwise)
 
 
 @dataclass(frozen=True)
@@ -40,6 +18,15 @@ class Column:
     title: str
     unit: str = ""
     digits: int | None = None
+
+
+REASON = Column("reason", "Note")
+"""The reason of a verdict, such as the goal that was missed."""
+
+
+def with_reasons(columns: tuple[Column, ...], rows: Iterable[Mapping[str, Cell]]) -> tuple[Column, ...]:
+    """The columns, and one of reasons where a row has one."""
+    return (*columns, REASON) if any(row.get(REASON.key) for row in rows) else columns
 
 
 @dataclass(frozen=True)
@@ -87,7 +74,7 @@ class Figure:
 class Outcome:
     """The complete result of a finished test."""
 
-    state: State
+    state: Verdict
     summary: str
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
@@ -95,7 +82,7 @@ class Outcome:
     """Facts that the reader must not miss, such as flooding or untrusted trials."""
     deviations: tuple[str, ...] = ()
     """Where the run departs from the RFC."""
-    iterations: tuple[State, ...] = ()
+    iterations: tuple[Verdict, ...] = ()
     """Verdict of each iteration; empty for a test that was run once."""
     goal: str = field(default="", metadata={"stored": "if set"})
-    """Goal that PASS confirms; empty where PASS only means that the test was executed."""
+    """Goal that PASS and FAIL judge; empty where the test has none."""

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial
 from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, Table, with_reasons
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import HasSearch
+from p4mesh.verdict import Verdict
 
 
 class Counted(Protocol):
@@ -80,7 +81,8 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
         shown = result.search.shown
         about: dict[str, Cell] = {
             "frame_size_bytes": result.frame_size_bytes,
-            "state": result.search.state_text,
+            "state": result.search.verdict.value,
+            "reason": result.search.reason,
             "upper_pct": result.search.upper_pct,
             "trials": result.search.trials,
             LIMIT_COLUMN.key: result.load_limit_pct,
@@ -105,7 +107,7 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
     return Table(
         "throughput",
         "Throughput: highest load without loss",
-        (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
+        with_reasons((*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS, rows),
         tuple(rows),
         f"{_NOTE} {excluded_note(results)}".rstrip(),
         headline=("state", "tx_pct", "tx_fps", "upper_pct"),
@@ -127,9 +129,9 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:
-    """Return the sentence on the meaning of PASS for a sweep."""
+    """Return the sentence on the verdicts on a sweep."""
     if loss_limit_pct is None:
-        return "PASS: executed; no threshold of loss is set."
+        return "MEASURED: no threshold of loss is set."
     return f"PASS: no load lost more than {float(loss_limit_pct):g} % of its frames."
 
 
@@ -236,15 +238,14 @@ def load_figures(forwarding: Sequence[MeshSweep]) -> tuple[Figure, ...]:
     )
 
 
-def sweep_state(result: Counted) -> State:
-    """Return the verdict on one sweep, the worst of its trials: without a threshold executed is PASS."""
-    return State.worst((row.verdict for row in result.rows if row.verdict), State.PASS)
+def sweep_state(result: Counted) -> Verdict:
+    """The worst verdict on a trial of a sweep; one that was too short to tell says nothing."""
+    return Verdict.worst(row.verdict for row in result.rows if row.verdict not in (None, Verdict.UNCLEAR))
 
 
-def overall_state(throughput: Sequence[HasSearch], sweeps: Sequence[Counted]) -> State:
-    """Return the verdict on searches and sweeps, the worst of all; DONE without any."""
-    states = [*(result.search.verdict for result in throughput), *(sweep_state(result) for result in sweeps)]
-    return State.worst(states, State.PASS if states else State.DONE)
+def overall_state(throughput: Sequence[HasSearch], sweeps: Sequence[Counted]) -> Verdict:
+    """Return the verdict on searches and sweeps, the worst of all."""
+    return Verdict.worst((*(result.search.verdict for result in throughput), *map(sweep_state, sweeps)))
 
 
 def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def excluded_text(found: Sequence[Excluded]) -> str:
         "the upper end of the interval of the accepted losses": _ratios([one for one in found if one.lost_frames]),
     }
     return " ".join(
-        f"With 95 % confidence, PASS excludes a loss ratio above {bound}: {ratios}."
+        f"With 95 % confidence, a result excludes a loss ratio above {bound}: {ratios}."
         for bound, ratios in bounds.items()
         if ratios
     )

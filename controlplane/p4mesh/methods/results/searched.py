@@ -12,12 +12,15 @@ from p4mesh.methods.results.outcome import Cell, Column
 from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.record import OMITTED, Record
-from p4mesh.methods.search.goal import Grid, Verdict
+from p4mesh.methods.search.goal import Grid
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod
 from p4mesh.methods.search.mlr_goal import MlrGoalResult
 from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 NS_PER_MS = 1_000_000
+AT_LEAST = "at least"
+"""Reason of a result that is only a floor: nothing above it was judged."""
 
 
 class SearchRow(Protocol):
@@ -142,17 +145,22 @@ class Searched(Record, Generic[Shown]):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the device: a search that passes below the threshold is a FAIL (methodology 2.1)."""
-        below = self.result_pct is not None and self.result_pct < self.goal.threshold_pct
-        return Verdict.FAIL if below else self.state
+        """The verdict on the device: PASS and FAIL by the threshold, where there is one (methodology 2.1)."""
+        return judged(self.state, self.result_pct, self.goal.threshold_pct)
 
     @property
-    def state_text(self) -> str:
-        """The verdict, with its qualification in brackets."""
-        verdict = self.verdict
-        if verdict is not self.state:
-            return f"{verdict.value} (below {self.goal.threshold_pct:g} %)"
-        return f"{verdict.value} (at least)" if self.at_least else verdict.value
+    def reason(self) -> str:
+        """The qualification of the verdict; empty where there is none."""
+        if self.result_pct is not None and self.verdict is Verdict.FAIL:
+            return f"below {self.goal.threshold_pct:g} %"
+        return AT_LEAST if self.at_least else ""
+
+
+def judged(state: Verdict, result_pct: float | None, threshold_pct: float) -> Verdict:
+    """The verdict on the result of a search: that of the search where there is no threshold above 0."""
+    if result_pct is None or not threshold_pct:
+        return state
+    return Verdict.PASS if result_pct >= threshold_pct else Verdict.FAIL
 
 
 class HasSearch(Protocol):

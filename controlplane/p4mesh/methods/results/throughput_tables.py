@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from p4mesh.methods.results.forwarding import Direction, MeshThroughput
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.outcome import Cell, Column, Table, with_reasons
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.traffic.line_rate import l2_rate_bps
 from p4mesh.trial.result import TrialResult
@@ -50,7 +50,8 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
         rows.append(
             {
                 "frame_size_bytes": size,
-                "state": result.search.state_text,
+                "state": result.search.verdict.value,
+                "reason": result.search.reason,
                 "theoretical_fps": result.theoretical_fps,
                 "throughput_fps": offered_fps if found else None,
                 "throughput_pct": shown.load_pct if found else None,
@@ -65,7 +66,8 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
         )
     note = " ".join(text for text in (_NOTE, excluded_note(results), advertised) if text)
     headline = ("state", "throughput_pct", "throughput_fps", "fails_at_pct")
-    return Table("throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note, headline=headline)
+    columns = with_reasons(COLUMNS, rows)
+    return Table("throughput", "Throughput: highest load without loss", columns, tuple(rows), note, headline=headline)
 
 
 def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:

@@ -24,7 +24,7 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import RAW, calibration_cells
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -41,7 +41,7 @@ from p4mesh.methods.rfc2544.latency_rows import (
 from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
-from p4mesh.trial.result import Status
+from p4mesh.verdict import Verdict
 
 SECTION = "RFC 2544 26.2"
 NETWORKS = "networks"
@@ -189,7 +189,7 @@ class Latency(MethodOf[LatencyUnit]):
                     load_pct=float(load),
                     rate_fps=float(rate_at_pct(load, size, mesh.line_rate_bps)),
                     network=f"{network} network",
-                    lost_frames=sum(result.lost_frames for result in results if result.status is Status.VALID),
+                    lost_frames=sum(result.lost_frames for result in results if result.status.trusted),
                 )
                 rows += latency_rows(place, bed, results, trials[at, network].samples, parameters)
         if limit is None:
@@ -200,8 +200,7 @@ class Latency(MethodOf[LatencyUnit]):
         """Return the latency tables beside the throughput that they were measured at."""
         found = [unit.throughput for unit in results.values()]
         rows = [row for unit in results.values() for row in unit.latency]
-        searched = tables.overall_state(found, ())
-        state = State.worst((searched, *(row.state for row in rows)), searched)
+        state = Verdict.worst((tables.overall_state(found, ()), *(row.state for row in rows if row.state)))
         mesh = latency_mesh(self.name, bed, parameters)
         sizes = [unit.frame_size_bytes for unit in results]
         noted = deviations(parameters, sizes, mesh.line_rate_bps)

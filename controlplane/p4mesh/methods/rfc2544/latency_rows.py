@@ -30,10 +30,10 @@ from p4mesh.methods.results.latency_cells import (
     us,
     variation_cells,
 )
-from p4mesh.methods.results.outcome import State
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 NOT_APPLICABLE = "NA"
 
@@ -58,7 +58,7 @@ class NotReached(Record):
     frame_size_bytes: int
     at: str
     load_pct: float
-    state: str = NOT_APPLICABLE
+    state: None = None
     latency: LatencyCells = field(default=LatencyCells(definition=NOT_APPLICABLE), metadata=INLINE)
 
 
@@ -69,7 +69,7 @@ class NoSamples(Record):
     place: Place = field(metadata=INLINE)
     link: None = None
     latency: LatencyCells = field(metadata=INLINE)
-    state: str
+    state: Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class LinkLatency(Record):
     place: Place = field(metadata=INLINE)
     link: str
     over_runs: RunSpread | None = field(metadata=INLINE)
-    state: str
+    state: Verdict
     avg_low_us: float
     avg_high_us: float
     pairs: tuple[PairLatency, ...]
@@ -121,14 +121,13 @@ def latency_rows(
     place: Place, bed: Bed, results: Sequence[TrialResult], samples: Sequence[str], parameters: ParameterSet
 ) -> list[LatencyRow]:
     """Return one row per pair of line rates, and one more of each where wires are subtracted."""
-    untrusted = [result.status.value for result in results if result.status is not Status.VALID]
-    state = untrusted[0] if untrusted else State.PASS.value
-    measured = [groups_of(result, samples) for result in results if result.status is Status.VALID]
+    state = Verdict.worst(result.status for result in results)
+    measured = [groups_of(result, samples) for result in results if result.status.trusted]
     links = dict.fromkeys(_link(bed, group) for groups in measured for group in groups)
     name, size = definition_text(bed, parameters), place.frame_size_bytes
     if not links:
         return [NoSamples(place=place, latency=latency_cells(None, name, Circumstances()), state=state)]
-    circumstances = Circumstances.of([result for result in results if result.status is Status.VALID])
+    circumstances = Circumstances.of([result for result in results if result.status.trusted])
     rows: list[LatencyRow] = []
     for link in links:
         runs = [[group for group in groups if _link(bed, group) == link] for groups in measured]

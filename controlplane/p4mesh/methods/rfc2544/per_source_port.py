@@ -14,20 +14,22 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import search_verdict
-from p4mesh.methods.results.outcome import Column, State, Table
+from p4mesh.methods.results.outcome import REASON, Column, Table, with_reasons
 from p4mesh.methods.results.queues import EXCESS_COLUMNS, QueueCells, queue_cells
 from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss, together
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import Excluded, excluded_text, rare_loss_text
+from p4mesh.methods.results.searched import AT_LEAST, judged
 from p4mesh.methods.search.bisection import bisect_each
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING, settled, until_clear
 from p4mesh.methods.search.limit import stretch
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 PER_SOURCE_PORT = "per_source_port"
 _PPM = 1_000_000
@@ -61,7 +63,8 @@ class PortThroughput(Record):
 
     frame_size_bytes: int
     port: int
-    state: str
+    state: Verdict
+    reason: str
     tx_pct: float | None
     tx_fps: float | None
     tx_l1_mbps: float | None
@@ -87,7 +90,7 @@ class PortTrial(Record):
     tx_frames: int
     lost_frames: int
     verdict: Verdict
-    status: Status
+    status: Verdict
     reason: str
     flooded_frames: int
     watched: QueueCells | None = field(default=None, metadata=INLINE)
@@ -147,9 +150,11 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
             if not verdicts[port].ends_search and load > goal.minimum + goal.resolution:
                 again[port] = goal.below(load)
         found |= bisect_each(again, lambda loads: trial({**held, **loads}, long_ns))
-    accepted = criterion.acceptable_pct / 100
+    accepted, threshold_pct = criterion.acceptable_pct / 100, float(search.threshold)
     ports = tuple(
-        _port_row(size, mesh, port, one, failed_at[port], [row for row in rows if row.port == port], accepted)
+        _port_row(
+            size, mesh, port, one, failed_at[port], [row for row in rows if row.port == port], accepted, threshold_pct
+        )
         for port, one in sorted(found.items())
     )
     return PortThroughputs(frame_size_bytes=size, ports=ports, rows=tuple(rows))
@@ -198,7 +203,7 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
         "it sent is lost anywhere, or goes through a queue that fills all the time."
     )
     keys = ("frame_size_bytes", "port")
-    rows = tuple(row.cells(COLUMNS) for result in results for row in result.ports)
+    rows = tuple(row.cells((*COLUMNS, REASON)) for result in results for row in result.ports)
     excluded = excluded_text(
         [
             Excluded(f"{row.frame_size_bytes} B from port {row.port}", row.excluded_loss_ppm, row.accepted_frames)
@@ -212,7 +217,7 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
         Table(
             "throughput_per_port",
             "Throughput of each source port",
-            COLUMNS,
+            with_reasons(COLUMNS, rows),
             rows,
             f"{note} {excluded}".rstrip(),
             keys=keys,
@@ -233,9 +238,9 @@ def per_port_findings(results: Sequence[PortThroughputs]) -> Iterator[str]:
                 yield f"{result.frame_size_bytes} B, {ports}: {rare_loss_text(together(losses))}"
 
 
-def per_port_state(results: Sequence[PortThroughputs]) -> State:
-    """Return the verdict: PASS iff a throughput was found for every port."""
-    return State.worst((row.state for result in results for row in result.ports), State.PASS)
+def per_port_state(results: Sequence[PortThroughputs]) -> Verdict:
+    """The worst verdict on a port."""
+    return Verdict.worst(row.state for result in results for row in result.ports)
 
 
 def _lost(result: TrialResult, port: int) -> tuple[int, int]:
@@ -259,8 +264,8 @@ class _JudgedPorts:
 
 def _verdict(result: TrialResult, port: int, criterion: Criterion) -> Verdict:
     """Return the verdict on a source port: on its own losses, and on queues that its frames go through."""
-    if result.status is not Status.VALID:
-        return Verdict(result.status.value)
+    if not result.status.trusted:
+        return result.status
     sent, lost = _lost(result, port)
     if 100 * lost > criterion.acceptable_pct * sent:
         return Verdict.FAIL
@@ -300,17 +305,20 @@ def _port_row(
     failed_at: Fraction | None,
     rows: Sequence[PortTrial],
     accepted_ratio: Fraction,
+    threshold_pct: float,
 ) -> PortThroughput:
     """Return what the trials of a port, ``rows``, have found."""
     at_result = [row for row in rows if found.result is not None and row.load_pct == float(found.result)]
     last = at_result[-1] if at_result else None
     lowest = min((load for load in (found.failed, failed_at) if load is not None), default=None)
+    result_pct = None if found.result is None else float(found.result)
     fps = None if found.result is None else rate_at_pct(found.result, size, mesh.line_rate_bps)
     return PortThroughput(
         frame_size_bytes=size,
         port=port,
-        state=found.state.value + (" (at least)" if found.at_least and lowest is None else ""),
-        tx_pct=None if found.result is None else float(found.result),
+        state=judged(found.state, result_pct, threshold_pct),
+        reason=AT_LEAST if found.at_least and lowest is None else "",
+        tx_pct=result_pct,
         tx_fps=None if fps is None else float(fps),
         tx_l1_mbps=None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
         upper_pct=None if lowest is None else float(lowest),
@@ -318,7 +326,7 @@ def _port_row(
         accepted_frames=last.lost_frames if last else 0,
         excluded_loss_ppm=_PPM * excluded_ratio(last.lost_frames, last.tx_frames) if last else None,
         rare_loss=rare_loss(
-            [_counted(row) for row in rows if row.status is Status.VALID],
+            [_counted(row) for row in rows if row.status.trusted],
             accepted_ratio,
         ),
     )

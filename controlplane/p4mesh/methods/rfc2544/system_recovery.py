@@ -14,7 +14,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, with_defaults
 from p4mesh.methods.port_patterns import RFC_DURATION_S
 from p4mesh.methods.results.forwarding import MeshThroughput
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import REASON, Cell, Column, Outcome, Table, with_reasons
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
@@ -23,17 +23,16 @@ from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Judgement, Verdict
 
 SECTION = "RFC 2544 26.5"
 RFC_OVERLOAD_S = 60
 RECOVERY = "recovery"
 OVERLOAD, REDUCED = "overload", "reduced"
 ONE_PORT, TWO_PORTS = "one_port", "two_ports"
-NOT_APPLICABLE = "not applicable"
-NO_OVERLOAD = "INVALID: the overload lost no frame"
-NOT_RECOVERED = "not recovered"
+NOT_APPLICABLE = Judgement(Verdict.MEASURED, "not applicable")
 _NS_PER_US = 1000
 
 COLUMNS = (
@@ -58,7 +57,7 @@ class Recovery(Record):
     """Throughput and recovery of one frame size; None where there was no overload, or no recovery."""
 
     frame_size_bytes: int
-    state: str
+    state: Verdict
     throughput_pct: float | None
     throughput_fps: float | None
     overload_fps: float | None = None
@@ -126,7 +125,7 @@ class SystemRecovery(MethodOf[Recovery]):
         found = measure_throughput(mesh, size, parameters, session)
         throughput_pct = found.search.result_load_pct
         if throughput_pct is None:
-            return _row(size, found, found.search.state.value)
+            return _row(size, found, Judgement(found.search.state))
         overload_pct = min(
             throughput_pct * parameters.number("overload_pct") / 100, shared.maximum_load_pct(parameters)
         )
@@ -136,18 +135,18 @@ class SystemRecovery(MethodOf[Recovery]):
         runs = parameters.integer("runs")
         session.announce([spec] * runs)
         results = [session.measure(spec, TrialNote(overload_pct, runs - run - 1)) for run in range(runs)]
-        return _measured(_row(size, found, _state(results), results), spec, results)
+        return _measured(_row(size, found, _judgement(results)), spec, results)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Recovery]) -> Outcome:
         """Return the table of methodology 2.5; a device that never recovers fails."""
         rows = tuple(results.values())
-        failed = any(row.state == NOT_RECOVERED for row in rows)
-        state = State.worst((row.state for row in rows), State.FAIL if failed else State.DONE)
+        state = Verdict.worst(row.state for row in rows)
         note = (
             "Recovery is the departure of the last lost frame less that of the first frame at the reduced rate; 0 "
-            f"where nothing was lost after the change. '{NOT_APPLICABLE}': the throughput is the highest load that the "
-            "tester can offer, so there is no overload. Rates are sums over the transmitting ports."
+            f"where nothing was lost after the change. '{NOT_APPLICABLE.reason}': the throughput is the highest load "
+            "that the tester can offer, so there is no overload. Rates are sums over the transmitting ports."
         )
+        shown = tuple(row.cells((*COLUMNS, REASON)) for row in rows)
         rate_bps = bed.common_rate_bps(self.name)
         seconds = {
             size: _overload_ns(size, rate_bps, parameters) / NS_PER_S for size in (u.frame_size_bytes for u in results)
@@ -170,8 +169,8 @@ class SystemRecovery(MethodOf[Recovery]):
                 Table(
                     "system_recovery",
                     "System recovery",
-                    COLUMNS,
-                    tuple(row.cells(COLUMNS) for row in rows),
+                    with_reasons(COLUMNS, shown),
+                    shown,
                     note,
                     headline=("state", "throughput_pct", "recovery_us_avg", "recovery_us_max"),
                 ),
@@ -182,7 +181,7 @@ class SystemRecovery(MethodOf[Recovery]):
             (),
             (
                 *search_findings([row.throughput for row in rows]),
-                *(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
+                *(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if not row.state.good and row.reason),
             ),
             (*((duration,) if duration else ()), *((short,) if shortest < RFC_OVERLOAD_S else ())),
         )
@@ -253,24 +252,24 @@ def _lost(result: TrialResult, stream: str) -> int:
     return sum(flow.lost_frames for flow in result.flows if flow.stream == stream)
 
 
-def _state(results: Sequence[TrialResult]) -> str:
+def _judgement(results: Sequence[TrialResult]) -> Judgement:
     for result in results:
-        if result.status is not Status.VALID:
-            return str(result.status.value)
+        if not result.status.trusted:
+            return Judgement(result.status, result.reason)
     if any(_lost(result, OVERLOAD) == 0 for result in results):
-        return NO_OVERLOAD
-    return str(State.DONE.value)
+        return Judgement(Verdict.INVALID, "the overload lost no frame")
+    return Judgement(Verdict.PASS)
 
 
-def _row(size: int, found: MeshThroughput, state: str, results: Sequence[TrialResult] = ()) -> Recovery:
+def _row(size: int, found: MeshThroughput, judgement: Judgement) -> Recovery:
     search = found.search
     return Recovery(
         frame_size_bytes=size,
-        state=state,
+        state=judgement.state,
         throughput_pct=search.result_pct,
         throughput_fps=search.shown.offered_fps if search.result_pct is not None else None,
         throughput=found,
-        reason=next((result.reason for result in results if result.reason), ""),
+        reason=judgement.reason,
     )
 
 
@@ -286,13 +285,13 @@ def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) ->
         reduced_lost_frames=sum(_lost(result, REDUCED) for result in results),
         runs=len(results),
     )
-    if row.state != State.DONE.value:
+    if row.state is not Verdict.PASS:
         return row
     times_ns = [recovery_ns(result, reduced) for result in results]
     known = [value for value in times_ns if value is not None]
     row = replace(row, each_us=tuple(None if value is None else float(value / _NS_PER_US) for value in times_ns))
     if len(known) < len(times_ns):
-        return replace(row, state=NOT_RECOVERED, reason="frames were lost until the end of the trial")
+        return replace(row, state=Verdict.FAIL, reason="frames were lost until the end of the trial")
     spread = spread_of(known)
     return replace(
         row,

@@ -71,7 +71,8 @@ class AddressCaching(Addressed[AddressUnit]):
         return [
             {
                 "frame_size_bytes": size,
-                "state": found.state,
+                "state": found.state.value,
+                "reason": found.reason,
                 "capacity_min": found.lowest,
                 "capacity_max": found.highest,
                 "fails_at": found.fails_at,

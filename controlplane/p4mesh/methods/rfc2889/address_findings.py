@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.rfc2889.address_results import AddressUnit, Iteration
-from p4mesh.methods.search.goal import Verdict
+from p4mesh.verdict import Verdict
 
 
 def all_findings(

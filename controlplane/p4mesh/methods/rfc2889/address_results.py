@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from p4mesh.methods.results.record import OMITTED, Record
-from p4mesh.methods.search.goal import Verdict
+from p4mesh.verdict import Verdict
 
 CAPACITY = "capacity"
 """Name of a search for the number of addresses in the results."""

@@ -17,13 +17,13 @@ from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boo
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Column
 from p4mesh.methods.rfc2889.address_results import Iteration
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream, ValueList
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 MIN_PORTS = 3
 INCREMENTING, RANDOM = "incrementing", "random"
@@ -270,9 +270,9 @@ def _verdict_with(learned: TrialResult, before: tuple[TrialResult, ...], address
 def _verdict(learned: TrialResult, tested: Sequence[TrialResult], addresses: int) -> Verdict:
     """Return PASS where ``addresses`` frames came back to L and no frame was flooded."""
     for result in (learned, *tested):
-        if result.status is Status.ABORT:
+        if result.status is Verdict.ABORT:
             return Verdict.ABORT
-        if result.status is Status.INVALID:
+        if result.status is Verdict.INVALID:
             return Verdict.INVALID
     arrived = sum(part.rx_frames - part.duplicate_frames for part in tested)
     flooded = any(part.flooded_frames for part in tested)

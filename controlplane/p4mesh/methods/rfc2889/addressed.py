@@ -12,15 +12,16 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, integer
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table, with_reasons
+from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.methods.rfc2889.address_findings import all_findings
 from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, Iteration
 from p4mesh.methods.rfc2889.address_trial import RANDOM, ROW_COLUMNS, AddressTrial, mac_base_of, ports_of
 from p4mesh.methods.search.bisection import bisect
-from p4mesh.methods.search.goal import Grid, SearchGoal, Verdict
+from p4mesh.methods.search.goal import Grid, SearchGoal
+from p4mesh.verdict import Verdict
 
 RFC_REPETITIONS = 3
-AT_LEAST = "PASS (at least)"
 MAX_ADDRESSES = 65_535
 """The counter of the addresses has 16 bits and starts at 1."""
 MAX_RANDOM_ADDRESSES = 16_384
@@ -143,7 +144,7 @@ class Addressed(MethodOf[SomeUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, SomeUnit]) -> Outcome:
         """Return the results with their spread over the address bases, and every iteration."""
         units = list(results.values())
-        state = State.worst((search.state for unit in units for search in unit.searches), State.PASS)
+        state = Verdict.worst(search.state for unit in units for search in unit.searches)
         sizes = dict.fromkeys(unit.frame_size_bytes for unit in results)
         of_size = {size: [unit for unit in units if unit.frame_size_bytes == size] for size in sizes}
         rows = [row for size, own in of_size.items() for row in self.table_rows(size, own)]
@@ -161,11 +162,12 @@ class Addressed(MethodOf[SomeUnit]):
         searches = parameters.integer("repetitions")
         few = f"{searches} searches with different address bases instead of {RFC_REPETITIONS} or more."
         pieces = "T sends in pieces and stops after the one in which a frame was flooded (fast_stop)."
+        columns = with_reasons(self.columns, rows)
         keys = tuple(column.key for column in self.columns if column.key in ("frame_size_bytes", "addresses"))
         return Outcome(
             state,
             f"{self.title}: {state.value}",
-            (Table(name, self.title, self.columns, tuple(rows), self.note, keys=keys, headline=self.headline), log),
+            (Table(name, self.title, columns, tuple(rows), self.note, keys=keys, headline=self.headline), log),
             (),
             (
                 *(text for size, own in of_size.items() for text in self.findings(size, own)),
@@ -211,7 +213,8 @@ def search_goal(parameters: ParameterSet, prefix: str, suffix: str, grid: Grid =
 class SearchSpread:
     """Result and spread of searches that belong together."""
 
-    state: str
+    state: Verdict
+    reason: str
     lowest: float | None
     highest: float | None
     fails_at: float | None
@@ -227,7 +230,8 @@ def spread(searches: Sequence[AddressSearch]) -> SearchSpread:
     lowest = min(found, default=None)
     open_ended = not states and any(search.at_least for search in searches if search.result == lowest)
     return SearchSpread(
-        AT_LEAST if open_ended else State.worst(states, State.PASS).value,
+        Verdict.worst(states),
+        AT_LEAST if open_ended else "",
         lowest,
         max(found, default=None),
         min(failed, default=None),

@@ -20,7 +20,7 @@ from p4mesh.methods.results.latency import (
     check_definition,
 )
 from p4mesh.methods.results.metrics import rate_metrics
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table, with_reasons
 from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note, search_findings
@@ -31,14 +31,14 @@ from p4mesh.methods.results.searched import (
     Searched,
 )
 from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"
@@ -70,7 +70,7 @@ class BroadcastTrial(Record):
     lost_frames: int
     loss_pct: float
     flooded_frames: int
-    status: Status
+    status: Verdict
     reason: str
     verdict: Verdict
     duration_ms: float
@@ -82,7 +82,7 @@ class LatencyTrial(Record):
     """Findings on a trial whose latency is shown."""
 
     mode: str
-    status: Status
+    status: Verdict
     reason: str
     lost_frames: int
     lossy_ports: tuple[int, ...]
@@ -178,13 +178,14 @@ class Broadcast(MethodOf[BroadcastUnit]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, BroadcastUnit]) -> Outcome:
-        """Return the tables of methodology 3.10; PASS iff a lossless load was found at every size."""
+        """Return the tables of methodology 3.10; FAIL where no load is without loss."""
         units = list(results.values())
         statuses = (trial.status for unit in units for trial in unit.latency_trials)
-        state = State.worst((*(unit.search.verdict for unit in units), *statuses), State.PASS)
+        state = Verdict.worst((*(unit.search.verdict for unit in units), *statuses))
         rates, note = tuple(map(_table_row, units)), excluded_note(units)
         headline = ("state", "tx_pct", "tx_fps", "upper_pct")
-        tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, rates, note, headline=headline)]
+        columns = with_reasons(THROUGHPUT_COLUMNS, rates)
+        tables = [Table("broadcast", "Broadcast throughput", columns, rates, note, headline=headline)]
         rows = [row for unit in units for row in unit.latency]
         if rows:
             tables += port_latency_tables(bed, rows)
@@ -219,7 +220,7 @@ def _incomplete(units: Sequence[BroadcastUnit]) -> Iterator[str]:
     for unit in units:
         for trial in unit.latency_trials:
             where = f"{unit.frame_size_bytes} B, latency of a {trial.mode}"
-            if trial.status is not Status.VALID:
+            if not trial.status.trusted:
                 yield f"{trial.status.value} trial, {where}: {trial.reason}"
             elif trial.lost_frames:
                 ports = ", ".join(map(str, trial.lossy_ports))
@@ -240,7 +241,7 @@ def _latency_trial(mode: str, result: TrialResult) -> LatencyTrial:
 def _untrusted(units: Sequence[BroadcastUnit]) -> Iterator[str]:
     for unit in units:
         for row in unit.search.rows:
-            if row.status is not Status.VALID:
+            if not row.status.trusted:
                 where = f"{unit.frame_size_bytes} B at {row.load_pct:g} %"
                 yield f"{row.status.value} trial, {where}: {row.reason}"
 
@@ -310,11 +311,12 @@ def _table_row(unit: BroadcastUnit) -> dict[str, Cell]:
     shown = unit.search.shown
     about: dict[str, Cell] = {
         "frame_size_bytes": unit.frame_size_bytes,
-        "state": unit.search.state_text,
+        "state": unit.search.verdict.value,
+        "reason": unit.search.reason,
         "upper_pct": unit.search.upper_pct,
         "trials": unit.search.trials,
     }
-    if shown.status is not Status.VALID:
+    if not shown.status.trusted:
         return about
     return about | {
         "tx_pct": shown.load_pct,

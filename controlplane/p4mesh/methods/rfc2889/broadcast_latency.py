@@ -34,7 +34,7 @@ from p4mesh.methods.results.layers import layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.line_rate import rate_at_pct
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 
 STREAM = "stream"
 ALL_DEVICES = "all"
@@ -81,7 +81,7 @@ def port_latencies(
     mode: str, size: int, load: Fraction, result: TrialResult, bed: Bed, parameters: ParameterSet
 ) -> list[PortLatency]:
     """Return one row per receiving port, and one more where its wire is subtracted."""
-    if result.status is not Status.VALID:
+    if not result.status.trusted:
         return []
     kind, name = Definition(parameters.text(LATENCY_DEFINITION.name)), definition_text(bed, parameters)
     rate_fps, circumstances = rate_at_pct(load, size, bed.slowest_rate_bps), Circumstances.of([result])

@@ -12,14 +12,15 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, text
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 PORTS_PER_BLOCK = 4
 _ALONE, _CONGESTED = "alone", "congested"
@@ -74,7 +75,7 @@ class Congestion(Record):
     congested_loss_pct: float | None
     head_of_line_blocking: str
     back_pressure: str
-    state: State
+    state: Verdict
     reason: str
 
 
@@ -129,7 +130,7 @@ class CongestionControl(MethodOf[Congestion]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Congestion]) -> Outcome:
         """Return the table of methodology 3.5; PASS iff no uncongested frame was lost at any size."""
         rows = tuple(results.values())
-        state = State.worst((row.state for row in rows), State.PASS)
+        state = Verdict.worst(row.state for row in rows)
         table = Table(
             "congestion",
             "Congestion control",
@@ -227,24 +228,24 @@ def _row(
 ) -> Congestion:
     uncongested = [flow for flow in both.flows if any(flow.rx_port == block[2] for block in blocks)]
     congested = [flow for flow in both.flows if any(flow.rx_port == block[3] for block in blocks)]
-    untrusted = next((result for result in (alone, both) if result.status is not Status.VALID), None)
+    untrusted = next((result for result in (alone, both) if not result.status.trusted), None)
     lost_u, lost_c = _lost(uncongested), _lost(congested)
     blocking = _NO if lost_u == 0 else _YES if alone.lost_frames == 0 else _INCONCLUSIVE
-    state = State.PASS if lost_u == 0 else State.FAIL
+    state = Verdict.PASS if lost_u == 0 else Verdict.FAIL
     reason = (
         "" if blocking != _INCONCLUSIVE else "source 1 alone already loses frames: an input limit, not HOL blocking"
     )
     sources = {port for block in blocks for port in block[:2]}
     pause_frames = sum(port.pause_frames for port in both.ports if port.port in sources)
     back_pressure = _YES if (lost_c == 0 and not _fills(both)) or pause_frames else _NO
-    if untrusted is both and both.status is Status.INVALID and pause_frames:
+    if untrusted is both and both.status is Verdict.INVALID and pause_frames:
         # The device has held its sources back: less was offered than intended, and that is the finding.
         back_pressure, reason = _YES, f"flow control: {pause_frames} PAUSE frames to the sources; {both.reason}"
         paused = {port.port for port in both.ports if port.pause_frames}
         if lost_u == 0 and any(block[0] in paused for block in blocks):
             blocking = _INCONCLUSIVE  # frames of source 1 to the uncongested port were held back too
     elif untrusted is not None:
-        blocking, state, reason = _INCONCLUSIVE, State(untrusted.status.value), untrusted.reason
+        blocking, state, reason = _INCONCLUSIVE, untrusted.status, untrusted.reason
         back_pressure = _INCONCLUSIVE
     seconds = Fraction(duration_ns, NS_PER_S)
     intended = Fraction(both.intended_frames, 2 * len(blocks))

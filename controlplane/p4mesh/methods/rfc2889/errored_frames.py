@@ -12,7 +12,7 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc2889.errored_streams import (
     BAD_FCS,
@@ -28,10 +28,9 @@ from p4mesh.methods.rfc2889.errored_streams import (
     stream_parameters,
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.sweeps import executed
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 SECTION = "RFC 2889 5.9"
 NIBBLE_INTERFACES_BPS = 100_000_000
@@ -49,6 +48,7 @@ _FIXED = ("frame_format", "vlan_id", "burst_frames")
 COLUMNS = (
     Column("frame_size_bytes", "Valid size", "B"),
     Column("load_pct", "Load", "% of line", 2),
+    Column("state", "Result"),
     Column("total_tx_frames", "Tx, all", "frames"),
     Column("total_rx_frames", "Rx, all", "frames"),
     Column("valid_tx_frames", "Valid Tx", "frames"),
@@ -60,38 +60,38 @@ COLUMNS = (
     Column("undersize_rx_frames", "Undersize Rx", "frames"),
     Column("bad_fcs_tx_frames", "Bad FCS Tx", "frames"),
     Column("bad_fcs_rx_frames", "Bad FCS Rx", "frames"),
-    Column("oversize_verdict", "Oversize"),
-    Column("undersize_verdict", "Undersize"),
-    Column("bad_fcs_verdict", "Bad FCS"),
-    Column("dribble_verdict", "Dribble bits"),
-    Column("alignment_verdict", "Alignment"),
+    Column("oversize_handling", "Oversize"),
+    Column("undersize_handling", "Undersize"),
+    Column("bad_fcs_handling", "Bad FCS"),
+    Column("dribble_handling", "Dribble bits"),
+    Column("alignment_handling", "Alignment"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErroredLoad(Record):
-    """Counts and verdicts of each class of frames at one load; None where a class was not sent or not counted."""
+    """Counts and handling of each class of frames at one load; None where a class was not sent or not counted."""
 
     frame_size_bytes: int | str
     load_pct: float
-    bad_fcs_verdict: str
-    status: Status
+    bad_fcs_handling: str | None
+    state: Verdict
     reason: str
     valid_tx_frames: int | None
     valid_rx_frames: int | None
     oversize_tx_frames: int | None
     oversize_rx_frames: int | None
-    oversize_verdict: str
+    oversize_handling: str | None
     undersize_tx_frames: int | None
     undersize_rx_frames: int | None
-    undersize_verdict: str
+    undersize_handling: str | None
     bad_fcs_tx_frames: int | None
     bad_fcs_rx_frames: int | None
     valid_loss_pct: float | None
     total_tx_frames: int
     total_rx_frames: int
-    dribble_verdict: str
-    alignment_verdict: str
+    dribble_handling: str
+    alignment_handling: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,10 +164,9 @@ class ErroredFrames(MethodOf[ErroredUnit]):
         return ErroredTraffic(*pair_of(self.name, bed, parameters), parameters, sizes, bed.sends_bad_fcs)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ErroredUnit]) -> Outcome:
-        """Return verdicts per class: undersize and bad FCS must be filtered, oversize may be (RFC 2889 5.9.4)."""
+        """The fate of each class: undersize and bad FCS must be filtered, oversize may be (RFC 2889 5.9.4)."""
         rows = [row for unit in results.values() for row in unit.rows]
-        forwarded = any("FAIL" in (row.undersize_verdict, row.bad_fcs_verdict) for row in rows)
-        state = State.worst((row.status for row in rows), State.FAIL if forwarded else State.PASS)
+        state = Verdict.worst(row.state for row in rows)
         traffic = [self._traffic(unit, bed, parameters) for unit in results]
         sender = traffic[0].sender
         sizes = [round(it.mean_bytes) for it in traffic]
@@ -191,7 +190,7 @@ class ErroredFrames(MethodOf[ErroredUnit]):
                     "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
                     "known by their signature.",
                     keys=("frame_size_bytes", "load_pct"),
-                    headline=("oversize_verdict", "undersize_verdict", "bad_fcs_verdict", "valid_loss_pct"),
+                    headline=("state", "oversize_handling", "undersize_handling", "bad_fcs_handling", "valid_loss_pct"),
                 ),
             ),
             (),
@@ -207,7 +206,7 @@ def _row(
     unsupported: str,
     nibbles: str,
 ) -> ErroredLoad:
-    """Return the counts of all trials at one load, and a verdict per class; ``nibbles`` is that of classes of these."""
+    """Return the counts of all trials at one load; ``nibbles`` is the handling of classes of these."""
     results = [result for _, result in measured]
     by_class = {
         class_of(stream.name): [result for spec, result in measured if _sends(spec, class_of(stream.name))]
@@ -215,37 +214,37 @@ def _row(
         for stream in spec.streams
     }
     sent, arrived = _frames_of(results)
-    bad_fcs_verdict = unsupported
+    bad_fcs_handling: str | None = unsupported
     if BAD_FCS in by_class:
         arrived[BAD_FCS] = sum(_bad_fcs_received(result) for result in by_class[BAD_FCS])
-        bad_fcs_verdict = _verdict(arrived[BAD_FCS], "FAIL", by_class[BAD_FCS])
+        bad_fcs_handling = _handling(arrived[BAD_FCS], by_class[BAD_FCS])
     tx, rx = ({name: counted[name] if name in sent else None for name in CLASSES} for counted in (sent, arrived))
     uncounted = any(port.bad_fcs_frames is None for result in by_class.get(BAD_FCS, ()) for port in result.ports)
     if uncounted and not arrived[BAD_FCS]:
         # The tester's MACs drop frames with a bad FCS and do not report them: no received frame proves nothing.
-        rx[BAD_FCS], bad_fcs_verdict = None, f"sent; receiving: {unsupported}"
+        rx[BAD_FCS], bad_fcs_handling = None, f"sent; receiving: {unsupported}"
     lost = sent[VALID] - arrived[VALID]
     return ErroredLoad(
         frame_size_bytes=sizes,
         load_pct=float(load_pct),
-        bad_fcs_verdict=bad_fcs_verdict,
-        status=next((it.status for it in results if it.status is not Status.VALID), Status.VALID),
+        bad_fcs_handling=bad_fcs_handling,
+        state=Verdict.worst(map(_judge, results)),
         reason="; ".join(it.reason for it in results if it.reason),
         valid_tx_frames=tx[VALID],
         valid_rx_frames=rx[VALID],
         oversize_tx_frames=tx[OVERSIZE],
         oversize_rx_frames=rx[OVERSIZE],
-        oversize_verdict=_verdict(arrived[OVERSIZE], "forwarded", by_class[OVERSIZE]),
+        oversize_handling=_handling(arrived[OVERSIZE], by_class[OVERSIZE]),
         undersize_tx_frames=tx[UNDERSIZE],
         undersize_rx_frames=rx[UNDERSIZE],
-        undersize_verdict=_verdict(arrived[UNDERSIZE], "FAIL", by_class[UNDERSIZE]),
+        undersize_handling=_handling(arrived[UNDERSIZE], by_class[UNDERSIZE]),
         bad_fcs_tx_frames=tx[BAD_FCS],
         bad_fcs_rx_frames=rx[BAD_FCS],
         valid_loss_pct=float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None,
         total_tx_frames=sum(sent.values()),
         total_rx_frames=sum(arrived.values()),
-        dribble_verdict=nibbles,
-        alignment_verdict=nibbles,
+        dribble_handling=nibbles,
+        alignment_handling=nibbles,
     )
 
 
@@ -254,7 +253,7 @@ def _sends(spec: TrialSpec, name: str) -> bool:
 
 
 def _of_nibbles(bed: Bed, rate_bps: int) -> str:
-    """Return the verdict of the classes that only exist where bytes cross an interface in two halves."""
+    """Return the handling of the classes that only exist where bytes cross an interface in two halves."""
     return f"not supported on {bed.target}" if rate_bps <= NIBBLE_INTERFACES_BPS else "not applicable"
 
 
@@ -274,14 +273,16 @@ def _bad_fcs_received(result: TrialResult) -> int:
 
 
 def _judge(result: TrialResult) -> Verdict:
-    """Judge one trial by the classes that must be filtered, for the log."""
-    verdict, (sent, arrived) = executed(result), _frames_of([result])
+    """The verdict on a trial: by the classes that must be filtered."""
+    if not result.status.trusted:
+        return result.status
+    sent, arrived = _frames_of([result])
     forwarded = arrived[UNDERSIZE] or (BAD_FCS in sent and _bad_fcs_received(result))
-    return Verdict.FAIL if verdict is Verdict.PASS and forwarded else verdict
+    return Verdict.FAIL if forwarded else Verdict.PASS
 
 
-def _verdict(arrived_frames: int, when_forwarded: str, results: Sequence[TrialResult]) -> str:
-    untrusted = [result.status for result in results if result.status is not Status.VALID]
-    if untrusted:
-        return str(untrusted[0].value)
-    return when_forwarded if arrived_frames else "PASS"
+def _handling(arrived_frames: int, results: Sequence[TrialResult]) -> str | None:
+    """The fate of the frames of a class; None where that cannot be trusted."""
+    if not all(result.status.trusted for result in results):
+        return None
+    return "forwarded" if arrived_frames else "filtered"

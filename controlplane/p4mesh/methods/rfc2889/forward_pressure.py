@@ -12,7 +12,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results.metrics import transmission_s
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.rfc2889.device_clock import (
     PPM,
@@ -37,8 +37,9 @@ from p4mesh.traffic.line_rate import (
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 IFG_BYTES = STANDARD_IFG_BYTES - 1
 DETECTED = "Forward Pressure detected"
@@ -87,7 +88,7 @@ class Pressure(Record):
     loss_pct: float
     slot_bytes: str | None
     """Mean distance of two frames in bytes; an exact fraction, as the clock takes differences of these times."""
-    status: Status
+    status: Verdict
     by_arrival: bool
     """Whether the target tells when frames arrive."""
     reason: str
@@ -102,7 +103,7 @@ class JudgedPressure(Record):
     clock_ppm: float | None
     short_gap: str | None
     finding: str
-    state: State
+    state: Verdict
 
 
 class ForwardPressure(MethodOf[Pressure]):
@@ -183,7 +184,7 @@ class ForwardPressure(MethodOf[Pressure]):
         clock = _clock(results.values(), parameters) if parameters.flag("clock_calibration") else off
         measured = [row for unit, row in results.items() if unit.part == PRESSURE]
         rows = [_judged(row, clock, bed, parameters, rate) for row in measured]
-        state = State.worst((row.state for row in rows), State.PASS)
+        state = Verdict.worst(row.state for row in rows)
         table = Table(
             "forward_pressure",
             "Forward pressure",
@@ -205,7 +206,7 @@ class ForwardPressure(MethodOf[Pressure]):
                     f"{row.pressure.frame_size_bytes} B: two frames arrived with a gap of "
                     f"{row.pressure.min_rx_gap_ns:g} ns, below 96 bits, though the mean rate is not above the limit"
                     for row in rows
-                    if row.short_gap == _YES and row.state is State.PASS
+                    if row.short_gap == _YES and row.state is Verdict.PASS
                 ),
             ),
             (duration,) if duration else (),
@@ -256,7 +257,7 @@ def _clock(rows: Iterable[Pressure], parameters: ParameterSet) -> DeviceClock:
             Fraction(row.frame_size_bytes + PREAMBLE_BYTES + IFG_BYTES),
         )
         for row in rows
-        if row.slot_bytes is not None and row.status is Status.VALID
+        if row.slot_bytes is not None and row.status.trusted
     ]
     return measured_clock(paces, _allowed_ppm(parameters))
 
@@ -268,7 +269,7 @@ def _judged(
     measured = clock.offset_ppm is not None
     offset_ppm = clock.offset_ppm if clock.offset_ppm is not None else parameters.number("clock_tolerance_ppm")
     limit_pct = _HUNDRED + offset_ppm / _PPM_PER_PCT + parameters.number("detect_above_pct")
-    trusted = row.status is Status.VALID
+    trusted = row.status.trusted
     detected = trusted and row.rx_pct > limit_pct
     # A fast clock sends the whole frame faster, gap included.
     earliest_ns = frame_time_ns(row.frame_size_bytes, line_rate_bps) / (1 + offset_ppm / PPM)
@@ -280,7 +281,7 @@ def _judged(
         clock_ppm=None if clock.offset_ppm is None or clock.of_sender else float(clock.offset_ppm),
         short_gap=_short_gap(row, earliest_ns, bed, line_rate_bps) if trusted else None,
         finding=DETECTED if detected else "not detected" if trusted else row.status.value,
-        state=(State.FAIL if detected else State.PASS) if trusted else State(row.status.value),
+        state=(Verdict.FAIL if detected else Verdict.PASS) if trusted else row.status,
     )
 
 

@@ -12,14 +12,14 @@ from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, t
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, percent
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.sweeps import swept
 from p4mesh.traffic.patterns import Pairs
+from p4mesh.verdict import Verdict
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -53,7 +53,7 @@ class MaximumRate(Record):
     rows: tuple[MeshTrial, ...]
     """The trial at the throughput, and the steps from there."""
     throughput: MeshThroughput
-    state: State
+    state: Verdict
 
 
 class MaximumForwardingRate(MethodOf[MaximumRate]):
@@ -103,9 +103,9 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
         return _result(size, found, rows, maximum)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MaximumRate]) -> Outcome:
-        """Return the table of methodology 3.6.2; the only criterion is that trials are trusted."""
+        """Return the table of methodology 3.6.2; the only criterion beside a threshold is that trials are trusted."""
         rows = tuple(results.values())
-        state = State.worst((row.state for row in rows), State.PASS)
+        state = Verdict.worst(row.state for row in rows)
         table = Table(
             "maximum_forwarding_rate",
             "Maximum forwarding rate",
@@ -142,15 +142,16 @@ def steps_to_maximum(
 
 
 def _result(size: int, found: MeshThroughput, rows: Sequence[MeshTrial], maximum: Fraction) -> MaximumRate:
-    # The verdict of the search covers loads that the tester cannot send.
-    searched = [found.search.state] if found.search.state.ends_search else []
+    # The verdict of the search covers loads that the tester cannot send. A device without a throughput has rates.
+    told = bool(found.search.goal.threshold_pct) or found.search.state.ends_search
+    searched = [found.search.verdict] if told else []
     untrusted = [row.status for row in rows if not row.trusted]
     trusted = [row for row in rows if row.trusted]
     best = max(trusted, key=lambda row: row.forwarding_fps, default=None)
     at_maximum = [row for row in trusted if row.load_pct == float(maximum)]
     return MaximumRate(
         frame_size_bytes=size,
-        throughput_fps=found.search.shown.forwarding_fps if found.search.state is Verdict.PASS else None,
+        throughput_fps=found.search.shown.forwarding_fps if found.search.result_pct is not None else None,
         mfr_load_pct=best.load_pct if best else None,
         mfr_load_fps=best.offered_fps if best else None,
         mfr_tx_frames=best.tx_frames if best else None,
@@ -161,5 +162,5 @@ def _result(size: int, found: MeshThroughput, rows: Sequence[MeshTrial], maximum
         frmol_fps=at_maximum[-1].forwarding_fps if at_maximum else None,
         rows=tuple(rows),
         throughput=found,
-        state=State.worst((*searched, *untrusted), State.PASS),
+        state=Verdict.worst((*searched, *untrusted)),
     )

@@ -36,7 +36,7 @@ from p4mesh.methods.results.latency_cells import (
 from p4mesh.methods.results.layers import PortLatency, has_layers, layer_cells, layer_tables
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of line", 4))
@@ -81,7 +81,7 @@ class MeshLatency:
 
     def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
         """Return the row with the cells of the latency tables; none for a trial that cannot be trusted."""
-        if result.status is not Status.VALID:
+        if not result.status.trusted:
             return replace(row, latency=(), wires=())
         bed, size = self._bed, self._size
         whole, circumstances = self._summary(result, self._definition), Circumstances.of([result])

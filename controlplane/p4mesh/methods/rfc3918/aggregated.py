@@ -10,7 +10,7 @@ from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table, with_reasons
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
@@ -20,6 +20,7 @@ from p4mesh.methods.rfc3918.searching import COPIES, as_counted, findings_of, se
 from p4mesh.methods.rfc3918.setup import DURATION_S, Setup, setup_parameters, trial_parameters, verify_parameter
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 _COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -117,9 +118,10 @@ class Aggregated(MethodOf[AggregatedUnit]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, AggregatedUnit]) -> Outcome:
-        """Return the table of RFC 3918 4.3; PASS iff a lossless load was found at every size."""
+        """Return the table of RFC 3918 4.3; FAIL where no load is without loss."""
         units = list(results.values())
-        state = State.worst((unit.search.verdict for unit in units), State.PASS)
+        rows = tuple(map(_row, units))
+        state = Verdict.worst(unit.search.verdict for unit in units)
         sizes = [unit.frame_size_bytes for unit in results]
         note = f"The aggregate counts the copies of all egress ports. {excluded_note(units)}"
         duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 4.3")
@@ -127,7 +129,7 @@ class Aggregated(MethodOf[AggregatedUnit]):
             state,
             f"{self.title}: {parameters.integer('groups')} groups, port {parameters.integer('source_port')} to "
             f"{len(Setup(bed, parameters).receivers)} ports with {parameters.text('protocol')}, {state.value}",
-            (Table("aggregated", self.title, _COLUMNS, tuple(map(_row, units)), note), *search_tables(units)),
+            (Table("aggregated", self.title, with_reasons(_COLUMNS, rows), rows, note), *search_tables(units)),
             (_figure(units),),
             tuple(findings_of(units)),
             (duration,) if duration else (),

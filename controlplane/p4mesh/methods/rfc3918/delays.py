@@ -14,14 +14,15 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc3918.latency import BASELINE, BURDENED
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup, burden_parameters, setup_parameters, trial_parameters
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import MembershipChange, report_bytes
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 METHOD_A, METHOD_B = "A", "B"
 _NS_PER_US = 1000
@@ -52,15 +53,15 @@ class DelayRow(Record):
     """Distance of two frames of the group: the true delay is up to this much smaller (join) or larger (leave)."""
     rate_fps: float
     burden_pct: float | None
-    status: Status
+    status: Verdict
     reason: str
 
     @property
-    def state(self) -> State:
+    def state(self) -> Verdict:
         """PASS where the delay was seen."""
-        if self.status is not Status.VALID:
-            return State(self.status.value)
-        return State.PASS if self.delay_us is not None else State.FAIL
+        if not self.status.trusted:
+            return self.status
+        return Verdict.PASS if self.delay_us is not None else Verdict.FAIL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +108,14 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         ),
     )
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """The criterion of each trial."""
+        return (
+            "the traffic of a group begins after its join"
+            if self.joins
+            else "the traffic of a group ends after its leave"
+        )
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse targets that keep no time of reports, beds with too few ports, and rates beyond the line."""
         if not bed.stamps_controller_frames:
@@ -146,7 +155,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, DelayUnit]) -> Outcome:
         """Return the delays; PASS iff every one was seen."""
         units = list(results.values())
-        state = State.worst((row.state for unit in units for row in unit.rows), State.PASS)
+        state = Verdict.worst(row.state for unit in units for row in unit.rows)
         rows: list[dict[str, Cell]] = [
             row.cells(_COLUMNS) | {"frame_size_bytes": unit.frame_size_bytes, "state": row.state.value}
             for unit in units
@@ -202,13 +211,13 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         for port in egress:
             status, reason, delay_ns = result.status, result.reason, None
             stamp_ns, flow = stamps.get(port), flows.get(port)
-            if status is Status.VALID:
+            if status.trusted:
                 if stamp_ns is None or flow is None:
-                    status, reason = Status.INVALID, f"port {port} has not sent its report"
+                    status, reason = Verdict.INVALID, f"port {port} has not sent its report"
                 else:
                     told_ns = stamp_ns + serialization_ns(report_bytes(setup.version), setup.bed.rate_bps(port))
                     delay_ns, reason = self._delay_ns(setup, size, flow, told_ns)
-                    status = Status.INVALID if reason else status
+                    status = Verdict.INVALID if reason else status
             yield DelayRow(
                 part=part,
                 method=self._method(setup.parameters),
@@ -232,7 +241,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
     def _findings(self, unit: DelayUnit) -> Iterator[str]:
         for row in unit.rows:
             where = f"{unit.frame_size_bytes} B, port {row.port}, {row.part}"
-            if row.status is not Status.VALID:
+            if not row.status.trusted:
                 yield f"{row.status.value} trial, {where}: {row.reason}"
             elif row.delay_us is None:
                 done = "did not begin" if self.joins else "did not end"

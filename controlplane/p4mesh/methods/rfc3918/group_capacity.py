@@ -10,14 +10,15 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, integer, percent
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Column, Outcome, Table, with_reasons
 from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import MAX_GROUPS, Setup, setup_parameters, trial_parameters
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 _OWN = ("duration_ms", "scaled_frames")
 _SUMMARY = (
@@ -97,24 +98,24 @@ class GroupCapacity(MethodOf[CapacityUnit]):
         rows = capacity_trials(setup, size, session, _counts(parameters), parameters.number("load_pct"), frames)
         passed = [row.groups for row in rows if row.verdict is Verdict.PASS]
         last = rows[-1]
-        state = Verdict.PASS if passed and last.verdict in (Verdict.PASS, Verdict.FAIL) else last.verdict
+        state = Verdict.MEASURED if passed and last.verdict.decides else last.verdict
         return CapacityUnit(
             frame_size_bytes=size,
             members=len(setup.receivers),
             capacity_groups=max(passed, default=None),
             failed_groups=last.groups if last.verdict is Verdict.FAIL else None,
-            state=state or Verdict.INVALID,
+            state=state,
             rows=rows,
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, CapacityUnit]) -> Outcome:
-        """Return the capacities; PASS iff at least the first number of groups was held at every size."""
+        """Return the capacities; FAIL where not even the first number of groups was held."""
         units = list(results.values())
-        state = State.worst((unit.state for unit in units), State.PASS)
+        state = Verdict.worst(unit.state for unit in units)
         summary = tuple(
             unit.cells(_SUMMARY)
             | {
-                "state": "PASS (at least)" if unit.failed_groups is None and unit.state == "PASS" else unit.state.value,
+                "reason": AT_LEAST if unit.failed_groups is None and unit.capacity_groups is not None else "",
                 "trials": len(unit.rows),
             }
             for unit in units
@@ -127,7 +128,7 @@ class GroupCapacity(MethodOf[CapacityUnit]):
             state,
             f"{self.title}: {len(Setup(bed, parameters).receivers)} egress ports, {state.value}",
             (
-                Table("group_capacity", self.title, _SUMMARY, summary, note),
+                Table("group_capacity", self.title, with_reasons(_SUMMARY, summary), summary, note),
                 Table("group_capacity_trials", "Group capacity: all trials", _TRIALS, trials, detail=True, keys=()),
             ),
             (),
@@ -170,8 +171,8 @@ def _counts(parameters: ParameterSet) -> tuple[int, ...]:
 
 def _judge(result: TrialResult) -> Verdict:
     """PASS iff every egress port has received at least one frame of each group."""
-    if result.status is not Status.VALID:
-        return Verdict(result.status.value)
+    if not result.status.trusted:
+        return result.status
     return Verdict.FAIL if result.silent_flows else Verdict.PASS
 
 

@@ -25,7 +25,7 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -42,8 +42,9 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 BASELINE, BURDENED = "baseline", "burdened"
 _THROUGHPUT = "throughput"
@@ -95,7 +96,7 @@ class LatencyTrial(Record):
     """Findings on a trial whose latency is shown."""
 
     part: str
-    status: Status
+    status: Verdict
     reason: str
     lost_frames: int
     aggregate_fps: float
@@ -206,7 +207,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         units = list(results.values())
         searched = [_SearchedSize(unit.frame_size_bytes, unit.search) for unit in units if unit.search is not None]
         verdicts = [unit.search.verdict for unit in units if unit.search is not None]
-        state = State.worst((*verdicts, *(trial.status for unit in units for trial in unit.trials)), State.DONE)
+        state = Verdict.worst((*verdicts, *(trial.status for unit in units for trial in unit.trials)))
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(
             parameters, sizes, bed.slowest_rate_bps, LATENCY_DURATION_S, "RFC 3918 5.1"
@@ -266,8 +267,8 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
     others = sum(flow.lost_frames for flow in result.flows if flow.stream != MULTICAST)
     lost = result.lost_frames - others
     status, reason = result.status, result.reason
-    if status is Status.VALID and lost:
-        status, reason = Status.INVALID, f"{lost} tagged frames are missing on an egress port"
+    if status.trusted and lost:
+        status, reason = Verdict.INVALID, f"{lost} tagged frames are missing on an egress port"
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
     (stream,) = (stream for stream in spec.streams if stream.name == MULTICAST)
@@ -285,7 +286,7 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
 
 
 def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[GroupLatency]:
-    if result.status is not Status.VALID:
+    if not result.status.trusted:
         return
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     name = definition_text(setup.bed, setup.parameters)
@@ -351,7 +352,7 @@ def _spreads(units: Sequence[LatencyUnit]) -> Table:
     rows: list[dict[str, Cell]] = []
     for unit in units:
         for trial in unit.trials:
-            trusted = trial.status is Status.VALID
+            trusted = trial.status.trusted
             low, high = (trial.latency.min_us, trial.latency.max_us) if trusted else (None, None)
             rows.append(
                 {
@@ -372,5 +373,5 @@ def _findings(unit: LatencyUnit) -> Iterator[str]:
     if unit.search is not None:
         yield from untrusted(size, unit.search.rows)
     for trial in unit.trials:
-        if trial.status is not Status.VALID:
+        if not trial.status.trusted:
             yield f"{trial.status.value} trial, {size} B, {trial.part}: {trial.reason}"

@@ -11,7 +11,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal
 from p4mesh.methods.results.metrics import transmission_s
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table, with_reasons
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
@@ -24,6 +24,7 @@ from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 UNICAST = "unicast"
 _COLUMNS = (
@@ -104,9 +105,10 @@ class MixedClass(MethodOf[MixedUnit]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MixedUnit]) -> Outcome:
-        """Return the table of RFC 3918 4.1; PASS iff a load without loss in both classes was found at every size."""
+        """Return the table of RFC 3918 4.1; FAIL where no load is without loss in both classes."""
         units = list(results.values())
-        state = State.worst((unit.search.verdict for unit in units), State.PASS)
+        rows = tuple(map(_row, units))
+        state = Verdict.worst(unit.search.verdict for unit in units)
         sizes = [unit.frame_size_bytes for unit in results]
         note = (
             f"Each multicast frame is expected on every egress port, each unicast frame on one. {excluded_note(units)}"
@@ -116,7 +118,7 @@ class MixedClass(MethodOf[MixedUnit]):
             state,
             f"{self.title}: {parameters.integer('groups')} groups and {len(Setup(bed, parameters).receivers)} unicast "
             f"destinations, {state.value}",
-            (Table("mixed_class", self.title, _COLUMNS, tuple(map(_row, units)), note), *search_tables(units)),
+            (Table("mixed_class", self.title, with_reasons(_COLUMNS, rows), rows, note), *search_tables(units)),
             (),
             tuple(findings_of(units)),
             (duration,) if duration else (),

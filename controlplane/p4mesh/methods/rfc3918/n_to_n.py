@@ -27,7 +27,7 @@ from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, la
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
 from p4mesh.methods.results.metrics import judge_loss
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, trial_row, untrusted
@@ -39,13 +39,13 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 _SEARCH = "search"
 _NS_PER_US = 1000
@@ -95,7 +95,7 @@ class NToNUnit(Record):
     @property
     def state(self) -> Verdict:
         """The verdict of the last trial."""
-        return self.rows[-1].trial.verdict or Verdict.INVALID
+        return self.rows[-1].trial.verdict
 
 
 class NToN(MethodOf[NToNUnit]):
@@ -129,6 +129,10 @@ class NToN(MethodOf[NToNUnit]):
         verify_parameter(),
         *(item for item in trial_parameters(_CLAUSE) if item.name not in _OWN),
     )
+
+    def goal(self, parameters: ParameterSet) -> str:
+        """The criterion of each trial."""
+        return "no copy is lost"
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than three ports, unknown ports and groups."""
@@ -169,7 +173,7 @@ class NToN(MethodOf[NToNUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, NToNUnit]) -> Outcome:
         """Return the rates with the last stagger of each size, and all trials; PASS iff nothing was lost with it."""
         units = list(results.values())
-        state = State.worst((unit.state for unit in units), State.PASS)
+        state = Verdict.worst(unit.state for unit in units)
         trials = tuple(
             row.trial.cells(_TRIALS) | {"frame_size_bytes": unit.frame_size_bytes, "stagger_us": row.stagger_us}
             for unit in units

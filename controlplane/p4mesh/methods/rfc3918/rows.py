@@ -11,10 +11,10 @@ from p4mesh.methods.results.outcome import Cell, Column
 from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.searched import NS_PER_MS
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 RATE_COLUMNS = (
     Column("aggregate_fps", "Rx, all ports", "frames/s", 2),
@@ -47,16 +47,14 @@ class MulticastTrial(Record):
     loss_pct: float
     aggregate_fps: float
     flooded_frames: int
-    status: Status
+    status: Verdict
     reason: str
-    verdict: Verdict | None
+    verdict: Verdict
     duration_ms: float
     watched: QueueCells | None = field(default=None, metadata=INLINE)
 
 
-def trial_row(
-    spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fraction, verdict: Verdict | None
-) -> MulticastTrial:
+def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fraction, verdict: Verdict) -> MulticastTrial:
     """Return the row of a trial; the aggregate is of all copies (RFC 3918 4.3)."""
     rates = rate_metrics(spec, result, rate_bps)
     return MulticastTrial(
@@ -80,7 +78,7 @@ def trial_row(
 def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
     """Yield trials that cannot be trusted, and frames on ports that have not joined."""
     for row in rows:
-        if row.status is not Status.VALID:
+        if not row.status.trusted:
             yield f"{row.status.value} trial, {size} B at {row.load_pct:g} %: {row.reason}"
     if flooded := sum(row.flooded_frames for row in rows):
         yield f"flooding detected: {flooded} frames came to ports that have not joined their group ({size} B)"

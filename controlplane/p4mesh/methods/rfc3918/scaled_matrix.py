@@ -11,15 +11,15 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, percent
-from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.aggregated import group_trial
 from p4mesh.methods.rfc3918.group_capacity import CapacityTrial, capacity_trials
 from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, MAX_GROUPS, Setup, setup_parameters, trial_parameters
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.sweeps import executed
+from p4mesh.methods.sweeps import measured
+from p4mesh.verdict import Verdict
 
 _CAPACITY_LOAD_PCT = Fraction(1)
 _COLUMNS = (
@@ -53,9 +53,11 @@ class MatrixUnit(Record):
     """Trials of the capacity, up to the first that does not pass; none where it was not asked for."""
 
     @property
-    def verdict(self) -> Verdict | None:
-        """The verdict where the device did not hold even the first number of groups."""
-        return None if self.rows or not self.capacity else self.capacity[-1].verdict
+    def verdict(self) -> Verdict:
+        """That of the capacity where the device did not hold even the first number of groups."""
+        if self.capacity and not self.rows:
+            return self.capacity[-1].verdict
+        return Verdict.worst(row.trial.verdict for row in self.rows)
 
 
 class ScaledMatrix(MethodOf[MatrixUnit]):
@@ -104,16 +106,15 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         session.announce(specs)
         rows = []
         for place, (count, spec) in enumerate(zip(counts, specs, strict=True), start=1):
-            result = session.measure(spec, TrialNote(load, len(counts) - place, executed))
-            trial = trial_row(spec, result, setup.line_rate_bps, load, executed(result))
+            result = session.measure(spec, TrialNote(load, len(counts) - place, measured))
+            trial = trial_row(spec, result, setup.line_rate_bps, load, measured(result))
             rows.append(MatrixRow(groups=count, trial=trial))
         return MatrixUnit(frame_size_bytes=size, rows=tuple(rows), capacity=capacity)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MatrixUnit]) -> Outcome:
-        """Return the matrix; DONE, as it has no criterion."""
+        """Return the matrix; FAIL where not even the first number of groups was held."""
         units = list(results.values())
-        verdicts = [row.trial.verdict for unit in units for row in unit.rows] + [unit.verdict for unit in units]
-        state = State.worst((verdict or "" for verdict in verdicts), State.DONE)
+        state = Verdict.worst(unit.verdict for unit in units)
         rows = tuple(
             row.trial.cells(_COLUMNS) | {"frame_size_bytes": unit.frame_size_bytes, "groups": row.groups}
             for unit in units

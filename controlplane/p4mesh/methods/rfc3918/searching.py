@@ -75,7 +75,8 @@ def as_counted(row: MulticastTrial, _spec: TrialSpec, _result: TrialResult) -> M
 def searched_cells(search: Searched[MulticastTrial]) -> dict[str, Cell]:
     """Return the result of a search, and the number of its trials."""
     return {
-        "state": search.state_text,
+        "state": search.verdict.value,
+        "reason": search.reason,
         "upper_pct": search.upper_pct,
         "trials": search.trials,
     }

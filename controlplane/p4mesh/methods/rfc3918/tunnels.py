@@ -13,7 +13,7 @@ from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, text
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table, with_reasons
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
@@ -33,6 +33,7 @@ from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct, tx_fra
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 _CLAUSE = "RFC 3918 4.4"
 _MAX_TUNNELS = 32
@@ -174,9 +175,9 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, TunnelUnit]) -> Outcome:
-        """Return the table of RFC 3918 4.4; PASS iff a lossless load was found at every size."""
+        """Return the table of RFC 3918 4.4; FAIL where no load is without loss."""
         units = list(results.values())
-        state = State.worst((unit.search.verdict for unit in units), State.PASS)
+        state = Verdict.worst(unit.search.verdict for unit in units)
         sizes = [unit.offered_size_bytes for unit in units]
         note = (
             f"GRE over IPv4 adds {TUNNEL_BYTES} bytes. Loads are of the frames that the source offers. At the line "
@@ -188,7 +189,7 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
             state,
             f"{self.title}: port {parameters.integer('source_port')} to {len(Setup(bed, parameters).receivers)} ports, "
             f"{state.value}",
-            (Table("tunnels", self.title, _COLUMNS, rows, note), *search_tables(units)),
+            (Table("tunnels", self.title, with_reasons(_COLUMNS, rows), rows, note), *search_tables(units)),
             (),
             tuple(findings_of(units)),
             (duration,) if duration else (),

@@ -21,7 +21,7 @@ from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
 from p4mesh.methods.results.loss_tables import COLUMNS, KEYS, cells_of
 from p4mesh.methods.results.outcome import Outcome, Table
-from p4mesh.methods.sweeps import executed, swept
+from p4mesh.methods.sweeps import measured, swept
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 5180 5.3"
@@ -84,7 +84,7 @@ class HopByHop(MethodOf[LossSweep]):
 
         duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
         trials = swept(_loads(parameters), spec_at, duration_ns, session, lengthen=parameters.flag(shared.SUSTAINED))
-        return loss_sweep(size, (swept_row(one, mesh, executed) for one in trials))
+        return loss_sweep(size, (swept_row(one, mesh, measured) for one in trials))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return the offered and the forwarded frames."""

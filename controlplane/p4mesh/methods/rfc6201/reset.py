@@ -16,7 +16,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, command, decimal, integer, text
 from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
 from p4mesh.methods.results.forwarding import MeshThroughput
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import REASON, Column, Outcome, Table, with_reasons
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
@@ -38,15 +38,15 @@ from p4mesh.methods.rfc6201.reset_trial import (
     simulated_reset,
 )
 from p4mesh.traffic.line_rate import NS_PER_S, l2_rate_bps, rate_at_pct
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 SECTION = "RFC 6201 4"
 POWER_SECTION = "RFC 6201 4.3.1"
 TYPES = ("rp_hardware", "rp_switchover", "line_card", "os_software", "process", POWER)
 THROUGHPUT = "throughput"
 RFC_BEFORE_S = 15
-NOT_RECOVERED = "not forwarding again"
 NO_LOSS = "no loss"
 """The only result that RFC 6201 3 reports when nothing was lost."""
 _MS = 1_000_000
@@ -84,7 +84,8 @@ class ResetTrial(Record):
     """Result of one reset; times do not include the time without power."""
 
     trial: int
-    state: str
+    state: Verdict
+    reason: str
     lost_frames: int
     loss_ms: float
     stamps_ms: float | None
@@ -97,7 +98,7 @@ class ResetUnit(Record):
 
     frame_size_bytes: int
     reset_type: str
-    state: str
+    state: Verdict
     throughput_fps: float | None = None
     throughput_l2_mbps: float | None = None
     offered_fps: float | None = None
@@ -198,7 +199,7 @@ class Reset(MethodOf[ResetUnit]):
         if parameters.is_word("load_pct"):
             found = measure_throughput(mesh, size, parameters, session)
             if found.search.result_pct is None:
-                state = found.search.state.value
+                state = found.search.state
                 return ResetUnit(frame_size_bytes=size, reset_type=reset_type, state=state, throughput=found)
             load_pct = Fraction(found.search.result_pct)
         else:
@@ -210,7 +211,7 @@ class Reset(MethodOf[ResetUnit]):
         trials = parameters.integer("resets")
         first = session.measure(spec_at(load_pct), TrialNote(load_pct, trials - 1))
         kept_pct: Fraction | None = load_pct
-        if found and first.status is Status.VALID and not reset_time(spec_at(load_pct), first).recovered:
+        if found and first.status.trusted and not reset_time(spec_at(load_pct), first).recovered:
             kept_pct = _kept_load(spec_at, load_pct, parameters, session)
         offered_pct = load_pct if kept_pct is None else kept_pct
         spec, results = spec_at(offered_pct), [first] if offered_pct == load_pct else []
@@ -222,7 +223,7 @@ class Reset(MethodOf[ResetUnit]):
         row = ResetUnit(
             frame_size_bytes=size,
             reset_type=reset_type,
-            state=State.DONE.value,
+            state=Verdict.PASS,
             throughput_fps=None if found is None else float(fps),
             throughput_l2_mbps=None if found is None else float(l2_rate_bps(fps, size) / 1_000_000),
             offered_fps=float(offered_fps),
@@ -235,8 +236,8 @@ class Reset(MethodOf[ResetUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ResetUnit]) -> Outcome:
         """Return the report that RFC 6201 1.4 asks for."""
         rows = tuple(results.values())
-        failed = any(row.state == NOT_RECOVERED for row in rows)
-        state = State.worst((row.state for row in rows), State.FAIL if failed else State.DONE)
+        state = Verdict.worst(row.state for row in rows)
+        shown = tuple(row.cells((*COLUMNS, REASON)) for row in rows)
         trials = tuple({"frame_size_bytes": row.frame_size_bytes, **one.data()} for row in rows for one in row.each)
         searched = [row.throughput for row in rows if row.throughput]
         return Outcome(
@@ -246,13 +247,18 @@ class Reset(MethodOf[ResetUnit]):
                 Table(
                     RESET,
                     "Reset",
-                    COLUMNS,
-                    tuple(row.cells(COLUMNS) for row in rows),
+                    with_reasons(COLUMNS, shown),
+                    shown,
                     _note(bed, parameters),
                     headline=("state", "reset_ms_avg", "reset_ms_max", "resolution_ms"),
                 ),
                 Table(
-                    "reset_trials", "Reset, each trial", _TRIAL_COLUMNS, trials, "", True, ("frame_size_bytes", "trial")
+                    "reset_trials",
+                    "Reset, each trial",
+                    with_reasons(_TRIAL_COLUMNS, trials),
+                    trials,
+                    detail=True,
+                    keys=("frame_size_bytes", "trial"),
                 ),
                 *((throughput_table(searched), *search_tables(searched)) if searched else ()),
             ),
@@ -260,7 +266,7 @@ class Reset(MethodOf[ResetUnit]):
             (
                 *search_findings(searched),
                 *(f"{row.frame_size_bytes} B: {row.kept}" for row in rows if row.kept),
-                *(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
+                *(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if not row.state.good and row.reason),
             ),
             _deviations(bed, parameters, [unit.frame_size_bytes for unit in results]),
         )
@@ -280,7 +286,7 @@ def _kept_load(
         spec = spec_at(load_pct)
         control = replace(spec, label=f"{CONTROL} {spec.label}", interruption=None)
         result = session.measure(control, TrialNote(load_pct, parameters.integer("resets")))
-        if result.status is Status.VALID and not result.lost_frames:
+        if result.status.trusted and not result.lost_frames:
             return load_pct
         load_pct, step = load_pct - step, 2 * step
     return None
@@ -296,17 +302,17 @@ def _kept_text(throughput_pct: Fraction, offered_pct: Fraction, spec: TrialSpec)
 def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results: Sequence[TrialResult]) -> ResetUnit:
     """Return the row with the results of the trials."""
     off_ns = off_time_ns(parameters)
-    untrusted = next((result for result in results if result.status is not Status.VALID), None)
+    untrusted = next((result for result in results if not result.status.trusted), None)
     if untrusted:
-        return replace(row, state=untrusted.status.value, reason=untrusted.reason)
+        return replace(row, state=untrusted.status, reason=untrusted.reason)
     times = [reset_time(spec, result) for result in results]
     each = []
     for number, (time, result) in enumerate(zip(times, results, strict=True), start=1):
-        state = State.DONE.value if time.recovered else NOT_RECOVERED
         each.append(
             ResetTrial(
                 trial=number,
-                state=NO_LOSS if result.lost_frames == 0 else state,
+                state=Verdict.PASS if time.recovered else Verdict.FAIL,
+                reason="" if result.lost_frames else NO_LOSS,
                 lost_frames=result.lost_frames,
                 loss_ms=float(_without(time.loss_ns, off_ns) / _MS),
                 stamps_ms=None if time.stamps_ns is None else float((time.stamps_ns - off_ns) / _MS),
@@ -316,13 +322,13 @@ def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results
     lost_frames = [result.lost_frames for result in results]
     row = replace(
         row,
-        state=row.state if any(lost_frames) else NO_LOSS,
+        reason="" if any(lost_frames) else NO_LOSS,
         lost_frames_avg=float(spread_of(lost_frames).mean),
         each=tuple(each),
     )
     if not all(time.recovered for time in times):
         reason = "frames were lost until the end of the trial: raise after_ms"
-        return replace(row, state=NOT_RECOVERED, reason=reason)
+        return replace(row, state=Verdict.FAIL, reason=reason)
     chosen = [
         time.stamps_ns if time.method == TIME_STAMPS and time.stamps_ns is not None else time.loss_ns for time in times
     ]

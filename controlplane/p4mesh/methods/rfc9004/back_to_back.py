@@ -15,7 +15,7 @@ from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, wi
 from p4mesh.methods.port_patterns import RFC_DURATION_S, rates_text
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.metrics import judge_loss, search_verdict
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import REASON, Column, Outcome, Table, with_reasons
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
@@ -23,19 +23,20 @@ from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc9004.buffer_times import buffer_times, hidden_finding, in_longer_trials
 from p4mesh.methods.rfc9004.burst_searches import Searches, burst_goal
 from p4mesh.methods.search.bisection import bisect
-from p4mesh.methods.search.goal import SearchOutcome, Verdict
+from p4mesh.methods.search.goal import SearchOutcome
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Judgement, Verdict
 
 SECTION = "RFC 9004 6.2"
 BACK_TO_BACK = "back_to_back"
 RFC_REPETITIONS = 50
 MIN_PORTS = 2
-NOT_APPLICABLE = "not applicable"
-NO_LIMIT_FOUND = "INVALID: raise search_max_pct"
+NOT_APPLICABLE = Judgement(Verdict.MEASURED, "not applicable")
+NO_LIMIT_FOUND = Judgement(Verdict.INVALID, "raise search_max_pct")
 THROUGHPUT = "throughput"
 MAX_BURST_FRAMES = (1 << 31) - 1
 """Largest number that a transmitter counts to."""
@@ -79,7 +80,8 @@ class BurstSearch(Record):
 
     frame_size_bytes: int
     search: int
-    state: str
+    state: Verdict
+    reason: str = ""
     limit_frames: int
     lower_frames: int | None
     upper_frames: int | None
@@ -92,7 +94,8 @@ class Bursts(Record):
     """Throughput, longest burst and buffer of one frame size; None where there is no burst that fills the buffer."""
 
     frame_size_bytes: int
-    state: str
+    state: Verdict
+    reason: str = ""
     burst_frames_avg: float | None = None
     burst_frames_min: int | None = None
     burst_frames_max: int | None = None
@@ -182,7 +185,7 @@ class BackToBack(MethodOf[Bursts]):
         found = measure_throughput(mesh, size, parameters, session)
         result_pct = found.search.result_load_pct
         if result_pct is None:
-            return _row(size, pair, found, found.search.state.value, Searches(0), parameters)
+            return _row(size, pair, found, Judgement(found.search.state), Searches(0), parameters)
         if result_pct >= shared.maximum_load_pct(parameters) and not pair.overloads:
             return _row(size, pair, found, NOT_APPLICABLE, Searches(0), parameters)
         if found.search.upper_pct is None and result_pct < shared.maximum_load_pct(parameters):
@@ -203,24 +206,25 @@ class BackToBack(MethodOf[Bursts]):
             searches.add(bisect(goal, verified(trial, rule)), raised=longest < cap)
             if searches.last_is_near:
                 longest = min(cap, _RAISE * longest)
-        if searches.state == State.PASS.value and found.search.upper_pct is not None:
+        if searches.last.state is Verdict.MEASURED and found.search.upper_pct is not None:
             found = in_longer_trials(found, spread_of(searches.bursts).mean, mesh, size, parameters, session)
-        state = searches.state if found.search.result_pct is not None else found.search.state.value
-        return _row(size, pair, found, state, searches, parameters)
+        judgement = Judgement(found.search.state) if found.search.result_pct is None else searches.last
+        return _row(size, pair, found, judgement, searches, parameters)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Bursts]) -> Outcome:
         """Return the table of RFC 9004 section 7."""
         rows = tuple(results.values())
-        state = State.worst((row.state for row in rows), State.DONE)
-        shown = tuple(row.cells(COLUMNS) for row in rows)
+        state = Verdict.worst(row.state for row in rows)
+        shown = tuple(row.cells((*COLUMNS, REASON)) for row in rows)
         goal, rule = burst_goal(parameters), _rule(parameters)
         resolution = float(parameters.number("search_resolution_pct"))
         note = (
             f"Average of N = {parameters.integer('repetitions')} searches (RFC 9004 6.3): binary search with loss "
             f"verification, smallest step {goal.resolution} (frames), r = {rule.trials} trials, "
             f"z = {rule.overload_frames} frames. "
-            f"'{NOT_APPLICABLE}': the throughput is the line rate, so no burst can fill the buffer. Corrected buffer = "
-            "implied x (1 - throughput / line rate): the nearer the throughput to line rate, the larger its error; "
+            f"'{NOT_APPLICABLE.reason}': the throughput is the line rate, so no burst can fill the buffer. Corrected "
+            "buffer = implied x (1 - throughput / line rate): the nearer the throughput to line rate, the larger its "
+            "error; "
             f"the throughput is within {resolution:g} % of line. Actual buffer: the same frames at another rate."
         )
         sizes = [unit.frame_size_bytes for unit in results]
@@ -231,7 +235,7 @@ class BackToBack(MethodOf[Bursts]):
                 Table(
                     "back_to_back",
                     "Back-to-back frames",
-                    COLUMNS,
+                    with_reasons(COLUMNS, shown),
                     shown,
                     note,
                     headline=("state", "burst_frames_avg", "corrected_buffer_s", "throughput_pct"),
@@ -333,15 +337,20 @@ def _burst_table(parameters: ParameterSet, searches: Sequence[BurstSearch]) -> t
     keys = ("frame_size_bytes", "search")
     title = "Searches for the longest burst"
     rows = tuple(search.data() for search in searches)
-    return (Table("back_to_back_searches", title, SEARCH_COLUMNS, rows, note, True, keys),) if rows else ()
+    return (
+        (Table("back_to_back_searches", title, with_reasons(SEARCH_COLUMNS, rows), rows, note, True, keys),)
+        if rows
+        else ()
+    )
 
 
-def _search_row(size: int, number: int, outcome: SearchOutcome, state: str) -> BurstSearch:
+def _search_row(size: int, number: int, outcome: SearchOutcome, judgement: Judgement) -> BurstSearch:
     steps = ", ".join(f"{int(step.load)} {step.verdict.value}" for step in outcome.steps)
     return BurstSearch(
         frame_size_bytes=size,
         search=number,
-        state=state,
+        state=judgement.state,
+        reason=judgement.reason,
         limit_frames=int(outcome.goal.maximum),
         lower_frames=None if outcome.passed is None else int(outcome.passed),
         upper_frames=None if outcome.failed is None else int(outcome.failed),
@@ -354,14 +363,15 @@ def _row(
     size: int,
     pair: _Pair,
     found: MeshThroughput,
-    state: str,
+    judgement: Judgement,
     searches: Searches,
     parameters: ParameterSet,
 ) -> Bursts:
     result_pct = found.search.result_load_pct
     row = Bursts(
         frame_size_bytes=size,
-        state=state,
+        state=judgement.state,
+        reason=judgement.reason,
         throughput_pct=found.search.result_pct,
         trials=found.search.trials + sum(len(outcome.steps) for outcome, _ in searches.outcomes),
         throughput=found,
@@ -374,7 +384,7 @@ def _row(
     limit_frames = int(searches.outcomes[-1][0].goal.maximum) if searches.outcomes else None
     row = replace(row, throughput_fps=float(throughput_fps), limit_frames=limit_frames)
     bursts = searches.bursts
-    if state != State.PASS.value or not bursts:
+    if judgement != Judgement(Verdict.MEASURED) or not bursts:
         return row
     spread = spread_of(bursts)
     asked_fps = (

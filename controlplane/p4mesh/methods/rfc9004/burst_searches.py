@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.results.outcome import State
 from p4mesh.methods.search.goal import Grid, SearchGoal, SearchOutcome
+from p4mesh.verdict import Judgement, Verdict
 
-AT_THE_LIMIT = "INVALID: raise burst_limit_s"
-REPEATED = "near the limit: repeated"
+AT_THE_LIMIT = Judgement(Verdict.INVALID, "raise burst_limit_s")
+REPEATED = Judgement(Verdict.MEASURED, "near the limit: repeated")
 _NEAR = Fraction(1, 100)
 """Share of the longest burst from which a result may be set by the limit and not by the device."""
 
@@ -21,46 +21,43 @@ class Searches:
     def __init__(self, wanted: int) -> None:
         """Ask for a number of searches with a result."""
         self._wanted = wanted
-        self._good = 0
-        self._last = ""
-        self.outcomes: list[tuple[SearchOutcome, str]] = []
-        """Every search with its result in words."""
+        self.outcomes: list[tuple[SearchOutcome, Judgement]] = []
+        """Every search, with the judgement on its result."""
 
     @property
     def missing(self) -> int:
         """Number of searches still to run."""
-        return self._wanted - self._good
+        return self._wanted - len(self.bursts)
 
     @property
     def complete(self) -> bool:
         """Whether enough searches have a result, or one of them cannot get a result."""
-        return not self.missing or self._last not in ("", State.PASS.value, REPEATED)
+        return not self.missing or self.last.state is not Verdict.MEASURED
 
     @property
     def last_is_near(self) -> bool:
         """Whether the last result was near the longest burst that was allowed."""
-        return self._last == REPEATED
+        return self.last is REPEATED
 
     @property
-    def state(self) -> str:
-        """PASS, or the reason why there is no result."""
-        return self._last
+    def last(self) -> Judgement:
+        """The judgement on the last search: MEASURED, or why there is no result."""
+        return self.outcomes[-1][1] if self.outcomes else Judgement(Verdict.MEASURED)
 
     @property
     def bursts(self) -> list[int]:
         """The results."""
-        good = (outcome.result for outcome, said in self.outcomes if said == State.PASS.value)
+        good = (outcome.result for outcome, found in self.outcomes if found == Judgement(Verdict.MEASURED))
         return [int(burst) for burst in good if burst is not None]
 
     def add(self, outcome: SearchOutcome, *, raised: bool) -> None:
         """Keep a search; one near its limit is repeated when the limit can be ``raised``, else no search can have a
         result.
         """
-        self._last = outcome.state.value
+        found = Judgement(outcome.state)
         if outcome.result is not None and is_near_limit(outcome):
-            self._last = REPEATED if raised else AT_THE_LIMIT
-        self._good += self._last == State.PASS.value
-        self.outcomes.append((outcome, self._last))
+            found = REPEATED if raised else AT_THE_LIMIT
+        self.outcomes.append((outcome, found))
 
 
 def is_near_limit(outcome: SearchOutcome) -> bool:

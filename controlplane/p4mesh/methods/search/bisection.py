@@ -9,7 +9,8 @@ from collections.abc import Callable, Generator, Hashable, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
+from p4mesh.verdict import Verdict
 
 K = TypeVar("K", bound=Hashable)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
 from p4mesh.methods.search.linear import Trial, upwards, walk
+from p4mesh.verdict import Verdict
 
 HALF = Fraction(1, 2)
 

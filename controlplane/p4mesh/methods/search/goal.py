@@ -1,4 +1,4 @@
-"""Defines the goal, the verdicts and the outcome of a search (methodology section 1).
+"""Defines the goal and the outcome of a search (methodology section 1).
 
 A search without a passing load has no value, only the last load that it tried. There are no marker values.
 """
@@ -11,28 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil, floor, log2
 
-
-class Verdict(str, Enum):
-    """Verdict of one trial or of a search (methodology 0.6)."""
-
-    PASS = "PASS"
-    FAIL = "FAIL"
-    INVALID = "INVALID"
-    ABORT = "ABORT"
-    UNCLEAR = "UNCLEAR"
-    """No frame was lost, and the trial is too short to tell whether a queue fills: a longer one decides."""
-    UNDELIVERED = "UNDELIVERED"
-    """An INVALID trial whose load the tester could not send. It says nothing about the device; searches go on below."""
-
-    @property
-    def decides(self) -> bool:
-        """Whether the device was judged; an INVALID or ABORT trial says nothing about it."""
-        return self in (Verdict.PASS, Verdict.FAIL)
-
-    @property
-    def ends_search(self) -> bool:
-        """Whether no further trial makes sense: the tester or a link is at fault, at any load."""
-        return self in (Verdict.INVALID, Verdict.ABORT)
+from p4mesh.verdict import Verdict
 
 
 class Grid(str, Enum):
@@ -113,8 +92,9 @@ class SearchOutcome:
     """Outcome of a search, with its bounds and every trial in order."""
 
     state: Verdict
+    """MEASURED where a load passed, else FAIL, or INVALID or ABORT where the device could not be judged."""
     passed: Fraction | None
-    """Highest load that passed. It is the result only when ``state`` is PASS."""
+    """Highest load that passed. It is the result only when ``state`` is MEASURED."""
     failed: Fraction | None
     """Lowest load that failed; None when nothing failed."""
     last_tried: Fraction
@@ -139,13 +119,13 @@ class SearchOutcome:
         elif failed is not None and (passed is None or failed <= passed):
             state = Verdict.FAIL
         else:
-            state = Verdict.INVALID if passed is None else Verdict.PASS
+            state = Verdict.INVALID if passed is None else Verdict.MEASURED
         return cls(state, passed, failed, steps[-1].load, tuple(steps), goal, undelivered)
 
     @property
     def result(self) -> Fraction | None:
-        """The load that the search answers with; None unless the search passed."""
-        return self.passed if self.state is Verdict.PASS else None
+        """The load that the search answers with; None where it has found none."""
+        return self.passed if self.state is Verdict.MEASURED else None
 
     @property
     def at_least(self) -> bool:

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from p4mesh.methods.search.bisection import bisection
 from p4mesh.methods.search.collapse import Collapse
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
+from p4mesh.verdict import Verdict
 
 Trial = Callable[[Fraction], tuple[Verdict, Fraction | None]]
 """Load -> verdict, and the load that the device forwarded where it is known."""

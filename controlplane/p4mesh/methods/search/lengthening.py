@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 MOST_LENGTHENING = 32
 """A trial is at most this many times as long as asked: with 30,000 frames per port, 50 ppm are then 48 frames."""

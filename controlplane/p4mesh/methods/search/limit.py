@@ -10,11 +10,12 @@ from math import ceil, log2
 
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.combined import HALF, combo
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome
 from p4mesh.methods.search.guided import guided
 from p4mesh.methods.search.linear import linear_down, linear_up
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.methods.search.mlr_goal import MlrGoal, MlrGoalResult, MlrTrial
+from p4mesh.verdict import Verdict
 
 
 class SearchMethod(str, Enum):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
+from p4mesh.verdict import Verdict
 
 Trial = Callable[[Fraction], Verdict]
 

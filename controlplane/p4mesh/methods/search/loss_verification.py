@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from p4mesh.methods.search.goal import Verdict
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True)

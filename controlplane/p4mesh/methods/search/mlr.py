@@ -14,8 +14,9 @@ from typing import Any
 from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch
 from MLRsearch import SearchGoal as LibraryGoal
 
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
 from p4mesh.methods.search.mlr_goal import MlrGoal, MlrGoalResult, MlrOutcome, MlrTrial
+from p4mesh.verdict import Verdict
 
 _NO_TIMEOUT_S = 1e9
 _PPM_PER_PCT = 10_000
@@ -96,7 +97,7 @@ def mlr_search(
     )
     first = results[0]
     said = SearchOutcome.of_steps(measurer.steps, bounds)
-    state = Verdict.FAIL if first.lower is None else Verdict.PASS
+    state = Verdict.FAIL if first.lower is None else Verdict.MEASURED
     return MlrOutcome(replace(said, state=state, passed=first.lower, failed=first.upper), results)
 
 

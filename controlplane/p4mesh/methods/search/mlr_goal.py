@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from p4mesh.methods.search.goal import SearchOutcome, Verdict
+from p4mesh.methods.search.goal import SearchOutcome
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True)

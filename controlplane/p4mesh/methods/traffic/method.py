@@ -8,13 +8,13 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
 from p4mesh.methods.results.latency import Definition, require_definition, shown_definition
-from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.traffic.results import RunResult, result_of
 from p4mesh.methods.traffic.runs import LaidRun, lay_run
 from p4mesh.methods.traffic.tables import tables_of
 from p4mesh.traffic_file.reader import TrafficText
 from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 
 class Traffic(MethodOf[RunResult]):
@@ -30,6 +30,11 @@ class Traffic(MethodOf[RunResult]):
         self.definition = definition
         sizes = {stream.frame_size_bytes for run in runs for stream in run.spec.streams}
         self.frame_sizes_bytes = tuple(sorted(sizes))
+
+    def goal(self, parameters: ParameterSet) -> str:
+        """The criteria of the classes; empty where none has any."""
+        accepting = any(item.accept for run in self.runs for item in run.classes)
+        return "each class keeps to what its 'accept' allows" if accepting else ""
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Raise UnsupportedError when the time stamps of the target do not give the definition of latency."""
@@ -48,8 +53,7 @@ class Traffic(MethodOf[RunResult]):
         run = next(run for run in self.runs if run.label == unit.part)
 
         def judge(result: TrialResult) -> Verdict:
-            state = result_of(run, result, bed, self.definition).state
-            return Verdict.PASS if state is State.DONE else Verdict(state.value)
+            return result_of(run, result, bed, self.definition).state
 
         result = session.measure(run.spec, TrialNote(run.load_pct, 0, judge))
         return result_of(run, result, bed, self.definition)
@@ -57,11 +61,10 @@ class Traffic(MethodOf[RunResult]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, RunResult]) -> Outcome:
         """Return the tables of all runs and the worst of their verdicts."""
         found = list(results.values())
-        good = State.PASS if any(result.state is State.PASS for result in found) else State.DONE
-        state = State.worst((result.state for result in found), good)
+        state = Verdict.worst(result.state for result in found)
         classes = [item for result in found for item in result.classes]
         counted = ", ".join(
-            f"{count} {kind.value}" for kind in State if (count := sum(item.state is kind for item in classes))
+            f"{count} {kind.value}" for kind in Verdict if (count := sum(item.state is kind for item in classes))
         )
         definition = shown_definition(bed, self.definition)
         return Outcome(

@@ -12,12 +12,12 @@ from p4mesh.methods.results.latency import Definition, LatencySummary, merged, s
 from p4mesh.methods.results.latency_cells import us
 from p4mesh.methods.results.layers import Increments, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
-from p4mesh.methods.results.outcome import State
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Judgement, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class ClassResult(Record):
 
     run: str
     traffic_class: str
-    state: State
+    state: Verdict
     reason: str
     rate: str
     rate_fps: float
@@ -116,8 +116,8 @@ class RunResult(Record):
     """One run of the traffic."""
 
     run: str
-    state: State
-    status: Status
+    state: Verdict
+    status: Verdict
     reason: str
     flooded_frames: int
     misdirected_frames: int
@@ -141,7 +141,7 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
     classes = tuple(_class_result(run, item, flows[item.name], result, bed, definition) for item in run.classes)
     return RunResult(
         run=run.label,
-        state=State.worst((item.state for item in classes), _good(classes)),
+        state=Verdict.worst(item.state for item in classes),
         status=result.status,
         reason=result.reason,
         flooded_frames=result.flooded_frames,
@@ -165,10 +165,6 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
             if pacing.start_offset_error_ns > float(bed.stamps.resolution_ns)
         ),
     )
-
-
-def _good(classes: Sequence[ClassResult]) -> State:
-    return State.PASS if any(item.state is State.PASS for item in classes) else State.DONE
 
 
 Found = tuple[Stream, FlowCounts]
@@ -272,12 +268,12 @@ def _class_result(
     summary = merged(_summaries(found, bed, definition))
     delay = _delay(summary, _percentiles(item, found, result, bed, definition))
     ratio = Fraction(counts.lost_frames, counts.expected_frames) if counts.expected_frames else None
-    state, reason = _verdict(item.accept, counts, ratio, delay, result)
+    judgement = _judgement(item.accept, counts, ratio, delay, result)
     return ClassResult(
         run=run.label,
         traffic_class=item.name,
-        state=state,
-        reason=reason,
+        state=judgement.state,
+        reason=judgement.reason,
         rate=item.rate_text,
         rate_fps=float(item.rate_fps),
         mean_bytes=float(item.mean_bytes),
@@ -340,14 +336,14 @@ def _delay(summary: LatencySummary | None, counted: LatencySummary | None = None
     )
 
 
-def _verdict(
+def _judgement(
     accept: Acceptance | None, counts: Counts, ratio: Fraction | None, delay: Delay, result: TrialResult
-) -> tuple[State, str]:
+) -> Judgement:
     """Return the verdict on a class and the criteria that it missed."""
-    if result.status is not Status.VALID:
-        return State(result.status.value), result.reason
+    if not result.status.trusted:
+        return Judgement(result.status, result.reason)
     if accept is None:
-        return State.DONE, ""
+        return Judgement(Verdict.MEASURED)
     criteria: tuple[tuple[str, float | Fraction | None, float | Fraction | None], ...] = (
         ("loss ratio", ratio, accept.loss_ratio),
         ("lost frames", counts.lost_frames, accept.lost_frames),
@@ -362,4 +358,4 @@ def _verdict(
         for name, found, limit in criteria
         if limit is not None and found is not None and found > limit
     ]
-    return (State.FAIL, "; ".join(against)) if against else (State.PASS, "")
+    return Judgement(Verdict.FAIL, "; ".join(against)) if against else Judgement(Verdict.PASS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from p4mesh.methods.results.outcome import Figure, Series, State
+from p4mesh.methods.results.outcome import Figure, Series
 from p4mesh.report.compare.differences import (
     Difference,
     Measured,
@@ -47,7 +47,7 @@ def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
 
 def _without_result(runs: Sequence[Measured]) -> tuple[Block, ...]:
     """Return which runs have numbers that are no result."""
-    bad = [item for item in runs if item.outcome.state in (State.ABORT, State.INVALID)]
+    bad = [item for item in runs if not item.outcome.state.trusted]
     lines = tuple(f"{item.name}: {item.outcome.state.value}, its numbers are no result" for item in bad)
     return (Bullets("Runs without a result", lines, Tone.BAD),) if lines else ()
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.store.stored_run import StoredRun
+from p4mesh.verdict import Verdict
 
 VERDICT_CASE = "verdict of the whole test"
 _VERDICT_KEYS = ("state", "verdict", "status")
-_VERDICT_SUFFIX = "_verdict"
 
 
 def junit_xml(runs: Sequence[tuple[StoredRun, Outcome]], not_run: Mapping[str, str]) -> str:
@@ -39,10 +39,10 @@ def _suite(run: StoredRun, outcome: Outcome) -> TestSuite:
     seconds: dict[str, float] = {}
     for timing in run.timings:
         seconds[timing.unit] = seconds.get(timing.unit, 0.0) + timing.elapsed_s
-    verdicts = {unit: State.worst(_words(result), State.PASS) for unit, result in run.results["units"].items()}
+    verdicts = {unit: Verdict.worst(_verdicts(result)) for unit, result in run.results["units"].items()}
     for unit, verdict in verdicts.items():
         suite.add_testcase(_case(test, unit, verdict, f"{verdict.value}: {unit}", seconds.get(unit, 0.0)))
-    if outcome.state not in verdicts.values() and outcome.state not in (State.PASS, State.DONE):
+    if outcome.state not in verdicts.values() and not outcome.state.good:
         suite.add_testcase(_case(test, VERDICT_CASE, outcome.state, outcome.summary, 0.0))
     if outcome.findings:
         suite.add_property("findings", _clean("; ".join(outcome.findings)))
@@ -50,11 +50,11 @@ def _suite(run: StoredRun, outcome: Outcome) -> TestSuite:
     return suite
 
 
-def _case(test: str, name: str, verdict: State, message: str, seconds: float) -> TestCase:
+def _case(test: str, name: str, verdict: Verdict, message: str, seconds: float) -> TestCase:
     case = TestCase(_clean(name), classname=test, time=round(seconds, 3))
-    if verdict is State.FAIL:
+    if verdict is Verdict.FAIL:
         case.result = [Failure(_clean(message), verdict.value)]
-    elif verdict in (State.INVALID, State.ABORT):
+    elif not verdict.trusted:
         case.result = [Error(_clean(message), verdict.value)]
     return case
 
@@ -65,23 +65,17 @@ def _skipped(reason: str) -> Any:
     return Skipped(_clean(reason))
 
 
-def _words(result: Any) -> Iterator[str]:
+def _verdicts(result: Any) -> Iterator[Verdict]:
     """Yield the verdicts of a part: its own, else those of its rows; a search has rows that failed on its way."""
     if not isinstance(result, Mapping):
         return
-    own = list(_own(result))
+    own = [Verdict(result[key]) for key in _VERDICT_KEYS if result.get(key) is not None]
     yield from own
     if own:
         return
     for value in result.values():
         for row in value if isinstance(value, list) else (value,):
-            yield from _words(row)
-
-
-def _own(result: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in result.items():
-        if (key in _VERDICT_KEYS or key.endswith(_VERDICT_SUFFIX)) and isinstance(value, str):
-            yield value
+            yield from _verdicts(row)
 
 
 def _clean(text: str) -> str:

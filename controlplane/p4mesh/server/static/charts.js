@@ -62,7 +62,7 @@ export function latency() {
 }
 
 export function loads() {
-  const verdicts = ["PASS", "FAIL", "DONE", "INVALID", "ABORT"];
+  const verdicts = ["PASS", "FAIL", "MEASURED", "INVALID", "ABORT"];
   return specification("Load of each trial", {
     layer: [
       { mark: { type: "line", opacity: 0.35 }, encoding: { detail: { field: "unit" }, color: { value: INK } } },

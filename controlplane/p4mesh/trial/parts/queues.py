@@ -12,7 +12,8 @@ from p4mesh.measurement.queue_trend import Readings, queue_trend
 from p4mesh.measurement.queue_watch import QueueWatch, queue_watch
 from p4mesh.tester.reading import Reading
 from p4mesh.trial.parts.base import Part, Sending, Trial
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 
 class QueueWatching(Part):
@@ -44,7 +45,7 @@ class QueueWatching(Part):
         self._records.append(sending.read(self._watch.cells))
 
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
-        if result.status is Status.ABORT:
+        if result.status is Verdict.ABORT:
             return result
         readings = None
         if self._watch is not None:

@@ -9,7 +9,8 @@ from p4mesh.tester.reading import Reading
 from p4mesh.tester.routing_service import LONGEST_PERIODIC_BYTES, RoutingService
 from p4mesh.traffic.refused_routes import RefusedRoutes
 from p4mesh.trial.parts.base import Part, Sending, Trial
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
+from p4mesh.verdict import Verdict
 
 
 class Routing(Part):
@@ -45,8 +46,8 @@ class Routing(Part):
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
         result = replace(result, refused_routes=self._refused)
         # A reset of the device ends its sessions: when they come back, traffic does.
-        if self._lost_session and result.status is not Status.ABORT and self.trial.spec.interruption is None:
-            return replace(result, status=Status.INVALID, reason=self._lost_session)
+        if self._lost_session and result.status is not Verdict.ABORT and self.trial.spec.interruption is None:
+            return replace(result, status=Verdict.INVALID, reason=self._lost_session)
         return result
 
     def explain(self, result: TrialResult) -> TrialResult:

@@ -9,8 +9,9 @@ from support.runs import run_on_sim
 from support.small_chassis import PORTS, QUICK, SWITCH, rows, smaller
 
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.verdict import Verdict
 
 JOINS = ("joins_per_s=100000", "join_wait_ms=1", "leave_wait_ms=1")
 
@@ -22,7 +23,7 @@ def run(test: str, size: int, *settings: str) -> Outcome:
 
 def test_one_port_to_all_at_every_load() -> None:
     outcome = run("chassis.multicast", 512, "groups=5")
-    assert outcome.state is State.PASS, outcome.findings
+    assert outcome.state is Verdict.PASS, outcome.findings
     every = rows(outcome, "every_load")
     assert [row["at"] for row in every] == ["10 %", "50 %", "90 %", "throughput"]
     for row, load in zip(every, ("10", "50", "90", "99.994"), strict=True):
@@ -42,7 +43,7 @@ def test_one_port_to_all_at_every_load() -> None:
 
 def test_every_port_to_all_others_at_every_load() -> None:
     outcome = run("chassis.n_to_n", 256)
-    assert outcome.state is State.PASS, outcome.findings
+    assert outcome.state is Verdict.PASS, outcome.findings
     every = rows(outcome, "every_load")
     assert [row["line_rate_pct"] for row in every] == pytest.approx([10, 50, 90, 99.955], abs=1e-3)
     averages = [row["avg_us"] for row in every]
@@ -54,10 +55,10 @@ def test_every_port_to_all_others_at_every_load() -> None:
 def test_a_load_that_buffers_do_not_hold_fails_and_is_shown() -> None:
     shallow = smaller(SWITCH, queue_frames=1)
     outcome = run_on_sim(find_test("chassis.n_to_n"), shallow, (256,), *QUICK, *JOINS)[1]
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
     every = rows(outcome, "every_load")
     assert [row["state"] for row in every] == ["FAIL"] * 4
     assert all(row["line_rate_pct"] < load for row, load in zip(every, (10, 50, 90, 99.955), strict=True))
     # With a stagger of several frame times none of them meet.
     spread = run_on_sim(find_test("chassis.n_to_n"), shallow, (256,), *QUICK, *JOINS, "load_pct=20", "stagger_us=1")[1]
-    assert spread.state is State.PASS
+    assert spread.state is Verdict.PASS

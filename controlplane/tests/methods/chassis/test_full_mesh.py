@@ -12,9 +12,10 @@ from support.small_chassis import PORTS, QUICK, ROUTER, SWITCH, rows, smaller
 from p4mesh.errors import ParameterError
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.run.preparation import bed_of
 from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.verdict import Verdict
 
 ETHERNET = "frame_format=ethernet"
 TOP_PCT = Fraction("99.994")
@@ -28,7 +29,7 @@ def run(topology: str, size: int, *settings: str) -> Outcome:
 def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:
     outcome = run(SWITCH, 1518, ETHERNET)
     (row,) = rows(outcome, "rate_and_latency")
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
     fps = PORTS * max_rate_fps(1518, 10**11) * TOP_PCT / 100
     assert row["frames_per_s"] == pytest.approx(float(fps), rel=1e-12)
     assert row["throughput_tbps"] == pytest.approx(float(fps * 8 * 1518 / 10**12), rel=1e-12)
@@ -53,7 +54,7 @@ def test_slots_limit_short_frames_and_loads_above_are_not_applicable() -> None:
     (row,) = rows(outcome, "rate_and_latency")
     assert row["line_rate_pct"] == pytest.approx(69.6875)
     every = {row["at"]: row for row in rows(outcome, "every_load")}
-    assert every["90 %"]["state"] == "NA"
+    assert (every["90 %"]["state"], every["90 %"]["reason"]) == (None, "NA")
     assert every["90 %"]["frames_per_s"] is None
 
 

@@ -22,7 +22,7 @@ from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.conditions.under_conditions import PARAMETERS, Conditions, UnderConditions
 from p4mesh.methods.options.parameters import ParameterSet, resolve
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.tester.stations import station
@@ -31,6 +31,7 @@ from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.stream import PseudoRandom, Stream, ValueList
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 SECOND = 10**9
@@ -205,7 +206,7 @@ def test_control_frames_have_valid_checksums(version: int) -> None:
 def test_a_bridge_carries_one_percent_broadcasts_at_line_rate() -> None:
     outcome = run(Throughput(), SWITCH, "modifier=broadcast")
     (row,) = outcome.tables[0].rows
-    assert (outcome.state, row["throughput_pct"]) == (State.PASS, 100)
+    assert (outcome.state, row["throughput_pct"]) == (Verdict.MEASURED, 100)
     assert row["throughput_fps"] == pytest.approx(0.99 * 2 * GIGABIT / 8 / 148, rel=1e-3)
 
 
@@ -222,7 +223,7 @@ def test_a_router_is_measured_under_every_modifier(modifier: str, frame_format: 
     topology = shipped("p4-l3-4ports")
     outcome = run(Throughput(), topology, "routed=true", f"frame_format={frame_format}", f"modifier={modifier}")
     (row,) = outcome.tables[0].rows
-    assert (outcome.state, row["throughput_pct"]) == (State.PASS, 100)
+    assert (outcome.state, row["throughput_pct"]) == (Verdict.MEASURED, 100)
     expected = {"management": "answered 0 of 2", "filter_1": "frames that its filters should drop"}
     assert len(outcome.findings) == (modifier in expected)
     assert all(expected[modifier] in text for text in outcome.findings)

@@ -13,9 +13,10 @@ from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.convergence.routes import Silence
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
+from p4mesh.verdict import Verdict
 
 ROUTER = "router-4x1g-bgp"
 QUICK = ("networks=3", "learning_wait_ms=1", "settle_ms=10", "restabilise_ms=1")
@@ -35,7 +36,7 @@ def run(
 def test_a_router_without_delays_of_its_own_follows_within_the_messages(change: str) -> None:
     """The model changes its routes in the moment of the UPDATE, which takes microseconds over these wires."""
     outcome, row = run(change, "stream_fps=20000", *(("flap_ms=100",) if change == "flap" else ()))
-    assert (outcome.state, row["routes"], row["converged_routes"]) == (State.PASS, ROUTES, ROUTES)
+    assert (outcome.state, row["routes"], row["converged_routes"]) == (Verdict.PASS, ROUTES, ROUTES)
     for key in ("first_route_ms", "last_route_ms"):
         assert row[key] == pytest.approx(0, abs=0.15)
     detail = next(table for table in outcome.tables if table.name == "routes_in_detail")
@@ -46,7 +47,7 @@ def test_a_router_without_delays_of_its_own_follows_within_the_messages(change: 
 def test_a_processor_that_needs_a_while_per_route_is_seen_from_the_first_to_the_last(change: str, ip: str) -> None:
     topology = changed(ROUTER, ("      max_ipv4_routes: 128000\n", "      route_time_ns: 10000000\n"))
     outcome, row = run(change, "stream_fps=2000", f"ip={ip}", topology=topology)
-    assert (outcome.state, row["converged_routes"]) == (State.PASS, ROUTES)
+    assert (outcome.state, row["converged_routes"]) == (Verdict.PASS, ROUTES)
     assert row["first_route_ms"] == pytest.approx(10, abs=1)
     assert row["last_route_ms"] == pytest.approx(10 * ROUTES, abs=1)
     detail = next(table for table in outcome.tables if table.name == "routes_in_detail")
@@ -72,7 +73,7 @@ def test_without_bfd_the_hold_time_has_to_notice() -> None:
     assert topology.bgp is not None
     slow = replace(topology, bgp=structs.replace(topology.bgp, bfd=None, hold_time_s=3))
     outcome, row = run("silence", topology=slow)
-    assert (outcome.state, row["converged_routes"]) == (State.FAIL, 0)
+    assert (outcome.state, row["converged_routes"]) == (Verdict.FAIL, 0)
     assert outcome.findings == ("128 B, trial 1: traffic did not follow the change on 6 of 6 routes",)
     _, row = run("silence", topology=slow, limit_ms=3500)
     last = row["last_route_ms"]
@@ -94,7 +95,7 @@ def test_a_trial_is_long_enough_for_the_detection_of_silence_by_default(sessions
     spec = Silence().trial(bed_of(topology), 128, resolve(test.name, test.parameters, ()), 1)
     assert spec.duration_ns == (100 + limit_ms) * 10**6
     outcome = run_on_sim(test, topology, (128,), *QUICK, "stream_fps=200")[1]
-    assert (outcome.state, outcome.findings) == (State.PASS, ())
+    assert (outcome.state, outcome.findings) == (Verdict.PASS, ())
 
 
 def test_silence_that_nobody_notices_is_refused() -> None:
@@ -111,7 +112,7 @@ def test_a_network_that_the_router_reaches_without_bgp_has_no_time_of_an_announc
         ("    bgp:\n", '    routes: [{prefix: "10.2.0.0/16", next_hops: [198.18.3.2]}]\n    bgp:\n'),
     )
     outcome, row = run("announcement", topology=topology)
-    assert (outcome.state, row["converged_routes"]) == (State.FAIL, 3)
+    assert (outcome.state, row["converged_routes"]) == (Verdict.FAIL, 3)
     assert row["first_route_ms"] == pytest.approx(0, abs=1)
     assert outcome.findings == (
         "128 B, trial 1: traffic came on 3 of 6 routes without the announcement: the device has other routes",
@@ -122,7 +123,7 @@ def test_a_flap_that_does_not_end_in_time_has_no_time() -> None:
     """Three withdrawals of six are done after 120 ms, and their announcements after the end of the trial."""
     topology = changed(ROUTER, ("      max_ipv4_routes: 128000\n", "      route_time_ns: 60000000\n"))
     outcome, row = run("flap", "flap_ms=10", topology=topology, limit_ms=500)
-    assert (outcome.state, row["converged_routes"]) == (State.FAIL, 2)
+    assert (outcome.state, row["converged_routes"]) == (Verdict.FAIL, 2)
     assert outcome.findings == ("128 B, trial 1: traffic did not follow the change on 4 of 6 routes",)
 
 
@@ -133,7 +134,7 @@ def test_frames_that_a_link_damages_do_not_shorten_the_time_to_the_last_frame() 
         ("to: router:1-4}", "to: router:1-4, bit_errors_per_1e15: 20000000000}"),
     )
     outcome, row = run("withdrawal", "stream_fps=2000", topology=topology)
-    assert (outcome.state, row["converged_routes"]) == (State.PASS, ROUTES)
+    assert (outcome.state, row["converged_routes"]) == (Verdict.PASS, ROUTES)
     detail = next(table for table in outcome.tables if table.name == "routes_in_detail")
     times = sorted(float(str(route["time_ms"])) for route in detail.rows)
     assert times == pytest.approx([50 * place for place in range(1, ROUTES + 1)], abs=3)

@@ -24,13 +24,14 @@ from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results.iterations import combined
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.run.options import RunOptions
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.memberships import MembershipChange
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 SETTINGS = {
     "rfc5180.hop_by_hop": ("routed=true",),
@@ -90,7 +91,7 @@ def run(test: str, measurer_of: Callable[[int], FakeMeasurer], *settings: str) -
     return method.assemble(BED, parameters, results)
 
 
-def outcome(state: State, lost: Cell) -> Outcome:
+def outcome(state: Verdict, lost: Cell) -> Outcome:
     row: dict[str, Cell] = {"frame_size_bytes": 64, "state": state.value, "lost_frames": lost}
     figure = Figure("f", "Lost", "x", "y", (Series("lost", ((64.0, float(lost or 0)),)),))
     return Outcome(state, state.value, (Table("t", "Lost frames", COLUMNS, (row,)),), (figure,), (), ("short",))
@@ -127,25 +128,25 @@ def test_statistics_of_a_known_spread(test: str) -> None:
     shown = {name: row[key] for name, row in rows.items()}
     expected = {"1": 40, "2": 50, "3": 60, "min": 40, "avg": 50, "max": 60, "std dev": 10, "RSD %": 20}
     assert shown == {name: pytest.approx(value, abs=0.01) for name, value in expected.items()}
-    assert found.state is State.PASS
-    assert found.iterations == (State.PASS,) * 3
-    assert found.summary.endswith("3 iterations, PASS")
+    assert found.state is Verdict.MEASURED
+    assert found.iterations == (Verdict.MEASURED,) * 3
+    assert found.summary.endswith("3 iterations, MEASURED")
 
 
 def test_flapping_verdicts_are_counted_and_not_averaged() -> None:
-    found = combined("Test", [outcome(State.PASS, 2), outcome(State.FAIL, 1000), outcome(State.PASS, 4)])
+    found = combined("Test", [outcome(Verdict.PASS, 2), outcome(Verdict.FAIL, 1000), outcome(Verdict.PASS, 4)])
     rows = rows_of(found, "t")
     assert rows["verdicts"]["state"] == "flapping: 2 PASS, 1 FAIL"
     assert (rows["avg, PASS"]["lost_frames"], rows["avg, FAIL"]["lost_frames"]) == (3.0, 1000.0)
     assert rows["std dev, FAIL"]["lost_frames"] is None, "one value has no deviation"
-    assert found.state is State.FAIL, "a test that passes now and then has not passed"
+    assert found.state is Verdict.FAIL, "a test that passes now and then has not passed"
     assert found.summary == "Test: 3 iterations, flapping: 2 PASS, 1 FAIL"
     assert found.findings == ("Lost frames, 64 B: flapping: 2 PASS, 1 FAIL",)
 
 
-@pytest.mark.parametrize("state", [State.INVALID, State.ABORT])
-def test_untrusted_iterations_are_shown_and_never_averaged(state: State) -> None:
-    found = combined("Test", [outcome(State.PASS, 2), outcome(state, 10**6), outcome(State.PASS, 4)])
+@pytest.mark.parametrize("state", [Verdict.INVALID, Verdict.ABORT])
+def test_untrusted_iterations_are_shown_and_never_averaged(state: Verdict) -> None:
+    found = combined("Test", [outcome(Verdict.PASS, 2), outcome(state, 10**6), outcome(Verdict.PASS, 4)])
     rows = rows_of(found, "t")
     assert rows["2"]["lost_frames"] == 10**6
     assert rows["avg, PASS"]["lost_frames"] == 3.0
@@ -157,7 +158,7 @@ def test_untrusted_iterations_are_shown_and_never_averaged(state: State) -> None
 def test_an_untrusted_cell_of_a_sweep_is_not_averaged() -> None:
     measurers = {
         1: FakeMeasurer(),
-        2: FakeMeasurer(status=lambda spec: Status.INVALID if " 100.0000 %" in spec.label else Status.VALID),
+        2: FakeMeasurer(status=lambda spec: Verdict.INVALID if " 100.0000 %" in spec.label else Verdict.MEASURED),
     }
     found = run("rfc2889.fully_meshed", measurers.__getitem__, "iterations=2", "parts=forwarding", "sweep_step_pct=50")
     (table,) = (item for item in found.tables if item.name == "sweep_loss")
@@ -169,43 +170,12 @@ def test_an_untrusted_cell_of_a_sweep_is_not_averaged() -> None:
     assert first[:2] == ["1", "2"] and "std dev" in first
     deviation = next(row for row in table.rows if row["load_pct"] == 10 and row["iteration"] == "std dev")
     assert deviation["loss_pct_64B"] is None, "of the one iteration that can be trusted"
-    assert found.state is State.INVALID
-
-
-CLASSES = (
-    Column("frame_size_bytes", "Size", "B"),
-    Column("port", "Port"),
-    Column("runt_verdict", "Undersize"),
-    Column("giant_verdict", "Oversize"),
-    Column("runts", "Undersize Rx", "frames"),
-)
-
-
-def with_classes(state: State, runt: str, runts: int) -> Outcome:
-    row: dict[str, Cell] = {"frame_size_bytes": 64, "port": 2, "runt_verdict": runt, "giant_verdict": "PASS"}
-    table = Table("t", "Errored", CLASSES, (row | {"runts": runts},), keys=("frame_size_bytes", "port"))
-    return Outcome(state, "", (table,), ())
-
-
-def test_verdicts_on_classes_flap_as_well() -> None:
-    """Two iterations pass with 0 frames of a class, two fail with 10 and 20 of them."""
-    counts = [("PASS", 0), ("FAIL", 10), ("FAIL", 20), ("PASS", 0)]
-    found = combined("Test", [with_classes(State(verdict), verdict, count) for verdict, count in counts])
-    rows = rows_of(found, "t")
-    assert rows["verdicts"] == {
-        "frame_size_bytes": 64,
-        "port": 2,
-        "iteration": "verdicts",
-        "runt_verdict": "flapping: 2 PASS, 2 FAIL",
-    }
-    assert (rows["avg, Undersize PASS"]["runts"], rows["avg, Undersize FAIL"]["runts"]) == (0, 15)
-    assert rows["avg, Undersize FAIL"]["giant_verdict"] == "PASS"
-    assert found.findings == ("Errored, 64 B, Port 2: Undersize flapping: 2 PASS, 2 FAIL",)
+    assert found.state is Verdict.INVALID
 
 
 def test_rows_without_a_verdict_of_an_untrusted_iteration_are_in_no_average() -> None:
     outcomes = []
-    for state, value in ((State.PASS, 2), (State.INVALID, 1000), (State.PASS, 4)):
+    for state, value in ((Verdict.PASS, 2), (Verdict.INVALID, 1000), (Verdict.PASS, 4)):
         table = Table("t", "Latency", COLUMNS[::2], ({"frame_size_bytes": 64, "lost_frames": value},))
         outcomes.append(Outcome(state, "", (table,), ()))
     rows = rows_of(combined("Test", outcomes), "t")
@@ -240,12 +210,12 @@ def test_what_a_test_shows_in_both_iterations_has_statistics(test: Method) -> No
 
 def test_rows_of_a_log_are_kept_and_not_compared() -> None:
     log = Table("log", "Log", COLUMNS, ({"frame_size_bytes": 64, "state": "PASS", "lost_frames": 1},), keys=())
-    found = combined("Test", [Outcome(State.PASS, "", (log,), ())] * 2)
+    found = combined("Test", [Outcome(Verdict.PASS, "", (log,), ())] * 2)
     assert [row["iteration"] for row in found.tables[0].rows] == ["1", "2"]
 
 
 def test_figures_show_the_average_and_say_so() -> None:
-    found = combined("Test", [outcome(State.PASS, 2), outcome(State.PASS, 4)])
+    found = combined("Test", [outcome(Verdict.PASS, 2), outcome(Verdict.PASS, 4)])
     assert found.figures[0].title == "Lost, average of 2 iterations"
     assert found.figures[0].series[0].points == ((64.0, 3.0),)
     assert found.deviations == ("short",)
@@ -276,15 +246,17 @@ def test_a_device_that_passes_now_and_then_is_shown_as_flapping(
     assert single_command.run_test(options) == 1, "it has not passed"
     results = json.loads((tmp_path / "run" / "results.json").read_text())["outcome"]
     verdicts = Counter(results["iterations"])
-    assert set(verdicts) == {"PASS", "FAIL"}
+    assert set(verdicts) == {"MEASURED", "FAIL"}
     text = "flapping: " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     assert results["summary"] == f"Throughput: 5 iterations, {text}"
     for shown in (capsys.readouterr().out, (tmp_path / "run" / "report.html").read_text()):
         assert f"64 B: {text}" in shown
     with (tmp_path / "run" / "throughput.csv").open() as file:
         rows = {row["iteration"]: row for row in csv.DictReader(file)}
-    passed = [float(row["throughput_pct"]) for name, row in rows.items() if name.isdecimal() and row["state"] == "PASS"]
-    assert float(rows["avg, PASS"]["throughput_pct"]) == pytest.approx(sum(passed) / len(passed))
+    found = [
+        float(row["throughput_pct"]) for name, row in rows.items() if name.isdecimal() and row["state"] == "MEASURED"
+    ]
+    assert float(rows["avg, MEASURED"]["throughput_pct"]) == pytest.approx(sum(found) / len(found))
     assert rows["verdicts"]["state"] == text
 
 
@@ -302,10 +274,10 @@ def test_iterations_of_a_run_are_stored_and_reported(tmp_path: Path) -> None:
     average = next(row for row in rows if row["iteration"] == "avg")
     assert float(average["lost_frames"]) == pytest.approx(sum(lost) / 4)
     results = json.loads((tmp_path / "one" / "results.json").read_text())
-    assert results["outcome"]["iterations"] == ["PASS"] * 4
+    assert results["outcome"]["iterations"] == ["MEASURED"] * 4
     report = (tmp_path / "one" / "report.html").read_text()
     assert '<th scope="col">Iteration</th>' in report
     assert report.count('<tr class="muted"><td class="number">64</td><td class="number">100.00</td>') == 5
-    assert "<dt>Iterations</dt><dd>PASS, PASS, PASS, PASS</dd>" in report
+    assert "<dt>Iterations</dt><dd>MEASURED, MEASURED, MEASURED, MEASURED</dd>" in report
     for file_name in ("results.json", "trials.jsonl", "frame_loss.csv"):
         assert (tmp_path / "one" / file_name).read_bytes() == (tmp_path / "two" / file_name).read_bytes()

@@ -15,7 +15,6 @@ from p4mesh.measurement.counts import Outage
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition
 from p4mesh.methods.recirculation.tables import delta_table
-from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, reset_time
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
@@ -24,8 +23,9 @@ from p4mesh.topology.device_events import events_of, failures_of
 from p4mesh.topology.engine_network import build_network
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 PIPELINE_US, LOOP_BPS = 0.550, 100_000_000_000
 DETECTION_MS = 1
@@ -44,7 +44,7 @@ def rows(finished: FinishedRun, name: str) -> list[dict[str, Any]]:
 
 def test_the_delta_is_turns_of_pipelines_and_wire(tmp_path: Path) -> None:
     found = measure(tmp_path, shipped("p4-reroute"), "1518,118", "failures=1,5", "during=false", "rates=1 Gbit/s L2")
-    assert found.outcome.state is State.DONE
+    assert found.outcome.state is Verdict.MEASURED
     assert not found.outcome.findings
     table = rows(found, "delta")
     assert [(row["frame_size_bytes"], row["failures"]) for row in table] == [
@@ -92,7 +92,7 @@ def test_a_device_that_does_not_recover_is_a_fail(tmp_path: Path) -> None:
         ),
     )
     found = measure(tmp_path, topology, "1518", "rates=1 Gbit/s L2", "failures=1")
-    assert found.outcome.state in (State.FAIL, State.INVALID)
+    assert found.outcome.state in (Verdict.FAIL, Verdict.INVALID)
     assert any("until the end of the trial" in finding for finding in found.outcome.findings)
 
 
@@ -100,7 +100,7 @@ def unit(failures: int, times_us: tuple[float, ...], jitter_us: float) -> CaseUn
     """Return a case whose repetitions have these latencies and this jitter."""
     each = tuple(
         Repetition(
-            status=Status.VALID,
+            status=Verdict.MEASURED,
             reason="",
             tx_frames=100,
             lost_frames=0,

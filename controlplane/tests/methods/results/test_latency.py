@@ -20,7 +20,6 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
 from p4mesh.methods.results.latency_tables import architecture
-from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
@@ -30,8 +29,9 @@ from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.traffic.stream import Stream, ValueList
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 
 def alternating(low: float, high: float) -> Delays:
@@ -323,9 +323,9 @@ def test_untrusted_runs_are_not_averaged() -> None:
     parameters = resolve(test.name, test.parameters, (*QUICK, "runs=3"))
     calls: list[str] = []
 
-    def status(spec: TrialSpec) -> Status:
+    def status(spec: TrialSpec) -> Verdict:
         calls.append(spec.label)
-        return Status.INVALID if sum(label.startswith("latency") for label in calls) == 2 else Status.VALID
+        return Verdict.INVALID if sum(label.startswith("latency") for label in calls) == 2 else Verdict.MEASURED
 
     def delays(stream: Stream, tx: int, rx: int, count: int) -> Sequence[float]:
         return [50_000.0 if sum(label.startswith("latency") for label in calls) == 2 else 2000.0] * count
@@ -335,7 +335,7 @@ def test_untrusted_runs_are_not_averaged() -> None:
     outcome = test.assemble(bed(), parameters, {unit: result})
     (row,) = rows(outcome, "latency")
     assert (row["runs"], row["max_us"]) == (2, 2.0)
-    assert outcome.state is State.INVALID
+    assert outcome.state is Verdict.INVALID
 
 
 # Variation

@@ -21,9 +21,10 @@ from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 FOUR_LAYERS = Path(__file__).parents[4] / "topologies" / "wrs-4-layers.yaml"
 GIGABIT = 1_000_000_000
@@ -75,7 +76,7 @@ def trial(frames: int, lost: int, late: int, rate_fps: Fraction, span_ns: int) -
     counted = (PortCounts(1, tx_frames=frames), PortCounts(2, rx_frames=frames - lost, late_frames=late))
     spec = TrialSpec("t", (stream,), 10**9)
     result = replace(
-        not_measured(spec, Status.VALID, ""),
+        not_measured(spec, Verdict.MEASURED, ""),
         tx_frames=frames,
         expected_rx_frames=frames,
         rx_frames=frames - lost,
@@ -141,7 +142,7 @@ def test_offered_load_is_the_intended_one_where_it_was_delivered(tmp_path: Path)
 def test_losses_of_a_direction_are_those_of_its_flows_and_unknown_behind_duplicates() -> None:
     """Three of ten frames are lost and four come twice: one more is received than sent."""
     ports = (PortCounts(1, tx_frames=10), PortCounts(2, rx_frames=11))
-    result = TrialResult(Status.VALID, "", "", 0, *(0,) * 13)
+    result = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
     twice = replace(result, ports=ports, duplicate_frames=4)
     (hidden,) = directions([((1,), (2,))], twice)
     assert (hidden.tx_frames, hidden.rx_frames, hidden.lost_frames) == (10, 11, None)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-import pytest
-
-from p4mesh.methods.results.outcome import Column, State
+from p4mesh.methods.results.outcome import Column
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.trial.result import Status
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,19 +65,3 @@ def test_cells_are_those_of_the_columns_and_none_where_there_is_nothing() -> Non
     row = Row(load_pct=1.0, latency=LATENCY, verdict=Verdict.PASS, lost_frames=0)
     columns = [Column(key, key) for key in ("verdict", "definition", "number", "max_us")]
     assert row.cells(columns) == {"verdict": "PASS", "definition": "LILO", "number": None, "max_us": None}
-
-
-@pytest.mark.parametrize(
-    ("found", "worst"),
-    [
-        ((Verdict.PASS, Verdict.FAIL, Status.INVALID, Status.ABORT), State.ABORT),
-        ((Verdict.FAIL, State.INVALID, Verdict.PASS), State.INVALID),
-        (("PASS", "FAIL (below 80 %)"), State.FAIL),
-        (("INVALID: raise burst_limit_s", "not applicable"), State.INVALID),
-        (("DONE", "no loss", Status.VALID, "a FAILURE", "FAILED"), State.DONE),
-        ((), State.DONE),
-    ],
-)
-def test_the_worst_verdict_is_that_of_the_whole(found: tuple[str, ...], worst: State) -> None:
-    assert State.worst(found, State.DONE) is worst
-    assert State.worst(reversed(found), State.DONE) is worst

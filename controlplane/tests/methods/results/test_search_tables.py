@@ -12,9 +12,10 @@ from support.runs import run_units
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.registry import TESTS
-from p4mesh.methods.results.outcome import Outcome, State, Table
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 BED = two_switch_bed()
 SEARCHING = [
@@ -97,11 +98,11 @@ def test_goals_by_name_report_each_goal() -> None:
     assert all(row["initial_duration_ms"] == pytest.approx(row["final_duration_ms"] / 10) for row in rows)
 
 
-@pytest.mark.parametrize(("threshold", "state"), [("60", State.PASS), ("61", State.FAIL)])
-def test_a_throughput_below_the_threshold_is_a_fail(threshold: str, state: State) -> None:
+@pytest.mark.parametrize(("threshold", "state"), [("60", Verdict.PASS), ("61", Verdict.FAIL)])
+def test_a_throughput_below_the_threshold_is_a_fail(threshold: str, state: Verdict) -> None:
     for name in ("rfc2544.throughput", "rfc2889.fully_meshed", "rfc2889.broadcast"):
         test = next(test for test in SEARCHING if test.name == name)
         outcome = run(test, "0.605", f"pass_threshold_pct={threshold}", "parts=throughput")
         assert outcome.state is state, name
-        shown = outcome.tables[0].rows[0]["state"]
-        assert shown == ("PASS" if state is State.PASS else "FAIL (below 61 %)")
+        row = outcome.tables[0].rows[0]
+        assert (row["state"], row["reason"]) == (state.value, "" if state is Verdict.PASS else "below 61 %")

@@ -11,14 +11,15 @@ from support.networks import parsed
 from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.per_source_port import PortThroughputs
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.search.bisection import bisect, bisect_each
-from p4mesh.methods.search.goal import SearchGoal, Verdict
+from p4mesh.methods.search.goal import SearchGoal
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 SIZE = 128
 BED = make_bed()
@@ -64,7 +65,7 @@ def test_rare_loss_of_a_source_port_is_a_finding_and_its_pass_says_what_it_exclu
 
     result, outcome = run(FlowMeasurer(carry))
     states = {row.port: row.state for row in result.ports}
-    assert states == {1: "FAIL", 2: "PASS", 3: "PASS", 4: "PASS"}
+    assert states == {1: Verdict.FAIL, 2: Verdict.MEASURED, 3: Verdict.MEASURED, 4: Verdict.MEASURED}
     (finding,) = outcome.findings
     assert finding.startswith(f"{SIZE} B, source port 1: loses about 9.")
     assert "e-04 of the frames at every load, independent of load" in finding
@@ -81,7 +82,7 @@ def test_every_port_finds_its_own_limit_in_common_trials() -> None:
         true_limit = float(limits[row.port])
         assert true_limit - 0.1 <= row.tx_pct <= true_limit
         assert row.upper_pct is None or row.upper_pct > true_limit
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert all(len(spec.streams) == 4 for spec in measurer.specs), "a port that is ready keeps sending"
     assert measurer.specs[-1].duration_ns == pytest.approx(5 * measurer.specs[0].duration_ns, rel=0.01), "for port 3"
 
@@ -100,9 +101,9 @@ def test_the_loads_of_a_port_are_those_of_a_search_alone() -> None:
 def test_a_port_that_loses_always_fails_and_the_others_do_not() -> None:
     result, outcome = run(limited({1: "100", 2: "0.001", 3: "100", 4: "100"}))
     states = {row.port: row.state for row in result.ports}
-    assert states == {1: "PASS", 2: "FAIL", 3: "PASS", 4: "PASS"}
+    assert states == {1: Verdict.MEASURED, 2: Verdict.FAIL, 3: Verdict.MEASURED, 4: Verdict.MEASURED}
     assert next(row.tx_pct for row in result.ports if row.port == 2) is None
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
 
 
 def test_ports_that_send_in_phase_keep_their_pattern() -> None:

@@ -15,7 +15,7 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.layers import IPv6
 from p4mesh.methods.base import Method
 from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
@@ -26,8 +26,8 @@ from p4mesh.methods.rfc9004.buffer_times import buffer_times
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase, Pairs
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 BED = make_bed()
 
@@ -69,7 +69,7 @@ def test_throughput_of_a_known_capacity_is_confirmed_by_a_longer_trial() -> None
     result, outcome = run(Throughput(), measurer, 64)
     limit_pct = 100 * limit_fps / (4 * max_rate_fps(64, GIGABIT))
     assert limit_pct - Fraction(1, 10) <= result.search.result_pct <= limit_pct
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert measurer.specs[-1].duration_ns == 2 * measurer.specs[0].duration_ns
     assert measurer.specs[-1].label.startswith("confirmation")
 
@@ -81,7 +81,7 @@ def test_a_result_that_fails_the_longer_trial_is_searched_again_below() -> None:
     assert measurer.specs[1].label.startswith("confirmation")
     true_limit = 100 * Fraction(84, 88)
     assert result.search.result_pct <= true_limit + 100 * Fraction(100, 50_000)
-    assert result.search.shown.verdict == "PASS"
+    assert result.search.shown.verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("method", ["bisect", "linear_down"])
@@ -97,7 +97,7 @@ def test_a_limit_that_short_trials_do_not_see_is_found_with_long_ones(method: st
     settings = ("search_max_pct=45", "search_initial_pct=45", f"search_method={method}", "search_step_pct=5")
     result, _ = run(Throughput(), measurer, 64, *settings)
     assert result.search.result_pct == pytest.approx(30, abs=0.1)
-    assert result.search.shown.verdict == "PASS"
+    assert result.search.shown.verdict is Verdict.PASS
     assert len(measurer.specs) < 20
 
 
@@ -116,26 +116,26 @@ def test_frame_loss_starts_at_100_and_stops_after_two_lossless_loads() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "verdicts"),
-    [("none", ["PASS"] * 5), ("0", ["FAIL"] * 3 + ["PASS"] * 2), ("15", ["FAIL"] * 2 + ["PASS"] * 3)],
+    [("none", ["MEASURED"] * 5), ("0", ["FAIL"] * 3 + ["PASS"] * 2), ("15", ["FAIL"] * 2 + ["PASS"] * 3)],
 )
-def test_a_frame_loss_sweep_passes_unless_a_load_misses_the_threshold(limit: str, verdicts: list[str]) -> None:
+def test_a_frame_loss_sweep_is_measured_and_passes_or_fails_by_a_threshold(limit: str, verdicts: list[str]) -> None:
     """A device that carries 75 % of line rate loses, at 100, 90 and 80 %, 25, 16.7 and 6.25 % of the frames."""
     device = FakeMeasurer(capacity(3 * max_rate_fps(64, GIGABIT)))
     result, outcome = run(FrameLoss(), device, 64, f"sweep_loss_limit_pct={limit}")
     assert [row.loss_pct for row in result.rows] == pytest.approx([25, 100 / 6, 6.25, 0, 0], abs=0.01)
     assert [row["state"] for row in outcome.tables[0].rows] == verdicts
-    assert outcome.state is (State.FAIL if "FAIL" in verdicts else State.PASS)
+    assert outcome.state is (Verdict.worst(map(Verdict, verdicts)))
 
 
 def test_an_untrusted_load_is_not_lossless_and_shows_no_counts() -> None:
-    measurer = FakeMeasurer(status=lambda spec: Status.INVALID if len(measurer.specs) == 1 else Status.VALID)
+    measurer = FakeMeasurer(status=lambda spec: Verdict.INVALID if len(measurer.specs) == 1 else Verdict.MEASURED)
     result, outcome = run(FrameLoss(), measurer, 64)
     assert len(result.rows) == 3
     first, *others = outcome.tables[0].rows
     assert first == {"frame_size_bytes": 64, "load_pct": 100, "state": "INVALID"}
-    assert [row["state"] for row in others] == ["PASS", "PASS"]
+    assert [row["state"] for row in others] == ["MEASURED", "MEASURED"]
     assert [[x for x, _ in series.points] for series in outcome.figures[0].series] == [[90, 80]]
-    assert outcome.state is State.INVALID
+    assert outcome.state is Verdict.INVALID
 
 
 def test_latency_is_measured_at_the_throughput_and_below_it() -> None:
@@ -250,7 +250,7 @@ def test_back_to_back_finds_the_queue_behind_an_egress_overhead_of_24_bytes(
     assert error < 0.01
     assert result.corrected_buffer_s == pytest.approx(corrected_s, rel=error + 0.001)
     assert result.implied_buffer_s == pytest.approx(burst / float(max_rate_fps(size, GIGABIT)))
-    assert outcome.state is State.DONE
+    assert outcome.state is Verdict.MEASURED
 
 
 @pytest.mark.parametrize(("size", "burst", "corrected_s"), PUBLISHED_QUEUE)
@@ -314,32 +314,36 @@ def test_the_actual_buffer_time_is_told_for_the_rate_of_interest() -> None:
 @pytest.mark.parametrize("ppm_below", [0, 100])
 def test_back_to_back_does_not_apply_at_line_rate(ppm_below: int) -> None:
     result, outcome = run(BackToBack(), FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
-    assert (result.state, result.burst_frames_avg) == ("not applicable", None)
-    assert outcome.state is State.DONE
+    assert (result.state, result.reason, result.burst_frames_avg) == (Verdict.MEASURED, "not applicable", None)
+    assert outcome.state is Verdict.MEASURED
 
 
 def test_a_throughput_that_was_not_searched_to_its_end_is_no_prerequisite() -> None:
     result, outcome = run(BackToBack(), FakeMeasurer(wire), 64, "search_max_pct=50")
-    assert (result.state, outcome.state) == ("INVALID: raise search_max_pct", State.INVALID)
+    assert (
+        (result.state, result.reason)
+        == (outcome.state, "raise search_max_pct")
+        == (Verdict.INVALID, "raise search_max_pct")
+    )
 
 
 def test_a_burst_near_the_upper_limit_is_searched_again_with_a_longer_one() -> None:
     """1408 frames are beyond 1000 and near 1420: both are repeated, the table says so."""
     for longest in (1000, 1420):
         result, outcome = run(BackToBack(), tail_drop(64), 64, f"burst_max_frames={longest}", "repetitions=3")
-        assert (result.state, result.burst_frames_avg) == ("PASS", 1408)
+        assert (result.state, result.burst_frames_avg) == (Verdict.MEASURED, 1408)
         assert (result.limit_frames, result.repetitions) == (4 * longest, 3)
         (table,) = (table for table in outcome.tables if table.name == "back_to_back_searches")
-        assert [row["state"] for row in table.rows] == ["near the limit: repeated", "PASS", "PASS", "PASS"]
-        assert outcome.state is State.DONE
+        assert [row["reason"] for row in table.rows] == ["near the limit: repeated", "", "", ""]
+        assert outcome.state is Verdict.MEASURED
 
 
 def test_a_burst_near_the_limit_of_all_limits_is_invalid() -> None:
     """0.67 ms are 997 frames of 64 bytes."""
     result, outcome = run(BackToBack(), tail_drop(64), 64, "burst_max_frames=100", "burst_limit_s=0.00067")
-    assert result.state == "INVALID: raise burst_limit_s"
+    assert (result.state, result.reason) == (Verdict.INVALID, "raise burst_limit_s")
     assert (result.limit_frames, result.burst_frames_avg) == (997, None)
-    assert outcome.state is State.INVALID
+    assert outcome.state is Verdict.INVALID
 
 
 def test_the_silence_behind_a_burst_is_not_shorter_than_the_burst() -> None:

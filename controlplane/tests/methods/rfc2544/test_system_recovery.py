@@ -14,12 +14,13 @@ from support.runs import run_on_sim, run_unit
 
 from p4mesh.measurement.counts import FlowCounts
 from p4mesh.methods.base import Session
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, Recovery, SystemRecovery
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 EGRESS_GAP_BYTES, UPLINK_GAP_BYTES = 22, 16
 FAST = ("learning_verify=false", "settle_ms=1", "restabilise_ms=1", "learning_wait_ms=1")
@@ -95,20 +96,20 @@ def test_recovery_of_a_device_that_stays_numb_for_a_known_time(numb_ns: int) -> 
     assert result.recovery_us_avg == pytest.approx(max(0, lost - 1) * interval_us, abs=0.002)
     assert (result.runs, result.recovery_us_stddev) == (3, 0)
     assert result.reduced_lost_frames == 3 * lost
-    assert outcome.state is State.DONE
+    assert outcome.state is Verdict.PASS
 
 
 def test_a_device_that_loses_to_the_end_has_not_recovered() -> None:
     result, outcome = run(Numbed(max_rate_fps(64, GIGABIT, 30), 40_000, tail=True), 64, "runs=2")
-    assert (result.state, result.recovery_us_avg) == ("not recovered", None)
-    assert outcome.state is State.FAIL
+    assert (result.state, result.recovery_us_avg) == (Verdict.FAIL, None)
+    assert outcome.state is Verdict.FAIL
 
 
 @pytest.mark.parametrize("ppm_below", [0, 100])
 def test_line_rate_cannot_be_exceeded_by_one_port(ppm_below: int) -> None:
     result, outcome = run(FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
-    assert (result.state, result.recovery_us_avg, result.runs) == ("not applicable", None, None)
-    assert outcome.state is State.DONE
+    assert (result.reason, result.recovery_us_avg, result.runs) == ("not applicable", None, None)
+    assert outcome.state is Verdict.MEASURED
 
 
 def test_an_overload_that_loses_nothing_is_no_measurement() -> None:
@@ -121,8 +122,8 @@ def test_an_overload_that_loses_nothing_is_no_measurement() -> None:
             return measurer.measure(spec) if spec.per_flow else FakeMeasurer.measure(measurer, spec)
 
     result, outcome = run(Search(lossless), 64, "runs=1")
-    assert result.state == "INVALID: the overload lost no frame"
-    assert outcome.state is State.INVALID
+    assert (result.state, result.reason) == (Verdict.INVALID, "the overload lost no frame")
+    assert outcome.state is Verdict.INVALID
 
 
 def test_two_ports_overload_a_third() -> None:
@@ -143,7 +144,7 @@ def test_a_queue_in_front_of_the_bottleneck_recovers_after_it_has_drained(size: 
     settings = ("runs=2", "scaled_frames=8000", *FAST)
     results, outcome, _ = run_on_sim(SystemRecovery(), chain(queue_frames), (size,), *settings)
     (result,) = results.values()
-    assert result.state == "DONE", result.reason
+    assert result.state is Verdict.PASS, result.reason
     uplink_fps = max_rate_fps(size, GIGABIT, 8 + UPLINK_GAP_BYTES)
     egress_fps = max_rate_fps(size, GIGABIT, 8 + EGRESS_GAP_BYTES)
     assert result.throughput_fps == pytest.approx(float(egress_fps), rel=0.002)
@@ -153,4 +154,4 @@ def test_a_queue_in_front_of_the_bottleneck_recovers_after_it_has_drained(size: 
     slack_us = float(2_000_000 / reduced_fps)
     assert drained_us - between_losses_us - slack_us <= result.recovery_us_avg <= drained_us + slack_us
     assert result.recovery_us_min > 0 and result.reduced_lost_frames > 0
-    assert outcome.state is State.DONE
+    assert outcome.state is Verdict.PASS

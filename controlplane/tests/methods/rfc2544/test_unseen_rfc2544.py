@@ -17,7 +17,6 @@ from support.networks import parsed, switch
 from support.runs import run_on_sim
 
 from p4mesh.methods.base import Method
-from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
@@ -27,6 +26,7 @@ from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import frame_time_ns, serialization_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 RATES_BPS = (10**7, 10**8, 10**9, 25 * 10**8, 10**10, 25 * 10**9, 4 * 10**10, 10**11, 4 * 10**11)
 PREAMBLE_BITS = 64
@@ -156,7 +156,7 @@ def test_a_reset_takes_as_long_as_the_device_says(seed: int) -> None:
     settings = ("scaled_frames=1000", "load_pct=50", "resets=1", ONE_WAY, *QUICK)
     _, outcome, _ = run_on_sim(Reset(), device.topology, (device.size,), *settings)
     (row,) = next(table for table in outcome.tables if table.name == "reset").rows
-    assert row["state"] == "DONE"
+    assert row["state"] == "PASS"
     assert row["reset_ms_avg"] == pytest.approx(1000 * device.reset_s, abs=float(str(row["resolution_ms"])))
 
 
@@ -169,7 +169,7 @@ def test_an_output_queue_recovers_at_once_where_it_can_be_overloaded(seed: int) 
     (row,) = next(table for table in outcome.tables if table.name == "system_recovery").rows
     overload_frames = 10 * FRAMES
     hidden = device.accepted(overload_frames) == overload_frames
-    if row["state"] == "DONE":
+    if row["state"] == "PASS":
         assert (row["recovery_us_avg"], row["recovery_us_max"]) == (0, 0)
         assert not hidden
     else:
@@ -190,7 +190,7 @@ def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method, ra
     if isinstance(test, SystemRecovery):
         settings.append("runs=2")
     _, outcome, trials = run_on_sim(test, topology, (64,), *settings)
-    assert outcome.state in (State.PASS, State.DONE)
+    assert outcome.state in (Verdict.PASS, Verdict.MEASURED)
     assert max(sum(paced.loop_share_pct for paced in result.pacing) for _, result in trials) <= 100.001
 
 

@@ -20,7 +20,7 @@ from p4mesh.measurement.counts import PortCounts
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_learning import LEARNING_RATE, AddressLearning
 from p4mesh.methods.rfc2889.address_results import AddressUnit
@@ -28,8 +28,9 @@ from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.stream import ValueList
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
+from p4mesh.verdict import Verdict
 
 BED = make_bed()
 VECTORS = [
@@ -79,9 +80,9 @@ def test_the_capacity_search_follows_the_published_sequences(vector: dict[str, A
     measurer = MemoryMeasurer(vector["true_limit_min"])
     (result,), outcome = run(AddressCaching(), measurer, f"addresses_resolution={vector['resolution']}", *PUBLISHED)
     (search,) = result.searches
-    assert [[row.addresses, row.verdict == "PASS"] for row in search.rows] == vector["trials"]
+    assert [[row.addresses, row.verdict is Verdict.PASS] for row in search.rows] == vector["trials"]
     assert search.result == vector["result"]
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
 
 
 def test_learning_and_test_frames_carry_the_same_addresses_in_opposite_directions() -> None:
@@ -118,7 +119,7 @@ def test_repeated_searches_use_other_addresses_and_report_the_spread() -> None:
 
 def test_a_capacity_above_the_search_is_a_floor() -> None:
     _, outcome = run(AddressCaching(), MemoryMeasurer(10**6), *PUBLISHED)
-    assert outcome.tables[0].rows[0]["state"] == "PASS (at least)"
+    assert outcome.tables[0].rows[0]["reason"] == "at least"
 
 
 def test_a_floor_above_the_lowest_capacity_is_told_of_its_bases_only() -> None:
@@ -133,13 +134,13 @@ def test_a_floor_above_the_lowest_capacity_is_told_of_its_bases_only() -> None:
 
     _, outcome = run(AddressCaching(), Hashed(0), "repetitions=3", *PUBLISHED)
     (row,) = outcome.tables[0].rows
-    assert (row["state"], row["capacity_min"], row["capacity_max"], row["fails_at"]) == ("PASS", 1743, 1987, 1804)
+    assert (row["state"], row["capacity_min"], row["capacity_max"], row["fails_at"]) == ("MEASURED", 1743, 1987, 1804)
     assert outcome.findings == ("64 B, bases 1, 3: >= 1987 addresses; no more was tried",)
 
 
 def test_flooded_frames_are_told_apart_by_port() -> None:
     (result,), _ = run(AddressCaching(), MemoryMeasurer(1500), *PUBLISHED)
-    failed = next(row for row in result.searches[0].rows if row.verdict == "FAIL")
+    failed = next(row for row in result.searches[0].rows if row.verdict is Verdict.FAIL)
     assert (failed.addresses, failed.monitor_flood_frames, failed.learning_flood_frames) == (1561, 61, 0)
 
 
@@ -159,30 +160,30 @@ def test_the_published_learning_rate_is_a_search_ceiling() -> None:
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000), *HUNDRED, *REPORT_RATES)
     (result,) = unit.searches
     assert rates(unit) == {100: [20, 60, 80]}
-    assert (result.result, result.state, result.at_least) == (80, "PASS", True)
-    assert outcome.state is State.PASS
+    assert (result.result, result.state, result.at_least) == (80, Verdict.MEASURED, True)
+    assert outcome.state is Verdict.MEASURED
 
 
 PERCENTS = ("rate_unit=pct", "rate_base_fps=100", *REPORT_RATES)
 
 
 @pytest.mark.parametrize(
-    ("limit_fps", "tried", "printed", "state"),
+    ("limit_fps", "tried", "printed", "state", "reason"),
     [
-        (10**9, [20, 60, 80], 80, "PASS (at least)"),
-        (40, [20, 60, 40], 40, "PASS"),
-        (39, [20, 60, 40], 20, "PASS"),
-        (19, [20], 20, "FAIL"),
+        (10**9, [20, 60, 80], 80, "MEASURED", "at least"),
+        (40, [20, 60, 40], 40, "MEASURED", ""),
+        (39, [20, 60, 40], 20, "MEASURED", ""),
+        (19, [20], 20, "FAIL", ""),
     ],
 )
 def test_every_printed_learning_rate_follows_from_a_limit(
-    limit_fps: int, tried: list[int], printed: int, state: str
+    limit_fps: int, tried: list[int], printed: int, state: str, reason: str
 ) -> None:
     """Table 1.7 prints 80, 40 and 20: 80 is the search's ceiling, and 20 may be the last rate, which failed."""
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000, Fraction(limit_fps)), *HUNDRED, *PERCENTS)
     assert rates(unit) == {100: tried} and printed in tried
     (row,) = outcome.tables[0].rows
-    assert row["state"] == state
+    assert (row["state"], row["reason"]) == (state, reason)
     failed = state == "FAIL"
     assert (row["rate_fps_min"], row["rate_pct_min"]) == ((None, None) if failed else (printed, printed))
     if failed:
@@ -197,8 +198,8 @@ def test_the_last_number_that_passed_is_the_capacity_even_where_nothing_above_th
     (unit,), outcome = run(AddressCaching(), MemoryMeasurer(capacity))
     assert unit.searches[0].result == result
     (row,) = outcome.tables[0].rows
-    assert (row["capacity_min"], row["state"]) == (result, "PASS" if result else "FAIL")
-    passed = [tried.addresses for tried in unit.searches[0].rows if tried.verdict == "PASS"]
+    assert (row["capacity_min"], row["state"]) == (result, "MEASURED" if result else "FAIL")
+    passed = [tried.addresses for tried in unit.searches[0].rows if tried.verdict is Verdict.PASS]
     assert max(passed, default=None) == result
 
 
@@ -229,7 +230,7 @@ def test_a_known_learning_rate_is_found_within_the_resolution() -> None:
 
 def test_a_device_that_learns_nothing_fails_without_a_rate() -> None:
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(0), *HUNDRED)
-    assert (unit.searches[0].result, outcome.state) == (None, State.FAIL)
+    assert (unit.searches[0].result, outcome.state) == (None, Verdict.FAIL)
     (row,) = outcome.tables[0].rows
     assert (row["state"], row["rate_fps_min"], row["fails_at_fps"]) == ("FAIL", None, 20)
 
@@ -248,7 +249,7 @@ def test_the_rate_is_searched_for_every_number_of_the_sweep() -> None:
     for row in rows:
         limit_fps = 12_000 / int(row["addresses"] or 0)
         assert row["rate_fps_min"] <= limit_fps < row["fails_at_fps"] <= row["rate_fps_min"] + 1
-        assert (row["state"], row["number"]) == ("PASS", "step")
+        assert (row["state"], row["number"]) == ("MEASURED", "step")
     learned = {spec.streams[0].frame_count for spec in measurer.specs}
     assert learned == {100, 400, 700, 1000}, "no capacity is searched"
     assert sum(len(search.rows) for search in unit.searches) == len(outcome.tables[1].rows)
@@ -264,7 +265,7 @@ def test_the_number_is_the_capacity_unless_a_sweep_is_asked_for() -> None:
     assert {row.learning_rate_fps for row in capacity.rows} == {25}
     assert (capacity.result, rate.addresses, rates(unit)) == (1500, 1500, {1500: [20, 60, 80]})
     (row,) = outcome.tables[0].rows
-    assert (row["addresses"], row["number"], row["state"]) == (1500, "capacity", "PASS (at least)")
+    assert (row["addresses"], row["number"], row["state"], row["reason"]) == (1500, "capacity", "MEASURED", "at least")
     assert [line["search"] for line in outcome.tables[1].rows] == ["capacity"] * 6 + ["learning rate"] * 3
 
 
@@ -291,21 +292,21 @@ def test_a_capacity_below_the_sweep_is_the_only_number() -> None:
 
 def test_without_a_capacity_there_is_no_rate_and_the_report_says_so() -> None:
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(50))
-    assert rates(unit) == {} and outcome.state is State.FAIL
+    assert rates(unit) == {} and outcome.state is Verdict.FAIL
     assert outcome.tables[0].rows == ()
     assert "64 B, base 1: no capacity was found (FAIL), so no learning rate was searched" in outcome.findings
 
 
 def test_numbers_beyond_the_capacity_fail_at_every_rate() -> None:
     _, outcome = run(AddressLearning(), MemoryMeasurer(1000), "addresses=sweep", *REPORT_RATES)
-    assert [(row["addresses"], row["state"]) for row in outcome.tables[0].rows] == [
-        (100, "PASS (at least)"),
-        (612, "PASS (at least)"),
-        (1124, "FAIL"),
-        (1636, "FAIL"),
-        (2048, "FAIL"),
+    assert [(row["addresses"], row["state"], row["reason"]) for row in outcome.tables[0].rows] == [
+        (100, "MEASURED", "at least"),
+        (612, "MEASURED", "at least"),
+        (1124, "FAIL", ""),
+        (1636, "FAIL", ""),
+        (2048, "FAIL", ""),
     ]
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
 
 
 def test_a_sweep_that_runs_downwards_is_refused() -> None:
@@ -318,7 +319,7 @@ def test_the_largest_number_and_the_highest_rate_are_tried_first() -> None:
     (unit,), outcome = run(AddressLearning(), measurer)
     assert [len(search.rows) for search in unit.searches] == [1, 1]
     (row,) = outcome.tables[0].rows
-    assert (row["addresses"], row["rate_fps_min"], row["state"]) == (2048, 100, "PASS")
+    assert (row["addresses"], row["rate_fps_min"], row["state"]) == (2048, 100, "MEASURED")
 
 
 def test_both_directions_take_whole_seconds_and_one_more_at_the_same_rate() -> None:
@@ -339,7 +340,7 @@ def test_a_fast_stop_sends_no_more_pieces_after_a_flooded_frame() -> None:
     (unit,), outcome = run(AddressCaching(), measurer, "fast_stop=true", *settings)
     (whole,), _ = run(AddressCaching(), MemoryMeasurer(1200), *settings)
     first = unit.searches[0].rows[0]
-    assert (first.verdict, first.test_tx_frames, first.monitor_flood_frames) == ("FAIL", 1400, 200)
+    assert (first.verdict, first.test_tx_frames, first.monitor_flood_frames) == (Verdict.FAIL, 1400, 200)
     pieces = [spec for spec in measurer.specs[1:9] if spec.continues]
     macs = [piece.streams[0].destination_mac for piece in pieces]
     assert macs == [bytes.fromhex("02f4bc01") + (1 + 200 * number).to_bytes(2, "big") for number in range(7)]
@@ -398,7 +399,7 @@ def test_a_device_that_keeps_old_entries_is_named() -> None:
             return result
 
     (unit,), outcome = run(AddressCaching(), Zombies(1500), *PUBLISHED)
-    assert unit.searches[0].state == "FAIL"
+    assert unit.searches[0].state is Verdict.FAIL
     text = "64 B, base 1: 1074 addresses at 50 frames/s passed and failed: the device keeps entries"
     assert any(finding.startswith(text) for finding in outcome.findings)
     (_,), later = run(AddressCaching(), Zombies(1500))
@@ -409,7 +410,7 @@ def test_a_device_that_keeps_old_entries_is_named() -> None:
 
 def test_a_rate_at_which_nothing_is_learned_is_no_sign_of_old_entries() -> None:
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000, Fraction(30)), *HUNDRED, *REPORT_RATES)
-    assert [row.verdict for row in unit.searches[0].rows] == ["PASS", "FAIL", "FAIL"]
+    assert [row.verdict for row in unit.searches[0].rows] == [Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
     assert not any("held" in text for text in outcome.findings)
 
 
@@ -432,10 +433,10 @@ def test_a_capacity_that_depends_on_the_frame_size_is_a_finding() -> None:
 
 
 def test_an_untrusted_iteration_is_no_verdict() -> None:
-    measurer = FakeMeasurer(status=lambda _: Status.INVALID)
+    measurer = FakeMeasurer(status=lambda _: Verdict.INVALID)
     (unit,), outcome = run(AddressCaching(), measurer)
     (result,) = unit.searches
-    assert (result.state, result.result, outcome.state) == ("INVALID", None, State.INVALID)
+    assert (result.state, result.result, outcome.state) == (Verdict.INVALID, None, Verdict.INVALID)
 
 
 @pytest.mark.parametrize("settings", [("learning_port=2",), ("test_port=9",), ("addresses_min=200",)])

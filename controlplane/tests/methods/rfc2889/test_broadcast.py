@@ -14,12 +14,13 @@ from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.broadcast import Broadcast, BroadcastUnit
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 TEST = Broadcast()
 BED = make_bed(18)
@@ -49,7 +50,7 @@ def test_the_search_of_the_report_prints_its_numbers(size: int, limit_pct: str, 
     result, outcome = run(FlowMeasurer(carry), size, *REPORT)
     assert result.search.result_pct == pytest.approx(printed, abs=0.0006)
     assert result.search.at_least == (printed == 94.375)
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
 
 
 def test_every_port_but_the_source_receives_every_frame() -> None:
@@ -66,8 +67,8 @@ def test_one_missing_copy_on_one_port_fails_the_load() -> None:
         return {key: count - (key[2] == 18) for key, count in sent.items()}
 
     result, outcome = run(FlowMeasurer(carry), 64, "parts=throughput")
-    assert (result.search.state, result.search.result_pct) == ("FAIL", None)
-    assert outcome.state is State.FAIL
+    assert (result.search.state, result.search.result_pct) == (Verdict.FAIL, None)
+    assert outcome.state is Verdict.FAIL
 
 
 def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> None:
@@ -140,8 +141,8 @@ class AfterTheSearch(FlowMeasurer):
 
 
 def test_latency_trials_that_cannot_be_trusted_are_no_silent_gap() -> None:
-    result, outcome = run(AfterTheSearch(status=Status.INVALID, reason="tester under-delivered"), 64)
-    assert (result.search.result_pct, outcome.state) == (100, State.INVALID)
+    result, outcome = run(AfterTheSearch(status=Verdict.INVALID, reason="tester under-delivered"), 64)
+    assert (result.search.result_pct, outcome.state) == (100, Verdict.INVALID)
     assert [text for text in outcome.findings if "latency of a single frame: tester under-delivered" in text]
 
 

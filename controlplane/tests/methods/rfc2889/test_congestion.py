@@ -12,10 +12,11 @@ from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.congestion_control import Congestion, CongestionControl
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 Counts = dict[tuple[str, int, int], int]
 TEST = CongestionControl()
@@ -81,14 +82,14 @@ def test_a_switch_without_blocking_loses_a_third_at_the_congested_port_only() ->
     assert result.uncongested_loss_pct == 0
     assert result.congested_loss_pct == pytest.approx(100 / 3, abs=0.01)
     assert (result.head_of_line_blocking, result.back_pressure) == ("no", "no")
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
 
 
 def test_loss_at_the_uncongested_port_is_head_of_line_blocking() -> None:
     result, outcome, _ = run(blocking)
     assert result.uncongested_loss_pct == BLOCKING_U_PCT
     assert result.head_of_line_blocking == "yes"
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
 
 
 def test_an_input_that_loses_frames_alone_makes_blocking_inconclusive() -> None:
@@ -119,7 +120,7 @@ def test_three_ports_are_not_enough_and_seven_not_for_two_blocks() -> None:
 def test_loss_behind_a_link_between_devices_is_no_head_of_line_blocking() -> None:
     """Both sources on one device, both receivers on another: the flows share the link, and the loss."""
     result, outcome, _ = run(blocking, devices="aabb")
-    assert (result.head_of_line_blocking, outcome.state) == ("inconclusive", State.FAIL)
+    assert (result.head_of_line_blocking, outcome.state) == ("inconclusive", Verdict.FAIL)
     assert "64 B: both flows share the way from a to b" in outcome.findings[0]
     assert run(queue_at_c, devices="aabb")[0].head_of_line_blocking == "no"
     assert run(blocking, devices="aaab")[0].head_of_line_blocking == "yes", "the uncongested flow stays in a"

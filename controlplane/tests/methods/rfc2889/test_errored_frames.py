@@ -1,4 +1,4 @@
-"""RFC 2889 5.9: a verdict per class of errored frames, never of valid loss."""
+"""RFC 2889 5.9: what becomes of each class of errored frames; never a verdict on valid loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames, ErroredUnit
 from p4mesh.methods.rfc2889.errored_streams import PROGRAM_STREAMS, sizes_between
 from p4mesh.tester.contract import load_contract
@@ -26,6 +26,7 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.trial.verification import verification_streams
+from p4mesh.verdict import Verdict
 
 TEST = ErroredFrames()
 Counts = dict[tuple[str, int, int], int]
@@ -63,15 +64,15 @@ def test_each_class_takes_a_third_of_the_load() -> None:
 
 def test_a_device_that_filters_passes() -> None:
     result, outcome, _ = run(filtering)
-    assert outcome.state is State.PASS
-    assert {row.undersize_verdict for row in result.rows} == {"PASS"}
+    assert outcome.state is Verdict.PASS
+    assert {row.undersize_handling for row in result.rows} == {"filtered"}
     assert all(row.valid_loss_pct == 0 for row in result.rows)
 
 
 def test_a_device_that_forwards_runts_fails_and_giants_are_only_reported() -> None:
     result, outcome, _ = run(lossless)
-    assert outcome.state is State.FAIL
-    assert (result.rows[0].undersize_verdict, result.rows[0].oversize_verdict) == ("FAIL", "forwarded")
+    assert outcome.state is Verdict.FAIL
+    assert (result.rows[0].undersize_handling, result.rows[0].state) == ("forwarded", Verdict.FAIL)
 
 
 def test_the_trial_log_has_the_verdict_of_the_classes_that_must_be_filtered() -> None:
@@ -95,7 +96,7 @@ def test_the_trial_log_has_the_verdict_of_the_classes_that_must_be_filtered() ->
 def test_loss_of_valid_frames_is_reported_and_no_class_failure() -> None:
     result, outcome, _ = run(lossy)
     assert result.rows[0].valid_loss_pct == pytest.approx(50, abs=0.1)
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
 
 
 def test_a_port_that_pads_short_frames_is_not_supported() -> None:
@@ -115,20 +116,20 @@ def test_totals_are_the_sums_of_the_classes_and_valid_frames_exclude_those_with_
     assert row.total_rx_frames == row.valid_rx_frames == counts["valid"]
     titles = [column.title for column in outcome.tables[0].columns]
     assert titles == [
-        *("Valid size", "Load", "Tx, all", "Rx, all", "Valid Tx", "Valid Rx", "Valid loss"),
+        *("Valid size", "Load", "Result", "Tx, all", "Rx, all", "Valid Tx", "Valid Rx", "Valid loss"),
         *("Oversize Tx", "Oversize Rx", "Undersize Tx", "Undersize Rx", "Bad FCS Tx", "Bad FCS Rx"),
         *("Oversize", "Undersize", "Bad FCS", "Dribble bits", "Alignment"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("rate_bps", "verdict"), [(10**8, "not supported on sim"), (10**9, "not applicable"), (10**11, "not applicable")]
+    ("rate_bps", "handling"), [(10**8, "not supported on sim"), (10**9, "not applicable"), (10**11, "not applicable")]
 )
-def test_dribble_bits_and_alignment_errors_exist_up_to_100_mbit_per_second(rate_bps: int, verdict: str) -> None:
+def test_dribble_bits_and_alignment_errors_exist_up_to_100_mbit_per_second(rate_bps: int, handling: str) -> None:
     result, outcome, _ = run(filtering, ports=bed(rate_bps=rate_bps))
     row = result.rows[0]
-    assert (row.dribble_verdict, row.alignment_verdict) == (verdict, verdict)
-    assert any(verdict.partition(" on")[0] in text for text in outcome.deviations)
+    assert (row.dribble_handling, row.alignment_handling) == (handling, handling)
+    assert any(handling.partition(" on")[0] in text for text in outcome.deviations)
 
 
 def test_lengths_and_ports_are_parameters() -> None:
@@ -246,7 +247,7 @@ def test_an_fcs_error_is_injected_at_an_interval(settings: tuple[str, ...], fram
     row, _, spec = xena(filtering, *settings)
     (stream,) = of_class(spec, "bad_fcs")
     assert stream.bad_fcs and stream.frame_count == row["bad_fcs_tx_frames"] == pytest.approx(frames, abs=1)
-    assert (row["bad_fcs_rx_frames"], row["bad_fcs_verdict"]) == (0, "PASS")
+    assert (row["bad_fcs_rx_frames"], row["bad_fcs_handling"]) == (0, "filtered")
 
 
 def test_more_errors_than_valid_frames_are_refused() -> None:
@@ -254,7 +255,7 @@ def test_more_errors_than_valid_frames_are_refused() -> None:
         xena(filtering, "bad_fcs_interval_ms=0.01")
 
 
-def test_each_class_of_the_xena_set_has_its_counts_and_its_verdict() -> None:
+def test_each_class_of_the_xena_set_has_its_counts_and_its_handling() -> None:
     row, outcome, spec = xena(lossless)
     sent = {name: sum(stream.frame_count for stream in of_class(spec, name)) for name in ("valid", "oversize")}
     assert (row["frame_size_bytes"], row["valid_tx_frames"], row["valid_rx_frames"]) == (
@@ -263,18 +264,18 @@ def test_each_class_of_the_xena_set_has_its_counts_and_its_verdict() -> None:
         sent["valid"],
     )
     assert row["total_tx_frames"] == row["total_rx_frames"] == sum(stream.frame_count for stream in spec.streams)
-    verdicts = (row["oversize_verdict"], row["undersize_verdict"], row["bad_fcs_verdict"])
-    assert verdicts == ("forwarded", "FAIL", "FAIL")
-    assert outcome.state is State.FAIL
+    handling = (row["oversize_handling"], row["undersize_handling"], row["bad_fcs_handling"])
+    assert handling == ("forwarded", "forwarded", "forwarded")
+    assert outcome.state is Verdict.FAIL
     strict, passed, _ = xena(filtering)
-    verdicts = (strict["oversize_verdict"], strict["undersize_verdict"], strict["bad_fcs_verdict"])
-    assert (verdicts, passed.state) == (("PASS", "PASS", "PASS"), State.PASS)
+    handling = (strict["oversize_handling"], strict["undersize_handling"], strict["bad_fcs_handling"])
+    assert (handling, passed.state) == (("filtered", "filtered", "filtered"), Verdict.PASS)
 
 
 def test_ports_that_cannot_damage_an_fcs_send_the_three_classes() -> None:
     row, outcome, spec = xena(filtering, bad_fcs=False)
     assert len(spec.streams) == 22 and not of_class(spec, "bad_fcs")
-    assert (row["bad_fcs_verdict"], row["bad_fcs_tx_frames"]) == ("not supported on sim", None)
+    assert (row["bad_fcs_handling"], row["bad_fcs_tx_frames"]) == ("not supported on sim", None)
     assert "Frames with a bad FCS: not supported on sim." in outcome.deviations
 
 
@@ -322,5 +323,5 @@ def test_the_counts_of_the_report_are_sent_and_judged(row: dict[str, Any]) -> No
     assert row["rx_frames"] == sum(row[f"rx_{short}"] for short in CLASSES.values()) + row["rx_fcs"]
     assert ours["bad_fcs_rx_frames"] == row["rx_fcs"] == 0
     forwarded = {name for name, short in CLASSES.items() if name != "valid" and row[f"rx_{short}"]}
-    assert {name for name in ("oversize", "undersize") if ours[f"{name}_verdict"] != "PASS"} == forwarded
+    assert {name for name in ("oversize", "undersize") if ours[f"{name}_handling"] != "filtered"} == forwarded
     assert outcome.state.value == row["result"] == "FAIL"

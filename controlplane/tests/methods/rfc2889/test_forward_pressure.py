@@ -17,7 +17,7 @@ from p4mesh.measurement.counts import PortCounts
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, Method, TrialNote
 from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
 from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, MaximumRate, steps_to_maximum
@@ -25,6 +25,7 @@ from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 
 def bed(ifg_bits: int = 88) -> Bed:
@@ -57,7 +58,7 @@ def measured(measurer: FakeMeasurer, sizes: Sequence[int], *settings: str) -> Ou
     return run_units(ForwardPressure(), bed(), measurer, sizes, *settings)[1]
 
 
-def forward_pressure(size: int, overhead_bytes: int, *settings: str) -> tuple[dict[str, Any], State]:
+def forward_pressure(size: int, overhead_bytes: int, *settings: str) -> tuple[dict[str, Any], Verdict]:
     """Measure one frame size; return its row and the verdict."""
     outcome = measured(OverloadedMeasurer(overhead_bytes), (size,), *settings)
     ((row,),) = (table.rows for table in outcome.tables)
@@ -72,7 +73,7 @@ def test_a_switch_with_24_bytes_of_overhead_shows_the_published_utilisation(size
     result, state = forward_pressure(size, 24)
     assert result["rx_pct"] == pytest.approx(shown, abs=0.001)
     assert result["finding"] == "not detected"
-    assert state is State.PASS
+    assert state is Verdict.PASS
 
 
 def test_30_seconds_send_the_frames_of_the_report() -> None:
@@ -115,7 +116,7 @@ def test_loss_at_the_ends_does_not_raise_the_utilisation() -> None:
 def test_a_switch_that_follows_the_short_gap_is_detected_in_the_words_of_the_rfc() -> None:
     result, state = forward_pressure(64, 19)
     assert result["finding"] == DETECTED == "Forward Pressure detected"
-    assert state is State.FAIL
+    assert state is Verdict.FAIL
 
 
 def test_a_switch_at_line_rate_is_within_the_clock_tolerance() -> None:
@@ -139,7 +140,7 @@ def test_a_fast_clock_is_no_forward_pressure_and_is_measured(sizes: tuple[int, .
 def test_a_gap_of_one_byte_less_is_detected_on_slow_and_fast_clocks(sizes: tuple[int, ...], offset_ppm: int) -> None:
     outcome = measured(OverloadedMeasurer(19, offset_ppm), sizes)
     assert [row["finding"] for row in outcome.tables[0].rows] == [DETECTED] * len(sizes)
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
 
 
 def test_without_calibration_a_clock_beyond_the_tolerance_looks_like_forward_pressure() -> None:
@@ -279,8 +280,8 @@ def test_the_steps_are_a_sweep_without_a_threshold() -> None:
     outcome = test.assemble(bed(), parameters, {unit: result})
     lossy = [(row.load_pct, row.lost_frames > 0) for row in result.rows]
     assert lossy == [(50, False), (75, True), (100, True)]
-    assert log.verdicts[-2:] == ["PASS", "PASS"]
-    assert (outcome.state, outcome.tables[0].rows[0]["state"]) == (State.PASS, "PASS")
+    assert log.verdicts[-2:] == ["MEASURED", "MEASURED"]
+    assert (outcome.state, outcome.tables[0].rows[0]["state"]) == (Verdict.MEASURED, "MEASURED")
 
 
 def test_a_device_at_line_rate_has_its_maximum_at_the_maximum_offered_load() -> None:

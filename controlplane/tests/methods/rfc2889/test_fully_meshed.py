@@ -15,12 +15,13 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 TEST = FullyMeshed()
 BED = make_bed(18)
@@ -33,12 +34,12 @@ def run(measurer: FakeMeasurer, sizes: tuple[int, ...] = (64,), *settings: str) 
 
 def test_a_wire_reaches_100_percent_at_every_size_without_loss() -> None:
     outcome, results = run(FakeMeasurer(wire), TEST.frame_sizes_bytes)
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     for unit, result in results.items():
         theory = 18 * max_rate_fps(unit.frame_size_bytes, GIGABIT)
         if unit.part == "throughput":
             found = result.search
-            assert (found.state, found.result_pct, found.trials) == ("PASS", 100.0, 1)
+            assert (found.state, found.result_pct, found.trials) == (Verdict.MEASURED, 100.0, 1)
             assert result.of_latency.load_pct == 100
         else:
             assert result.mfr_fps == result.frmol_fps == pytest.approx(float(theory), rel=1e-12)
@@ -62,9 +63,9 @@ def test_every_search_method_answers_with_a_load_that_passed(method: str) -> Non
     outcome, results = run(FakeMeasurer(capacity(Fraction(4_700_000))), (64,), *settings)
     (found,) = results.values()
     limit_pct = 100 * Fraction(4_700_000) / (18 * max_rate_fps(64, GIGABIT))
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert limit_pct - 1 <= found.search.result_pct <= limit_pct + Fraction(1, 1000)
-    assert found.search.shown.verdict == "PASS"
+    assert found.search.shown.verdict is Verdict.PASS
     assert found.search.shown.load_pct == found.search.result_pct
     assert found.search.goal.search_method == method
 
@@ -97,18 +98,18 @@ def test_streams_are_the_mesh_of_the_rfc_with_exact_frame_counts() -> None:
 def test_nothing_passes_shows_the_last_load_and_its_loss() -> None:
     outcome, results = run(FakeMeasurer(lambda _, sent: sent - 1), (64,), "parts=throughput")
     (found,) = results.values()
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
     assert found.search.result_pct is None
     assert found.search.shown.load_pct <= 0.2
     assert found.search.shown.lost_frames == 1
 
 
-@pytest.mark.parametrize(("status", "state"), [(Status.INVALID, State.INVALID), (Status.ABORT, State.ABORT)])
-def test_an_untrusted_trial_is_no_verdict_and_no_rate(status: Status, state: State) -> None:
+@pytest.mark.parametrize(("status", "state"), [(Verdict.INVALID, Verdict.INVALID), (Verdict.ABORT, Verdict.ABORT)])
+def test_an_untrusted_trial_is_no_verdict_and_no_rate(status: Verdict, state: Verdict) -> None:
     """Half of the sweep cannot be trusted: it is named, and MFR comes from the other half."""
 
-    def untrusted_above_half(spec: TrialSpec) -> Status:
-        return status if spec.streams[0].rate_fps > max_rate_fps(64, GIGABIT) / 2 else Status.VALID
+    def untrusted_above_half(spec: TrialSpec) -> Verdict:
+        return status if spec.streams[0].rate_fps > max_rate_fps(64, GIGABIT) / 2 else Verdict.MEASURED
 
     outcome, results = run(FakeMeasurer(status=untrusted_above_half), (64,), "parts=forwarding")
     (found,) = results.values()
@@ -119,15 +120,15 @@ def test_an_untrusted_trial_is_no_verdict_and_no_rate(status: Status, state: Sta
 
 
 def test_an_untrusted_trial_ends_the_search() -> None:
-    outcome, results = run(FakeMeasurer(status=lambda _: Status.INVALID), (64,), "parts=throughput")
+    outcome, results = run(FakeMeasurer(status=lambda _: Verdict.INVALID), (64,), "parts=throughput")
     (found,) = results.values()
-    assert outcome.state is State.INVALID
-    assert (found.search.state, found.search.result_pct, found.search.trials) == ("INVALID", None, 1)
+    assert outcome.state is Verdict.INVALID
+    assert (found.search.state, found.search.result_pct, found.search.trials) == (Verdict.INVALID, None, 1)
 
 
 def test_flooding_is_reported_even_when_nothing_is_lost() -> None:
     outcome, _ = run(FakeMeasurer(flooded=7), (64,), "parts=throughput")
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert "flooding detected: 14 frames (throughput 64 B)" in outcome.findings, "of a search and its latency trial"
 
 
@@ -172,9 +173,9 @@ def test_bursts_are_asked_for_only_when_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "state"), [("none", State.PASS), ("0", State.FAIL), ("49", State.FAIL), ("51", State.PASS)]
+    ("limit", "state"), [("none", Verdict.MEASURED), ("0", Verdict.FAIL), ("49", Verdict.FAIL), ("51", Verdict.PASS)]
 )
-def test_a_sweep_that_was_executed_passes_unless_a_threshold_is_missed(limit: str, state: State) -> None:
+def test_a_sweep_is_measured_and_passes_or_fails_by_a_threshold(limit: str, state: Verdict) -> None:
     """Methodology 0.6: a device that carries half of the line loses 50 % at 100 % load, and 0 % up to half of it."""
     half = capacity(18 * max_rate_fps(64, GIGABIT) / 2)
     settings = ("parts=forwarding", "sweep_start_pct=50", "sweep_step_pct=50", f"sweep_loss_limit_pct={limit}")
@@ -182,13 +183,14 @@ def test_a_sweep_that_was_executed_passes_unless_a_threshold_is_missed(limit: st
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["state"]) == (state, state.value)
     (found,) = results.values()
-    assert [row.verdict for row in found.rows] == ["PASS", state.value]
+    first = Verdict.MEASURED if limit == "none" else Verdict.PASS
+    assert [row.verdict for row in found.rows] == [first, state]
 
 
 def test_a_sweep_that_fails_its_limit_fails_the_test_beside_a_throughput_that_passes() -> None:
     half = capacity(18 * max_rate_fps(64, GIGABIT) / 2)
-    assert run(FakeMeasurer(half), (64,), "sweep_loss_limit_pct=1")[0].state is State.FAIL
-    assert run(FakeMeasurer(half), (64,))[0].state is State.PASS
+    assert run(FakeMeasurer(half), (64,), "sweep_loss_limit_pct=1")[0].state is Verdict.FAIL
+    assert run(FakeMeasurer(half), (64,))[0].state is Verdict.MEASURED
 
 
 def test_one_frame_of_each_port_is_offered_in_its_own_time() -> None:

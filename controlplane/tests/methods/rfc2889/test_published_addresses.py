@@ -10,6 +10,7 @@ from support.published import WHITE_RABBIT
 from support.runs import run_on_sim
 
 from p4mesh.methods.registry import find_test
+from p4mesh.verdict import Verdict
 
 CACHING, LEARNING = find_test("rfc2889.address_caching"), find_test("rfc2889.address_learning")
 """With their resets: the switch forgets all addresses before each iteration."""
@@ -49,9 +50,9 @@ def test_a_device_that_holds_1532_addresses_shows_the_capacity_of_the_report() -
 def test_the_hashed_table_of_the_switch_shows_its_spread_over_mac_bases_in_searches_of_the_same_rule() -> None:
     results, outcome, _ = run_on_sim(CACHING, shipped("wrs-18x1g"), (64,), *REPORT, *QUICK, "repetitions=4")
     for (result,) in (unit.searches for unit in results.values()):
-        verdicts = {row.addresses: row.verdict == "PASS" for row in result.rows}
+        verdicts = {row.addresses: row.verdict is Verdict.PASS for row in result.rows}
         assert list(verdicts) == path_where(verdicts.__getitem__)
-        failing = [row for row in result.rows if row.verdict == "FAIL"]
+        failing = [row for row in result.rows if row.verdict is Verdict.FAIL]
         assert all(row.monitor_flood_frames > 0 for row in failing)
     (table, *_) = outcome.tables
     (row,) = table.rows
@@ -68,8 +69,8 @@ def test_the_learning_rate_is_at_least_80_frames_per_second_up_to_the_capacity()
     (unit,) = results.values()
     assert [search.result for search in unit.searches] == [1500, 80, 80, 80, 80]
     assert [row["addresses"] for row in outcome.tables[0].rows] == [100, 612, 1124, 1500]
-    assert {row["state"] for row in outcome.tables[0].rows} == {"PASS (at least)"}
-    assert outcome.state.value == "PASS"
+    assert {(row["state"], row["reason"]) for row in outcome.tables[0].rows} == {("MEASURED", "at least")}
+    assert outcome.state is Verdict.MEASURED
     assert "64 B, 1500 addresses: >= 80 f/s; no more was tried" in outcome.findings
 
 

@@ -16,8 +16,8 @@ from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 REPORT = (
     "parts=throughput",
@@ -66,7 +66,7 @@ def test_the_limit_of_four_layers_lies_in_the_published_bracket(
         stream = Stream("all", size, rate_fps, count, patterns.Broadcast(), ports[:1], ports[1:])
         with open_measurer(topology) as measurer:
             result = measurer.measure(TrialSpec("limit", (stream,), duration_ms * 10**6, Learning(enabled=False)))
-        assert result.status is Status.VALID, result.reason
+        assert result.status is Verdict.MEASURED, result.reason
         lost.append(result.lost_frames)
     assert lost[0] == 0 < lost[1]
 
@@ -79,7 +79,7 @@ def broadcast_latency_us(topology: Topology, size: int) -> dict[int, float]:
     spec = TrialSpec("latency", (stream,), int(100 * 10**9 / rate_fps), Learning(enabled=False), per_flow=True)
     with open_measurer(topology) as measurer:
         result = measurer.measure(spec)
-    assert (result.status, result.lost_frames) == (Status.VALID, 0), result.reason
+    assert (result.status, result.lost_frames) == (Verdict.MEASURED, 0), result.reason
     return {flow.rx_port: flow.latency.min_ns / US_PER_NS for flow in result.flows if flow.latency}
 
 

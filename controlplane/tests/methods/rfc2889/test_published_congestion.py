@@ -17,7 +17,6 @@ from support.runs import run_on_sim
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
@@ -25,6 +24,7 @@ from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 QUEUE_FRAMES = 64
@@ -46,7 +46,7 @@ def test_one_switch_does_not_block_and_loses_what_was_published(
     (result,) = results.values()
     _, trial = trials[-1]
     assert (result.head_of_line_blocking, result.back_pressure) == ("no", "no")
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
     assert result.uncongested_loss_pct == 0
     offered = 3 * tx_frames(REPORT_NS, max_rate_fps(size, GIGABIT)) // 2
     assert abs(offered - row["c_tx"]) <= 2
@@ -105,7 +105,7 @@ def test_a_switch_with_input_queues_is_found_to_block() -> None:
     (result,) = results.values()
     assert result.head_of_line_blocking == "yes"
     assert result.uncongested_loss_pct > 1
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
 
 
 PAUSE = "pause: {xoff_frames: 16, xon_frames: 4}"
@@ -131,7 +131,7 @@ def test_a_device_that_holds_its_sources_back_with_pause_frames_has_back_pressur
                 return measurer.measure(spec)
 
         result = test.run_unit(unit, bed, parameters, Direct())
-    assert (result.back_pressure, result.state) == ("yes", "PASS")
+    assert (result.back_pressure, result.state) == ("yes", Verdict.PASS)
     assert result.pause_frames > 0 and result.congested_loss_pct == 0
     assert result.tx_pct < 100 and "PAUSE frames to the sources" in result.reason
 
@@ -141,7 +141,7 @@ def test_pause_frames_that_the_tester_does_not_honour_are_back_pressure_too() ->
     topology = queue_of(64, PAUSE, honours=False)
     results, outcome, _ = run_on_sim(CongestionControl(), topology, (64,), "scaled_frames=2000")
     (result,) = results.values()
-    assert (result.back_pressure, result.state) == ("yes", "PASS")
+    assert (result.back_pressure, result.state) == ("yes", Verdict.PASS)
     assert result.pause_frames > 0 and result.congested_loss_pct > 30
     assert "PAUSE frames came to sources that did not stop" in outcome.findings[0]
 

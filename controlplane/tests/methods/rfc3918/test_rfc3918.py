@@ -17,14 +17,15 @@ from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.tester.responders.group_messages import Host, Record, RecordKind, leave, report, reports
 from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import Version, report_bytes
 from p4mesh.traffic.patterns import Multicast
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 SECOND = 1_000_000_000
@@ -98,7 +99,7 @@ def test_the_aggregated_throughput_counts_the_copies_of_all_ports() -> None:
     outcome, specs = run("rfc3918.aggregated", GroupMeasurer(), "groups=7", "source_port=2")
     (row,) = rows(outcome, "aggregated")
     fps = float(max_rate_fps(128, GIGABIT))
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert (row["tx_pct"], row["members"], row["rx_frames"]) == (100, 3, 3 * 1000)
     assert row["aggregate_fps"] == pytest.approx(3 * fps)
     memberships, stream = specs[0].memberships, specs[0].streams[0]
@@ -135,7 +136,7 @@ def test_mixed_classes_keep_their_ratio_and_are_told_apart(share: int) -> None:
     assert multicast.rate_fps / (multicast.rate_fps + unicast.rate_fps) == Fraction(share, 100)
     assert unicast.rx_ports == multicast.rx_ports == (2, 3, 4)
     assert unicast.start_offset_ns == (round(SECOND / (multicast.rate_fps + unicast.rate_fps)),)
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert isinstance(row["load_pct"], float) and 0 <= 75 - row["load_pct"] <= 0.1
     assert (row["multicast_lost"], row["unicast_lost"]) == (0, 0)
     # Every multicast frame has three copies, every unicast frame one.
@@ -161,7 +162,7 @@ def test_the_matrix_has_a_row_for_each_number_of_groups() -> None:
     """A device that forwards the first 25 groups only: the aggregate falls as 25 / groups."""
     outcome, _ = run("rfc3918.scaled_matrix", GroupMeasurer(first_groups(25)), *MATRIX, "until_capacity=false")
     found = rows(outcome, "scaled_matrix")
-    assert outcome.state is State.DONE
+    assert outcome.state is Verdict.MEASURED
     assert [row["groups"] for row in found] == [20, 40, 45]
     fps = 3 * float(max_rate_fps(128, GIGABIT))
     assert [row["aggregate_fps"] for row in found] == pytest.approx([fps, fps * 25 / 40, fps * 25 / 45])
@@ -173,7 +174,7 @@ def test_the_matrix_has_a_row_for_each_number_of_groups() -> None:
 )
 def test_the_matrix_ends_at_the_capacity(held: int, groups: list[int], found: str) -> None:
     outcome, specs = run("rfc3918.scaled_matrix", GroupMeasurer(first_groups(held)), *MATRIX)
-    assert outcome.state is State.DONE
+    assert outcome.state is Verdict.MEASURED
     assert [row["groups"] for row in rows(outcome, "scaled_matrix")] == groups
     capacity = len(groups) + bool(found)
     assert [spec.streams[0].frame_count for spec in specs[:capacity]] == [20, 40, 45][:capacity]
@@ -183,7 +184,7 @@ def test_the_matrix_ends_at_the_capacity(held: int, groups: list[int], found: st
 
 def test_a_device_without_room_for_the_first_groups_has_no_matrix() -> None:
     outcome, _ = run("rfc3918.scaled_matrix", GroupMeasurer(first_groups(19)), *MATRIX)
-    assert (outcome.state, rows(outcome, "scaled_matrix")) == (State.FAIL, ())
+    assert (outcome.state, rows(outcome, "scaled_matrix")) == (Verdict.FAIL, ())
     assert outcome.findings[-1].endswith("(RFC 3918 7.1): no number of groups passes, 20 fail")
 
 
@@ -204,7 +205,7 @@ def test_latencies_are_those_of_each_group_and_port() -> None:
     }
     (spread,) = rows(outcome, "latency_spread")
     assert (spread["set_size"], spread["spread_us"]) == (9, pytest.approx(4.3 - 2.1))
-    assert len(specs) == 1 and outcome.state is State.DONE
+    assert len(specs) == 1 and outcome.state is Verdict.MEASURED
 
 
 def test_latencies_of_too_many_pairs_are_those_of_each_port_and_of_each_group() -> None:
@@ -229,7 +230,7 @@ def test_a_frame_that_is_missing_on_one_port_makes_the_latencies_invalid() -> No
         flows[key] = less(flows[key], 1)
 
     outcome, _ = run("rfc3918.latency", GroupMeasurer(lossy), "load_pct=10")
-    assert outcome.state is State.INVALID
+    assert outcome.state is Verdict.INVALID
     assert "INVALID trial, 128 B, baseline: 1 tagged frames are missing on an egress port" in outcome.findings
 
 
@@ -294,7 +295,7 @@ def test_join_delays_are_known_to_the_distance_of_two_frames(protocol: str, meth
         f"protocol={protocol}", f"join_method={method}", "stream_fps=20000", "traffic_first_ms=2", "delay_limit_ms=30",
     )  # fmt: skip
     found = rows(outcome, "delay")
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
     assert [row["port"] for row in found] == ([2, 3, 4] if method == "A" else [2, 3])
     assert len(specs) == (3 if method == "A" else 1)
     for row in found:
@@ -313,7 +314,7 @@ def test_leave_delays_end_with_the_last_frame() -> None:
         "rfc3918.leave_delay", GroupMeasurer(delayed(Version.IGMPV3, delay_ns)), "stream_fps=20000", "delay_limit_ms=30"
     )
     found = rows(outcome, "delay")
-    assert (outcome.state, [row["port"] for row in found]) == (State.PASS, [2, 3, 4])
+    assert (outcome.state, [row["port"] for row in found]) == (Verdict.PASS, [2, 3, 4])
     frame_us = float(serialization_ns(128, GIGABIT)) / 1000
     for row in found:
         assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - frame_us - delay_ns / 1000 <= 0
@@ -329,13 +330,13 @@ def test_leave_delays_end_with_the_last_frame() -> None:
 def test_a_device_that_never_acts_fails(name: str, delay_ms: int, said: str) -> None:
     measurer = GroupMeasurer(delayed(Version.IGMPV3, delay_ms * 1_000_000))
     outcome, _ = run(name, measurer, "delay_limit_ms=100")
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
     assert f"128 B, {said}" in outcome.findings
 
 
 def test_a_group_that_comes_before_its_join_makes_the_delay_invalid() -> None:
     outcome, _ = run("rfc3918.join_delay", GroupMeasurer(delayed(Version.IGMPV3, 100, first_rx_ns=5)))
-    assert outcome.state is State.INVALID
+    assert outcome.state is Verdict.INVALID
     assert "INVALID trial, 128 B, port 2, baseline: port 2 received the group before it had joined" in outcome.findings
 
 
@@ -379,7 +380,7 @@ def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
     outcome, specs = run("rfc3918.group_capacity", GroupMeasurer(small))
     (row,) = rows(outcome, "group_capacity")
     assert (row["capacity_groups"], row["failed_groups"]) == (found, failed)
-    assert outcome.state is (State.PASS if found else State.FAIL)
+    assert outcome.state is (Verdict.MEASURED if found else Verdict.FAIL)
     assert [spec.streams[0].frame_count for spec in specs] == list(range(10, (failed or 200) + 1, 10))
     assert all(spec.memberships and not spec.memberships.verify for spec in specs)
 
@@ -410,7 +411,7 @@ def test_ports_and_addresses_that_do_not_fit_are_refused(settings: tuple[str, ..
 def test_ports_of_n_to_n_send_together_for_half_of_a_trial_at_least() -> None:
     """Four ports of 1 Gbit/s, 128 B: the last starts 3 x 448 us after the first; 1000 frames are 1.184 ms."""
     outcome, (spec,) = run("rfc3918.n_to_n", GroupMeasurer())
-    assert (spec.duration_ns, outcome.state) == (2 * 3 * 448_000, State.PASS)
+    assert (spec.duration_ns, outcome.state) == (2 * 3 * 448_000, Verdict.PASS)
     assert outcome.deviations == ("Trial duration 2.688 ms instead of the 30 s of RFC 3918 4.3.",)
     assert run("rfc3918.n_to_n", GroupMeasurer(), "stagger_us=64")[1][0].duration_ns == 1_184_000
     told = r"stagger of 448 us: the last of 4 ports starts 1.344 ms after the first, and a trial takes 2 ms"
@@ -433,7 +434,7 @@ def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:
 
 def test_trials_that_cannot_be_trusted_are_no_results() -> None:
     measurer = GroupMeasurer()
-    measurer.status = lambda _: Status.INVALID
+    measurer.status = lambda _: Verdict.INVALID
     for name in ("rfc3918.aggregated", "rfc3918.scaled_matrix", "rfc3918.group_capacity", "rfc3918.mixed_class"):
         outcome, _ = run(name, measurer)
-        assert outcome.state is State.INVALID, name
+        assert outcome.state is Verdict.INVALID, name

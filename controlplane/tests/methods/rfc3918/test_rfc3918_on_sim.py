@@ -15,9 +15,10 @@ from support.runs import OneDevice
 from p4mesh.methods.base import Unit
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Cell, Outcome, State
+from p4mesh.methods.results.outcome import Cell, Outcome
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps
 from p4mesh.trial.opening import open_measurer
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 INTERFACES = ", ".join(
@@ -71,7 +72,7 @@ def test_the_join_delay_is_the_join_time_of_the_device(protocol: str) -> None:
         "snooping: {join_time_ns: 5000000}",
         f"protocol={protocol}", "join_method=B", "stream_fps=20000", "delay_limit_ms=20",
     )  # fmt: skip
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
     found = {row["port"]: row["delay_us"] for row in outcome.tables[0].rows}
     # The second report is 10 us later; a frame every 50 us.
     for port, waited_us in ((2, 5000), (3, 2 * 5000 - 10)):
@@ -81,7 +82,7 @@ def test_the_join_delay_is_the_join_time_of_the_device(protocol: str) -> None:
 
 def test_the_leave_delay_is_that_of_the_device() -> None:
     outcome = run("rfc3918.leave_delay", "snooping: {leave_delay_ns: 4000000}", "stream_fps=20000", "delay_limit_ms=20")
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
     for row in outcome.tables[0].rows:
         assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - 4000 <= 5
 
@@ -121,7 +122,7 @@ def test_the_latency_is_that_of_the_cable_of_each_port() -> None:
         "latency_ns: 1000", "snooping: {}", link={port: f"latency_ns: {100 * port}" for port in range(1, 5)}
     )
     outcome = run_on(topology, "rfc3918.min_max_latency", "load_pct=50", "groups=5", "scaled_frames=1000")
-    assert outcome.state is State.DONE
+    assert outcome.state is Verdict.MEASURED
     found = {(row["group"], row["port"]): (row["min_us"], row["max_us"]) for row in table(outcome, "multicast_latency")}
     for number in range(1, 6):
         for port in (2, 3, 4):
@@ -147,7 +148,7 @@ def test_the_matrix_falls_where_the_table_of_the_device_is_full(limit: int) -> N
         "scaled_frames=4200", "until_capacity=false",
     )  # fmt: skip
     fps = 3 * float(max_rate_fps(128, GIGABIT))
-    assert outcome.state is State.DONE
+    assert outcome.state is Verdict.MEASURED
     found = {row["groups"]: row["aggregate_fps"] for row in table(outcome, "scaled_matrix")}
     assert found == {
         groups: pytest.approx(fps * min(1, limit / groups), rel=1e-6) for groups in range(5, 45, 5)
@@ -172,7 +173,7 @@ def test_a_burden_on_a_line_between_switches_is_one_frame_of_latency() -> None:
         two_switches(), "rfc3918.burdened_latency", "load_pct=10", "burden_load_pct=37.3", "groups=2",
         "scaled_frames=5000", "sustained=false", ports=5,
     )  # fmt: skip
-    assert outcome.state is State.DONE, outcome.findings
+    assert outcome.state is Verdict.MEASURED, outcome.findings
     assert not [finding for finding in outcome.findings if "flood" in finding]
     spread = {row["part"]: row for row in table(outcome, "latency_spread")}
     stored_us = (3 * 8 * 128 + 2 * 1000) / 1000 - 8 * 128 / 1000
@@ -189,7 +190,7 @@ def test_a_burden_leaves_the_join_delay_of_a_processor_of_its_own() -> None:
     outcome = run_on(
         two_switches(), "rfc3918.burdened_join_delay", "stream_fps=20000", "delay_limit_ms=10", ports=5
     )  # fmt: skip
-    assert outcome.state is State.PASS, outcome.findings
+    assert outcome.state is Verdict.PASS, outcome.findings
     rows = outcome.tables[0].rows
     assert [(row["part"], row["port"], row["burden_pct"]) for row in rows] == [
         (part, port, burden) for part, burden in (("baseline", None), ("burdened", 50)) for port in (2, 3)
@@ -228,7 +229,7 @@ def test_the_smallest_stagger_is_the_one_whose_frames_do_not_meet(ports: int, lo
         f"scaled_frames={50 * (ports - 1)}", ports=ports,
     )  # fmt: skip
     (row,) = outcome.tables[0].rows
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
     assert row["stagger_us"] == expected / 1000 > 0
     tried = outcome.tables[1].rows
     assert [trial["stagger_us"] for trial in tried] == [ns / 1000 for ns in staggers if ns <= expected]
@@ -240,7 +241,7 @@ def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
     outcome = run("rfc3918.n_to_n", "snooping: {}", "load_pct=90", "stagger_us=64", "scaled_frames=1000")
     (row,) = outcome.tables[0].rows
     fps = float(max_rate_fps(128, GIGABIT) * Fraction(9, 10))
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.PASS
     assert row["aggregate_fps"] == pytest.approx(4 * fps, rel=0.1), "the last port starts 192 us late"
     assert isinstance(row["min_us"], float) and row["min_us"] == pytest.approx(1 + 8 * 128 / 1000, abs=0.01)
     (trial,) = outcome.tables[1].rows
@@ -251,7 +252,7 @@ def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
 def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) -> None:
     outcome = run("rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=router)
     (row,) = outcome.tables[0].rows
-    assert (outcome.state, row["tx_pct"], row["members"], row["lost_frames"]) == (State.PASS, 100, 3, 0)
+    assert (outcome.state, row["tx_pct"], row["members"], row["lost_frames"]) == (Verdict.MEASURED, 100, 3, 0)
     assert outcome.findings == ()
 
 
@@ -298,7 +299,7 @@ def pim_routers() -> str:
 def test_groups_that_hosts_join_come_from_the_router_of_the_source_by_pim(sender: str) -> None:
     """The table of a router: rate at the throughput, and the latency of two routers that store each frame."""
     outcome = run_on(pim_routers(), "rfc3918.latency", "groups=20", "scaled_frames=400", f"only_sender={sender}")
-    assert (outcome.state, outcome.findings) == (State.DONE, ())
+    assert (outcome.state, outcome.findings) == (Verdict.MEASURED, ())
     (rates,) = table(outcome, "multicast_rates")
     assert rates["load_pct"] == 100
     assert rates["aggregate_fps"] == pytest.approx(3 * float(max_rate_fps(128, GIGABIT)))

@@ -22,7 +22,7 @@ from p4mesh.layers import UDP_OVER_IPV4, Frame, IPv4
 from p4mesh.layers.network import NetworkLayer
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Cell, Outcome, State
+from p4mesh.methods.results.outcome import Cell, Outcome
 from p4mesh.run.preparation import bed_of
 from p4mesh.tester.frames import SIGNATURE_BYTES, minimum_frame_bytes, seed_payload
 from p4mesh.tester.stations import station
@@ -31,8 +31,8 @@ from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 TOPOLOGY = "p4-tunnels-4ports"
@@ -83,7 +83,7 @@ def test_the_throughput_is_that_of_the_offered_frames(name: str, limit: Fraction
     sent, returned = NAMES[name]
     outcome, specs = on_fakes(name, limit=limit)
     row = row_of(outcome)
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert (row["offered_size_bytes"], row["forwarded_size_bytes"]) == (256 + sent, 256 + returned)
     assert isinstance(row["tx_pct"], float) and 0 <= 100 * limit - Fraction(row["tx_pct"]) <= Fraction(1, 10)
     assert row["tx_fps"] == pytest.approx(row["tx_pct"] / 100 * float(max_rate_fps(256 + sent, GIGABIT)), rel=1e-3)
@@ -212,7 +212,7 @@ def test_the_overhead_of_the_outer_header_lowers_the_rate(name: str, size: int) 
     row = row_of(outcome)
     sent, returned = NAMES[name]
     full_pct = 100 * min(1, (size + 20 + sent) / (size + 20 + returned))
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert isinstance(row["tx_pct"], float)
     # An excess of 50 ppm may pass; a search ends 0.1 % below, and at most 0.3 % of a trial's frames can wait.
     assert -0.005 <= full_pct - row["tx_pct"] <= (0.4 if full_pct < 100 else 0)
@@ -232,13 +232,13 @@ def test_a_router_with_longer_gaps_is_found_in_the_throughput() -> None:
 def test_several_tunnels_of_the_source_reach_every_output() -> None:
     outcome = on_sim("decapsulation", shipped(TOPOLOGY), 128, "tunnels=4", "groups=8", "search_max_pct=90")
     row = row_of(outcome)
-    assert (outcome.state, row["tunnels"], row["tx_pct"], row["lost_frames"]) == (State.PASS, 4, 90, 0)
+    assert (outcome.state, row["tunnels"], row["tx_pct"], row["lost_frames"]) == (Verdict.MEASURED, 4, 90, 0)
     assert row["rx_frames"] == 3 * int(str(row["tx_frames"]))
 
 
 def test_a_tunnel_that_ends_nowhere_fails() -> None:
     outcome = on_sim("decapsulation", shipped(TOPOLOGY), 128, "tunnel_source=198.51.100.1")
-    assert outcome.state is State.FAIL
+    assert outcome.state is Verdict.FAIL
     assert row_of(outcome)["rx_frames"] == 0
 
 
@@ -247,7 +247,7 @@ def test_a_router_that_does_not_answer_makes_the_trial_invalid() -> None:
     _, specs = on_fakes("encapsulation")
     with open_measurer(deaf) as engine:
         result = engine.measure(specs[0])
-    assert result.status is Status.INVALID
+    assert result.status is Verdict.INVALID
     assert result.reason == "no router answers for 198.18.3.1 on port 3; 1 of 3 are silent"
 
 

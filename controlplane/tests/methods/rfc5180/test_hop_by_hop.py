@@ -15,12 +15,13 @@ from p4mesh.methods.composition import Composed
 from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import frame_of
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
 from p4mesh.run.preparation import bed_of
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.verdict import Verdict
 
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 
@@ -46,7 +47,7 @@ def test_the_options_are_the_first_header_and_within_the_frame() -> None:
 def test_1_10_and_50_percent_are_offered_in_turn(topology: str) -> None:
     outcome = run(topology=topology)
     (table,) = outcome.tables
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert [row["load_pct"] for row in table.rows] == [1, 10, 50]
     line_fps = 4 * float(max_rate_fps(128, 10**9))
     for row, share in zip(table.rows, (0.01, 0.1, 0.5), strict=True):
@@ -68,7 +69,7 @@ def test_what_the_device_drops_is_shown_and_no_failure() -> None:
     (row,) = run("load_pct=100", size=92, frames=20_000).tables[0].rows
     assert 4 * float(max_rate_fps(92, 10**9)) > 4e6
     assert row["loss_pct"] == pytest.approx(40, abs=1)
-    assert row["state"] == "PASS"
+    assert row["state"] == "MEASURED"
 
 
 def test_the_same_frames_without_options_to_compare() -> None:

@@ -12,11 +12,12 @@ from p4mesh.errors import ParameterError
 from p4mesh.layers import UDP_OVER_IPV6
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test, suites
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc6201.reset_trial import after_ns
 from p4mesh.run.preparation import bed_of
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.topology import Topology
+from p4mesh.verdict import Verdict
 
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1", "routed=true")
 FUNCTIONS = ("throughput", "latency", "frame_loss", "back_to_back", "system_recovery", "reset")
@@ -46,7 +47,7 @@ def test_throughput_is_that_of_the_lookup_with_static_and_with_announced_routes(
     slower = changed(topology, ("capacity_fps: 4000000", "capacity_fps: 1500000"))
     settings = ("search_resolution_pct=2", "sustained=false", "confirm_factor=1", "scaled_frames=3000")
     outcome = run("throughput", slower, *settings, *([f"advertised_networks={networks}"] if networks else []))
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     (row,) = outcome.tables[0].rows
     # Four ports share the look-ups: 44.4 % of 4 x 844,595 frames/s. 64 frames may wait for one, 1.2 % of a trial.
     limit = 100 * Fraction(1_500_000) / (4 * Fraction(10**9, 8 * 148))
@@ -57,7 +58,7 @@ def test_throughput_is_that_of_the_lookup_with_static_and_with_announced_routes(
 
 def test_both_families_have_routes_that_were_announced() -> None:
     outcome = run("frame_loss", shipped(BGP), "scaled_frames=500", "ip_mix=50:50", "advertised_prefix=64", size=256)
-    assert outcome.state is State.PASS
+    assert outcome.state is Verdict.MEASURED
     assert {(row["lost_frames"], row["ip_mix"]) for row in outcome.tables[0].rows} == {(0, "50:50")}
 
 
@@ -73,7 +74,7 @@ def test_other_functions_run_over_announced_routes(function: str, settings: tupl
     test = find_test(f"rfc5180.{function}")
     known = {item.name for item in test.parameters}
     asked = tuple(setting for setting in settings if setting.partition("=")[0] in known)
-    assert run(function, shipped(BGP), "scaled_frames=500", *asked).state in (State.PASS, State.DONE)
+    assert run(function, shipped(BGP), "scaled_frames=500", *asked).state in (Verdict.PASS, Verdict.MEASURED)
 
 
 def test_a_reset_takes_as_long_as_sessions_and_routes_need_to_come_back() -> None:
@@ -81,7 +82,7 @@ def test_a_reset_takes_as_long_as_sessions_and_routes_need_to_come_back() -> Non
     times = []
     for networks in ((), ("advertised_networks=2",)):
         outcome = run("reset", shipped(BGP), "load_pct=1", "resets=1", *networks)
-        assert outcome.state is State.DONE
+        assert outcome.state is Verdict.PASS
         times.append(outcome.tables[0].rows[0]["reset_ms_avg"])
     near, far = times
     assert near == pytest.approx(300, abs=0.2)
@@ -105,7 +106,7 @@ def test_a_reset_trial_is_long_enough_for_announced_routes_by_default(
     changes: tuple[tuple[str, str], ...], settings: tuple[str, ...]
 ) -> None:
     outcome = run("reset", changed(BGP, *changes), "load_pct=0.1", "resets=1", "sample_ms=100", *settings)
-    assert (outcome.state, outcome.findings) == (State.DONE, ())
+    assert (outcome.state, outcome.findings) == (Verdict.PASS, ())
     (row,) = outcome.tables[0].rows
     assert isinstance(row["reset_ms_avg"], float)
     assert row["reset_ms_avg"] > 1000
@@ -116,7 +117,7 @@ def test_sessions_whose_end_nobody_notices_do_not_come_back() -> None:
     with pytest.raises(ParameterError, match="stations do not notice that a reset has ended their sessions"):
         run("reset", deaf, "load_pct=1", "resets=1", "advertised_networks=2")
     near = run("reset", deaf, "load_pct=1", "resets=1")
-    assert (near.state, near.tables[0].rows[0]["state"]) == (State.DONE, "DONE")
+    assert (near.state, near.tables[0].rows[0]["state"]) == (Verdict.PASS, "PASS")
 
 
 def test_a_command_that_resets_a_router_leaves_bgp_its_time_too() -> None:

@@ -17,13 +17,14 @@ from p4mesh.measurement.counts import Outage
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc6201.reset import ResetUnit
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, TIME_STAMPS
 from p4mesh.run.preparation import bed_of
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 BED = make_bed(2, reset_times_s=(("dut", 0.01),))
 NAME = "rfc2544.reset"
@@ -84,7 +85,7 @@ def test_frame_loss_over_rate_and_the_stamps_around_the_gap(lost: int) -> None:
     assert row.stamps_ms_avg == pytest.approx((lost + 1) * interval, abs=2e-6)
     assert (row.method, row.reset_ms_avg) == (FRAME_LOSS, row.loss_ms_avg)
     assert row.resolution_ms == pytest.approx(interval)
-    assert (row.lost_frames_avg, row.trials, outcome.state) == (2 * lost, 3, State.DONE)
+    assert (row.lost_frames_avg, row.trials, outcome.state) == (2 * lost, 3, Verdict.PASS)
 
 
 def test_frames_lost_elsewhere_make_the_stamps_the_better_method() -> None:
@@ -103,12 +104,12 @@ def test_an_interruption_that_no_look_has_seen_has_its_loss() -> None:
 
 def test_no_loss_is_a_result() -> None:
     row, outcome = run(Interrupted(0), RATE_PCT, "reset_type=power", "power_off_s=0.01")
-    assert (row.reset_ms_avg, row.each[0].state, outcome.state) == (0, "no loss", State.DONE)
+    assert (row.reset_ms_avg, row.each[0].reason, outcome.state) == (0, "no loss", Verdict.PASS)
 
 
 def test_a_device_that_does_not_come_back_fails_without_a_time() -> None:
     row, outcome = run(Interrupted(1000, tail=True), RATE_PCT)
-    assert (row.state, row.reset_ms_avg, outcome.state) == ("not forwarding again", None, State.FAIL)
+    assert (row.state, row.reset_ms_avg, outcome.state) == (Verdict.FAIL, None, Verdict.FAIL)
 
 
 class Sustaining(Interrupted):
@@ -129,7 +130,7 @@ class Sustaining(Interrupted):
 def test_a_throughput_that_the_device_keeps_up_in_short_trials_alone_is_no_load_for_a_reset() -> None:
     measurer = Sustaining(1_484_000)
     row, outcome = run(measurer, "resets=2", "search_resolution_pct=0.1")
-    assert (row.state, outcome.state, row.trials) == ("DONE", State.DONE, 2)
+    assert (row.state, outcome.state, row.trials) == (Verdict.PASS, Verdict.PASS, 2)
     # 99.9 % of 1,488,095 frames/s are too many, 100 - 0.1 - 0.2 % are not: controls at 100, 99.9 and 99.7 %.
     assert row.throughput_fps == pytest.approx(2 * 1_488_095.238)
     assert row.offered_fps == pytest.approx(2 * 0.997 * 1_488_095.238, rel=1e-4)
@@ -147,13 +148,13 @@ def test_a_throughput_that_the_device_keeps_up_in_short_trials_alone_is_no_load_
 def test_a_device_that_keeps_up_the_load_and_does_not_come_back_fails_at_the_throughput() -> None:
     measurer = Interrupted(1000, tail=True)
     row, outcome = run(measurer, "resets=2")
-    assert (row.state, outcome.state, row.offered_fps) == ("not forwarding again", State.FAIL, row.throughput_fps)
+    assert (row.state, outcome.state, row.offered_fps) == (Verdict.FAIL, Verdict.FAIL, row.throughput_fps)
     assert sum(spec.label.startswith("control") for spec in measurer.specs) == 1
 
 
 def test_a_device_that_loses_frames_at_every_load_fails_at_the_throughput() -> None:
     row, outcome = run(Sustaining(0), "resets=2")
-    assert (row.state, outcome.state, row.offered_fps) == ("not forwarding again", State.FAIL, row.throughput_fps)
+    assert (row.state, outcome.state, row.offered_fps) == (Verdict.FAIL, Verdict.FAIL, row.throughput_fps)
 
 
 def test_the_time_without_power_is_subtracted() -> None:
@@ -166,8 +167,8 @@ def test_the_time_without_power_is_subtracted() -> None:
 
 
 def test_an_untrusted_trial_is_no_result() -> None:
-    row, outcome = run(FakeMeasurer(status=lambda _: Status.INVALID), RATE_PCT)
-    assert (row.state, row.reset_ms_avg, outcome.state) == ("INVALID", None, State.INVALID)
+    row, outcome = run(FakeMeasurer(status=lambda _: Verdict.INVALID), RATE_PCT)
+    assert (row.state, row.reset_ms_avg, outcome.state) == (Verdict.INVALID, None, Verdict.INVALID)
 
 
 def test_the_trial_runs_at_the_throughput_and_goes_on_without_link() -> None:
@@ -257,7 +258,7 @@ def test_the_measured_time_is_the_modelled_one_within_one_frame(
             Session(measurer.measure), "load_pct=100", "resets=2", "scaled_frames=3000", "sample_ms=5",
             bed=bed_of(topology, "sim"),
         )  # fmt: skip
-    assert outcome.state is State.DONE, row
+    assert outcome.state is Verdict.PASS, row
     modelled_ms, resolution_ms = 1000 * float(Fraction(time_s)), row.resolution_ms
     assert resolution_ms == pytest.approx(0.00672)
     # With the link go the frames on the wire, of either direction, and one that starts before it is back.

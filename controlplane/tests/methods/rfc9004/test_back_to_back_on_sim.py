@@ -32,7 +32,7 @@ from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 BY_LOSS = ("sustained=false",)
@@ -74,7 +74,7 @@ class Bursts:
     def lost(self, frames: int) -> int:
         fps = max_rate_fps(self._size, self._mesh.line_rate_bps)
         result = self._measurer.measure(burst_spec(self._mesh, self._size, frames, fps, self._parameters))
-        assert result.status is Status.VALID, result.reason
+        assert result.status is Verdict.MEASURED, result.reason
         self.departure_error_ns = Fraction(result.pacing[0].departure_error_ns)
         return result.lost_frames
 

@@ -10,8 +10,9 @@ from random import Random
 import pytest
 
 from p4mesh.methods.search.bisection import bisect
-from p4mesh.methods.search.goal import Grid, SearchGoal, Verdict
+from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.guided import Trial, guided
+from p4mesh.verdict import Verdict
 
 GOAL = SearchGoal(Fraction(1), Fraction(1, 100), Fraction(100), Fraction(1, 100))
 Forwarded = Callable[[Fraction, Fraction], Fraction | None]

@@ -18,6 +18,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 BED = make_bed(2)
 Carry = Callable[[TrialSpec, int], int]
@@ -65,7 +66,7 @@ def test_a_ratio_that_does_not_depend_on_the_load_is_named_and_never_passes(
     ratio: float, capacity_pct: str, seed: int
 ) -> None:
     found, outcome = run(device(seed, ratio, Fraction(capacity_pct)))
-    assert found.search.state == "FAIL" and found.search.result_pct is None
+    assert found.search.state is Verdict.FAIL and found.search.result_pct is None
     rare = found.search.rare_loss
     assert rare is not None and rare.independent
     assert rare.interval[0] / 1.3 <= ratio <= rare.interval[1] * 1.3
@@ -120,9 +121,9 @@ def test_a_low_result_is_tried_with_as_many_frames_as_the_maximum() -> None:
     """A device that loses every 5,000th frame of a port passes only trials that are shorter than that."""
     found, _ = run(lambda spec, sent: sent - sent // 10_000)
     frames = [row.tx_frames for row in found.search.rows]
-    passed = [row.tx_frames for row in found.search.rows if row.verdict == "PASS"]
+    passed = [row.tx_frames for row in found.search.rows if row.verdict is Verdict.PASS]
     assert passed and max(passed) < 10_000, "believed by the search"
-    assert found.search.state == "FAIL" and frames[-1] == pytest.approx(frames[0], rel=1e-3)
+    assert found.search.state is Verdict.FAIL and frames[-1] == pytest.approx(frames[0], rel=1e-3)
 
 
 def test_durations_that_are_asked_for_stay_what_they_are() -> None:
@@ -135,7 +136,7 @@ def test_pass_says_which_loss_it_excludes() -> None:
     frames = found.search.shown.tx_frames
     assert frames == pytest.approx(60_000, rel=1e-3)
     assert found.search.excluded_loss_ppm == pytest.approx(3e6 / frames)
-    assert "With 95 % confidence, PASS excludes a loss ratio above 3/n of the n frames sent: 5.0e-05." in (
+    assert "With 95 % confidence, a result excludes a loss ratio above 3/n of the n frames sent: 5.0e-05." in (
         outcome.tables[0].note
     )
     failed, outcome = run(lambda spec, sent: 0)
@@ -149,7 +150,10 @@ def test_a_loss_that_was_accepted_is_not_excluded_by_the_rule_for_trials_without
     _, high = loss_interval(shown.lost_frames, shown.tx_frames)
     assert found.search.excluded_loss_ppm == pytest.approx(1e6 * high) and high > 1e-3
     note = outcome.tables[0].note
-    assert f"PASS excludes a loss ratio above the upper end of the interval of the accepted losses: {high:.1e}." in note
+    assert (
+        f"a result excludes a loss ratio above the upper end of the interval of the accepted losses: {high:.1e}."
+        in note
+    )
     assert "3/n" not in note
 
 

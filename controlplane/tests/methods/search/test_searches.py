@@ -11,12 +11,13 @@ import pytest
 
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.combined import combo
-from p4mesh.methods.search.goal import Grid, SearchGoal, SearchOutcome, Verdict
+from p4mesh.methods.search.goal import Grid, SearchGoal, SearchOutcome
 from p4mesh.methods.search.limit import MlrAttributes, MlrPreset
 from p4mesh.methods.search.linear import linear_down, linear_up
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.methods.search.mlr import mlr_search
 from p4mesh.methods.search.mlr_goal import MlrGoal, MlrTrial
+from p4mesh.verdict import Verdict
 
 GOAL = SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10))
 TEN = Fraction(10)
@@ -81,7 +82,7 @@ def test_combo_starts_at_the_initial_load_and_searches_below_it_where_that_fails
 
 
 def test_combo_tries_the_minimum_last() -> None:
-    for true_limit, state, result in (("1", Verdict.PASS, 1), ("0.9", Verdict.FAIL, None)):
+    for true_limit, state, result in (("1", Verdict.MEASURED, 1), ("0.9", Verdict.FAIL, None)):
         found = combo(replace(GOAL, resolution=Fraction(10)), TEN, limit(true_limit))
         assert (found.state, found.result, found.last_tried) == (state, result, 1)
 

@@ -10,10 +10,11 @@ import pytest
 
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.combined import combo
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome
 from p4mesh.methods.search.linear import linear_down, linear_up
 from p4mesh.methods.search.mlr import mlr_search
 from p4mesh.methods.search.mlr_goal import MlrGoal, MlrTrial
+from p4mesh.verdict import Verdict
 
 GOAL = SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10))
 FIRST = SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10), try_max_first=True)
@@ -59,7 +60,7 @@ def limited(device: str, tester: str) -> Trial:
 def test_a_device_better_than_the_tester_has_at_least_what_the_tester_delivers(name: str, tester: str) -> None:
     search, width = SEARCHES[name]
     found = search(limited("100", tester))
-    assert found.state is Verdict.PASS and found.at_least and found.failed is None
+    assert found.state is Verdict.MEASURED and found.at_least and found.failed is None
     assert found.result is not None and found.undelivered is not None
     assert found.result <= Fraction(tester) < found.undelivered
     assert found.undelivered - found.result <= width
@@ -69,7 +70,7 @@ def test_a_device_better_than_the_tester_has_at_least_what_the_tester_delivers(n
 def test_a_device_below_the_tester_has_a_limit_of_its_own(name: str) -> None:
     search, width = SEARCHES[name]
     found = search(limited("42.4", "77"))
-    assert found.state is Verdict.PASS and not found.at_least
+    assert found.state is Verdict.MEASURED and not found.at_least
     assert found.result is not None and found.failed is not None
     assert found.result <= Fraction("42.4") < found.failed
     assert found.failed - found.result <= width
