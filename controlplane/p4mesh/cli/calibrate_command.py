@@ -9,7 +9,8 @@ from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
 from p4mesh.errors import EXIT_OK
 from p4mesh.methods.chassis.tables import LATENCY_COLUMNS, RATE_COLUMNS
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.report.text import table_text
 from p4mesh.run.calibration import calibrate
 from p4mesh.run.options import CalibrationOptions

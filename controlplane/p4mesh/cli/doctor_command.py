@@ -10,7 +10,8 @@ from p4mesh.cli.output import say
 from p4mesh.doctor.finding import Asked, Finding, Health
 from p4mesh.doctor.table import CHECKS, ITSELF, examine
 from p4mesh.errors import EXIT_ENVIRONMENT, EXIT_OK
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.report.text import table_text
 from p4mesh.target.names import SIMULATED
 from p4mesh.topology.loader import load_topology

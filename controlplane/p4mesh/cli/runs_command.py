@@ -8,7 +8,8 @@ from pathlib import Path
 
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.report.past_runs import PastRun, past_runs
 from p4mesh.report.text import table_text
 

@@ -12,7 +12,8 @@ from p4mesh.cli.results import exit_code
 from p4mesh.cli.single_command import show_finished
 from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.report.export.json_document import suite_data
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text, table_text

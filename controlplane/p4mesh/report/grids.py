@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.report.document import Grid, GridRow, Head
 from p4mesh.report.numbers import cell_text, is_numeric
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.report.document import Grid, GridRow
 from p4mesh.report.grids import cells_of, heads_of
 from p4mesh.report.numbers import cell_text

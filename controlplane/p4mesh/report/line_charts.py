@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from p4mesh.methods.results.outcome import Column, Figure, Series
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Figure, Series
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
 from p4mesh.report.numbers import cell_text
 from p4mesh.report.palette import legend_of

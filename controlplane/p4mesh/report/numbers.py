@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from math import isfinite
 
-from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell
 
 NOT_APPLICABLE = "-"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from p4mesh.methods.results.outcome import Column, Table
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Table
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.stamps import KERNEL
 

@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.store.fault_file import CAPTURES, CapturedTrial
 from p4mesh.store.pcapng_file import CAPTURE, pcapng_of
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.tester.fault_capture import FAULTS
 
 _MOST_ROWS = 2000
-_TRIAL = (Column("unit", "Part"), Column("trial", "Trial"))
+_TRIAL = (fields.UNIT, fields.TRIAL)
 _TRIAL_COLUMNS = (
     *_TRIAL,
     *(Column(f"{reason}_frames", reason.capitalize(), "frames") for reason in FAULTS),
-    Column("lost_frames", "Lost", "frames"),
-    Column("named_frames", "Lost, named", "frames"),
+    fields.LOST_FRAMES,
+    fields.NAMED_FRAMES,
 )
 _LOST_COLUMNS = (
     *_TRIAL,
-    Column("stream", "Stream"),
-    Column("tx_port", "From port"),
-    Column("rx_port", "To port"),
-    Column("part", "Position"),
-    Column("first_sequence", "First number"),
-    Column("last_sequence", "Last number"),
-    Column("lost_frames", "Frames", "frames"),
-    Column("late_frames", "Perhaps late", "frames"),
+    fields.STREAM,
+    retitled(fields.TX_PORT, "From port"),
+    retitled(fields.RX_PORT, "To port"),
+    retitled(fields.PART, "Position"),
+    fields.FIRST_SEQUENCE,
+    fields.LAST_SEQUENCE,
+    retitled(fields.LOST_FRAMES, "Frames"),
+    retitled(fields.LATE_FRAMES, "Perhaps late"),
 )
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.refused_routes import RefusedRoutes
 
 _COLUMNS = (
-    Column("unit", "Part"),
-    Column("device", "Device"),
-    Column("ip_version", "IP version"),
-    Column("limit_routes", "Limit", "routes"),
-    Column("refused_networks", "Refused", "networks"),
-    Column("refusing_trials", "Trials that refused"),
-    Column("trials", "Trials"),
+    fields.UNIT,
+    fields.DEVICE,
+    fields.IP_VERSION,
+    fields.LIMIT_ROUTES,
+    fields.REFUSED_NETWORKS,
+    fields.REFUSING_TRIALS,
+    fields.TRIALS,
 )
 _KEYS = ("unit", "device", "ip_version")
 

@@ -12,7 +12,8 @@ import pytest
 
 from p4mesh.cli.main import main
 from p4mesh.errors import UsageError
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.report.compare.differences import Measured, Sign, configuration_differences, differences, welch
 from p4mesh.report.compare.document import comparison
 from p4mesh.report.html import page

@@ -15,7 +15,8 @@ import pytest
 from pypdf import PdfReader
 
 from p4mesh.cli.main import main
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
 from p4mesh.report.document import Badge, Chart, Document, Grid, GridRow, Head, Tone
 from p4mesh.report.grids import MOST_ROWS, grid_of
 from p4mesh.report.headline import headline_grids, key_numbers

@@ -6,29 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import MeshTrial
 from p4mesh.methods.results.latency_cells import LatencyCells
-from p4mesh.methods.results.outcome import REASON, Cell, Column, Figure, Series, Table, with_reasons
+from p4mesh.methods.results.outcome import Cell, Figure, Series, Table, with_reasons
 
 AT_THROUGHPUT = "throughput"
 NOT_APPLICABLE = "NA"
 GOAL = "no frame is lost at the loads of the table"
 _BITS_PER_TBIT = 10**12
 
-_SIZE = Column("frame_size_bytes", "Frame size", "B")
-_AT = Column("at", "At")
-_RESULT = Column("state", "Result")
 RATE_COLUMNS = (
-    Column("frames_per_s", "Rx, all ports", "frames/s", 2),
-    Column("throughput_tbps", "Rx (L2)", "Tbit/s", 3),
-    Column("line_rate_pct", "Line rate", "%", 4),
+    fields.FRAMES_PER_S,
+    fields.THROUGHPUT_TBPS,
+    fields.LINE_RATE_PCT,
 )
 LATENCY_COLUMNS = (
-    Column("min_us", "Latency min", "us", 3),
-    Column("avg_us", "avg", "us", 3),
-    Column("max_us", "max", "us", 3),
-    Column("jitter_avg_us", "Jitter avg", "us", 3),
-    Column("jitter_max_us", "max", "us", 3),
+    retitled(fields.MIN_US, "Latency min"),
+    retitled(fields.AVG_US, "avg"),
+    retitled(fields.MAX_US, "max"),
+    fields.JITTER_AVG_US,
+    retitled(fields.JITTER_MAX_US, "max"),
 )
 Row = dict[str, Cell]
 
@@ -50,7 +49,7 @@ def rows_of(sizes: Sequence[Loads], lower_loads_pct: Sequence[Fraction]) -> list
     for one in sizes:
         for load in lower_loads_pct:
             place: Row = {"frame_size_bytes": one.frame_size_bytes, "at": f"{load} %", "line_rate_pct": float(load)}
-            rows.append({**place, **one.lower.get(float(load), {REASON.key: NOT_APPLICABLE})})
+            rows.append({**place, **one.lower.get(float(load), {fields.REASON.key: NOT_APPLICABLE})})
         if one.highest is not None:
             rows.append({"frame_size_bytes": one.frame_size_bytes, "at": AT_THROUGHPUT, **one.highest})
     return rows
@@ -80,14 +79,14 @@ def latency_cells_of(latency: LatencyCells) -> Row:
 def tables_of(rows: Sequence[Row], definition: str, note: str) -> list[Table]:
     """Return the table at the throughput, that of every load, and jitter against load."""
     columns = (*RATE_COLUMNS, *LATENCY_COLUMNS)
-    every = with_reasons((_SIZE, _AT, _RESULT, *columns), rows)
+    every = with_reasons((fields.FRAME_SIZE_BYTES, fields.AT, fields.STATE, *columns), rows)
     note = f"Latency {definition} of every frame. {note}"
     found = [
         Table(
             "rate_and_latency",
             "Throughput, latency and jitter",
-            (_SIZE, *columns),
-            _cut([row for row in rows if row["at"] == AT_THROUGHPUT], (_SIZE, *columns)),
+            (fields.FRAME_SIZE_BYTES, *columns),
+            _cut([row for row in rows if row["at"] == AT_THROUGHPUT], (fields.FRAME_SIZE_BYTES, *columns)),
             f"Rates are sums over all receivers; Tbit/s without preamble and gap. {note}",
             headline=("frames_per_s", "line_rate_pct", "avg_us"),
         ),
@@ -133,7 +132,7 @@ def _points(rows: Sequence[Row], size: Cell, key: str) -> tuple[tuple[float, flo
 
 def _against_load(rows: Sequence[Row], key: str, name: str, title: str) -> Table:
     loads = list(dict.fromkeys(str(row["at"]) for row in rows))
-    columns = (_SIZE, *(Column(_key(at), at, "us", 3) for at in loads))
+    columns = (fields.FRAME_SIZE_BYTES, *(Column(_key(at), at, "us", 3) for at in loads))
     shown = tuple(
         {"frame_size_bytes": size}
         | {_key(str(row["at"])): row.get(key) for row in rows if row["frame_size_bytes"] == size}

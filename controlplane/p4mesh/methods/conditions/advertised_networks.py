@@ -7,7 +7,9 @@ from ipaddress import ip_interface
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.tester.stations import host_behind, host_in, station
 from p4mesh.traffic.addresses import (
     ADVERTISED_PREFIX_BITS,
@@ -40,10 +42,10 @@ COUNT: Parameter = integer(
     (0, MAX_NETWORKS_PER_PORT),
 )
 _COLUMNS = (
-    Column("port", "Behind port"),
-    Column("network", "Network"),
-    Column("next_hop", "Next hop"),
-    Column("host", "Host"),
+    retitled(fields.PORT, "Behind port"),
+    fields.NETWORK,
+    fields.NEXT_HOP,
+    fields.HOST,
 )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.tester.stations import station
 
 FILTER_1, FILTER_25 = "filter_1", "filter_25"
@@ -14,12 +16,12 @@ _PERMIT_POSITION = 13
 _FIRST_DENIED = 126
 """Added to the host number of a station: 198.18.N.128 and following are denied."""
 FILTER_COLUMNS = (
-    Column("port", "Input port"),
-    Column("position", "Position"),
-    Column("action", "Action"),
-    Column("protocol", "Protocol"),
-    Column("source", "Source"),
-    Column("destination", "Destination"),
+    retitled(fields.PORT, "Input port"),
+    fields.POSITION,
+    fields.ACTION,
+    fields.PROTOCOL,
+    fields.SOURCE,
+    fields.DESTINATION,
 )
 
 

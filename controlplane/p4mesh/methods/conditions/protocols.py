@@ -12,7 +12,8 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.conditions import advertised_networks
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, FRAME_FORMATS, HOP_BY_HOP, frame_of
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.traffic.stream import Stream
 
 NO_MIX = "none"
@@ -41,9 +42,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     advertised_networks.COUNT,
 )
 COLUMNS = (
-    Column("extension_headers", "Extension headers"),
-    Column("ip_mix", "IPv4 : IPv6"),
-    Column("prefix_bits", "Prefix", "bits"),
+    fields.EXTENSION_HEADERS,
+    fields.IP_MIX,
+    fields.PREFIX_BITS,
 )
 
 

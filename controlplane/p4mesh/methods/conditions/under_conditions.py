@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network
+from typing import Annotated
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import IPv4, IPv6, ethernet, ipv4, ipv6
@@ -21,7 +22,8 @@ from p4mesh.methods.conditions.filters import FILTER_1, FILTER_25, denied, filte
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.options.shared import frame_of
 from p4mesh.methods.port_patterns import PATTERN
-from p4mesh.methods.results.outcome import Column, Outcome, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.tester.histogram import FlowName
 from p4mesh.tester.stations import station
@@ -57,20 +59,14 @@ _RANDOM_NETWORKS_IPV4 = ValueList(((0x0A000000 - 0xC6120000) % (1 << 32),))
 """From 198.18.N.2 to 10.0.N.2; the second octet is random then."""
 _RANDOM_MAC_MASK = 0xFFFFFF
 
-QUERY_COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("asked", "Asked", "queries"),
-    Column("answered", "Answered", "queries"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Queries(Record):
     """Management queries over all trials of a frame size."""
 
-    frame_size_bytes: int
-    asked: int
-    answered: int
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    asked: Annotated[int, fields.ASKED]
+    answered: Annotated[int, fields.ANSWERED]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,5 +344,4 @@ def _deviations(parameters: ParameterSet) -> tuple[str, ...]:
 
 def _query_tables(queries: Sequence[Queries]) -> tuple[Table, ...]:
     note = "Over all trials of a frame size: one SNMP query as the first frame of each second (RFC 2544 11.2)."
-    rows = tuple(row.cells(QUERY_COLUMNS) for row in queries)
-    return (Table("management_queries", "Management queries", QUERY_COLUMNS, rows, note),) if rows else ()
+    return (Queries.table("management_queries", "Management queries", queries, note),) if queries else ()

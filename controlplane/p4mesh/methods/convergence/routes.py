@@ -19,7 +19,9 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
 from p4mesh.methods.port_patterns import MIN_PORTS
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
@@ -39,25 +41,25 @@ _OWN = (
     "vlan_id",
 )
 _COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("trial", "Trial"),
-    Column("routes", "Routes"),
-    Column("converged_routes", "Converged"),
-    Column("first_route_ms", "First route", "ms", 3),
-    Column("last_route_ms", "Last route", "ms", 3),
-    Column("average_ms", "Average", "ms", 3),
-    Column("resolution_ms", "Resolution", "ms", 3),
-    Column("state", "Result"),
+    fields.FRAME_SIZE_BYTES,
+    fields.TRIAL,
+    fields.ROUTES,
+    fields.CONVERGED_ROUTES,
+    fields.FIRST_ROUTE_MS,
+    fields.LAST_ROUTE_MS,
+    fields.AVERAGE_MS,
+    retitled(fields.RESOLUTION_MS, "Resolution", digits=3),
+    fields.STATE,
 )
 _DETAIL = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("trial", "Trial"),
-    Column("tx_port", "Tx port"),
-    Column("rx_port", "Rx port"),
-    Column("network", "Network"),
-    Column("tx_frames", "Sent", "frames"),
-    Column("rx_frames", "Received", "frames"),
-    Column("time_ms", "Time", "ms", 3),
+    fields.FRAME_SIZE_BYTES,
+    fields.TRIAL,
+    fields.TX_PORT,
+    fields.RX_PORT,
+    fields.NETWORK,
+    retitled(fields.TX_FRAMES, "Sent"),
+    retitled(fields.RX_FRAMES, "Received"),
+    fields.TIME_MS,
 )
 
 

@@ -17,7 +17,8 @@ from p4mesh.methods.base import Method, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Assemble, Case, Extension, Results
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, Value, decimal, shortened, show, text
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.traffic.rates import VALID_RATES, Rate, RateUnit, line_share
 
 PPM_BELOW, SCALED_FRAMES = "ppm_below", "scaled_frames"

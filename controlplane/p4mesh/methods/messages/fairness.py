@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.measurement.counts import FlowCounts, MessageCounts
 from p4mesh.methods.messages.results import damaged
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
@@ -19,43 +22,43 @@ from p4mesh.verdict import Verdict
 class InputRow(Record):
     """One input at one load."""
 
-    port: int
-    sent_frames: int
-    lost_frames: int
-    frame_loss_ratio: float
-    messages: int
-    complete_messages: int | None = None
+    port: Annotated[int, retitled(fields.PORT, "Input", "port")]
+    sent_frames: Annotated[int, fields.SENT_FRAMES]
+    lost_frames: Annotated[int, fields.LOST_FRAMES]
+    frame_loss_ratio: Annotated[float, fields.FRAME_LOSS_RATIO]
+    messages: Annotated[int, fields.MESSAGES]
+    complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
-    damaged_messages_min: int
-    damaged_messages_max: int
+    damaged_messages_min: Annotated[int, fields.DAMAGED_MESSAGES_MIN]
+    damaged_messages_max: Annotated[int, fields.DAMAGED_MESSAGES_MAX]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadRow(Record):
     """All inputs at one load."""
 
-    frame_size_bytes: int
-    load_pct: float
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    load_pct: Annotated[float, retitled(fields.LOAD_PCT, "Load", "% of output", digits=2)]
     status: Verdict
     reason: str
     inputs: tuple[InputRow, ...]
-    input_count: int
-    throughput_pct: float
+    input_count: Annotated[int, fields.INPUT_COUNT]
+    throughput_pct: Annotated[float, retitled(fields.THROUGHPUT_PCT, "Throughput", "% of output")]
     """Share of the output's line while frames were sent, or until its queue was empty where that took longer."""
-    sent_frames: int
-    lost_frames: int
-    frame_loss_ratio: float
-    message_loss_ratio_min: float
-    message_loss_ratio_max: float
-    conserved_loss_ratio: float
+    sent_frames: Annotated[int, fields.SENT_FRAMES]
+    lost_frames: Annotated[int, fields.LOST_FRAMES]
+    frame_loss_ratio: Annotated[float, fields.FRAME_LOSS_RATIO]
+    message_loss_ratio_min: Annotated[float, fields.MESSAGE_LOSS_RATIO_MIN]
+    message_loss_ratio_max: Annotated[float, fields.MESSAGE_LOSS_RATIO_MAX]
+    conserved_loss_ratio: Annotated[float, fields.CONSERVED_LOSS_RATIO]
     """1 - 1/load: share of the frames that cannot pass the output, apart from those in its queue."""
-    conserved: bool
+    conserved: Annotated[bool, fields.CONSERVED]
     """Whether no more frames came out than the line of the output carries in the time of the trial."""
-    misinserted_frames: int
-    frame_max_over_min: float | None
-    frame_jain: float | None
-    message_max_over_min: float | None
-    message_jain: float | None
+    misinserted_frames: Annotated[int, fields.MISINSERTED_FRAMES]
+    frame_max_over_min: Annotated[float | None, fields.FRAME_MAX_OVER_MIN]
+    frame_jain: Annotated[float | None, fields.FRAME_JAIN]
+    message_max_over_min: Annotated[float | None, fields.MESSAGE_MAX_OVER_MIN]
+    message_jain: Annotated[float | None, fields.MESSAGE_JAIN]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,9 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages import parameters as options
 from p4mesh.methods.messages.fairness import LoadRow, LoadRows, load_row
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, show, text
-from p4mesh.methods.results.outcome import Column, Outcome, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.traffic.derived import with_independent_phases
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Message, Rotate
@@ -22,34 +24,34 @@ from p4mesh.verdict import Verdict
 FULL = "full"
 _DEFAULT_LOADS = "99.76,100.32,120,full"
 _MIN_PORTS = 3
-_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of output", 2))
+_WHERE = (fields.FRAME_SIZE_BYTES, retitled(fields.LOAD_PCT, "Load", "% of output", digits=2))
 _LOADS = (
     *_WHERE,
-    Column("input_count", "Inputs"),
-    Column("throughput_pct", "Throughput", "% of output", 4),
-    Column("sent_frames", "Sent", "frames"),
-    Column("lost_frames", "Lost", "frames"),
-    Column("frame_loss_ratio", "Frame loss", "ratio", 6),
-    Column("message_loss_ratio_min", "Message loss", "at least", 6),
-    Column("message_loss_ratio_max", "Message loss", "at most", 6),
-    Column("conserved_loss_ratio", "1 - 1/load", "ratio", 6),
-    Column("conserved", "Conserved"),
-    Column("misinserted_frames", "Mis-inserted", "frames"),
-    Column("frame_max_over_min", "Max/min", "frame loss", 4),
-    Column("frame_jain", "Jain index", "frame loss", 4),
-    Column("message_max_over_min", "Max/min", "message loss", 4),
-    Column("message_jain", "Jain index", "message loss", 4),
+    fields.INPUT_COUNT,
+    retitled(fields.THROUGHPUT_PCT, "Throughput", "% of output"),
+    fields.SENT_FRAMES,
+    fields.LOST_FRAMES,
+    fields.FRAME_LOSS_RATIO,
+    fields.MESSAGE_LOSS_RATIO_MIN,
+    fields.MESSAGE_LOSS_RATIO_MAX,
+    fields.CONSERVED_LOSS_RATIO,
+    fields.CONSERVED,
+    fields.MISINSERTED_FRAMES,
+    fields.FRAME_MAX_OVER_MIN,
+    fields.FRAME_JAIN,
+    fields.MESSAGE_MAX_OVER_MIN,
+    fields.MESSAGE_JAIN,
 )
 _INPUTS = (
     *_WHERE,
-    Column("port", "Input", "port"),
-    Column("sent_frames", "Sent", "frames"),
-    Column("lost_frames", "Lost", "frames"),
-    Column("frame_loss_ratio", "Frame loss", "ratio", 6),
-    Column("messages", "Messages"),
-    Column("complete_messages", "Complete", "messages"),
-    Column("damaged_messages_min", "Damaged", "messages, at least"),
-    Column("damaged_messages_max", "Damaged", "at most"),
+    retitled(fields.PORT, "Input", "port"),
+    fields.SENT_FRAMES,
+    fields.LOST_FRAMES,
+    fields.FRAME_LOSS_RATIO,
+    fields.MESSAGES,
+    fields.COMPLETE_MESSAGES,
+    fields.DAMAGED_MESSAGES_MIN,
+    fields.DAMAGED_MESSAGES_MAX,
 )
 
 

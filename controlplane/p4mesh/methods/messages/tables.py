@@ -7,19 +7,20 @@ from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.results import MessageRow, MessageRows, TimesRow
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.latency import stamps_text
-from p4mesh.methods.results.latency_tables import DEPARTURES
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.verdict import Verdict
 
-_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("part", "Trial"), Column("load_pct", "Load", "%", 2))
+_WHERE = (fields.FRAME_SIZE_BYTES, retitled(fields.PART, "Trial"), retitled(fields.LOAD_PCT, "Load", "%", digits=2))
 _KEYS = ("frame_size_bytes", "part", "load_pct")
 _DAMAGED = (
-    Column("lost_frames", "Lost", "frames"),
-    Column("complete_messages", "Complete", "messages"),
-    Column("damaged_messages_min", "Damaged", "messages, at least"),
-    Column("damaged_messages_max", "Damaged", "at most"),
+    fields.LOST_FRAMES,
+    fields.COMPLETE_MESSAGES,
+    fields.DAMAGED_MESSAGES_MIN,
+    fields.DAMAGED_MESSAGES_MAX,
 )
 _TIMES = tuple(
     Column(f"{kind}_us_{which}", f"{kind.upper()} {which}", "us", 3)
@@ -43,12 +44,12 @@ def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
     calibrated = any(len(row.times) > 1 for row in rows)
     columns = (
         *_WHERE,
-        Column("messages", "Messages"),
+        fields.MESSAGES,
         *_DAMAGED,
         *_TIMES,
-        DEPARTURES,
-        Column("dif_pct", "Dif", "%", 2),
-        *([Column("calibrated", "Calibrated")] if calibrated else []),
+        fields.DEPARTURE_ERROR_NS,
+        fields.DIF_PCT,
+        *([fields.CALIBRATED] if calibrated else []),
     )
     of_times = [column for column in columns if column.key in TimesRow.__dataclass_fields__]
     cells = tuple(row.cells(columns) | times.cells(of_times) for row in rows for times in row.times)
@@ -82,13 +83,13 @@ def position_table(rows: Sequence[MessageRow], *, detail: bool = False) -> Table
     """Return the latency of each class of positions."""
     columns = (
         *_WHERE,
-        Column("position", "Position"),
-        Column("sent_frames", "Sent", "frames"),
-        Column("received_frames", "Received", "frames"),
-        Column("lost_frames", "Lost", "frames"),
-        Column("min_us", "FIFO min", "us", 3),
-        Column("avg_us", "Avg", "us", 3),
-        Column("max_us", "Max", "us", 3),
+        fields.POSITION,
+        fields.SENT_FRAMES,
+        fields.RECEIVED_FRAMES,
+        fields.LOST_FRAMES,
+        retitled(fields.MIN_US, "FIFO min"),
+        fields.AVG_US,
+        fields.MAX_US,
     )
     cells = tuple(
         _only(row.cells(columns) | position.cells(columns[len(_WHERE) :]), columns)

@@ -9,59 +9,61 @@ from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.recirculation.cases import wire_of
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition
 from p4mesh.methods.recirculation.significance import Delta, delta_of
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.latency import stamps_text
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.repetition import spread_of
 
 FCS_BYTES = 4
 YES, NO, UNKNOWN = "yes", "not significant", "unknown"
 _WHERE = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("packet_size_bytes", "Packet", "B without FCS"),
-    Column("rate", "Rate"),
-    Column("failures", "Failures"),
+    fields.FRAME_SIZE_BYTES,
+    fields.PACKET_SIZE_BYTES,
+    fields.RATE,
+    fields.FAILURES,
 )
 _KEYS = ("frame_size_bytes", "rate", "failures")
 _KINDS = ("min", "avg", "max")
 _DELTA_COLUMNS = (
     *_WHERE,
-    Column("packets", "Packets", "per trial"),
-    Column("lost_frames", "Lost", "frames"),
+    fields.PACKETS,
+    fields.LOST_FRAMES,
     *(Column(f"{kind}_us", kind.capitalize(), "us", 6) for kind in _KINDS),
-    Column("avg_us_stddev", "Std dev of avg", "us", 6),
+    fields.AVG_US_STDDEV,
     *(
         Column(f"delta_{kind}_us{end}", f"Delta {kind}{title}", "us", 6)
         for kind in _KINDS
         for end, title in (("", ""), ("_low", " from"), ("_high", " to"))
     ),
-    Column("significant", "Significant"),
+    fields.SIGNIFICANT,
     *(Column(f"tester_{kind}_us", f"Tester {kind}", "us", 6) for kind in _KINDS),
-    Column("tester_jitter_us", "Tester jitter", "us", 6),
+    fields.TESTER_JITTER_US,
 )
 _SWITCHOVER_COLUMNS = (
     *_WHERE,
-    Column("packets", "Packets", "per trial"),
-    Column("lost_frames_min", "Lost min", "frames"),
-    Column("lost_frames_avg", "Lost avg", "frames", 1),
-    Column("lost_frames_max", "Lost max", "frames"),
-    Column("loss_ms_min", "Recovery min", "ms", 6),
-    Column("loss_ms_avg", "Recovery avg", "ms", 6),
-    Column("loss_ms_max", "Recovery max", "ms", 6),
-    Column("stamps_ms_avg", "By time stamps avg", "ms", 6),
-    Column("resolution_ms", "Resolution", "ms", 6),
-    Column("reordered_frames", "Reordered", "frames"),
-    Column("recovered", "Recovered"),
+    fields.PACKETS,
+    fields.LOST_FRAMES_MIN,
+    fields.LOST_FRAMES_AVG,
+    fields.LOST_FRAMES_MAX,
+    fields.LOSS_MS_MIN,
+    retitled(fields.LOSS_MS_AVG, "Recovery avg"),
+    fields.LOSS_MS_MAX,
+    fields.STAMPS_MS_AVG,
+    fields.RESOLUTION_MS,
+    fields.REORDERED_FRAMES,
+    fields.RECOVERED,
 )
 _REPETITION_COLUMNS = (
     *_WHERE,
-    Column("moment", "Failures"),
-    Column("repetition", "Repetition"),
-    Column("status", "Result"),
-    Column("packets", "Packets"),
-    Column("lost_frames", "Lost", "frames"),
+    fields.MOMENT,
+    fields.REPETITION,
+    fields.STATUS,
+    retitled(fields.PACKETS, "Packets", ""),
+    fields.LOST_FRAMES,
     *(Column(f"{kind}_us", kind.capitalize(), "us", 6) for kind in _KINDS),
-    Column("loss_ms", "Recovery", "ms", 6),
-    Column("stamps_ms", "By time stamps", "ms", 6),
+    retitled(fields.LOSS_MS, "Recovery"),
+    fields.STAMPS_MS,
 )
 _DELTA_NOTE = (
     "The failures are there before the traffic. Every frame is measured; min, avg and max are means over the "

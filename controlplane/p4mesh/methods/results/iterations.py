@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.verdict import Verdict
 
-ITERATION = Column("iteration", "Iteration")
+ITERATION = fields.ITERATION
 FLAPPING = "flapping"
 _STATE = "state"
 _VERDICTS = "verdicts"

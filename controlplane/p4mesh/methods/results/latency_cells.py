@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import overload
+from typing import Annotated, overload
 
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import OMITTED, Record
@@ -19,24 +21,24 @@ RAW, CALIBRATED = "no", "yes"
 
 @dataclass(frozen=True, kw_only=True)
 class LatencyCells(Record):
-    """The cells of LATENCY_COLUMNS; all empty but the definition without samples."""
+    """Latency of some frames; all empty but the definition without samples."""
 
-    definition: str
-    min_us: float | None = None
-    avg_us: float | None = None
-    max_us: float | None = None
-    p50_us: float | None = None
-    p99_us: float | None = None
-    p99_9_us: float | None = None
-    percentile_error_us: float | None = None
-    samples: int | None = None
-    jitter_min_us: float | None = None
-    jitter_avg_us: float | None = None
-    jitter_max_us: float | None = None
-    calibrated: str = RAW
-    queues: str | None = None
+    definition: Annotated[str, fields.DEFINITION]
+    min_us: Annotated[float | None, fields.MIN_US] = None
+    avg_us: Annotated[float | None, fields.AVG_US] = None
+    max_us: Annotated[float | None, fields.MAX_US] = None
+    p50_us: Annotated[float | None, fields.P50_US] = None
+    p99_us: Annotated[float | None, fields.P99_US] = None
+    p99_9_us: Annotated[float | None, fields.P99_9_US] = None
+    percentile_error_us: Annotated[float | None, fields.PERCENTILE_ERROR_US] = None
+    samples: Annotated[int | None, fields.SAMPLES] = None
+    jitter_min_us: Annotated[float | None, fields.JITTER_MIN_US] = None
+    jitter_avg_us: Annotated[float | None, retitled(fields.JITTER_AVG_US, "Jitter avg", digits=4)] = None
+    jitter_max_us: Annotated[float | None, fields.JITTER_MAX_US] = None
+    calibrated: Annotated[str, fields.CALIBRATED] = RAW
+    queues: Annotated[str | None, fields.QUEUES] = None
     """Whether a queue filled meanwhile; None where queues were not watched."""
-    departure_error_ns: float | None = None
+    departure_error_ns: Annotated[float | None, fields.DEPARTURE_ERROR_NS] = None
     """Greatest delay of a frame behind its planned departure."""
     overflow_frames: int | None = field(default=None, metadata=OMITTED)
     """No column, but a finding."""
@@ -44,43 +46,43 @@ class LatencyCells(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class DefinitionCells(Record):
-    """The cells of DEFINITION_COLUMNS: averages."""
+    """Average latency in every definition."""
 
-    fifo_us: float | None
-    lifo_us: float | None
-    lilo_us: float | None
-    filo_us: float | None
-    mimo_us: float | None
+    fifo_us: Annotated[float | None, fields.FIFO_US]
+    lifo_us: Annotated[float | None, fields.LIFO_US]
+    lilo_us: Annotated[float | None, fields.LILO_US]
+    filo_us: Annotated[float | None, fields.FILO_US]
+    mimo_us: Annotated[float | None, fields.MIMO_US]
 
 
 @dataclass(frozen=True, kw_only=True)
 class VariationCells(Record):
-    """The cells of VARIATION_COLUMNS; all empty for less than two samples."""
+    """Variation of the delay; all empty for less than two samples."""
 
-    pdv_p99_us: float | None = None
-    pdv_p99_9_us: float | None = None
-    percentile_error_us: float | None = None
-    pdv_max_us: float | None = None
-    ipdv_min_us: float | None = None
-    ipdv_p1_us: float | None = None
-    ipdv_avg_us: float | None = None
-    ipdv_p99_us: float | None = None
-    ipdv_max_us: float | None = None
-    ipdv_samples: int | None = None
-    rfc3550_avg_us: float | None = None
-    rfc3550_max_us: float | None = None
+    pdv_p99_us: Annotated[float | None, fields.PDV_P99_US] = None
+    pdv_p99_9_us: Annotated[float | None, fields.PDV_P99_9_US] = None
+    percentile_error_us: Annotated[float | None, fields.PERCENTILE_ERROR_US] = None
+    pdv_max_us: Annotated[float | None, fields.PDV_MAX_US] = None
+    ipdv_min_us: Annotated[float | None, fields.IPDV_MIN_US] = None
+    ipdv_p1_us: Annotated[float | None, fields.IPDV_P1_US] = None
+    ipdv_avg_us: Annotated[float | None, fields.IPDV_AVG_US] = None
+    ipdv_p99_us: Annotated[float | None, fields.IPDV_P99_US] = None
+    ipdv_max_us: Annotated[float | None, fields.IPDV_MAX_US] = None
+    ipdv_samples: Annotated[int | None, fields.IPDV_SAMPLES] = None
+    rfc3550_avg_us: Annotated[float | None, fields.RFC3550_AVG_US] = None
+    rfc3550_max_us: Annotated[float | None, fields.RFC3550_MAX_US] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationCells(Record):
-    """The cells of CALIBRATION_COLUMNS for one pair of ports."""
+    """Latency beside that of the wire, for one pair of ports."""
 
-    tx_port: int
-    rx_port: int
-    wire_us: float
-    wire_error_us: float
-    latency_raw_us: float
-    latency_calibrated_us: float
+    tx_port: Annotated[int, fields.TX_PORT]
+    rx_port: Annotated[int, fields.RX_PORT]
+    wire_us: Annotated[float, fields.WIRE_US]
+    wire_error_us: Annotated[float, fields.WIRE_ERROR_US]
+    latency_raw_us: Annotated[float, fields.LATENCY_RAW_US]
+    latency_calibrated_us: Annotated[float, fields.LATENCY_CALIBRATED_US]
 
 
 @dataclass(frozen=True)

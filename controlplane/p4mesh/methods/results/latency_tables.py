@@ -6,32 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.results.latency import Definition, stamps_text
-from p4mesh.methods.results.latency_cells import RAW, LatencyCells
-from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.results.queues import QUEUES
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.latency import stamps_text
+from p4mesh.methods.results.latency_cells import RAW, CalibrationCells, DefinitionCells, LatencyCells, VariationCells
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.traffic.line_rate import serialization_ns
 
 Row = Mapping[str, Cell]
 
-DEPARTURES = Column("departure_error_ns", "Departures", "+- ns", 1)
-LATENCY_COLUMNS = (
-    Column("definition", "Definition"),
-    Column("min_us", "Min", "us", 3),
-    Column("avg_us", "Avg", "us", 3),
-    Column("max_us", "Max", "us", 3),
-    Column("p50_us", "p50", "us", 3),
-    Column("p99_us", "p99", "us", 3),
-    Column("p99_9_us", "p99.9", "us", 3),
-    Column("percentile_error_us", "Error of p", "+- us", 3),
-    Column("samples", "Samples", "frames"),
-    Column("jitter_min_us", "Jitter min", "us", 3),
-    Column("jitter_avg_us", "Jitter avg", "us", 4),
-    Column("jitter_max_us", "Jitter max", "us", 3),
-    Column("calibrated", "Calibrated"),
-    QUEUES,
-    DEPARTURES,
-)
+LATENCY_COLUMNS = LatencyCells.columns()
 OF_MANY_FRAMES = frozenset(
     column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "percentile", "jitter"))
 )
@@ -40,20 +23,6 @@ DEPARTURES_NOTE = (
     "Departures: how far a frame may have left from its time; jitter, and latency where a queue forms, contain it."
 )
 
-VARIATION_COLUMNS = (
-    Column("pdv_p99_us", "PDV p99", "us", 3),
-    Column("pdv_p99_9_us", "PDV p99.9", "us", 3),
-    Column("percentile_error_us", "Error of p", "+- us", 3),
-    Column("pdv_max_us", "PDV max", "us", 3),
-    Column("ipdv_min_us", "IPDV min", "us", 3),
-    Column("ipdv_p1_us", "IPDV p1", "us", 3),
-    Column("ipdv_avg_us", "IPDV mean", "us", 4),
-    Column("ipdv_p99_us", "IPDV p99", "us", 3),
-    Column("ipdv_max_us", "IPDV max", "us", 3),
-    Column("ipdv_samples", "IPDV samples", "pairs"),
-    Column("rfc3550_avg_us", "RFC 3550 avg", "us", 4),
-    Column("rfc3550_max_us", "RFC 3550 max", "us", 4),
-)
 _OF_FLOWS = ("pdv_p99_us", "pdv_p99_9_us", "pdv_max_us", "percentile_error_us")
 _OF_HISTOGRAMS = ("pdv_p99_us", "pdv_p99_9_us", "ipdv_p1_us", "ipdv_p99_us", "percentile_error_us")
 _PDV_NOTE = "PDV: latency above the smallest one of the same flow (RFC 5481 4.2), of the flow where it is largest."
@@ -63,18 +32,8 @@ _VARIATION_NOTE = (
     "flow at the end of the trial."
 )
 
-DEFINITION_COLUMNS = tuple(Column(f"{kind.value.lower()}_us", kind.value, "us", 3) for kind in Definition)
 _DEFINITION_NOTE = (
     "Average latency in every definition, from the same time stamps: DUT with test leads, not calibrated."
-)
-
-CALIBRATION_COLUMNS = (
-    Column("tx_port", "Tx port"),
-    Column("rx_port", "Rx port"),
-    Column("wire_us", "Wire, median", "us", 4),
-    Column("wire_error_us", "Error", "+- us", 4),
-    Column("latency_raw_us", "Raw latency", "us avg", 4),
-    Column("latency_calibrated_us", "Calibrated", "us avg", 4),
 )
 
 
@@ -96,7 +55,7 @@ def variation_table(
     measured = not bed.unmeasured
     kept = [
         column
-        for column in VARIATION_COLUMNS
+        for column in VariationCells.columns()
         if (of_flows or column.key not in _OF_FLOWS)
         and (counted or column.key not in _OF_HISTOGRAMS)
         and (measured or column.key in _OF_FLOWS)
@@ -115,7 +74,7 @@ def variation_table(
 
 def definition_table(name: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row]) -> Table:
     """Return the table of the average latency in every definition."""
-    columns = (*where, *DEFINITION_COLUMNS)
+    columns = (*where, *DefinitionCells.columns())
     return Table(name, "Average latency by definition", columns, _cut(rows, columns), _DEFINITION_NOTE, keys=keys)
 
 
@@ -128,7 +87,7 @@ def calibration_table(
         f"{run.topology} on {run.target}, {run.date_utc}, resolution {run.resolution_ns:g} ns"
         for run in bed.calibration.runs
     )
-    columns = (*where, *CALIBRATION_COLUMNS)
+    columns = (*where, *CalibrationCells.columns())
     note = f"Calibrated = raw - median over the wire, which contains one cable. Wires: {runs}."
     return Table(
         name,

@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.latency import Definition, Group, summary_of
 from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, LatencyCells
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.record import Record
 
-KIND_COLUMNS = (Column("kind", "By"), Column("name", "Receivers of"), Column("receivers", "Receivers", "ports"))
-_COLUMNS = (
-    *KIND_COLUMNS,
-    Column("min_us", "Min", "us", 3),
-    Column("avg_us", "Avg", "us", 3),
-    Column("max_us", "Max", "us", 3),
-    Column("low_us", "Low", "us mean", 3),
-    Column("high_us", "High", "us mean", 3),
-    Column("increment_us", "Increment", "us", 3),
-    Column("calibrated", "Calibrated"),
-)
+KIND_COLUMNS = (fields.KIND, fields.NAME, fields.RECEIVERS)
 _NOTE = (
     "Frames that the ports of a layer, or of a role, received; layers and roles in the order of their ports. Low and "
     "high: means of its ports. Increment: mean less that of the layer before. Nothing is subtracted for wires unless "
@@ -67,19 +60,19 @@ class PortLatency:
 class LayerCells(Record):
     """Latency at the ports of one layer or role."""
 
-    kind: str
+    kind: Annotated[str, fields.KIND]
     """``layer`` or ``role``."""
-    name: str
-    receivers: int
-    min_us: float
-    avg_us: float
-    max_us: float
-    low_us: float
+    name: Annotated[str, fields.NAME]
+    receivers: Annotated[int, fields.RECEIVERS]
+    min_us: Annotated[float, fields.MIN_US]
+    avg_us: Annotated[float, fields.AVG_US]
+    max_us: Annotated[float, fields.MAX_US]
+    low_us: Annotated[float, fields.LOW_US]
     """Lowest mean of its ports."""
-    high_us: float
-    increment_us: float | None
+    high_us: Annotated[float, fields.HIGH_US]
+    increment_us: Annotated[float | None, fields.INCREMENT_US]
     """Mean less that of the layer before; None for the first one, and for roles, which have no order."""
-    calibrated: str = RAW
+    calibrated: Annotated[str, fields.CALIBRATED] = RAW
 
 
 def ports_by_layer(bed: Bed) -> Iterator[tuple[str, str, tuple[int, ...]]]:
@@ -159,7 +152,7 @@ def layer_tables(
     """Return the table of latencies by layer and role, if any; ``where`` are the columns that name a trial."""
     if not rows:
         return []
-    columns = (*where, *_COLUMNS)
+    columns = (*where, *LayerCells.columns())
     shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
     named = (*keys, "kind", "name", "calibrated")
     return [Table(name, f"{title}, by layer and role", columns, shown, _NOTE, keys=named)]

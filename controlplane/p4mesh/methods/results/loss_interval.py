@@ -5,14 +5,15 @@ from __future__ import annotations
 from math import sqrt
 from statistics import NormalDist
 
-from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Cell
 
 CONFIDENCE = 0.95
 _RULE_OF_THREE = 3
 """-ln(0.05), rounded up: a ratio of 3/n loses no frame of n with a probability of 5 %."""
 INTERVAL_COLUMNS = (
-    Column("loss_low_pct", "Loss, 95 %", "% at least", 4),
-    Column("loss_high_pct", "Loss, 95 %", "% at most", 4),
+    fields.LOSS_LOW_PCT,
+    fields.LOSS_HIGH_PCT,
 )
 INTERVAL_NOTE = (
     "With 95 % confidence, the device's loss ratio lies between the two limits, if each frame is lost by itself."

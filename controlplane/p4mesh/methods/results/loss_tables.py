@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshTrial
 from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, interval_cells
-from p4mesh.methods.results.outcome import Cell, Column
-from p4mesh.methods.results.queues import QUEUES
+from p4mesh.methods.results.outcome import Cell
 
 COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("load_pct", "Load", "% of line", 2),
-    Column("offered_fps", "Offered", "frames/s", 0),
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx", "frames"),
-    Column("lost_frames", "Lost", "frames"),
-    Column("loss_pct", "Loss", "%", 4),
+    fields.FRAME_SIZE_BYTES,
+    retitled(fields.LOAD_PCT, "Load", digits=2),
+    fields.OFFERED_FPS,
+    fields.TX_FRAMES,
+    fields.RX_FRAMES,
+    fields.LOST_FRAMES,
+    fields.LOSS_PCT,
     *INTERVAL_COLUMNS,
-    Column("state", "Result"),
-    QUEUES,
+    fields.STATE,
+    fields.QUEUES,
 )
 KEYS = ("frame_size_bytes", "load_pct")
 

@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column
 from p4mesh.verdict import Verdict
 
 Cell = str | int | float | bool | None
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: ``key`` in rows and CSV (unit last), ``title`` for people, decimals to show."""
-
-    key: str
-    title: str
-    unit: str = ""
-    digits: int | None = None
-
-
-REASON = Column("reason", "Note")
-"""The reason of a verdict, such as the goal that was missed."""
-
-
 def with_reasons(columns: tuple[Column, ...], rows: Iterable[Mapping[str, Cell]]) -> tuple[Column, ...]:
     """The columns, and one of reasons where a row has one."""
-    return (*columns, REASON) if any(row.get(REASON.key) for row in rows) else columns
+    return (*columns, fields.REASON) if any(row.get(fields.REASON.key) for row in rows) else columns
 
 
 @dataclass(frozen=True)

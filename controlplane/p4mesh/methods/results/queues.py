@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from p4mesh.measurement.counts import Trend
-from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.record import Record
 from p4mesh.trial.result import TrialResult
-
-QUEUES = Column("queues", "Queues")
-EXCESS_COLUMNS = (
-    QUEUES,
-    Column("excess_ppm", "Excess", "ppm", 1),
-    Column("excess_error_ppm", "Error", "+- ppm", 1),
-    Column("excess_fps", "Excess", "frames/s", 1),
-    Column("overflow_s", "1,000 frames full after", "s", 3),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueCells(Record):
-    """The cells of EXCESS_COLUMNS; the last ones only of queues that fill."""
+    """Whether a queue fills, and how fast; the last ones only of queues that do."""
 
-    queues: str
-    excess_ppm: float | None = None
-    excess_error_ppm: float
-    excess_fps: float | None = None
-    overflow_s: float | None = None
+    queues: Annotated[str, fields.QUEUES]
+    excess_ppm: Annotated[float | None, fields.EXCESS_PPM] = None
+    excess_error_ppm: Annotated[float, fields.EXCESS_ERROR_PPM]
+    excess_fps: Annotated[float | None, fields.EXCESS_FPS] = None
+    overflow_s: Annotated[float | None, fields.OVERFLOW_S] = None
     rx_ports: tuple[int, ...] = ()
 
     @property

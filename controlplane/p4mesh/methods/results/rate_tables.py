@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
 
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial
 from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, Table, with_reasons
+from p4mesh.methods.results.outcome import Cell, Figure, Series, Table, with_reasons
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import HasSearch
 from p4mesh.verdict import Verdict
@@ -36,21 +38,20 @@ class Counted(Protocol):
 START_WITHIN_PCT = 1
 """All ports have started after this share of the trial (RFC 2889: 300 ms of 30 s)."""
 _WHOLE_LINE_PCT = 100
-_SIZE = Column("frame_size_bytes", "Frame size", "B")
 
 THROUGHPUT_COLUMNS = (
-    _SIZE,
-    Column("state", "Result"),
-    Column("tx_pct", "Tx", "% of line", 4),
-    Column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2),
-    Column("tx_fps", "Tx", "frames/s", 0),
-    Column("rx_pct", "Rx", "% of line", 4),
-    Column("rx_l1_mbps", "Rx (L1)", "Mbit/s", 2),
-    Column("rx_fps", "Rx", "frames/s", 0),
-    Column("loss_pct", "Loss", "%", 4),
-    Column("lost_frames", "Lost", "frames"),
-    Column("upper_pct", "Fails at", "% of line", 4),
-    Column("trials", "Trials"),
+    fields.FRAME_SIZE_BYTES,
+    fields.STATE,
+    fields.TX_PCT,
+    fields.TX_L1_MBPS,
+    fields.TX_FPS,
+    fields.RX_PCT,
+    fields.RX_L1_MBPS,
+    fields.RX_FPS,
+    fields.LOSS_PCT,
+    fields.LOST_FRAMES,
+    fields.UPPER_PCT,
+    fields.TRIALS,
 )
 
 _NOTE = (
@@ -58,19 +59,19 @@ _NOTE = (
     "sustained."
 )
 
-LIMIT_COLUMN = Column("theoretical_pct", "Theoretical maximum per port", "% of line", 4)
+LIMIT_COLUMN = fields.THEORETICAL_PCT
 """Shown where the pattern over-subscribes an output, so that no device has 100 %."""
 
 FORWARDING_COLUMNS = (
-    _SIZE,
-    Column("theoretical_fps", "Theoretical", "frames/s", 0),
-    Column("mfr_fps", "MFR", "frames/s", 0),
-    Column("mfr_offered_pct", "Oload at MFR", "% of line", 2),
-    Column("frmol_fps", "FRMOL", "frames/s", 0),
-    Column("frmol_offered_pct", "Oload at MOL", "% of line", 2),
-    Column("late_frames", "Late", "frames"),
-    Column("flooded_frames", "Flooded", "frames"),
-    Column("state", "Result"),
+    fields.FRAME_SIZE_BYTES,
+    fields.THEORETICAL_FPS,
+    fields.MFR_FPS,
+    fields.MFR_OFFERED_PCT,
+    fields.FRMOL_FPS,
+    fields.FRMOL_OFFERED_PCT,
+    fields.LATE_FRAMES,
+    fields.FLOODED_FRAMES,
+    fields.STATE,
 )
 
 
@@ -146,11 +147,11 @@ def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table, Table]:
 
 def _interval_table(results: Sequence[MeshSweep]) -> Table:
     columns = (
-        _SIZE,
-        Column("load_pct", "Tx", "% of line", 2),
-        Column("tx_frames", "Tx", "frames"),
-        Column("lost_frames", "Lost", "frames"),
-        Column("loss_pct", "Loss", "%", 4),
+        fields.FRAME_SIZE_BYTES,
+        retitled(fields.LOAD_PCT, "Tx", digits=2),
+        fields.TX_FRAMES,
+        fields.LOST_FRAMES,
+        fields.LOSS_PCT,
         *INTERVAL_COLUMNS,
     )
     rows = tuple(
@@ -165,7 +166,7 @@ def _interval_table(results: Sequence[MeshSweep]) -> Table:
 
 
 def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep]) -> Table:
-    columns = [Column("load_pct", "Tx", "% of line", 2)]
+    columns = [retitled(fields.LOAD_PCT, "Tx", digits=2)]
     by_load: dict[float, dict[str, Cell]] = {}
     for result in results:
         size = result.frame_size_bytes
@@ -185,14 +186,14 @@ def _share(row: MeshTrial, key: str) -> float:
 def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Table:
     """Return forwarding rate and flood count of every port in every trial (RFC 2889 5.1.4, 5.1.5)."""
     columns = (
-        Column("part", "Part"),
-        _SIZE,
-        Column("load_pct", "Tx", "% of line", 4),
-        Column("port", "Port"),
-        Column("tx_frames", "Tx", "frames"),
-        Column("rx_frames", "Rx", "frames"),
-        Column("forwarding_fps", "Forwarding rate", "frames/s", 0),
-        Column("flooded_frames", "Flooded", "frames"),
+        fields.PART,
+        fields.FRAME_SIZE_BYTES,
+        retitled(fields.LOAD_PCT, "Tx"),
+        fields.PORT,
+        fields.TX_FRAMES,
+        fields.RX_FRAMES,
+        fields.FORWARDING_FPS,
+        fields.FLOODED_FRAMES,
     )
     shown = [("throughput", result.frame_size_bytes, result.search.shown) for result in throughput]
     swept = [("forwarding", result.frame_size_bytes, row) for result in forwarding for row in result.rows]

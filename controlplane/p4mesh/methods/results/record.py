@@ -1,14 +1,27 @@
-"""Defines results of units as frozen dataclasses, and their conversion to the JSON data that is stored."""
+"""Defines results of units as frozen dataclasses, their conversion to the JSON data that is stored, and their tables.
+
+A field that is a column is annotated with its entry of :mod:`p4mesh.methods.results.fields`::
+
+    @dataclass(frozen=True, kw_only=True)
+    class MaximumRate(Record):
+        frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+        mfr_fps: Annotated[float | None, fields.MFR_FPS]
+        rows: tuple[MeshTrial, ...]
+
+    MaximumRate.table("maximum_forwarding_rate", "Maximum forwarding rate", rows, headline=(fields.MFR_FPS,))
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
-from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Table, with_reasons
 
 _OMITTED, _INLINE = "omitted", "inline"
 OMITTED: Mapping[str, bool] = MappingProxyType({_OMITTED: True})
@@ -22,9 +35,9 @@ class Record:
     """A result. Names of fields are stored keys and keys of columns, so units stand last in them."""
 
     def data(self) -> dict[str, Any]:
-        """Return JSON data: the fields in their order, enums as their values."""
+        """The stored JSON data: the fields in their order, enums as their values."""
         found: dict[str, Any] = {}
-        for item in fields(self):
+        for item in dataclasses.fields(self):
             value = getattr(self, item.name)
             if _INLINE in item.metadata:
                 found |= {} if value is None else value.data()
@@ -33,9 +46,60 @@ class Record:
         return found
 
     def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:
-        """Return the cells of a table row; None for a column that this record does not have."""
+        """The cells of a table row; None for a column that this record does not have."""
         data = self.data()
         return {column.key: data.get(column.key) for column in columns}
+
+    @classmethod
+    def columns(cls) -> tuple[Column, ...]:
+        """The columns of the fields, in their order; those of an inline record in its place."""
+        found: list[Column] = []
+        hints = get_type_hints(cls, include_extras=True)
+        for item in dataclasses.fields(cls):
+            if _INLINE in item.metadata:
+                found += _record_class(hints[item.name]).columns()
+            for of in getattr(hints[item.name], "__metadata__", ()):
+                assert of.key == item.name, f"{cls.__name__}.{item.name} is declared as {of.key}"
+                found.append(of)
+        return tuple(found)
+
+    @classmethod
+    def table(
+        cls,
+        name: str,
+        title: str,
+        rows: Iterable[Record | tuple[Record, ...]],
+        note: str = "",
+        *,
+        columns: Sequence[Column] | None = None,
+        keys: Sequence[Column] | None = None,
+        headline: Sequence[Column] = (),
+        detail: bool = False,
+    ) -> Table:
+        """A table of such records, and of the reasons of their verdicts where one has a reason.
+
+        A row may be several records: cells of the last ones come first, such as those of a trial before those of its
+        unit. ``columns``: those that the table shows, by default all of the class. ``keys`` is that of the table;
+        ``detail`` and ``headline`` as well.
+        """
+        found = tuple(_joined(row) for row in rows)
+        shown = with_reasons(cls.columns() if columns is None else tuple(columns), found)
+        cells = tuple({column.key: row.get(column.key) for column in shown} for row in found)
+        table = Table(name, title, shown, cells, note, detail, headline=tuple(one.key for one in headline))
+        return table if keys is None else dataclasses.replace(table, keys=tuple(one.key for one in keys))
+
+
+def _joined(row: Record | tuple[Record, ...]) -> dict[str, Cell]:
+    parts = (row,) if isinstance(row, Record) else row
+    return {key: value for part in parts for key, value in part.data().items()}
+
+
+def _record_class(hint: Any) -> type[Record]:
+    """The class of an inline record: of ``Cells | None``, or of ``Searched[MeshTrial]``."""
+    kind = get_origin(hint) or hint
+    if isinstance(kind, type) and issubclass(kind, Record):
+        return kind
+    return next(_record_class(member) for member in get_args(hint) if member is not type(None))
 
 
 def _plain(value: Any) -> Any:

@@ -4,64 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.results.queues import EXCESS_COLUMNS
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.searched import HasSearch, SearchRow
 
-_SIZE = Column("frame_size_bytes", "Frame size", "B")
-_CONDITIONAL = Column("conditional_pct", "Conditional throughput", "% of line", 4)
-_LOWER = Column("lower_pct", "Lower bound", "% of line", 4)
-_UPPER = Column("upper_pct", "Upper bound", "% of line", 4)
+_UPPER = retitled(fields.UPPER_PCT, "Upper bound")
 
 _GOALS = (
-    _SIZE,
-    Column("search_method", "Search"),
-    _LOWER,
+    fields.FRAME_SIZE_BYTES,
+    fields.SEARCH_METHOD,
+    fields.LOWER_PCT,
     _UPPER,
-    Column("at_least", "At least"),
-    Column("trials", "Trials"),
-    Column("initial_pct", "Initial", "% of line", 4),
-    Column("minimum_pct", "Minimum", "% of line", 4),
-    Column("maximum_pct", "Maximum", "% of line", 4),
-    Column("resolution_pct", "Resolution", "% of line", 4),
-    Column("grid", "Loads"),
-    Column("step_pct", "Step", "% of line", 4),
-    Column("backoff_pct", "Back-off", "% of bracket", 2),
-    Column("try_max_first", "Maximum first"),
-    Column("acceptable_loss_pct", "Acceptable loss", "%", 4),
-    Column("threshold_pct", "Threshold", "% of line", 4),
-    Column("excluded_loss_ppm", "Excludes loss above", "ppm", 3),
-    Column("undelivered_pct", "Tester delivers no more than", "% of line", 4),
-    Column("verify_trials", "r", "trials"),
-    Column("verify_overload_frames", "z", "frames"),
+    fields.AT_LEAST,
+    fields.TRIALS,
+    fields.INITIAL_PCT,
+    fields.MINIMUM_PCT,
+    fields.MAXIMUM_PCT,
+    fields.RESOLUTION_PCT,
+    fields.GRID,
+    fields.STEP_PCT,
+    fields.BACKOFF_PCT,
+    fields.TRY_MAX_FIRST,
+    fields.ACCEPTABLE_LOSS_PCT,
+    fields.THRESHOLD_PCT,
+    fields.EXCLUDED_LOSS_PPM,
+    fields.UNDELIVERED_PCT,
+    fields.VERIFY_TRIALS,
+    fields.VERIFY_OVERLOAD_FRAMES,
 )
 _MLR_GOALS = (
-    _SIZE,
-    Column("goal", "Goal"),
-    Column("initial_duration_ms", "Shortest trial", "ms", 3),
-    Column("final_duration_ms", "Final trial", "ms", 3),
-    Column("duration_sum_ms", "Duration sum", "ms", 3),
-    Column("goal_loss_pct", "Loss ratio", "%", 4),
-    Column("exceed_pct", "Exceed ratio", "%", 2),
-    Column("width_pct", "Width", "% of upper", 4),
-    _LOWER,
+    fields.FRAME_SIZE_BYTES,
+    fields.GOAL,
+    fields.INITIAL_DURATION_MS,
+    fields.FINAL_DURATION_MS,
+    fields.DURATION_SUM_MS,
+    fields.GOAL_LOSS_PCT,
+    fields.EXCEED_PCT,
+    fields.WIDTH_PCT,
+    fields.LOWER_PCT,
     _UPPER,
-    _CONDITIONAL,
-    Column("regularity", "Result"),
+    fields.CONDITIONAL_PCT,
+    fields.REGULARITY,
 )
 _TRIALS = (
-    _SIZE,
-    Column("trial", "Trial"),
-    Column("load_pct", "Load", "% of line", 4),
-    Column("duration_ms", "Duration", "ms", 3),
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx", "frames"),
-    Column("late_frames", "of it late", "frames"),
-    Column("lost_frames", "Lost", "frames"),
-    Column("loss_pct", "Loss", "%", 4),
-    Column("flooded_frames", "Flooded", "frames"),
-    Column("verdict", "Verdict"),
-    *EXCESS_COLUMNS,
+    fields.FRAME_SIZE_BYTES,
+    fields.TRIAL,
+    fields.LOAD_PCT,
+    fields.DURATION_MS,
+    fields.TX_FRAMES,
+    fields.RX_FRAMES,
+    retitled(fields.LATE_FRAMES, "of it late"),
+    fields.LOST_FRAMES,
+    fields.LOSS_PCT,
+    fields.FLOODED_FRAMES,
+    retitled(fields.VERDICT, "Verdict"),
+    *QueueCells.columns(),
 )
 _ASKED = ("load_pct", "duration_ms", "verdict")
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
+from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.metrics import search_verdict
-from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.record import OMITTED, Record

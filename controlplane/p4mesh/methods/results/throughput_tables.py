@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import Direction, MeshThroughput
-from p4mesh.methods.results.outcome import Cell, Column, Table, with_reasons
+from p4mesh.methods.results.outcome import Cell, Table, with_reasons
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.traffic.line_rate import l2_rate_bps
 from p4mesh.trial.result import TrialResult
 
-_SIZE = Column("frame_size_bytes", "Frame size", "B")
 COLUMNS = (
-    _SIZE,
-    Column("state", "Result"),
-    Column("theoretical_fps", "Theoretical", "frames/s", 0),
-    Column("throughput_fps", "Throughput", "frames/s", 0),
-    Column("throughput_pct", "Throughput", "% of line", 4),
-    Column("throughput_l1_mbps", "L1", "Mbit/s", 2),
-    Column("throughput_l2_mbps", "L2", "Mbit/s", 2),
-    Column("trials", "Trials"),
-    Column("duration_ms", "Duration", "ms", 3),
-    Column("fails_at_pct", "Fails at", "% of line", 4),
-    Column("tried_pct", "Last tried", "% of line", 4),
-    Column("loss_pct", "Loss there", "%", 4),
+    fields.FRAME_SIZE_BYTES,
+    fields.STATE,
+    fields.THEORETICAL_FPS,
+    fields.THROUGHPUT_FPS,
+    fields.THROUGHPUT_PCT,
+    fields.THROUGHPUT_L1_MBPS,
+    fields.THROUGHPUT_L2_MBPS,
+    fields.TRIALS,
+    fields.DURATION_MS,
+    fields.FAILS_AT_PCT,
+    fields.TRIED_PCT,
+    retitled(fields.LOSS_PCT, "Loss there"),
 )
 DIRECTION_COLUMNS = (
-    _SIZE,
-    Column("load_pct", "Load", "% of line", 4),
-    Column("from_ports", "From ports"),
-    Column("to_ports", "To ports"),
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx", "frames"),
-    Column("lost_frames", "Lost", "frames"),
+    fields.FRAME_SIZE_BYTES,
+    fields.LOAD_PCT,
+    fields.FROM_PORTS,
+    fields.TO_PORTS,
+    fields.TX_FRAMES,
+    fields.RX_FRAMES,
+    fields.LOST_FRAMES,
 )
 _NOTE = (
     "Rates are sums over all transmitting ports. Duration is that of the trial that decided. 'Fails at' is the lowest "

@@ -14,8 +14,10 @@ from p4mesh.methods.mesh import LATENCY, Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
 from p4mesh.methods.port_patterns import mesh_notes
+from p4mesh.methods.results import fields
 from p4mesh.methods.results import latency_tables as latency
 from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
@@ -24,7 +26,7 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import RAW, calibration_cells
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -53,22 +55,20 @@ THROUGHPUT_ONLY, ALL_LOADS = "throughput", "all"
 _LOWER_LOADS_PCT = (Fraction(10), Fraction(50), Fraction(90))
 
 WHERE = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("at", "At"),
-    Column("load_pct", "Load", "% of line", 4),
+    fields.FRAME_SIZE_BYTES,
+    fields.AT,
+    fields.LOAD_PCT,
 )
-_RATE = Column("rate_fps", "Rate per port", "frames/s", 0)
-_RESULT = Column("state", "Result")
-_LINK = Column("link", "Link", "Gbit/s")
-_NETWORK = Column("network", "Tagged frames to")
+_RATE = retitled(fields.RATE_FPS, "Rate per port")
+_NETWORK = retitled(fields.NETWORK, "Tagged frames to")
 _PORT_COLUMNS = (
-    Column("avg_low_us", "Avg, lowest pair", "us", 3),
-    Column("avg_high_us", "Avg, highest pair", "us", 3),
+    fields.AVG_LOW_US,
+    fields.AVG_HIGH_US,
 )
 _RUN_COLUMNS = (
-    Column("runs", "Runs"),
-    Column("stddev_us", "Std dev of avg", "us", 4),
-    Column("rsd_pct", "RSD of avg", "%", 2),
+    fields.RUNS,
+    fields.STDDEV_US,
+    fields.RSD_PCT,
 )
 _KEYS = ("frame_size_bytes", "at")
 
@@ -249,11 +249,11 @@ def _wire_rows(bed: Bed, where: Sequence[Column], rows: Sequence[LinkLatency]) -
 
 
 def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> list[Table]:
-    extra = [_LINK] if bed.mixed_rates else []
+    extra = [fields.LINK] if bed.mixed_rates else []
     extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
     where, keys = (*WHERE, *extra), (*_KEYS, *(column.key for column in extra))
     measured = _latency_columns(parameters)
-    columns = (*where, _RATE, _RESULT, *measured, *_PORT_COLUMNS, *_RUN_COLUMNS)
+    columns = (*where, _RATE, fields.STATE, *measured, *_PORT_COLUMNS, *_RUN_COLUMNS)
     shown = tuple(row.cells(columns) for row in rows)
     every = "" if parameters.text("mode") == RFC else "Percentiles are those of the slowest port pair and run. "
     note = f"{latency.latency_note(bed)} {every}{NOT_APPLICABLE}: load above the throughput."
@@ -309,7 +309,7 @@ def _pair_table(
     rows: Sequence[LinkLatency],
     note: str,
 ) -> Table:
-    of_pair = (Column("tx_port", "Tx port"), Column("rx_port", "Rx port"), *measured)
+    of_pair = (fields.TX_PORT, fields.RX_PORT, *measured)
     shown = tuple(row.cells(where) | pair.cells(of_pair) for row in rows for pair in row.pairs)
     columns, keys = (*where, *of_pair), (*keys, "tx_port", "rx_port", "calibrated")
     return Table("latency_pairs", "Latency per pair of ports", columns, shown, note, detail=True, keys=keys)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
@@ -76,9 +78,9 @@ class NoSamples(Record):
 class RunSpread(Record):
     """Variation of the average over the runs."""
 
-    runs: int
-    stddev_us: float | None
-    rsd_pct: float | None
+    runs: Annotated[int, fields.RUNS]
+    stddev_us: Annotated[float | None, fields.STDDEV_US]
+    rsd_pct: Annotated[float | None, fields.RSD_PCT]
 
 
 @dataclass(frozen=True, kw_only=True)

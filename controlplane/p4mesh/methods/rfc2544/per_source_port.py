@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.base import Session, TrialNote
@@ -12,10 +13,12 @@ from p4mesh.methods.criterion import Criterion, criterion_of, kept_share
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import search_verdict
-from p4mesh.methods.results.outcome import REASON, Column, Table, with_reasons
-from p4mesh.methods.results.queues import EXCESS_COLUMNS, QueueCells, queue_cells
+from p4mesh.methods.results.outcome import Table
+from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss, together
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import Excluded, excluded_text, rare_loss_text
@@ -34,42 +37,20 @@ from p4mesh.verdict import Verdict
 PER_SOURCE_PORT = "per_source_port"
 _PPM = 1_000_000
 
-COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("port", "Source port"),
-    Column("state", "Result"),
-    Column("tx_pct", "Tx", "% of line", 4),
-    Column("tx_fps", "Tx", "frames/s", 0),
-    Column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2),
-    Column("upper_pct", "Fails at", "% of line", 4),
-    Column("trials", "Trials"),
-)
-_TRIAL_COLUMNS = (
-    COLUMNS[0],
-    Column("trial", "Trial"),
-    Column("duration_ms", "Duration", "ms", 3),
-    Column("port", "Source port"),
-    Column("load_pct", "Load", "% of line", 4),
-    Column("tx_frames", "Tx", "frames"),
-    Column("lost_frames", "Lost", "frames"),
-    Column("verdict", "Verdict"),
-    *EXCESS_COLUMNS,
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class PortThroughput(Record):
     """Result of the search for one source port."""
 
-    frame_size_bytes: int
-    port: int
-    state: Verdict
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    port: Annotated[int, retitled(fields.PORT, "Source port")]
+    state: Annotated[Verdict, fields.STATE]
     reason: str
-    tx_pct: float | None
-    tx_fps: float | None
-    tx_l1_mbps: float | None
-    upper_pct: float | None
-    trials: int
+    tx_pct: Annotated[float | None, fields.TX_PCT]
+    tx_fps: Annotated[float | None, fields.TX_FPS]
+    tx_l1_mbps: Annotated[float | None, fields.TX_L1_MBPS]
+    upper_pct: Annotated[float | None, fields.UPPER_PCT]
+    trials: Annotated[int, fields.TRIALS]
     accepted_frames: int = field(default=0, metadata=OMITTED)
     """Lost in the trial of the result, which passed all the same."""
     excluded_loss_ppm: float | None = field(default=None, metadata=OMITTED)
@@ -82,14 +63,14 @@ class PortThroughput(Record):
 class PortTrial(Record):
     """Counts of one source port in a trial."""
 
-    frame_size_bytes: int
-    trial: int
-    duration_ms: float
-    port: int
-    load_pct: float
-    tx_frames: int
-    lost_frames: int
-    verdict: Verdict
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    trial: Annotated[int, fields.TRIAL]
+    duration_ms: Annotated[float, fields.DURATION_MS]
+    port: Annotated[int, retitled(fields.PORT, "Source port")]
+    load_pct: Annotated[float, fields.LOAD_PCT]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
+    lost_frames: Annotated[int, fields.LOST_FRAMES]
+    verdict: Annotated[Verdict, retitled(fields.VERDICT, "Verdict")]
     status: Verdict
     reason: str
     flooded_frames: int
@@ -202,8 +183,6 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
         "Every source port searches by itself while the others send at their own loads; a port fails when a frame that "
         "it sent is lost anywhere, or goes through a queue that fills all the time."
     )
-    keys = ("frame_size_bytes", "port")
-    rows = tuple(row.cells((*COLUMNS, REASON)) for result in results for row in result.ports)
     excluded = excluded_text(
         [
             Excluded(f"{row.frame_size_bytes} B from port {row.port}", row.excluded_loss_ppm, row.accepted_frames)
@@ -212,18 +191,22 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
             if row.excluded_loss_ppm is not None
         ]
     )
-    trials = tuple(row.data() for result in results for row in result.rows)
     return (
-        Table(
+        PortThroughput.table(
             "throughput_per_port",
             "Throughput of each source port",
-            with_reasons(COLUMNS, rows),
-            rows,
+            [row for result in results for row in result.ports],
             f"{note} {excluded}".rstrip(),
-            keys=keys,
-            headline=("state", "tx_pct", "tx_fps", "upper_pct"),
+            keys=(fields.FRAME_SIZE_BYTES, fields.PORT),
+            headline=(fields.STATE, fields.TX_PCT, fields.TX_FPS, fields.UPPER_PCT),
         ),
-        Table("search_trials", "Searches: all trials", _TRIAL_COLUMNS, trials, detail=True, keys=()),
+        PortTrial.table(
+            "search_trials",
+            "Searches: all trials",
+            [row for result in results for row in result.rows],
+            keys=(),
+            detail=True,
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
+from typing import Annotated
 
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
@@ -13,8 +14,9 @@ from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, with_defaults
 from p4mesh.methods.port_patterns import RFC_DURATION_S
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.forwarding import MeshThroughput
-from p4mesh.methods.results.outcome import REASON, Cell, Column, Outcome, Table, with_reasons
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
@@ -35,40 +37,24 @@ ONE_PORT, TWO_PORTS = "one_port", "two_ports"
 NOT_APPLICABLE = Judgement(Verdict.MEASURED, "not applicable")
 _NS_PER_US = 1000
 
-COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("state", "Result"),
-    Column("throughput_pct", "Throughput", "% of line", 4),
-    Column("throughput_fps", "Throughput", "frames/s", 0),
-    Column("overload_fps", "Overload", "frames/s", 0),
-    Column("reduced_fps", "Reduced", "frames/s", 0),
-    Column("recovery_us_avg", "Recovery avg", "us", 3),
-    Column("recovery_us_min", "Recovery min", "us", 3),
-    Column("recovery_us_max", "Recovery max", "us", 3),
-    Column("recovery_us_stddev", "Std dev", "us", 3),
-    Column("overload_lost_frames", "Lost in overload", "frames"),
-    Column("reduced_lost_frames", "Lost after it", "frames"),
-    Column("runs", "Runs"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Recovery(Record):
     """Throughput and recovery of one frame size; None where there was no overload, or no recovery."""
 
-    frame_size_bytes: int
-    state: Verdict
-    throughput_pct: float | None
-    throughput_fps: float | None
-    overload_fps: float | None = None
-    reduced_fps: float | None = None
-    recovery_us_avg: float | None = None
-    recovery_us_min: float | None = None
-    recovery_us_max: float | None = None
-    recovery_us_stddev: float | None = None
-    overload_lost_frames: int | None = None
-    reduced_lost_frames: int | None = None
-    runs: int | None = None
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    state: Annotated[Verdict, fields.STATE]
+    throughput_pct: Annotated[float | None, fields.THROUGHPUT_PCT]
+    throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS]
+    overload_fps: Annotated[float | None, fields.OVERLOAD_FPS] = None
+    reduced_fps: Annotated[float | None, fields.REDUCED_FPS] = None
+    recovery_us_avg: Annotated[float | None, fields.RECOVERY_US_AVG] = None
+    recovery_us_min: Annotated[float | None, fields.RECOVERY_US_MIN] = None
+    recovery_us_max: Annotated[float | None, fields.RECOVERY_US_MAX] = None
+    recovery_us_stddev: Annotated[float | None, fields.RECOVERY_US_STDDEV] = None
+    overload_lost_frames: Annotated[int | None, fields.OVERLOAD_LOST_FRAMES] = None
+    reduced_lost_frames: Annotated[int | None, fields.REDUCED_LOST_FRAMES] = None
+    runs: Annotated[int | None, fields.RUNS] = None
     throughput: MeshThroughput
     each_us: tuple[float | None, ...] = ()
     reason: str
@@ -146,7 +132,6 @@ class SystemRecovery(MethodOf[Recovery]):
             f"where nothing was lost after the change. '{NOT_APPLICABLE.reason}': the throughput is the highest load "
             "that the tester can offer, so there is no overload. Rates are sums over the transmitting ports."
         )
-        shown = tuple(row.cells((*COLUMNS, REASON)) for row in rows)
         rate_bps = bed.common_rate_bps(self.name)
         seconds = {
             size: _overload_ns(size, rate_bps, parameters) / NS_PER_S for size in (u.frame_size_bytes for u in results)
@@ -159,20 +144,19 @@ class SystemRecovery(MethodOf[Recovery]):
             for row in rows
             for number, value in enumerate(row.each_us, start=1)
         )
-        columns = (COLUMNS[0], Column("run", "Run"), Column("recovery_us", "Recovery", "us", 3))
+        columns = (fields.FRAME_SIZE_BYTES, fields.RUN, fields.RECOVERY_US)
         keys = ("frame_size_bytes", "run")
         each = Table("system_recovery_runs", "System recovery, each run", columns, runs, "", True, keys)
         return Outcome(
             state,
             f"{self.title}: {state.value}",
             (
-                Table(
+                Recovery.table(
                     "system_recovery",
                     "System recovery",
-                    with_reasons(COLUMNS, shown),
-                    shown,
+                    rows,
                     note,
-                    headline=("state", "throughput_pct", "recovery_us_avg", "recovery_us_max"),
+                    headline=(fields.STATE, fields.THROUGHPUT_PCT, fields.RECOVERY_US_AVG, fields.RECOVERY_US_MAX),
                 ),
                 *((each,) if runs else ()),
                 throughput_table([row.throughput for row in rows]),

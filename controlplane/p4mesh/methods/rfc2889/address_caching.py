@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from p4mesh.methods.options.parameters import ParameterSet, decimal
-from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressUnit
 from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
 from p4mesh.methods.rfc2889.addressed import (
@@ -33,13 +34,13 @@ class AddressCaching(Addressed[AddressUnit]):
         *address_parameters(SECTION),
     )
     columns = (
-        Column("frame_size_bytes", "Frame size", "B"),
-        Column("state", "Result"),
-        Column("capacity_min", "Capacity, lowest", "addresses"),
-        Column("capacity_max", "Capacity, highest", "addresses"),
-        Column("fails_at", "Fails at", "addresses"),
-        Column("repetitions", "Searches"),
-        Column("iterations", "Iterations"),
+        fields.FRAME_SIZE_BYTES,
+        fields.STATE,
+        fields.CAPACITY_MIN,
+        fields.CAPACITY_MAX,
+        fields.FAILS_AT,
+        fields.REPETITIONS,
+        fields.ITERATIONS,
     )
     headline = ("state", "capacity_min", "capacity_max", "fails_at")
     note = "Lowest and highest over searches with different address bases."

@@ -8,7 +8,9 @@ from fractions import Fraction
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
-from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressSearch, LearningUnit
 from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, ROW_COLUMNS, address_parameters
 from p4mesh.methods.rfc2889.addressed import (
@@ -72,20 +74,20 @@ class AddressLearning(Addressed[LearningUnit]):
         *address_parameters(SECTION),
     )
     columns = (
-        Column("frame_size_bytes", "Frame size", "B"),
-        Column("addresses", "Addresses", "n"),
-        Column("number", "n is"),
-        Column("state", "Result"),
-        Column("rate_fps_min", "Learning rate, lowest", "frames/s", 3),
-        Column("rate_fps_max", "Learning rate, highest", "frames/s", 3),
-        Column("rate_pct_min", "Learning rate, lowest", "% of base", 3),
-        Column("rate_pct_max", "Learning rate, highest", "% of base", 3),
-        Column("fails_at_fps", "Fails at", "frames/s", 3),
-        Column("fails_at_pct", "Fails at", "% of base", 3),
-        Column("repetitions", "Searches"),
-        Column("iterations", "Iterations"),
+        fields.FRAME_SIZE_BYTES,
+        fields.ADDRESSES,
+        fields.NUMBER,
+        fields.STATE,
+        fields.RATE_FPS_MIN,
+        fields.RATE_FPS_MAX,
+        fields.RATE_PCT_MIN,
+        fields.RATE_PCT_MAX,
+        fields.FAILS_AT_FPS,
+        retitled(fields.FAILS_AT_PCT, "Fails at", "% of base", digits=3),
+        fields.REPETITIONS,
+        fields.ITERATIONS,
     )
-    row_columns = (*ROW_COLUMNS[:2], Column("search", "Search of"), *ROW_COLUMNS[2:])
+    row_columns = (*ROW_COLUMNS[:2], retitled(fields.SEARCH, "Search of"), *ROW_COLUMNS[2:])
     headline = ("number", "state", "rate_fps_min", "rate_fps_max", "fails_at_fps")
     note = (
         "Lowest and highest over searches with different address bases, whose capacities may differ. 'at least': no "

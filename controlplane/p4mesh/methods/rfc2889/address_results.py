@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.verdict import Verdict
 
@@ -16,18 +19,18 @@ class Iteration(Record):
     """A learning trial and the test of all addresses; L learns, T sends to them, M are all other ports."""
 
     search: str
-    frame_size_bytes: int
-    repetition: int
-    addresses: int
-    learning_rate_fps: float
-    learning_tx_frames: int
-    test_tx_frames: int
-    learning_rx_frames: int
-    learning_flood_frames: int
-    test_flood_frames: int
-    monitor_flood_frames: int
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    repetition: Annotated[int, retitled(fields.REPETITION, "Base")]
+    addresses: Annotated[int, fields.ADDRESSES]
+    learning_rate_fps: Annotated[float, fields.LEARNING_RATE_FPS]
+    learning_tx_frames: Annotated[int, fields.LEARNING_TX_FRAMES]
+    test_tx_frames: Annotated[int, fields.TEST_TX_FRAMES]
+    learning_rx_frames: Annotated[int, fields.LEARNING_RX_FRAMES]
+    learning_flood_frames: Annotated[int, fields.LEARNING_FLOOD_FRAMES]
+    test_flood_frames: Annotated[int, fields.TEST_FLOOD_FRAMES]
+    monitor_flood_frames: Annotated[int, fields.MONITOR_FLOOD_FRAMES]
     held_addresses: int
-    verdict: Verdict
+    verdict: Annotated[Verdict, fields.VERDICT]
     reason: str
 
 

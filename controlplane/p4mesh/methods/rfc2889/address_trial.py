@@ -14,8 +14,9 @@ from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import search_verdict
-from p4mesh.methods.results.outcome import Column
 from p4mesh.methods.rfc2889.address_results import Iteration
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -38,17 +39,17 @@ _PIECES = 8
 _GROUP_BIT = 1
 
 ROW_COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("repetition", "Base"),
-    Column("addresses", "Addresses", "n"),
-    Column("learning_rate_fps", "Learning rate", "frames/s", 2),
-    Column("learning_tx_frames", "L Tx", "frames"),
-    Column("test_tx_frames", "T Tx", "frames"),
-    Column("test_flood_frames", "T flood", "frames"),
-    Column("learning_rx_frames", "L Rx correct", "frames"),
-    Column("learning_flood_frames", "L flood", "frames"),
-    Column("monitor_flood_frames", "M flood", "frames"),
-    Column("verdict", "Result"),
+    fields.FRAME_SIZE_BYTES,
+    retitled(fields.REPETITION, "Base"),
+    fields.ADDRESSES,
+    fields.LEARNING_RATE_FPS,
+    fields.LEARNING_TX_FRAMES,
+    fields.TEST_TX_FRAMES,
+    fields.TEST_FLOOD_FRAMES,
+    fields.LEARNING_RX_FRAMES,
+    fields.LEARNING_FLOOD_FRAMES,
+    fields.MONITOR_FLOOD_FRAMES,
+    fields.VERDICT,
 )
 
 

@@ -12,7 +12,8 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, integer
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table, with_reasons
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Outcome, Table, with_reasons
 from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.methods.rfc2889.address_findings import all_findings
 from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, Iteration

@@ -14,13 +14,15 @@ from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, integer
+from p4mesh.methods.results import fields
 from p4mesh.methods.results import latency_tables as latency
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     check_definition,
 )
 from p4mesh.methods.results.metrics import rate_metrics
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table, with_reasons
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table, with_reasons
 from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note, search_findings
@@ -45,16 +47,16 @@ BOTH, THROUGHPUT = "both", "throughput"
 SINGLE_FRAME = "single frame"
 
 THROUGHPUT_COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("tx_pct", "Tx", "% of line", 3),
-    Column("tx_fps", "Tx", "frames/s", 0),
-    Column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2),
-    Column("rx_fps", "Rx, all ports", "frames/s", 0),
-    Column("loss_pct", "Loss", "%", 4),
-    Column("lost_frames", "Lost", "copies"),
-    Column("state", "Result"),
-    Column("upper_pct", "Fails at", "% of line", 3),
-    Column("trials", "Trials"),
+    fields.FRAME_SIZE_BYTES,
+    retitled(fields.TX_PCT, "Tx", digits=3),
+    fields.TX_FPS,
+    fields.TX_L1_MBPS,
+    retitled(fields.RX_FPS, "Rx, all ports"),
+    fields.LOSS_PCT,
+    retitled(fields.LOST_FRAMES, "Lost", "copies"),
+    fields.STATE,
+    retitled(fields.UPPER_PCT, "Fails at", digits=3),
+    fields.TRIALS,
 )
 
 

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, Definition, definition_text, groups_of, summary_of
 from p4mesh.methods.results.latency_cells import (
     CALIBRATED,
@@ -31,7 +33,7 @@ from p4mesh.methods.results.latency_tables import (
 )
 from p4mesh.methods.results.layers import PortLatency as Received
 from p4mesh.methods.results.layers import layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.line_rate import rate_at_pct
 from p4mesh.trial.result import TrialResult
@@ -39,9 +41,9 @@ from p4mesh.trial.result import TrialResult
 STREAM = "stream"
 ALL_DEVICES = "all"
 
-_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("mode", "Mode"))
+_WHERE = (fields.FRAME_SIZE_BYTES, fields.MODE)
 _KEYS = ("frame_size_bytes", "mode")
-_RATE = (Column("load_pct", "Load", "% of line", 4), Column("rate_fps", "Rate", "frames/s", 0))
+_RATE = (fields.LOAD_PCT, fields.RATE_FPS)
 _LOW_HIGH = ("min_us", "avg_us", "max_us", "p99_us", "p99_9_us", "jitter_avg_us", "jitter_max_us")
 _NAMES = {column.key: column for column in LATENCY_COLUMNS}
 
@@ -49,16 +51,16 @@ SUMMARY_COLUMNS = (
     *_WHERE,
     *_RATE,
     *(_NAMES[key] for key in ("definition", "calibrated", "queues")),
-    Column("device", "Behind"),
-    Column("ports", "Ports"),
+    retitled(fields.DEVICE, "Behind"),
+    fields.PORTS,
     *(
         Column(f"{key}_{end}", f"{_NAMES[key].title}, {end}", "us", 3)
         for key in _LOW_HIGH
         for end in ("low", "high")
         if end == "high" or key in ("min_us", "avg_us", "max_us")
     ),
-    Column("avg_us_mean", "Avg, all frames", "us", 3),
-    Column("increment_us", "Increment", "us, device before", 3),
+    fields.AVG_US_MEAN,
+    retitled(fields.INCREMENT_US, "Increment", "us, device before"),
 )
 
 
@@ -110,7 +112,7 @@ def port_latencies(
 def port_latency_tables(bed: Bed, rows: Sequence[PortLatency]) -> list[Table]:
     """Return low and high over the ports, every port, variation, definitions, and the wires."""
     note = f"{latency_note(bed)} The stream runs at the throughput."
-    where, keys = (*_WHERE, Column("port", "Rx port")), (*_KEYS, "port")
+    where, keys = (*_WHERE, retitled(fields.PORT, "Rx port")), (*_KEYS, "port")
     columns = (*where, *_RATE, *LATENCY_COLUMNS)
     every = tuple(row.cells(columns) for row in rows)
     varied = [row.cells(columns) | row.variation.data() for row in rows if row.variation and row.mode == STREAM]

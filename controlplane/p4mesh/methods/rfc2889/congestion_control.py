@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import FlowCounts, Trend
@@ -12,7 +13,9 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, text
-from p4mesh.methods.results.outcome import Column, Outcome, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
@@ -28,54 +31,33 @@ _YES, _NO, _INCONCLUSIVE = "yes", "no", "inconclusive"
 _HUNDRED = Fraction(100)
 _ROTATE = Rotate()
 
-COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("tx_pct", "Tx per source", "% of line", 3),
-    Column("tx_frames", "Tx", "frames"),
-    Column("uncongested_tx_frames", "U Tx", "frames"),
-    Column("uncongested_rx_frames", "U Rx", "frames"),
-    Column("uncongested_loss_pct", "U loss", "%", 4),
-    Column("congested_tx_frames", "C Tx", "frames"),
-    Column("congested_rx_frames", "C Rx", "frames"),
-    Column("congested_loss_pct", "C loss", "%", 4),
-    Column("uncongested_fps", "U FR", "frames/s", 0),
-    Column("congested_fps", "C FR", "frames/s", 0),
-    Column("alone_loss_pct", "Loss of source 1 alone", "%", 4),
-    Column("split_pct", "Oload of source 1", "% of line", 3),
-    Column("steady_pct", "Oload of source 2", "% of line", 3),
-    Column("pause_frames", "PAUSE", "frames"),
-    Column("head_of_line_blocking", "HOL blocking"),
-    Column("back_pressure", "Back pressure"),
-    Column("state", "Result"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Congestion(Record):
     """Result of the two trials of one frame size; U is the uncongested port, C the congested one."""
 
-    frame_size_bytes: int
-    tx_pct: float | None
-    tx_frames: int
-    split_pct: float | None
-    steady_pct: float | None
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    tx_pct: Annotated[float | None, retitled(fields.TX_PCT, "Tx per source", digits=3)]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
+    uncongested_tx_frames: Annotated[int, fields.UNCONGESTED_TX_FRAMES]
+    uncongested_rx_frames: Annotated[int, fields.UNCONGESTED_RX_FRAMES]
+    uncongested_loss_pct: Annotated[float | None, fields.UNCONGESTED_LOSS_PCT]
+    congested_tx_frames: Annotated[int, fields.CONGESTED_TX_FRAMES]
+    congested_rx_frames: Annotated[int, fields.CONGESTED_RX_FRAMES]
+    congested_loss_pct: Annotated[float | None, fields.CONGESTED_LOSS_PCT]
+    uncongested_fps: Annotated[float, fields.UNCONGESTED_FPS]
+    congested_fps: Annotated[float, fields.CONGESTED_FPS]
+    alone_loss_pct: Annotated[float | None, fields.ALONE_LOSS_PCT]
+    split_pct: Annotated[float | None, fields.SPLIT_PCT]
+    steady_pct: Annotated[float | None, fields.STEADY_PCT]
+    pause_frames: Annotated[int, fields.PAUSE_FRAMES]
+    head_of_line_blocking: Annotated[str, fields.HEAD_OF_LINE_BLOCKING]
+    back_pressure: Annotated[str, fields.BACK_PRESSURE]
+    state: Annotated[Verdict, fields.STATE]
     pressure: str
     """Finding on the back pressure; empty without one."""
     skew: str
     """Finding on sources that started at different times; empty without one."""
-    uncongested_fps: float
-    congested_fps: float
-    alone_loss_pct: float | None
-    pause_frames: int
-    uncongested_tx_frames: int
-    uncongested_rx_frames: int
-    uncongested_loss_pct: float | None
-    congested_tx_frames: int
-    congested_rx_frames: int
-    congested_loss_pct: float | None
-    head_of_line_blocking: str
-    back_pressure: str
-    state: Verdict
     reason: str
 
 
@@ -131,14 +113,19 @@ class CongestionControl(MethodOf[Congestion]):
         """Return the table of methodology 3.5; PASS iff no uncongested frame was lost at any size."""
         rows = tuple(results.values())
         state = Verdict.worst(row.state for row in rows)
-        table = Table(
+        table = Congestion.table(
             "congestion",
             "Congestion control",
-            COLUMNS,
-            tuple(row.cells(COLUMNS) for row in rows),
+            rows,
             "C Tx is what was offered to the congested port, 150 % of its line rate unless sources were held back by "
             "PAUSE frames. Sums over all blocks; FR is received frames per transmission time.",
-            headline=("state", "uncongested_loss_pct", "congested_loss_pct", "head_of_line_blocking", "back_pressure"),
+            headline=(
+                fields.STATE,
+                fields.UNCONGESTED_LOSS_PCT,
+                fields.CONGESTED_LOSS_PCT,
+                fields.HEAD_OF_LINE_BLOCKING,
+                fields.BACK_PRESSURE,
+            ),
         )
         blocks = len(_blocks(bed, parameters))
         sizes = [unit.frame_size_bytes for unit in results]

@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.results.outcome import Column, Outcome, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc2889.errored_streams import (
     BAD_FCS,
@@ -45,53 +48,31 @@ _NIBBLE_NOTES = {
 _FIXED = ("frame_format", "vlan_id", "burst_frames")
 """Parameters that the test does not leave open: runts carry no IP headers, classes alternate evenly."""
 
-COLUMNS = (
-    Column("frame_size_bytes", "Valid size", "B"),
-    Column("load_pct", "Load", "% of line", 2),
-    Column("state", "Result"),
-    Column("total_tx_frames", "Tx, all", "frames"),
-    Column("total_rx_frames", "Rx, all", "frames"),
-    Column("valid_tx_frames", "Valid Tx", "frames"),
-    Column("valid_rx_frames", "Valid Rx", "frames"),
-    Column("valid_loss_pct", "Valid loss", "%", 4),
-    Column("oversize_tx_frames", "Oversize Tx", "frames"),
-    Column("oversize_rx_frames", "Oversize Rx", "frames"),
-    Column("undersize_tx_frames", "Undersize Tx", "frames"),
-    Column("undersize_rx_frames", "Undersize Rx", "frames"),
-    Column("bad_fcs_tx_frames", "Bad FCS Tx", "frames"),
-    Column("bad_fcs_rx_frames", "Bad FCS Rx", "frames"),
-    Column("oversize_handling", "Oversize"),
-    Column("undersize_handling", "Undersize"),
-    Column("bad_fcs_handling", "Bad FCS"),
-    Column("dribble_handling", "Dribble bits"),
-    Column("alignment_handling", "Alignment"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ErroredLoad(Record):
     """Counts and handling of each class of frames at one load; None where a class was not sent or not counted."""
 
-    frame_size_bytes: int | str
-    load_pct: float
-    bad_fcs_handling: str | None
-    state: Verdict
+    frame_size_bytes: Annotated[int | str, retitled(fields.FRAME_SIZE_BYTES, "Valid size")]
+    load_pct: Annotated[float, retitled(fields.LOAD_PCT, "Load", digits=2)]
+    state: Annotated[Verdict, fields.STATE]
+    total_tx_frames: Annotated[int, fields.TOTAL_TX_FRAMES]
+    total_rx_frames: Annotated[int, fields.TOTAL_RX_FRAMES]
+    valid_tx_frames: Annotated[int | None, fields.VALID_TX_FRAMES]
+    valid_rx_frames: Annotated[int | None, fields.VALID_RX_FRAMES]
+    valid_loss_pct: Annotated[float | None, fields.VALID_LOSS_PCT]
+    oversize_tx_frames: Annotated[int | None, fields.OVERSIZE_TX_FRAMES]
+    oversize_rx_frames: Annotated[int | None, fields.OVERSIZE_RX_FRAMES]
+    undersize_tx_frames: Annotated[int | None, fields.UNDERSIZE_TX_FRAMES]
+    undersize_rx_frames: Annotated[int | None, fields.UNDERSIZE_RX_FRAMES]
+    bad_fcs_tx_frames: Annotated[int | None, fields.BAD_FCS_TX_FRAMES]
+    bad_fcs_rx_frames: Annotated[int | None, fields.BAD_FCS_RX_FRAMES]
+    oversize_handling: Annotated[str | None, fields.OVERSIZE_HANDLING]
+    undersize_handling: Annotated[str | None, fields.UNDERSIZE_HANDLING]
+    bad_fcs_handling: Annotated[str | None, fields.BAD_FCS_HANDLING]
+    dribble_handling: Annotated[str, fields.DRIBBLE_HANDLING]
+    alignment_handling: Annotated[str, fields.ALIGNMENT_HANDLING]
     reason: str
-    valid_tx_frames: int | None
-    valid_rx_frames: int | None
-    oversize_tx_frames: int | None
-    oversize_rx_frames: int | None
-    oversize_handling: str | None
-    undersize_tx_frames: int | None
-    undersize_rx_frames: int | None
-    undersize_handling: str | None
-    bad_fcs_tx_frames: int | None
-    bad_fcs_rx_frames: int | None
-    valid_loss_pct: float | None
-    total_tx_frames: int
-    total_rx_frames: int
-    dribble_handling: str
-    alignment_handling: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,17 +161,22 @@ class ErroredFrames(MethodOf[ErroredUnit]):
             state,
             f"{self.title}: {state.value}",
             (
-                Table(
+                ErroredLoad.table(
                     "errored_frames",
                     "Errored frames",
-                    COLUMNS,
-                    tuple(row.cells(COLUMNS) for row in rows),
+                    rows,
                     f"{about(traffic, parameters)} Undersize frames and frames with a bad FCS must be filtered; "
                     "oversize frames may be. 'forwarded' is not a failure, nor is a loss of valid frames. Frames "
                     "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
                     "known by their signature.",
-                    keys=("frame_size_bytes", "load_pct"),
-                    headline=("state", "oversize_handling", "undersize_handling", "bad_fcs_handling", "valid_loss_pct"),
+                    keys=(fields.FRAME_SIZE_BYTES, fields.LOAD_PCT),
+                    headline=(
+                        fields.STATE,
+                        fields.OVERSIZE_HANDLING,
+                        fields.UNDERSIZE_HANDLING,
+                        fields.BAD_FCS_HANDLING,
+                        fields.VALID_LOSS_PCT,
+                    ),
                 ),
             ),
             (),

@@ -11,8 +11,10 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import transmission_s
-from p4mesh.methods.results.outcome import Column, Outcome, Table
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.rfc2889.device_clock import (
     PPM,
@@ -56,19 +58,19 @@ _NOTE = (
 _NO_ARRIVALS = "The target does not tell when frames arrive, so T it is: frames that leave after T raise Rx util. "
 
 COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("tx_frames", "Tx", "frames"),
-    Column("tx_fps", "Tx", "frames/s", 0),
-    Column("tx_pct", "Tx util", "% of line", 3),
-    Column("rx_frames", "Rx", "frames"),
-    Column("rx_fps", "Rx", "frames/s", 0),
-    Column("rx_pct", "Rx util", "% of line", 3),
-    Column("limit_pct", "Limit", "% of line", 3),
-    Column("clock_ppm", "Device clock", "ppm", 1),
-    Column("min_rx_gap_ns", "Min Rx gap", "ns", 3),
-    Column("short_gap", "Below 96 bits"),
-    Column("loss_pct", "Loss", "%", 4),
-    Column("finding", "Result"),
+    fields.FRAME_SIZE_BYTES,
+    fields.TX_FRAMES,
+    fields.TX_FPS,
+    retitled(fields.TX_PCT, "Tx util", digits=3),
+    fields.RX_FRAMES,
+    fields.RX_FPS,
+    retitled(fields.RX_PCT, "Rx util", digits=3),
+    fields.LIMIT_PCT,
+    fields.CLOCK_PPM,
+    fields.MIN_RX_GAP_NS,
+    fields.SHORT_GAP,
+    fields.LOSS_PCT,
+    fields.FINDING,
 )
 
 

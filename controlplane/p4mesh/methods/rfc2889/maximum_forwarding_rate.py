@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, percent
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
-from p4mesh.methods.results.outcome import Column, Outcome, Table
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -21,39 +23,25 @@ from p4mesh.methods.sweeps import swept
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.verdict import Verdict
 
-COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("throughput_fps", "Throughput", "frames/s", 0),
-    Column("mfr_load_pct", "Iload at MFR", "% of line", 4),
-    Column("mfr_load_fps", "Iload at MFR", "frames/s", 0),
-    Column("mfr_tx_frames", "Tx", "frames"),
-    Column("mfr_rx_frames", "Rx", "frames"),
-    Column("mfr_loss_pct", "Loss", "%", 4),
-    Column("mfr_fps", "MFR", "frames/s", 0),
-    Column("mol_pct", "Oload at FRMOL", "% of line", 4),
-    Column("frmol_fps", "FRMOL", "frames/s", 0),
-    Column("state", "Result"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class MaximumRate(Record):
     """Throughput, MFR and FRMOL of one frame size; None without a trial that can be trusted."""
 
-    frame_size_bytes: int
-    throughput_fps: float | None
-    mfr_load_pct: float | None
-    mfr_load_fps: float | None
-    mfr_tx_frames: int | None
-    mfr_rx_frames: int | None
-    mfr_loss_pct: float | None
-    mfr_fps: float | None
-    mol_pct: float | None
-    frmol_fps: float | None
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS]
+    mfr_load_pct: Annotated[float | None, fields.MFR_LOAD_PCT]
+    mfr_load_fps: Annotated[float | None, fields.MFR_LOAD_FPS]
+    mfr_tx_frames: Annotated[int | None, fields.MFR_TX_FRAMES]
+    mfr_rx_frames: Annotated[int | None, fields.MFR_RX_FRAMES]
+    mfr_loss_pct: Annotated[float | None, fields.MFR_LOSS_PCT]
+    mfr_fps: Annotated[float | None, fields.MFR_FPS]
+    mol_pct: Annotated[float | None, fields.MOL_PCT]
+    frmol_fps: Annotated[float | None, fields.FRMOL_FPS]
     rows: tuple[MeshTrial, ...]
     """The trial at the throughput, and the steps from there."""
     throughput: MeshThroughput
-    state: Verdict
+    state: Annotated[Verdict, fields.STATE]
 
 
 class MaximumForwardingRate(MethodOf[MaximumRate]):
@@ -106,15 +94,14 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
         """Return the table of methodology 3.6.2; the only criterion beside a threshold is that trials are trusted."""
         rows = tuple(results.values())
         state = Verdict.worst(row.state for row in rows)
-        table = Table(
+        table = MaximumRate.table(
             "maximum_forwarding_rate",
             "Maximum forwarding rate",
-            COLUMNS,
-            tuple(row.cells(COLUMNS) for row in rows),
+            rows,
             "MFR is the highest forwarding rate of the trial at the throughput, which is that of the search, and of "
             "the steps from there to the maximum offered load, where FRMOL is read. A throughput at the maximum "
             "offered load is the MFR.",
-            headline=("state", "throughput_fps", "mfr_fps", "mfr_load_pct", "frmol_fps"),
+            headline=(fields.STATE, fields.THROUGHPUT_FPS, fields.MFR_FPS, fields.MFR_LOAD_PCT, fields.FRMOL_FPS),
         )
         searches = search_tables([row.throughput for row in rows])
         sizes = [unit.frame_size_bytes for unit in results]

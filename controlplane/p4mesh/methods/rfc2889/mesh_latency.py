@@ -9,7 +9,9 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options.parameters import ParameterSet, boolean
 from p4mesh.methods.options.shared import departure_error_ns
+from p4mesh.methods.results import fields
 from p4mesh.methods.results import latency_tables as tables
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshLatencyRow, MeshSweep, MeshThroughput, MeshTrial
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
@@ -34,13 +36,13 @@ from p4mesh.methods.results.latency_cells import (
     variation_cells,
 )
 from p4mesh.methods.results.layers import PortLatency, has_layers, layer_cells, layer_tables
-from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of line", 4))
-_RATE = Column("offered_fps", "Rate, all ports", "frames/s", 0)
+_WHERE = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
+_RATE = retitled(fields.OFFERED_FPS, "Rate, all ports")
 MOST_FLOWS_SHOWN = 20_000
 """A report has a heat map of no more pairs of ports."""
 _OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us")

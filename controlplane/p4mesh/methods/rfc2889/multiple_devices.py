@@ -12,17 +12,18 @@ from p4mesh.methods.base import Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import ParameterSet, boolean
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.results.rate_tables import LIMIT_COLUMN
 from p4mesh.methods.rfc2889.meshed import Meshed, MeshUnit, mesh_parameters
 from p4mesh.traffic.patterns import FullMesh, Rotate
 
 _RESULT_TABLES = ("throughput", "forwarding_rate")
 UPLINK_COLUMNS = (
-    Column("uplink_mbps", "Uplink (line rate)", "Mbit/s", 0),
-    Column("local_traffic", "Local traffic"),
+    fields.UPLINK_MBPS,
+    fields.LOCAL_TRAFFIC,
     LIMIT_COLUMN,
-    Column("theoretical_fps", "Theoretical", "frames/s", 0),
+    fields.THEORETICAL_FPS,
 )
 
 

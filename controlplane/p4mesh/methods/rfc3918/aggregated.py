@@ -10,7 +10,9 @@ from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table, with_reasons
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table, with_reasons
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
@@ -23,11 +25,11 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 _COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("groups", "Groups"),
-    Column("members", "Egress ports"),
-    Column("tx_pct", "Offered load", "% of line", 4),
-    Column("tx_fps", "Offered", "frames/s", 0),
+    fields.FRAME_SIZE_BYTES,
+    fields.GROUPS,
+    fields.MEMBERS,
+    retitled(fields.TX_PCT, "Offered load"),
+    retitled(fields.TX_FPS, "Offered"),
     *COPIES,
 )
 

@@ -14,7 +14,9 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc3918.latency import BASELINE, BURDENED
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup, burden_parameters, setup_parameters, trial_parameters
@@ -28,15 +30,15 @@ METHOD_A, METHOD_B = "A", "B"
 _NS_PER_US = 1000
 _OWN = ("duration_ms", "scaled_frames", "groups", "robustness")
 _COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("part", "Trial"),
-    Column("method", "Method"),
-    Column("port", "Egress port"),
-    Column("delay_us", "Delay", "us", 3),
-    Column("resolution_us", "Resolution", "us", 3),
-    Column("rate_fps", "Group stream", "frames/s", 0),
-    Column("burden_pct", "Burden", "% of line", 4),
-    Column("state", "Result"),
+    fields.FRAME_SIZE_BYTES,
+    retitled(fields.PART, "Trial"),
+    fields.METHOD,
+    retitled(fields.PORT, "Egress port"),
+    fields.DELAY_US,
+    fields.RESOLUTION_US,
+    retitled(fields.RATE_FPS, "Group stream"),
+    fields.BURDEN_PCT,
+    fields.STATE,
 )
 
 

@@ -10,7 +10,9 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, integer, percent
-from p4mesh.methods.results.outcome import Column, Outcome, Table, with_reasons
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Outcome, Table, with_reasons
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
@@ -22,21 +24,21 @@ from p4mesh.verdict import Verdict
 
 _OWN = ("duration_ms", "scaled_frames")
 _SUMMARY = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("capacity_groups", "Capacity", "groups"),
-    Column("failed_groups", "Fails at", "groups"),
-    Column("members", "Egress ports"),
-    Column("state", "Result"),
-    Column("trials", "Trials"),
+    fields.FRAME_SIZE_BYTES,
+    fields.CAPACITY_GROUPS,
+    fields.FAILED_GROUPS,
+    fields.MEMBERS,
+    fields.STATE,
+    fields.TRIALS,
 )
 _TRIALS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("groups", "Groups per port"),
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx, all ports", "frames"),
-    Column("silent_memberships", "Without a frame", "memberships"),
-    Column("flooded_frames", "Flooded", "frames"),
-    Column("verdict", "Result"),
+    fields.FRAME_SIZE_BYTES,
+    retitled(fields.GROUPS, "Groups per port"),
+    fields.TX_FRAMES,
+    retitled(fields.RX_FRAMES, "Rx, all ports"),
+    fields.SILENT_MEMBERSHIPS,
+    fields.FLOODED_FRAMES,
+    fields.VERDICT,
 )
 
 

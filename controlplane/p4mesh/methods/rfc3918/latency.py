@@ -13,6 +13,8 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
@@ -25,7 +27,7 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -57,11 +59,11 @@ _SUMMED_UP = (
 )
 _EVERY_FRAME = "Every frame is a tagged frame; RFC 3918 5.1 tags one after half the trial."
 _WHERE = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("load_pct", "Load", "% of line", 4),
-    Column("part", "Trial"),
-    Column("group", "Group"),
-    Column("port", "Egress port"),
+    fields.FRAME_SIZE_BYTES,
+    fields.LOAD_PCT,
+    retitled(fields.PART, "Trial"),
+    fields.GROUP,
+    retitled(fields.PORT, "Egress port"),
 )
 _WITHOUT_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated")
 _COLUMNS = (*_WHERE, *(column for column in LATENCY_COLUMNS if column.key not in _WITHOUT_HISTOGRAMS))
@@ -72,10 +74,10 @@ _RATES = (
 )
 _SPREAD = (
     *_WHERE[:3],
-    Column("set_size", "Latencies"),
-    Column("low_us", "Smallest", "us", 3),
-    Column("high_us", "Largest", "us", 3),
-    Column("spread_us", "Max - min", "us", 3),
+    fields.SET_SIZE,
+    retitled(fields.LOW_US, "Smallest", "us"),
+    retitled(fields.HIGH_US, "Largest", "us"),
+    fields.SPREAD_US,
 )
 _KEYS = ("frame_size_bytes", "part", "group", "port")
 

@@ -10,8 +10,10 @@ from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import transmission_s
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table, with_reasons
+from p4mesh.methods.results.outcome import Cell, Outcome, Table, with_reasons
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
@@ -28,18 +30,18 @@ from p4mesh.verdict import Verdict
 
 UNICAST = "unicast"
 _COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("load_pct", "Intended load", "% of line", 4),
-    Column("multicast_pct", "Multicast", "% of frames", 2),
-    Column("multicast_tx", "Multicast Tx", "frames"),
-    Column("unicast_tx", "Unicast Tx", "frames"),
-    Column("multicast_fps", "Multicast throughput", "copies/s", 0),
-    Column("unicast_fps", "Unicast throughput", "frames/s", 0),
-    Column("multicast_lost", "Multicast lost", "copies"),
-    Column("unicast_lost", "Unicast lost", "frames"),
-    Column("state", "Result"),
-    Column("upper_pct", "Fails at", "% of line", 4),
-    Column("trials", "Trials"),
+    fields.FRAME_SIZE_BYTES,
+    retitled(fields.LOAD_PCT, "Intended load"),
+    fields.MULTICAST_PCT,
+    fields.MULTICAST_TX,
+    fields.UNICAST_TX,
+    fields.MULTICAST_FPS,
+    fields.UNICAST_FPS,
+    fields.MULTICAST_LOST,
+    fields.UNICAST_LOST,
+    fields.STATE,
+    fields.UPPER_PCT,
+    fields.TRIALS,
 )
 
 

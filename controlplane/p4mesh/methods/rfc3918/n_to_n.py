@@ -15,6 +15,8 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal, integer
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
@@ -27,7 +29,7 @@ from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, la
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
 from p4mesh.methods.results.metrics import judge_loss
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, trial_row, untrusted
@@ -55,21 +57,21 @@ _MOST_COPIES = 100_000_000
 _OWN = ("source_port", "groups", "start_stagger_us")
 _OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated", "queues")
 _TRIALS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("stagger_us", "Stagger", "us", 3),
-    Column("load_pct", "Load of each output", "% of line", 4),
-    Column("tx_frames", "Tx, all ports", "frames"),
-    Column("rx_frames", "Rx, all ports", "frames"),
-    Column("lost_frames", "Lost", "copies"),
-    Column("loss_pct", "Loss", "%", 6),
-    Column("flooded_frames", "Flooded", "frames"),
-    Column("verdict", "Result"),
+    fields.FRAME_SIZE_BYTES,
+    fields.STAGGER_US,
+    retitled(fields.LOAD_PCT, "Load of each output"),
+    retitled(fields.TX_FRAMES, "Tx, all ports"),
+    retitled(fields.RX_FRAMES, "Rx, all ports"),
+    retitled(fields.LOST_FRAMES, "Lost", "copies"),
+    retitled(fields.LOSS_PCT, "Loss", digits=6),
+    fields.FLOODED_FRAMES,
+    fields.VERDICT,
 )
 _SUMMARY = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("stagger_us", "Stagger", "us", 3),
+    fields.FRAME_SIZE_BYTES,
+    fields.STAGGER_US,
     *RATE_COLUMNS,
-    Column("state", "Result"),
+    fields.STATE,
     *(column for column in LATENCY_COLUMNS if column.key not in _OF_HISTOGRAMS),
 )
 

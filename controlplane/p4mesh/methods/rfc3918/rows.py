@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import loss_pct, rate_metrics
-from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.searched import NS_PER_MS
@@ -17,9 +19,9 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 RATE_COLUMNS = (
-    Column("aggregate_fps", "Rx, all ports", "frames/s", 2),
-    Column("l2_tbps", "Rx, all ports", "Tbit/s L2", 3),
-    Column("line_pct", "Rx", "% of line", 4),
+    retitled(fields.AGGREGATE_FPS, "Rx, all ports", digits=2),
+    fields.L2_TBPS,
+    fields.LINE_PCT,
 )
 """Rate of the copies of all egress ports together."""
 _BITS_PER_TERABIT = 10**12

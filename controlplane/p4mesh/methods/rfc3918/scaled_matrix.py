@@ -11,7 +11,9 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, percent
-from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, Table
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Figure, Outcome, Series, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.aggregated import group_trial
@@ -23,15 +25,15 @@ from p4mesh.verdict import Verdict
 
 _CAPACITY_LOAD_PCT = Fraction(1)
 _COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("groups", "Groups"),
-    Column("load_pct", "Intended load", "% of line", 4),
-    Column("offered_fps", "Offered", "frames/s", 0),
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx, all ports", "frames"),
-    Column("lost_frames", "Lost", "copies"),
-    Column("aggregate_fps", "Aggregated forwarding rate", "frames/s", 0),
-    Column("verdict", "Result"),
+    fields.FRAME_SIZE_BYTES,
+    fields.GROUPS,
+    retitled(fields.LOAD_PCT, "Intended load"),
+    fields.OFFERED_FPS,
+    fields.TX_FRAMES,
+    retitled(fields.RX_FRAMES, "Rx, all ports"),
+    retitled(fields.LOST_FRAMES, "Lost", "copies"),
+    fields.AGGREGATE_FPS,
+    fields.VERDICT,
 )
 
 

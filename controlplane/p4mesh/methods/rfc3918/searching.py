@@ -9,7 +9,9 @@ from typing import Protocol, TypeVar
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
-from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.searched import JudgedTrial, Searched
 from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
@@ -19,13 +21,13 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 COPIES = (
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx, all ports", "frames"),
-    Column("aggregate_fps", "Aggregated throughput", "frames/s", 0),
-    Column("lost_frames", "Lost", "copies"),
-    Column("state", "Result"),
-    Column("upper_pct", "Fails at", "% of line", 4),
-    Column("trials", "Trials"),
+    fields.TX_FRAMES,
+    retitled(fields.RX_FRAMES, "Rx, all ports"),
+    retitled(fields.AGGREGATE_FPS, "Aggregated throughput"),
+    retitled(fields.LOST_FRAMES, "Lost", "copies"),
+    fields.STATE,
+    fields.UPPER_PCT,
+    fields.TRIALS,
 )
 """Columns of a search; every copy counts."""
 

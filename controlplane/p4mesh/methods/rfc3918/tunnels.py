@@ -13,7 +13,9 @@ from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, text
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table, with_reasons
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.outcome import Cell, Outcome, Table, with_reasons
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.search_tables import search_tables
@@ -41,16 +43,16 @@ _ENDS = ("tunnel_source", "tunnel_destination")
 _ADDRESSED_PORTS = 255
 """RFC 2544 C.2.2 has a network for each of them."""
 _COLUMNS = (
-    Column("frame_size_bytes", "Original frame size", "B"),
-    Column("offered_size_bytes", "Offered frame size", "B"),
-    Column("forwarded_size_bytes", "Forwarded frame size", "B"),
-    Column("method", "Method"),
-    Column("tunnels", "Tunnels of the source"),
-    Column("groups", "Groups"),
-    Column("members", "Egress ports"),
-    Column("tx_pct", "Offered load", "% of line", 4),
-    Column("tx_fps", "Throughput", "frames/s", 0),
-    Column("output_limit_pct", "Line rate of an output", "% of line", 4),
+    retitled(fields.FRAME_SIZE_BYTES, "Original frame size"),
+    fields.OFFERED_SIZE_BYTES,
+    fields.FORWARDED_SIZE_BYTES,
+    fields.METHOD,
+    fields.TUNNELS,
+    fields.GROUPS,
+    fields.MEMBERS,
+    retitled(fields.TX_PCT, "Offered load"),
+    retitled(fields.TX_FPS, "Throughput"),
+    fields.OUTPUT_LIMIT_PCT,
     *COPIES,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
@@ -15,8 +16,10 @@ from p4mesh.methods.mesh import measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, command, decimal, integer, text
 from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput
-from p4mesh.methods.results.outcome import REASON, Column, Outcome, Table, with_reasons
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
@@ -51,66 +54,39 @@ NO_LOSS = "no loss"
 """The only result that RFC 6201 3 reports when nothing was lost."""
 _MS = 1_000_000
 
-COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("reset_type", "Reset"),
-    Column("state", "Result"),
-    Column("throughput_fps", "Throughput", "frames/s", 0),
-    Column("throughput_l2_mbps", "Throughput (L2)", "Mbit/s", 2),
-    Column("offered_fps", "Offered", "frames/s", 0),
-    Column("lost_frames_avg", "Lost avg", "frames", 1),
-    Column("reset_ms_avg", "Reset time avg", "ms", 6),
-    Column("method", "Method"),
-    Column("reset_ms_min", "Reset time min", "ms", 6),
-    Column("reset_ms_max", "Reset time max", "ms", 6),
-    Column("loss_ms_avg", "By frame loss avg", "ms", 6),
-    Column("stamps_ms_avg", "By time stamps avg", "ms", 6),
-    Column("resolution_ms", "Resolution", "ms", 6),
-    Column("trials", "Trials"),
-)
-_TRIAL_COLUMNS = (
-    COLUMNS[0],
-    Column("trial", "Trial"),
-    Column("state", "Result"),
-    Column("lost_frames", "Lost", "frames"),
-    Column("loss_ms", "By frame loss", "ms", 6),
-    Column("stamps_ms", "By time stamps", "ms", 6),
-    Column("method", "Preferred"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ResetTrial(Record):
     """Result of one reset; times do not include the time without power."""
 
-    trial: int
-    state: Verdict
+    trial: Annotated[int, fields.TRIAL]
+    state: Annotated[Verdict, fields.STATE]
     reason: str
-    lost_frames: int
-    loss_ms: float
-    stamps_ms: float | None
-    method: str
+    lost_frames: Annotated[int, fields.LOST_FRAMES]
+    loss_ms: Annotated[float, fields.LOSS_MS]
+    stamps_ms: Annotated[float | None, fields.STAMPS_MS]
+    method: Annotated[str, retitled(fields.METHOD, "Preferred")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResetUnit(Record):
     """Throughput and resets of one frame size; None where the device could not be measured."""
 
-    frame_size_bytes: int
-    reset_type: str
-    state: Verdict
-    throughput_fps: float | None = None
-    throughput_l2_mbps: float | None = None
-    offered_fps: float | None = None
-    lost_frames_avg: float | None = None
-    reset_ms_avg: float | None = None
-    method: str | None = None
-    reset_ms_min: float | None = None
-    reset_ms_max: float | None = None
-    loss_ms_avg: float | None = None
-    stamps_ms_avg: float | None = None
-    resolution_ms: float | None = None
-    trials: int | None = None
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    reset_type: Annotated[str, fields.RESET_TYPE]
+    state: Annotated[Verdict, fields.STATE]
+    throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS] = None
+    throughput_l2_mbps: Annotated[float | None, retitled(fields.THROUGHPUT_L2_MBPS, "Throughput (L2)")] = None
+    offered_fps: Annotated[float | None, fields.OFFERED_FPS] = None
+    lost_frames_avg: Annotated[float | None, fields.LOST_FRAMES_AVG] = None
+    reset_ms_avg: Annotated[float | None, fields.RESET_MS_AVG] = None
+    method: Annotated[str | None, fields.METHOD] = None
+    reset_ms_min: Annotated[float | None, fields.RESET_MS_MIN] = None
+    reset_ms_max: Annotated[float | None, fields.RESET_MS_MAX] = None
+    loss_ms_avg: Annotated[float | None, fields.LOSS_MS_AVG] = None
+    stamps_ms_avg: Annotated[float | None, fields.STAMPS_MS_AVG] = None
+    resolution_ms: Annotated[float | None, fields.RESOLUTION_MS] = None
+    trials: Annotated[int | None, fields.TRIALS] = None
     each: tuple[ResetTrial, ...] = ()
     reason: str = ""
     throughput: MeshThroughput | None = None
@@ -237,28 +213,25 @@ class Reset(MethodOf[ResetUnit]):
         """Return the report that RFC 6201 1.4 asks for."""
         rows = tuple(results.values())
         state = Verdict.worst(row.state for row in rows)
-        shown = tuple(row.cells((*COLUMNS, REASON)) for row in rows)
-        trials = tuple({"frame_size_bytes": row.frame_size_bytes, **one.data()} for row in rows for one in row.each)
         searched = [row.throughput for row in rows if row.throughput]
         return Outcome(
             state,
             f"{self.title}: {parameters.text('reset_type')}, {state.value}",
             (
-                Table(
+                ResetUnit.table(
                     RESET,
                     "Reset",
-                    with_reasons(COLUMNS, shown),
-                    shown,
+                    rows,
                     _note(bed, parameters),
-                    headline=("state", "reset_ms_avg", "reset_ms_max", "resolution_ms"),
+                    headline=(fields.STATE, fields.RESET_MS_AVG, fields.RESET_MS_MAX, fields.RESOLUTION_MS),
                 ),
-                Table(
+                ResetTrial.table(
                     "reset_trials",
                     "Reset, each trial",
-                    with_reasons(_TRIAL_COLUMNS, trials),
-                    trials,
+                    [(row, one) for row in rows for one in row.each],
+                    columns=(fields.FRAME_SIZE_BYTES, *ResetTrial.columns()),
                     detail=True,
-                    keys=("frame_size_bytes", "trial"),
+                    keys=(fields.FRAME_SIZE_BYTES, fields.TRIAL),
                 ),
                 *((throughput_table(searched), *search_tables(searched)) if searched else ()),
             ),

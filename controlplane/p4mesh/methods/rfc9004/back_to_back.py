@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
@@ -13,9 +14,11 @@ from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, with_defaults
 from p4mesh.methods.port_patterns import RFC_DURATION_S, rates_text
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.metrics import judge_loss, search_verdict
-from p4mesh.methods.results.outcome import REASON, Column, Outcome, Table, with_reasons
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
@@ -44,71 +47,42 @@ _FULL_PCT = Fraction(100)
 _RAISE = 4
 """Factor by which the longest burst grows when a result is near it."""
 
-COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("state", "Result"),
-    Column("burst_frames_avg", "Burst avg", "frames", 1),
-    Column("burst_frames_min", "Burst min", "frames"),
-    Column("burst_frames_max", "Burst max", "frames"),
-    Column("burst_frames_stddev", "Std dev", "frames", 2),
-    Column("corrected_buffer_s", "Corrected buffer", "s", 9),
-    Column("implied_buffer_s", "Implied buffer", "s", 9),
-    Column("actual_buffer_s", "Actual buffer", "s", 9),
-    Column("actual_fps", "at rate", "frames/s", 0),
-    Column("throughput_fps", "Throughput", "frames/s", 0),
-    Column("throughput_pct", "Throughput", "% of line", 4),
-    Column("limit_frames", "Longest tried", "frames"),
-    Column("repetitions", "N"),
-    Column("trials", "Trials"),
-)
-
-SEARCH_COLUMNS = (
-    COLUMNS[0],
-    Column("search", "Search"),
-    Column("state", "Result"),
-    Column("limit_frames", "Longest allowed", "frames"),
-    Column("lower_frames", "Lower bound", "frames"),
-    Column("upper_frames", "Upper bound", "frames"),
-    Column("trials", "Trials"),
-    Column("steps", "Bursts tried", "frames"),
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class BurstSearch(Record):
     """One search for the longest burst without loss."""
 
-    frame_size_bytes: int
-    search: int
-    state: Verdict
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    search: Annotated[int, fields.SEARCH]
+    state: Annotated[Verdict, fields.STATE]
     reason: str = ""
-    limit_frames: int
-    lower_frames: int | None
-    upper_frames: int | None
-    trials: int
-    steps: str
+    limit_frames: Annotated[int, retitled(fields.LIMIT_FRAMES, "Longest allowed")]
+    lower_frames: Annotated[int | None, fields.LOWER_FRAMES]
+    upper_frames: Annotated[int | None, fields.UPPER_FRAMES]
+    trials: Annotated[int, fields.TRIALS]
+    steps: Annotated[str, fields.STEPS]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bursts(Record):
     """Throughput, longest burst and buffer of one frame size; None where there is no burst that fills the buffer."""
 
-    frame_size_bytes: int
-    state: Verdict
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    state: Annotated[Verdict, fields.STATE]
     reason: str = ""
-    burst_frames_avg: float | None = None
-    burst_frames_min: int | None = None
-    burst_frames_max: int | None = None
-    burst_frames_stddev: float | None = None
-    corrected_buffer_s: float | None = None
-    implied_buffer_s: float | None = None
-    actual_buffer_s: float | None = None
-    actual_fps: float | None = None
-    throughput_fps: float | None = None
-    throughput_pct: float | None
-    limit_frames: int | None = None
-    repetitions: int | None = None
-    trials: int
+    burst_frames_avg: Annotated[float | None, fields.BURST_FRAMES_AVG] = None
+    burst_frames_min: Annotated[int | None, fields.BURST_FRAMES_MIN] = None
+    burst_frames_max: Annotated[int | None, fields.BURST_FRAMES_MAX] = None
+    burst_frames_stddev: Annotated[float | None, fields.BURST_FRAMES_STDDEV] = None
+    corrected_buffer_s: Annotated[float | None, fields.CORRECTED_BUFFER_S] = None
+    implied_buffer_s: Annotated[float | None, fields.IMPLIED_BUFFER_S] = None
+    actual_buffer_s: Annotated[float | None, fields.ACTUAL_BUFFER_S] = None
+    actual_fps: Annotated[float | None, fields.ACTUAL_FPS] = None
+    throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS] = None
+    throughput_pct: Annotated[float | None, fields.THROUGHPUT_PCT]
+    limit_frames: Annotated[int | None, fields.LIMIT_FRAMES] = None
+    repetitions: Annotated[int | None, retitled(fields.REPETITIONS, "N")] = None
+    trials: Annotated[int, fields.TRIALS]
     throughput: MeshThroughput
     searches: tuple[BurstSearch, ...]
 
@@ -215,7 +189,6 @@ class BackToBack(MethodOf[Bursts]):
         """Return the table of RFC 9004 section 7."""
         rows = tuple(results.values())
         state = Verdict.worst(row.state for row in rows)
-        shown = tuple(row.cells((*COLUMNS, REASON)) for row in rows)
         goal, rule = burst_goal(parameters), _rule(parameters)
         resolution = float(parameters.number("search_resolution_pct"))
         note = (
@@ -232,13 +205,12 @@ class BackToBack(MethodOf[Bursts]):
             state,
             f"{self.title}: {state.value}",
             (
-                Table(
+                Bursts.table(
                     "back_to_back",
                     "Back-to-back frames",
-                    with_reasons(COLUMNS, shown),
-                    shown,
+                    rows,
                     note,
-                    headline=("state", "burst_frames_avg", "corrected_buffer_s", "throughput_pct"),
+                    headline=(fields.STATE, fields.BURST_FRAMES_AVG, fields.CORRECTED_BUFFER_S, fields.THROUGHPUT_PCT),
                 ),
                 *_burst_table(parameters, [search for row in rows for search in row.searches]),
                 *search_tables([row.throughput for row in rows]),
@@ -334,14 +306,10 @@ def _burst_table(parameters: ParameterSet, searches: Sequence[BurstSearch]) -> t
         f"{goal.resolution}; loss verification with r = {rule.trials}, z = {rule.overload_frames} frames. A result "
         f"within 1 % of the longest burst is repeated with {_RAISE} times that length."
     )
-    keys = ("frame_size_bytes", "search")
+    keys = (fields.FRAME_SIZE_BYTES, fields.SEARCH)
     title = "Searches for the longest burst"
-    rows = tuple(search.data() for search in searches)
-    return (
-        (Table("back_to_back_searches", title, with_reasons(SEARCH_COLUMNS, rows), rows, note, True, keys),)
-        if rows
-        else ()
-    )
+    table = BurstSearch.table("back_to_back_searches", title, searches, note, keys=keys, detail=True)
+    return (table,) if searches else ()
 
 
 def _search_row(size: int, number: int, outcome: SearchOutcome, judgement: Judgement) -> BurstSearch:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
 from p4mesh.methods.results.latency_cells import us
 from p4mesh.methods.results.layers import Increments, ports_by_layer
@@ -24,13 +26,13 @@ from p4mesh.verdict import Judgement, Verdict
 class Counts(Record):
     """Frames of a class, of a pair of ports in it, or of a flow."""
 
-    sent_frames: int
-    expected_frames: int
-    received_frames: int
+    sent_frames: Annotated[int, fields.SENT_FRAMES]
+    expected_frames: Annotated[int, fields.EXPECTED_FRAMES]
+    received_frames: Annotated[int, fields.RECEIVED_FRAMES]
     """Without duplicates."""
-    lost_frames: int
-    misordered_frames: int
-    duplicate_frames: int
+    lost_frames: Annotated[int, fields.LOST_FRAMES]
+    misordered_frames: Annotated[int, fields.MISORDERED_FRAMES]
+    duplicate_frames: Annotated[int, fields.DUPLICATE_FRAMES]
 
 
 @dataclass(frozen=True, kw_only=True)

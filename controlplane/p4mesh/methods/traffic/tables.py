@@ -5,43 +5,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.latency import stamps_text
-from p4mesh.methods.results.latency_tables import DEPARTURES, DEPARTURES_NOTE
+from p4mesh.methods.results.latency_tables import DEPARTURES_NOTE
 from p4mesh.methods.results.layers import KIND_COLUMNS
-from p4mesh.methods.results.outcome import Column, Table
-from p4mesh.methods.results.queues import QUEUES
+from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
 
-_RUN = Column("run", "Run")
-_CLASS = Column("traffic_class", "Class")
 _COUNTS = (
-    Column("sent_frames", "Sent", "frames"),
-    Column("expected_frames", "Expected", "frames"),
-    Column("received_frames", "Received", "frames"),
-    Column("lost_frames", "Lost", "frames"),
-    Column("misordered_frames", "Misordered", "frames"),
-    Column("duplicate_frames", "Duplicate", "frames"),
+    fields.SENT_FRAMES,
+    fields.EXPECTED_FRAMES,
+    fields.RECEIVED_FRAMES,
+    fields.LOST_FRAMES,
+    fields.MISORDERED_FRAMES,
+    fields.DUPLICATE_FRAMES,
 )
 _LATENCY = (
-    Column("latency_us_min", "Latency min", "us", 3),
-    Column("latency_us_avg", "Avg", "us", 3),
-    Column("latency_us_max", "Max", "us", 3),
+    fields.LATENCY_US_MIN,
+    fields.LATENCY_US_AVG,
+    fields.LATENCY_US_MAX,
 )
 _PERCENTILES = (
-    Column("latency_us_p50", "p50", "us", 3),
-    Column("latency_us_p99", "p99", "us", 3),
-    Column("latency_us_p99_9", "p99.9", "us", 3),
+    fields.LATENCY_US_P50,
+    fields.LATENCY_US_P99,
+    fields.LATENCY_US_P99_9,
 )
 _JITTER = (
-    Column("jitter_us_min", "Jitter min", "us", 3),
-    Column("jitter_us_avg", "Avg", "us", 4),
-    Column("jitter_us_max", "Max", "us", 3),
+    fields.JITTER_US_MIN,
+    fields.JITTER_US_AVG,
+    fields.JITTER_US_MAX,
 )
 _RATIOS = (
-    Column("loss_ratio", "Loss ratio", "of expected"),
-    Column("loss_ratio_below", "Below, 95 %", "of expected"),
+    fields.LOSS_RATIO,
+    fields.LOSS_RATIO_BELOW,
 )
-_STRAYS = (Column("flooded_frames", "Flooded", "frames"), Column("misdirected_frames", "Misdirected", "frames"))
+_STRAYS = (fields.FLOODED_FRAMES, fields.MISDIRECTED_FRAMES)
 _LOSS_NOTE = (
     "Loss ratio: lost frames of all frames of the class that its receivers expect; a frame to many is expected at each "
     "of them. Where none was lost, the true ratio is below 3/n with 95 % confidence."
@@ -60,28 +59,28 @@ def tables_of(results: Sequence[RunResult], bed: Bed, definition: str) -> tuple[
     tables.append(_run_table(results))
     tables.append(_flow_table("pairs", "Senders and receivers", (), pairs))
     if len(flows) > len(pairs):
-        tables.append(_flow_table("flows", "Flows", (Column("stream", "Stream"), Column("part", "Part")), flows))
+        tables.append(_flow_table("flows", "Flows", (fields.STREAM, fields.PART), flows))
     return tuple(tables)
 
 
 def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, several: bool) -> Table:
     percentiles = _PERCENTILES if any(row.delay.latency_us_p50 is not None for row in rows) else ()
     columns = (
-        *([_RUN] if several else []),
-        _CLASS,
-        Column("rate", "Rate", "per sender"),
-        Column("mean_bytes", "Frame", "B mean", 1),
-        Column("state", "State"),
+        *([fields.RUN] if several else []),
+        fields.TRAFFIC_CLASS,
+        retitled(fields.RATE, "Rate", "per sender"),
+        fields.MEAN_BYTES,
+        retitled(fields.STATE, "State"),
         *_COUNTS,
-        Column("received_bytes", "Received", "bytes"),
+        fields.RECEIVED_BYTES,
         *_RATIOS,
         *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
         *_LATENCY,
         *percentiles,
         *_JITTER,
-        DEPARTURES,
-        QUEUES,
-        Column("reason", "Why"),
+        fields.DEPARTURE_ERROR_NS,
+        fields.QUEUES,
+        retitled(fields.REASON, "Why"),
     )
     note = f"{_LOSS_NOTE} Latency {definition}; jitter RFC 4689. {DEPARTURES_NOTE} {stamps_text(bed)}"
     keys = ("run", "traffic_class") if several else ("traffic_class",)
@@ -90,14 +89,14 @@ def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, seve
 
 def _layer_table(rows: Sequence[LayerResult], definition: str) -> Table:
     columns = (
-        _RUN,
-        _CLASS,
+        fields.RUN,
+        fields.TRAFFIC_CLASS,
         *KIND_COLUMNS,
         *_COUNTS,
         *_LATENCY,
-        Column("latency_us_low", "Low", "us mean", 3),
-        Column("latency_us_high", "High", "us mean", 3),
-        Column("increment_us", "Increment", "us", 3),
+        fields.LATENCY_US_LOW,
+        fields.LATENCY_US_HIGH,
+        fields.INCREMENT_US,
         *_JITTER,
     )
     note = (
@@ -110,11 +109,11 @@ def _layer_table(rows: Sequence[LayerResult], definition: str) -> Table:
 
 def _run_table(results: Sequence[RunResult]) -> Table:
     columns = (
-        _RUN,
-        Column("state", "State"),
-        Column("flooded_frames", "Flooded", "frames"),
-        Column("misdirected_frames", "Misdirected", "frames"),
-        Column("foreign_frames", "Foreign", "frames"),
+        fields.RUN,
+        retitled(fields.STATE, "State"),
+        fields.FLOODED_FRAMES,
+        fields.MISDIRECTED_FRAMES,
+        fields.FOREIGN_FRAMES,
     )
     rows = tuple(result.cells(columns) for result in results)
     return Table("runs", "Runs", columns, rows, "State: the worst of all classes.", keys=("run",))
@@ -122,11 +121,11 @@ def _run_table(results: Sequence[RunResult]) -> Table:
 
 def _flow_table(name: str, title: str, which: Sequence[Column], rows: Sequence[FlowResult]) -> Table:
     columns = (
-        _RUN,
-        _CLASS,
+        fields.RUN,
+        fields.TRAFFIC_CLASS,
         *which,
-        Column("tx_port", "Sender", "port"),
-        Column("rx_port", "Receiver", "port"),
+        retitled(fields.TX_PORT, "Sender", "port"),
+        retitled(fields.RX_PORT, "Receiver", "port"),
         *_COUNTS,
         *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
         *_LATENCY,

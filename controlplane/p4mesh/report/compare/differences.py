@@ -13,8 +13,9 @@ from math import isclose
 from typing import Any
 
 from p4mesh.errors import UsageError
+from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.store.stored_run import StoredRun
 
 CONFIDENCE = 0.95

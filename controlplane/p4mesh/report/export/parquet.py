@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import EnvironmentFault
-from p4mesh.methods.results.outcome import Column, Outcome
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.store.csv_files import PORT_COLUMNS, TRIAL_COLUMNS, port_rows, trial_row
 from p4mesh.store.stored_run import StoredRun
 from p4mesh.store.writing import write_bytes_atomically

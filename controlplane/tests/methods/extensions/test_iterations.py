@@ -23,8 +23,9 @@ from p4mesh.measurement.counts import Outage, PortCounts
 from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
+from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import combined
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.run.options import RunOptions
 from p4mesh.traffic.line_rate import max_rate_fps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.verdict import Verdict
 
