@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
 
-from p4mesh.methods.results.fields import Column
+import pytest
+
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.verdict import Verdict
 
@@ -65,3 +71,67 @@ def test_cells_are_those_of_the_columns_and_none_where_there_is_nothing() -> Non
     row = Row(load_pct=1.0, latency=LATENCY, verdict=Verdict.PASS, lost_frames=0)
     columns = [Column(key, key) for key in ("verdict", "definition", "number", "max_us")]
     assert row.cells(columns) == {"verdict": "PASS", "definition": "LILO", "number": None, "max_us": None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(Record):
+    lost_frames: Annotated[int | None, fields.LOST_FRAMES]
+    loss_pct: Annotated[float, retitled(fields.LOSS_PCT, "Loss there")] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(Record):
+    load_pct: Annotated[float, fields.LOAD_PCT]
+    counts: Counts | None = field(default=None, metadata=INLINE)
+    state: Annotated[Verdict, fields.STATE]
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit(Record):
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    state: Annotated[Verdict, fields.STATE]
+
+
+PASSED = Trial(load_pct=50.0, counts=Counts(lost_frames=0), state=Verdict.PASS)
+
+
+def test_columns_are_those_of_the_fields_in_their_order_and_of_inline_records_in_their_place() -> None:
+    assert [column.key for column in Trial.columns()] == ["load_pct", "lost_frames", "loss_pct", "state"]
+    assert Trial.columns()[2] == Column("loss_pct", "Loss there", "%", 4)
+
+
+def test_a_table_has_a_row_for_each_record() -> None:
+    table = Trial.table("trials", "Trials", [PASSED], "Note.", keys=(fields.LOAD_PCT,), headline=(fields.STATE,))
+    assert table.rows == ({"load_pct": 50.0, "lost_frames": 0, "loss_pct": 0.0, "state": "PASS"},)
+    assert (table.columns, table.keys, table.headline) == (Trial.columns(), ("load_pct",), ("state",))
+
+
+def test_reasons_are_a_column_where_there_is_one() -> None:
+    failed = Trial(load_pct=60.0, state=Verdict.FAIL, reason="lost frames")
+    table = Trial.table("trials", "Trials", [PASSED, failed])
+    assert table.columns == (*Trial.columns(), fields.REASON)
+    assert [row["reason"] for row in table.rows] == ["", "lost frames"]
+    assert table.rows[1]["lost_frames"] is None
+
+
+def test_a_row_of_several_records_has_the_cells_of_the_last_one_first() -> None:
+    unit = Unit(frame_size_bytes=64, state=Verdict.FAIL)
+    table = Trial.table("trials", "Trials", [(unit, PASSED)], columns=(fields.FRAME_SIZE_BYTES, fields.STATE))
+    assert table.rows == ({"frame_size_bytes": 64, "state": "PASS"},)
+
+
+def test_a_field_with_the_entry_of_another_one_is_noticed() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Wrong(Record):
+        rx_frames: Annotated[int, fields.TX_FRAMES]
+
+    with pytest.raises(AssertionError, match="rx_frames is declared as tx_frames"):
+        Wrong.columns()
+
+
+def test_the_document_has_the_columns_of_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[4] / "scripts"))
+    describe = importlib.import_module("describe_results")
+    text = describe.DOCUMENT.read_text()
+    assert text == describe.described(text), "run scripts/describe_results.py"
