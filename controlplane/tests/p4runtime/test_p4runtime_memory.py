@@ -119,7 +119,7 @@ def test_elements_without_content_are_refused_before_they_are_made(server: Serve
             pipeline_config(b"", b"[" + b"{}," * MIB + b"0]"),
         ):
             assert call(server.address, "SetForwardingPipelineConfig", config).startswith("RESOURCE_EXHAUSTED")
-        # What is smaller is looked at.
+        # Smaller bodies are looked at.
         answer = call(server.address, "Write", empty_matches(table_id, 10_000))
         assert answer.startswith("UNKNOWN: 1 of 1 updates failed") and "are needed" not in answer
     assert server.taken_mib() < LIMIT_MIB + AROUND_MIB

@@ -1,4 +1,4 @@
-"""What ``topology check`` calls valid can be run: each key of a file at the edges of its range."""
+"""A topology that ``topology check`` calls valid can be run: each key of a file at the edges of its range."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ pub fn continue_on_error(
     }
 }
 
-/// What taking back one update takes, about.
+/// About the memory that taking back one update takes.
 const UNDO_BYTES: usize = 1 << 10;
 
 /// Applies all updates or none. The target is locked throughout, so that the batch is atomic for

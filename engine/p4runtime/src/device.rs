@@ -101,7 +101,7 @@ pub struct Device {
     configs: u64,
 }
 
-/// What a commit writes into the new switch.
+/// Entries that a commit writes into the new switch.
 enum Replay<'a> {
     Nothing,
     /// Updates that were written to the saved config.

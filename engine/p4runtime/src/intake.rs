@@ -31,7 +31,7 @@ pub struct Received {
     pub share: Share,
 }
 
-/// What comes next in a body.
+/// The next part of a body.
 enum Place {
     Prefix { bytes: [u8; PREFIX_BYTES], have: usize },
     Message { left: usize },

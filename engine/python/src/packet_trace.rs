@@ -1,4 +1,4 @@
-//! What happens to packets at the ports of a live switch, in words, around what its program tells.
+//! The way of packets at the ports of a live switch in words, around the words of its program.
 
 use std::sync::Arc;
 

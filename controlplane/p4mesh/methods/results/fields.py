@@ -24,7 +24,7 @@ class Column:
 
 
 MEANINGS: dict[str, str] = {}
-"""What the numbers of a column are, by its key."""
+"""The meaning of the numbers of a column, by its key."""
 BY_TOPIC: dict[str, list[Column]] = {}
 """The columns by what they are about, for docs/RESULTS.md."""
 

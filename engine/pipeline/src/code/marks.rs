@@ -2,7 +2,7 @@
 
 use crate::code::ir::Pc;
 
-/// What begins at an instruction.
+/// The part of a program that begins at an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A parser state.

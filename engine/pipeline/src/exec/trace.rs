@@ -1,4 +1,4 @@
-//! What happens to packets, in words, for people who debug a program: parser states, tables with what they found, actions.
+//! The way of packets in words, for people who debug a program: parser states, tables with what they found, actions.
 //! Only the interpreter tells it, so that nothing else has to ask whether somebody listens.
 
 use std::fmt::Write as _;
