@@ -77,11 +77,20 @@ def main() -> int:
         trees: SimpleQueue[Path] = SimpleQueue()
         for number in range(arguments.jobs):
             trees.put(_copied_tree(Path(temporary) / str(number)))
+        tree = trees.get()
+        for file in files:
+            # Tests that fail in the copy for a reason of their own would kill every mutant.
+            same = Mutant(file, 0, file.read_text())
+            if not _passes(
+                same, tree, sorted({test for one in chosen if one.file == file for test in covering.of(one)})
+            ):
+                sys.exit(f"{file.name}: its tests fail in the copy without a mutant")
+        trees.put(tree)
 
         def survives(mutant: Mutant) -> bool:
             tree = trees.get()
             try:
-                return _passes(mutant, tree, covering.tests(mutant.file, mutant.line))
+                return _passes(mutant, tree, covering.of(mutant))
             finally:
                 trees.put(tree)
 
@@ -117,6 +126,10 @@ class Coverage:
         self._data = CoverageData(str(data))
         self._data.read()
 
+    def of(self, mutant: Mutant) -> list[str]:
+        """Names of the tests that run the changed line."""
+        return self.tests(mutant.file, mutant.line)
+
     def tests(self, file: Path, line: int) -> list[str]:
         """Names of the tests that run a line; none where only an import does."""
         contexts = self._data.contexts_by_lineno(str(file)).get(line, [])
@@ -140,9 +153,13 @@ def mutants_of(file: Path) -> Iterator[Mutant]:
 
 
 def _copied_tree(place: Path) -> Path:
-    """A copy of the package to change, with the compiled engine."""
-    shutil.copytree(PACKAGE, place / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
-    return place
+    """A copy of the package to change, with the compiled engine, in a checkout with the files that come with it."""
+    package = place / PACKAGE.relative_to(REPOSITORY)
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "pyproject.toml", place)
+    for folder in ("p4src", "profiles", "topologies", "traffic"):
+        shutil.copytree(REPOSITORY / folder, place / folder)
+    return package.parent
 
 
 def _passes(mutant: Mutant, tree: Path, tests: Sequence[str]) -> bool:
