@@ -77,6 +77,8 @@ class MethodOf(ABC, Generic[Result]):
     name: str
     title: str
     section: str
+    part: str
+    """Name of its units, one per frame size; a test with other units has :meth:`units` of its own."""
     parameters: tuple[Parameter, ...]
     frame_sizes_bytes: tuple[int, ...] = RFC_FRAME_SIZES_BYTES
     reset_between: str = "none"
@@ -94,9 +96,9 @@ class MethodOf(ABC, Generic[Result]):
         """Return the (transmit, receive) ports whose latency the test prints; none by default."""
         return ()
 
-    @abstractmethod
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return the independent parts of the test, in report order."""
+        """The independent parts of the test, in report order: by default one per frame size."""
+        return tuple(Unit(size, self.part) for size in sizes)
 
     def follows(self, unit: Unit) -> Unit | None:
         """Return the unit that is measured before this one, which takes over equal trials of it; None by default."""

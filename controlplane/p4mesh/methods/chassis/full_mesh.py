@@ -6,7 +6,7 @@ receivers, Tbit/s, percent of line rate, latency and jitter of every frame.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -59,6 +59,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
     name = "chassis.full_mesh"
     title = "Full mesh at 10, 50, 90 % and at the throughput"
     section = SECTION
+    part = LATENCY
     frame_sizes_bytes = FRAME_SIZES_BYTES
     parameters = (
         *pattern_parameters("RFC 2889 5.1.3", FullMesh.kind, MeshStreams.kind),
@@ -92,10 +93,6 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
             modifiers=udp_modifiers(parameters),
             watched=parameters.flag(shared.SUSTAINED),
         )
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, LATENCY) for size in sizes)
 
     def goal(self, parameters: ParameterSet) -> str:
         """The criterion of the loads, and what the user's thresholds state."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -99,10 +99,6 @@ class _AtLoads(MethodOf[GroupsUnit]):
 
     frame_sizes_bytes = FRAME_SIZES_BYTES
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "loads") for size in sizes)
-
     @abstractmethod
     def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
         """Return the trial of a load."""
@@ -180,6 +176,7 @@ class MulticastAtLoads(_AtLoads):
     name = "chassis.multicast"
     title = "Multicast at 10, 50, 90 % and at the throughput"
     section = "RFC 3918 4.3, 5.1"
+    part = "loads"
     parameters = (
         UDP_PORTS,
         *setup_parameters("RFC 3918 5.1"),

@@ -178,10 +178,6 @@ class RouteChange(MethodOf[ChangeUnit]):
             )
         _check_times(self.name, parameters)
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, CONVERGENCE) for size in sizes)
-
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the number of repetitions."""
         return parameters.integer("repetitions")
@@ -345,6 +341,7 @@ class Announcement(RouteChange):
     name = "convergence.announcement"
     title = "Convergence after an announcement"
     section = "RFC 4098 4.1, RFC 7747 5.1"
+    part = CONVERGENCE
     change = RoutingChange.ANNOUNCEMENT
     note = "From the announcement to the first frame forwarded."
     parameters = _parameters("RFC 7747 5.1")

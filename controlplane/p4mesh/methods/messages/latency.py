@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
@@ -25,6 +25,7 @@ class MessageLatency(MethodOf[MessageRows]):
     name = "messages.latency"
     title = "Latency of messages"
     section = f"{options.SECTION} 2.1"
+    part = MEASURED
     frame_sizes_bytes = (64,)
     parameters = (
         options.message_frames(192),
@@ -43,10 +44,6 @@ class MessageLatency(MethodOf[MessageRows]):
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the measured ports."""
         return (options.require_measured_ports(self.name, bed, parameters),)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, MEASURED) for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return 1."""

@@ -61,6 +61,7 @@ class NToOne(MethodOf[LoadRows]):
     name = "messages.n_to_one"
     title = "Messages from n inputs to one output"
     section = f"{options.SECTION} 3"
+    part = "n to one"
     frame_sizes_bytes = (64,)
     parameters = (
         options.message_frames(106),
@@ -88,10 +89,6 @@ class NToOne(MethodOf[LoadRows]):
         bed.common_rate_bps(self.name)
         self._inputs(bed, parameters)
         self._loads(bed, parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "n to one") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the number of loads."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
@@ -29,6 +29,7 @@ class FrameLoss(MethodOf[LossSweep]):
     name = "rfc2544.frame_loss"
     title = "Frame loss rate"
     section = SECTION
+    part = FRAME_LOSS
     parameters = (
         decimal("step_pct", "10", "% of line rate", SECTION, "step of the load; at most 10 %", ("0.1", "10")),
         boolean("full_sweep", False, SECTION, "go on to the lowest load"),
@@ -40,10 +41,6 @@ class FrameLoss(MethodOf[LossSweep]):
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs."""
         mesh_of(self.name, bed, parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, FRAME_LOSS) for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the length of the whole sweep, or of one that loses frames at the top only."""

@@ -88,6 +88,7 @@ class Latency(MethodOf[LatencyUnit]):
     name = "rfc2544.latency"
     title = "Latency"
     section = SECTION
+    part = LATENCY
     parameters = (
         LATENCY_DEFINITION,
         shared.DEPARTURE_ERROR,
@@ -139,10 +140,6 @@ class Latency(MethodOf[LatencyUnit]):
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the pairs in the directions of the traffic."""
         return latency_mesh(self.name, bed, parameters).pairs
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size: latency needs the throughput of the same size."""
-        return tuple(Unit(size, LATENCY) for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search, its confirmation, and the latency trials."""

@@ -66,6 +66,7 @@ class SystemRecovery(MethodOf[Recovery]):
     name = "rfc2544.system_recovery"
     title = "System recovery"
     section = SECTION
+    part = RECOVERY
     parameters = (
         choice(
             "overload_from",
@@ -96,10 +97,6 @@ class SystemRecovery(MethodOf[Recovery]):
         """Refuse beds without enough ports of one rate, and contradicting search bounds."""
         mesh_of(self.name, bed, parameters)
         shared.search_of(parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size: the throughput of the size is a prerequisite."""
-        return tuple(Unit(size, RECOVERY) for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the throughput search, and the runs."""

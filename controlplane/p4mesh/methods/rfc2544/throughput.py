@@ -65,6 +65,7 @@ class Throughput(MethodOf[ThroughputUnit]):
     name = "rfc2544.throughput"
     title = "Throughput"
     section = SECTION
+    part = THROUGHPUT
     parameters = (
         choice(
             "decision",
@@ -84,10 +85,6 @@ class Throughput(MethodOf[ThroughputUnit]):
             raise ParameterError(
                 f"decision={PER_SOURCE_PORT} with search_method={method.value}", hint="use search_method=bisect"
             )
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, THROUGHPUT) for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search, and the confirmation."""

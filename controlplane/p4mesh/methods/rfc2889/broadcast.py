@@ -108,6 +108,7 @@ class Broadcast(MethodOf[BroadcastUnit]):
     name = "rfc2889.broadcast"
     title = "Broadcast frame forwarding and latency"
     section = "RFC 2889 5.10"
+    part = "broadcast"
     parameters = (
         choice("parts", BOTH, "RFC 2889 5.10.3", "which sub-tests run", (BOTH, THROUGHPUT)),
         LATENCY_DEFINITION,
@@ -133,10 +134,6 @@ class Broadcast(MethodOf[BroadcastUnit]):
         """Return the pairs from the source to every other port."""
         source = parameters.integer("source_port")
         return tuple((source, port) for port in bed.port_numbers if port != source)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size: latency is measured at the throughput of the same size."""
-        return tuple(Unit(size, "broadcast") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search and the two latency trials."""

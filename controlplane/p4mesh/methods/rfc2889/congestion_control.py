@@ -67,6 +67,7 @@ class CongestionControl(MethodOf[Congestion]):
     name = "rfc2889.congestion_control"
     title = "Congestion control"
     section = "RFC 2889 5.5"
+    part = "congestion"
     parameters = (
         integer("blocks", 1, "blocks", "RFC 2889 5.5.2", "blocks of four ports that run at once", (1, 128)),
         text(
@@ -87,10 +88,6 @@ class CongestionControl(MethodOf[Congestion]):
         bed.require_ports(self.name, PORTS_PER_BLOCK * parameters.integer("blocks"))
         bed.common_rate_bps(self.name)
         _blocks(bed, parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "congestion") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Source 1 alone, then both."""

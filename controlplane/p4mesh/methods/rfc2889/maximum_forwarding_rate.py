@@ -50,6 +50,7 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
     name = "rfc2889.maximum_forwarding_rate"
     title = "Maximum forwarding rate"
     section = "RFC 2889 5.6"
+    part = "maximum_rate"
     parameters = (
         *pair_parameters("RFC 2889 5.6.2"),
         percent("step_pct", "10", "RFC 2889 5.6.4", "step from the throughput to the maximum offered load"),
@@ -61,10 +62,6 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
         """Refuse beds without two ports of one rate, and contradicting parameters."""
         pair_of(self.name, bed, parameters)
         shared.search_of(parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size: the steps need the throughput of the same size."""
-        return tuple(Unit(size, "maximum_rate") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search and a few steps."""

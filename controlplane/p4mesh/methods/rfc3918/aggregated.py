@@ -88,6 +88,7 @@ class Aggregated(MethodOf[AggregatedUnit]):
     name = "rfc3918.aggregated"
     title = "Aggregated multicast throughput"
     section = "RFC 3918 4.3"
+    part = "aggregated"
     parameters = (
         *setup_parameters("RFC 3918 4.3"),
         verify_parameter(),
@@ -99,10 +100,6 @@ class Aggregated(MethodOf[AggregatedUnit]):
         """Refuse beds with fewer than two ports, unknown ports and groups, contradicting bounds."""
         Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
         shared.search_of(parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "aggregated") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search."""

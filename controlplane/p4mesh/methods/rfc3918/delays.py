@@ -4,7 +4,7 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -97,6 +97,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
     name = "rfc3918.join_delay"
     title = "Group join delay"
     section = "RFC 3918 6.1"
+    part = "delay"
     joins = True
     parts: tuple[str, ...] = (BASELINE,)
     parameters: tuple[Parameter, ...] = (
@@ -127,10 +128,6 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
             )
         setup = self._setup(bed, parameters)
         setup.check(self.name, 2 if self._method(parameters) == METHOD_B else 1)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "delay") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the number of parts: with method A each has a trial for every egress port."""

@@ -68,6 +68,7 @@ class GroupCapacity(MethodOf[CapacityUnit]):
     name = "rfc3918.group_capacity"
     title = "Multicast group capacity"
     section = "RFC 3918 7.1"
+    part = "capacity"
     parameters = (
         *(item for item in setup_parameters("RFC 3918 7.1", groups=MAX_GROUPS) if item.name != "groups"),
         integer("groups_first", 10, "groups", "RFC 3918 7.1", "groups of the first trial", (1, MAX_GROUPS)),
@@ -84,10 +85,6 @@ class GroupCapacity(MethodOf[CapacityUnit]):
         first, last = parameters.integer("groups_first"), parameters.integer("groups_max")
         if first > last:
             raise ParameterError(f"groups_first={first} is above groups_max={last}", hint="groups_first <= groups_max")
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "capacity") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the number of trials up to the last one."""

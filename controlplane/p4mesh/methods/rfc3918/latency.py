@@ -134,6 +134,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
     name = "rfc3918.latency"
     title = "Multicast latency"
     section = "RFC 3918 5.1"
+    part = "latency"
     parts: tuple[str, ...] = (BASELINE,)
     parameters: tuple[Parameter, ...] = (
         *setup_parameters("RFC 3918 5.1"),
@@ -163,10 +164,6 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         """Return the pairs from the source to every egress port."""
         setup = Setup(bed, parameters, BURDENED in self.parts)
         return tuple((setup.source, port) for port in setup.receivers)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "latency") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search, and the latency trials."""

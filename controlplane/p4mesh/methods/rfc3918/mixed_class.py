@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -72,6 +72,7 @@ class MixedClass(MethodOf[MixedUnit]):
     name = "rfc3918.mixed_class"
     title = "Mixed class throughput"
     section = "RFC 3918 4.1"
+    part = "mixed class"
     parameters = (
         *setup_parameters("RFC 3918 4.1"),
         decimal("multicast_pct", "50", "% of frames", "RFC 3918 4.1", "multicast frames of the source", ("1", "99")),
@@ -84,10 +85,6 @@ class MixedClass(MethodOf[MixedUnit]):
         """Refuse beds with fewer than two ports, unknown ports and groups, contradicting bounds."""
         Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
         shared.search_of(parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "mixed class") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search."""

@@ -6,7 +6,7 @@ gets N - 1 frames at a time; started one after the other, they take turns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -106,6 +106,7 @@ class NToN(MethodOf[NToNUnit]):
     name = "rfc3918.n_to_n"
     title = "N-to-N multicast"
     section = "RFC 3918 4.3, every port a source"
+    part = "n to n"
     parameters: tuple[Parameter, ...] = (
         *(item for item in setup_parameters(_CLAUSE) if item.name not in _OWN),
         decimal(
@@ -141,10 +142,6 @@ class NToN(MethodOf[NToNUnit]):
         bed.require_ports(self.name, 3)
         Setup(bed, parameters).check_hosts(len(bed.ports))
         check_definition(self.name, bed, parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "n to n") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the largest number of trials."""

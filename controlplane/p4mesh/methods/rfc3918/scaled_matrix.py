@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -68,6 +68,7 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
     name = "rfc3918.scaled_matrix"
     title = "Scaled group forwarding matrix"
     section = "RFC 3918 4.2"
+    part = "groups"
     parameters = (
         *setup_parameters("RFC 3918 4.2", groups=100),
         integer("groups_step", 10, "groups", "RFC 3918 4.2", "first number of groups, and the step", (1, MAX_GROUPS)),
@@ -85,10 +86,6 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
                 f"groups_step={parameters.integer('groups_step')} is above groups={parameters.integer('groups')}",
                 hint="groups_step <= groups, the largest number of groups",
             )
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "groups") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the largest number of trials."""

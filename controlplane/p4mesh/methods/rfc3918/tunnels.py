@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from ipaddress import AddressValueError, IPv4Address
@@ -149,10 +149,6 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
                 hint="use a multiple of the tunnels",
             )
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "tunnels") for size in sizes)
-
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search."""
         return shared.search_of(parameters).trials_expected
@@ -250,6 +246,7 @@ class Encapsulation(TunnelThroughput):
     name = "rfc3918.encapsulation"
     title = "Multicast encapsulation throughput"
     section = "RFC 3918 4.4.1"
+    part = "tunnels"
     method, sends_tunnels, receives_tunnels = "encapsulation", False, True
 
 

@@ -5,7 +5,7 @@ Not a throughput test: they are offered at low loads while the resources of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -36,6 +36,7 @@ class HopByHop(MethodOf[LossSweep]):
     name = "rfc5180.hop_by_hop"
     title = "Hop-by-hop options"
     section = SECTION
+    part = HOP_BY_HOP
     frame_sizes_bytes = (128, 256, 512, 1024, 1280, 1518)
     parameters = (
         decimal(
@@ -64,10 +65,6 @@ class HopByHop(MethodOf[LossSweep]):
                 f"{self.name} without routed=true: only routers read hop-by-hop options", hint="add --set routed=true"
             )
         mesh_of(self.name, bed, parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, HOP_BY_HOP) for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the number of loads."""

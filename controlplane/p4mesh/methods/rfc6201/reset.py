@@ -101,6 +101,7 @@ class Reset(MethodOf[ResetUnit]):
     name = NAME
     title = "Reset"
     section = "RFC 2544 26.6, RFC 6201"
+    part = RESET
     frame_sizes_bytes = (64,)
     parameters = (
         choice(
@@ -157,10 +158,6 @@ class Reset(MethodOf[ResetUnit]):
                 f"{float(Fraction(reset_time_ns, _MS)):g} ms",
                 hint="give a longer after_ms, or leave it out",
             )
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size: the throughput of the size is a prerequisite."""
-        return tuple(Unit(size, RESET) for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the throughput search, and the resets."""

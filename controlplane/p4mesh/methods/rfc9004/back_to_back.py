@@ -93,6 +93,7 @@ class BackToBack(MethodOf[Bursts]):
     name = "rfc2544.back_to_back"
     title = "Back-to-back frames"
     section = "RFC 2544 26.4, RFC 9004"
+    part = BACK_TO_BACK
     parameters = (
         integer("burst_min_frames", 1, "frames", SECTION, "shortest burst of the search", (1, MAX_BURST_FRAMES)),
         integer(
@@ -142,10 +143,6 @@ class BackToBack(MethodOf[Bursts]):
                 f"acceptable_loss_pct={float(acceptable):g}: {self.name} needs the throughput without loss",
                 hint="leave acceptable_loss_pct out (RFC 9004 5)",
             )
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size: the throughput of the size is a prerequisite."""
-        return tuple(Unit(size, BACK_TO_BACK) for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the throughput search and of the burst searches."""
