@@ -97,6 +97,7 @@ class _SearchedSize:
 class _AtLoads(MethodOf[GroupsUnit]):
     """Trials of the lower loads and of the highest one, and their tables."""
 
+    part = "loads"
     frame_sizes_bytes = FRAME_SIZES_BYTES
 
     @abstractmethod
@@ -176,7 +177,6 @@ class MulticastAtLoads(_AtLoads):
     name = "chassis.multicast"
     title = "Multicast at 10, 50, 90 % and at the throughput"
     section = "RFC 3918 4.3, 5.1"
-    part = "loads"
     parameters = (
         UDP_PORTS,
         *setup_parameters("RFC 3918 5.1"),

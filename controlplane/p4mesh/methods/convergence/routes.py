@@ -148,6 +148,7 @@ def _check_times(test: str, parameters: ParameterSet) -> None:
 class RouteChange(MethodOf[ChangeUnit]):
     """The times of one kind of change."""
 
+    part = CONVERGENCE
     change: RoutingChange
     note: str
     unready = "no traffic came on {} before the change"
@@ -341,7 +342,6 @@ class Announcement(RouteChange):
     name = "convergence.announcement"
     title = "Convergence after an announcement"
     section = "RFC 4098 4.1, RFC 7747 5.1"
-    part = CONVERGENCE
     change = RoutingChange.ANNOUNCEMENT
     note = "From the announcement to the first frame forwarded."
     parameters = _parameters("RFC 7747 5.1")

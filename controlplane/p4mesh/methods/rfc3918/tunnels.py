@@ -75,6 +75,7 @@ class TunnelUnit(Record):
 class TunnelThroughput(MethodOf[TunnelUnit]):
     """Share of the three tests; frame sizes are those without a tunnel."""
 
+    part = "tunnels"
     method: str
     sends_tunnels: bool
     """The source sends frames in tunnels that end at the device."""
@@ -246,7 +247,6 @@ class Encapsulation(TunnelThroughput):
     name = "rfc3918.encapsulation"
     title = "Multicast encapsulation throughput"
     section = "RFC 3918 4.4.1"
-    part = "tunnels"
     method, sends_tunnels, receives_tunnels = "encapsulation", False, True
 
 
