@@ -193,6 +193,7 @@ def main() -> None:
     _show("six Writes of 240 MiB", server, parallel(6, lambda: call(server.address, "Write", request)), start)
     server.stop()
     server, start = Server(), time.perf_counter()
+    request = large_value(1, 240 * MIB)
     answers = parallel(6, lambda: call_without_end(server.address, "Write", request, 10))
     _show("six Writes of 240 MiB, kept open", server, answers, start)
     server.stop()

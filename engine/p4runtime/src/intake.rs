@@ -52,7 +52,7 @@ pub struct Intake {
 
 impl Intake {
     /// The body with its bound, and the account that a [`Wire`] codec for it needs.
-    pub fn new(body: Body, memory: &Arc<Memory>, is_stream: bool) -> Result<(Body, Account), Refusal> {
+    pub fn around(body: Body, memory: &Arc<Memory>, is_stream: bool) -> Result<(Body, Account), Refusal> {
         let account = Arc::new(Mutex::new(memory.share(0)?));
         let intake = Intake {
             body,

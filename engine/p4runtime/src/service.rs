@@ -389,7 +389,7 @@ impl tower_service::Service<http::Request<Body>> for P4RuntimeService {
                 request.uri().path().strip_prefix("/p4.v1.P4Runtime/").unwrap_or_default().to_string();
             let is_stream = method == "StreamChannel";
             let (parts, body) = request.into_parts();
-            let (body, account) = match Intake::new(body, &shared.memory, is_stream) {
+            let (body, account) = match Intake::around(body, &shared.memory, is_stream) {
                 Ok(intake) => intake,
                 Err(refusal) => return Ok(Status::from(refusal).into_http()),
             };
