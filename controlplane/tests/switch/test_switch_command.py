@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -19,9 +20,10 @@ import pytest
 from support.certificates import make_certificates
 from support.p4runtime_support import DEVICE_ID, JSON, P4INFO, ethernet, ipv4
 
-from p4mesh.errors import P4MeshError, UsageError
+from p4mesh.errors import P4MeshError, StorageError, UsageError
 from p4mesh.p4runtime import Client, TlsCredentials
 from p4mesh.switch.command import main
+from p4mesh.switch.log import PacketLog
 from p4mesh.switch.options import LogOptions, parse
 
 FLAGS_OF_TUTORIALS = (
@@ -330,6 +332,46 @@ def test_the_log_tells_what_happens_to_each_packet(tmp_path: Path) -> None:
     ):
         assert line in first, "\n".join(lines)
         first = first[first.index(line) + 1 :]
+
+
+def test_a_log_that_nobody_reads_or_that_cannot_be_written(tmp_path: Path) -> None:
+    """Goal: a closed pipe ends the log alone; a full disk ends the switch with one message. Method: a limit of file size."""
+    write_pcap(tmp_path / "a_in.pcap", [(n, ethernet(1)) for n in range(200)])
+    words = ["-i", "0@a", "-i", "1@b", "--use-files", "1", str(REFLECT), "--grpc-server-addr", "127.0.0.1:0"]
+    write_pcap(tmp_path / "b_in.pcap", [])
+    running = start_switch(tmp_path, *words, "--log-console")
+    try:
+        assert running.stdout is not None
+        running.stdout.close()
+        wait_listening(running)
+        assert len(wait_for_frames(tmp_path / "b_out.pcap", 200)) == 200
+        time.sleep(0.5)
+        assert running.poll() is None
+    finally:
+        running.terminate()
+    assert running.wait(timeout=10) == 0
+    assert running.stderr is not None and "Traceback" not in running.stderr.read()
+    log = PacketLog(LogOptions(tmp_path / "log.txt", "trace", 1 << 30, 0, 0), TalkativeSwitch())  # type: ignore[arg-type]
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, old[1]))
+    try:
+        with pytest.raises(StorageError, match="^the log cannot be written: File too large$"):
+            log.write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, handler)
+    log.close()
+
+
+class TalkativeSwitch:
+    """A switch that tells more than there is room for."""
+
+    def trace(self, shown_bytes: int, passes: bool) -> None:
+        pass
+
+    def take_trace(self) -> tuple[list[str], int]:
+        return ["x" * 2_000], 0
 
 
 def test_a_level_above_debug_tells_nothing_of_packets(tmp_path: Path) -> None:
