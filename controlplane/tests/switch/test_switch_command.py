@@ -335,7 +335,7 @@ def test_the_log_tells_what_happens_to_each_packet(tmp_path: Path) -> None:
 
 
 def test_a_log_that_nobody_reads_or_that_cannot_be_written(tmp_path: Path) -> None:
-    """Goal: a closed pipe ends the log alone; a full disk ends the switch with one message. Method: a limit of file size."""
+    """Goal: a closed pipe ends the log alone; a full disk ends it with one message. Method: a limit of file size."""
     write_pcap(tmp_path / "a_in.pcap", [(n, ethernet(1)) for n in range(200)])
     words = ["-i", "0@a", "-i", "1@b", "--use-files", "1", str(REFLECT), "--grpc-server-addr", "127.0.0.1:0"]
     write_pcap(tmp_path / "b_in.pcap", [])
@@ -356,7 +356,7 @@ def test_a_log_that_nobody_reads_or_that_cannot_be_written(tmp_path: Path) -> No
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, old[1]))
     try:
-        with pytest.raises(StorageError, match="^the log cannot be written: File too large$"):
+        with pytest.raises(StorageError, match=r"^the log cannot be written: File too large$"):
             log.write()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
