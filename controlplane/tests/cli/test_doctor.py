@@ -33,7 +33,7 @@ def test_a_machine_that_runs_the_simulation_is_ready(
     monkeypatch.chdir(tmp_path)
     assert main(["doctor", "--target", "sim"]) == 0
     shown = capsys.readouterr().out
-    assert "100 of 100 frames over a simulated cable, trial VALID" in shown
+    assert "100 of 100 frames over a simulated cable, trial MEASURED" in shown
     assert shown.endswith("target sim: ready\n")
     assert list(tmp_path.iterdir()) == []
 

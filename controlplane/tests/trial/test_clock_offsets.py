@@ -85,7 +85,7 @@ def test_two_ports_are_measured_at_their_own_line_rate(test: ForwardPressure, of
     known = {parameter.name for parameter in test.parameters}
     settings = ("scaled_frames=20000", *QUICK, *(("sustained=false",) if "sustained" in known else ()))
     _, outcome, trials = run_on_sim(test, offset_switch(offset_ppm, ifg_bits=88), (64, 1518), *settings)
-    assert outcome.state is Verdict.MEASURED
+    assert outcome.state.good
     assert max(abs(result.oload_error_ppm) for _, result in trials) < 10, "one round of the loop in 13 ms"
 
 

@@ -18,6 +18,7 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 LATENCY_NS = 500
@@ -30,7 +31,7 @@ def measured(topology: str, size: int, rate_bps: int, load_pct: Fraction, error_
     learning = Learning(enabled="nodes" in topology, wait_ns=10**6)
     spec = TrialSpec("departures", (stream,), int(1500 * 10**9 / rate), learning, 10**6, 0, per_flow=True)
     (result,) = measure(parsed(topology), replace(spec, departure_error_ns=error_ns))
-    assert (result.status, result.reason, result.lost_frames) == ("MEASURED", "", 0)
+    assert (result.status, result.reason, result.lost_frames) == (Verdict.MEASURED, "", 0)
     return result
 
 
