@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counting import count
+from p4mesh.target.loop import LoopModel
 from p4mesh.target.table import TARGETS
+from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.opening import open_tester
-from p4mesh.traffic.patterns import FullMesh
+from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.tester.reading import Reading
+from p4mesh.traffic.patterns import FullMesh, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
 
 PORTS = (1, 2, 3, 4)
@@ -38,3 +44,77 @@ def test_counts_of_streams_that_no_trial_has_started() -> None:
     }
     assert counts.latency is not None and counts.latency.count == 1200
     assert [found.latency.count for found in counts.histograms] == [1200]
+
+
+def forged(plan: Any, counters: dict[tuple[int, str], int], **columns: dict[int, int]) -> Reading:
+    """Return a reading whose records have some values by cell, and 0 elsewhere."""
+    records = np.zeros(plan.cells, dtype=[(name, np.uint64) for name, _ in load_contract().record_fields])
+    for name, values in columns.items():
+        for cell, value in values.items():
+            records[name][cell] = value
+    return Reading(records, {(port, "expected"): 0 for port in PORTS} | counters)
+
+
+def planned(*streams: Stream) -> Any:
+    limits = Limits.of(load_contract(), 4, LoopModel(100 * 10**9, 500_000), "sim")
+    return make_plan(streams, limits, dict.fromkeys(PORTS, 10**9))
+
+
+def test_frames_to_many_that_come_back_to_their_source_are_flooded() -> None:
+    """Of 20 frames to port 2, 18 came and 1 of them twice; 3 came to their source, port 1, and 2 of these twice."""
+    plan = planned(Stream("group", 64, Fraction(1000), 20, Multicast(), (1,), (2,)))
+    (wanted,) = [flow for flow in plan.flows if flow.expected]
+    (back,) = [flow for flow in plan.flows if flow.rx_port == 1]
+    counts = count(
+        plan,
+        forged(
+            plan,
+            {(1, "transmitted"): 20, (2, "expected"): 19, (1, "expected"): 5, (1, "flooded"): 7, (2, "flooded"): 1,
+             (3, "foreign"): 4, (4, "foreign"): 2, (2, "stale"): 6, (2, "damaged"): 8, (3, "misdirected"): 9},
+            flow_sequence={wanted.sequence_cell: 20},
+            frames={wanted.cell: 18, back.cell: 3},
+            duplicates={wanted.cell: 1, back.cell: 2},
+            reordered={wanted.cell: 5},
+        ),
+        4,
+    )  # fmt: skip
+    assert (counts.tx_frames, counts.expected_rx_frames, counts.rx_frames, counts.lost_frames) == (20, 20, 19, 2)
+    assert (counts.duplicate_frames, counts.reordered_frames, counts.flooded_frames) == (1, 5, 7 + 1 + 5)
+    assert (counts.foreign_frames, counts.stale_frames, counts.damaged_frames, counts.misdirected_frames) == (
+        6,
+        6,
+        8,
+        9,
+    )
+    assert [(port.rx_frames, port.flooded_frames) for port in counts.ports[:2]] == [(0, 7 + 5), (19, 1)]
+
+
+def test_times_of_departures_are_nanoseconds_of_the_clock() -> None:
+    """Ticks of 4 ps: two ports that were to start together are 500,000 ticks apart, two with an offset 25 million.
+
+    The last port sends its two frames 2 million ticks apart instead of 2.5 million: 25 % too fast.
+    """
+    together = Stream("together", 64, Fraction(100_000), 3, Pairs(), (1, 2), (3, 4))
+    apart = Stream("apart", 64, Fraction(100_000), 2, Pairs(), (3, 4), (1, 2), start_offset_ns=(0, 100_000))
+    plan = planned(together, apart)
+    firsts = [1_000_000, 1_500_000, 2_000_000, 27_000_000]
+    ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
+    lasts = [6_000_000, 6_500_000, 4_500_000, 29_000_000]
+    reading = forged(
+        plan,
+        {},
+        departures=dict.fromkeys(ids, 3),
+        first_departure=dict(zip(ids, firsts, strict=True)),
+        last_departure=dict(zip(ids, lasts, strict=True)),
+    )
+    counts = count(plan, reading, 4)
+    assert (counts.first_tx_ns, counts.last_tx_ns) == (4000, 116_000)
+    assert (counts.start_skew_ns, counts.start_spread_ns) == (2000, 100_000)
+    assert counts.oload_error_ppm == 250_000
+
+
+def test_a_reading_before_the_first_departure_has_no_times() -> None:
+    counts = count(plan := planned(MESH), forged(plan, {}), 4)
+    assert (counts.intended_frames, counts.tx_frames, counts.rx_frames, counts.lost_frames) == (1200, 0, 0, 0)
+    assert (counts.first_tx_ns, counts.last_tx_ns, counts.start_skew_ns, counts.start_spread_ns) == (0, 0, 0, 0)
+    assert (counts.oload_error_ppm, counts.latency) == (0, None)
