@@ -1,6 +1,7 @@
 """The engine (Rust, engine/python). Times are picoseconds of virtual time."""
 
 from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,72 @@ class RoutingPeer:
     def announce(self, session: int, networks: Sequence[str], now_ns: int) -> None: ...
     def withdraw(self, session: int, networks: Sequence[str], now_ns: int) -> None: ...
     def stop(self, session: int, now_ns: int) -> None: ...
+
+class Stations:
+    """Test stations, one per port, which have the attributes of :class:`p4mesh.tester.stations.Station`.
+
+    They answer ARP and neighbour discovery; frames that leave are (port, frame, whether its time is to be kept).
+    """
+
+    def __init__(self, stations: Sequence[object]) -> None: ...
+    def on_frame(self, port: int, frame: bytes, now_ns: int) -> list[tuple[int, bytes, bool]]: ...
+    def on_time(self, now_ns: int) -> list[tuple[int, bytes, bool]]: ...
+    def next_event(self) -> int | None: ...
+    def questions(self, wanted: Sequence[tuple[int, int]]) -> list[tuple[int, bytes, bool]]:
+        """Ask for the routers of (port, IP version)."""
+
+    @property
+    def routers(self) -> dict[tuple[int, int], bytes]:
+        """MAC addresses of the routers that have answered, by (port, IP version)."""
+
+    def expect_answer(self, frame: bytes) -> None:
+        """Count from now on the datagrams that come from where this one goes."""
+
+    @property
+    def answers(self) -> int: ...
+    def forget_answers(self) -> None: ...
+
+class GroupHosts:
+    """Hosts of some ports that receive multicast groups (RFC 2236, RFC 3376, RFC 2710, RFC 3810).
+
+    ``version`` is the value of a :class:`p4mesh.traffic.memberships.Version`, ``joins_per_s`` the pace of all ports
+    together, ``robustness`` how often each change is reported.
+    """
+
+    def __init__(
+        self, stations: Sequence[object], version: str, *, joins_per_s: int, robustness: int, seed: int
+    ) -> None: ...
+    def join(
+        self,
+        port: int,
+        groups: Sequence[IPv4Address | IPv6Address],
+        now_ns: int,
+        sources: Sequence[IPv4Address | IPv6Address] = (),
+        exclude: bool = True,
+    ) -> None:
+        """Receive groups from ``sources`` alone, or with ``exclude`` from all others."""
+
+    def leave(self, port: int, groups: Sequence[IPv4Address | IPv6Address], now_ns: int) -> None: ...
+    def memberships(self, port: int) -> list[IPv4Address | IPv6Address]: ...
+    @property
+    def pending_changes(self) -> int:
+        """Joins and leaves that have not been reported once."""
+
+    @property
+    def repeats(self) -> bool:
+        """A change waits for its repetition."""
+
+    def on_frame(self, port: int, frame: bytes, now_ns: int) -> list[tuple[int, bytes, bool]]: ...
+    def on_time(self, now_ns: int) -> list[tuple[int, bytes, bool]]: ...
+    def next_event(self) -> int | None: ...
+
+class Querier:
+    """The querier of a multicast router on the port of a station."""
+
+    def __init__(self, station: object, version: str, now_ns: int, *, interval_ns: int, robustness: int) -> None: ...
+    def on_frame(self, port: int, frame: bytes, now_ns: int) -> list[tuple[int, bytes, bool]]: ...
+    def on_time(self, now_ns: int) -> list[tuple[int, bytes, bool]]: ...
+    def next_event(self) -> int | None: ...
 
 class SimNetwork:
     """A network in virtual time, with a P4Runtime server on its tester between ``serve`` and ``stop``."""

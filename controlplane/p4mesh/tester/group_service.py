@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.responders import Outgoing, PuntRule, Responder
-from p4mesh.tester.responders.group_hosts import ANY_SENDER, Filter, GroupHosts
-from p4mesh.tester.responders.group_messages import Group, Host
-from p4mesh.tester.responders.querier import Querier
+from p4mesh.tester.responders.port_hosts import group_hosts, querier
 from p4mesh.tester.stations import station
 from p4mesh.traffic.memberships import MembershipChange, Memberships
-from p4mesh.traffic.random_numbers import Draws
 
+LONGEST_REPORT_BYTES = 1514
+"""Of a report with as many records as fit, without FCS."""
 _NS_PER_S = 1_000_000_000
 _STEP_NS = 100_000_000
 
@@ -38,23 +37,23 @@ class GroupService:
         self._given = memberships
         if memberships is None:
             return
-        self._hosts = GroupHosts(
-            {port: station(port) for port in memberships.ports},
+        self._members = group_hosts(
+            [station(port) for port in memberships.ports],
             memberships.version,
             joins_per_s=memberships.joins_per_s,
-            random_up_to=Draws(number).up_to,
             robustness=memberships.robustness,
+            seed=number,
         )
+        self._hosts = self._members.hosts
         self._alarm = _Alarm()
         self._packets.attach(*self._begin(memberships))
-        senders = self._senders(memberships)
         # A port joins all its ranges at once, so that its reports are full.
-        groups_of: dict[int, list[Group]] = {}
+        groups_of: dict[int, list[IPv4Address | IPv6Address]] = {}
         for part in memberships.at_start():
             for port in part.receivers:
                 groups_of.setdefault(port, []).extend(part.groups)
         for port, groups in groups_of.items():
-            self._hosts.join(port, groups, self._packets.now_ns, senders)
+            self._join(memberships, port, groups, self._packets.now_ns)
         self._finish_changes(memberships)
         self._wait(memberships.join_wait_ns)
 
@@ -71,7 +70,7 @@ class GroupService:
         if memberships is None:
             return
         for port in memberships.ports:
-            self._hosts.leave(port, tuple(self._hosts.memberships(port)), self._packets.now_ns)
+            self._hosts.leave(port, self._hosts.memberships(port), self._packets.now_ns)
         self._finish_changes(memberships)
         self._wait(memberships.leave_wait_ns)
         self._silence()
@@ -82,13 +81,11 @@ class GroupService:
             self._attached = ()
 
     def _begin(self, memberships: Memberships) -> tuple[Responder, ...]:
-        responders: list[Responder] = [self._alarm, self._hosts]
+        responders: list[Responder] = [self._alarm, self._members]
         if port := memberships.querier_port:
-            own = station(port)
             responders.append(
-                Querier(
-                    port,
-                    Host(own.mac, own.ipv4),
+                querier(
+                    station(port),
                     memberships.version,
                     self._packets.now_ns,
                     interval_ns=memberships.query_interval_ns,
@@ -106,21 +103,21 @@ class GroupService:
             self._wait(_STEP_NS)
 
     def _change(self, memberships: Memberships, change: MembershipChange, now_ns: int) -> None:
-        senders = self._senders(memberships)
         for part in memberships.groups:
             for port in change.ports:
                 if port not in part.receivers:
                     continue
                 if change.joins:
-                    self._hosts.join(port, part.groups, now_ns, senders)
+                    self._join(memberships, port, part.groups, now_ns)
                 else:
                     self._hosts.leave(port, part.groups, now_ns)
 
-    @staticmethod
-    def _senders(memberships: Memberships) -> Filter:
-        if not memberships.sources:
-            return ANY_SENDER
-        return Filter(frozenset(ip_address(source) for source in memberships.sources), exclude=False)
+    def _join(
+        self, memberships: Memberships, port: int, groups: Sequence[IPv4Address | IPv6Address], now_ns: int
+    ) -> None:
+        # Without senders the filter is to exclude none of them (RFC 3376 3.1).
+        sources = [ip_address(source) for source in memberships.sources]
+        self._hosts.join(port, groups, now_ns, sources, exclude=not sources)
 
 
 class _Alarm:

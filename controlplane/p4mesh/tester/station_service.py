@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from p4mesh.tester.packet_service import PacketService
-from p4mesh.tester.responders import Outgoing, Responder
-from p4mesh.tester.responders.answers import Answers
-from p4mesh.tester.responders.neighbours import Neighbour, Neighbours
+from p4mesh.tester.responders import Outgoing
+from p4mesh.tester.responders.port_hosts import outgoing, station_hosts
 from p4mesh.tester.stations import station
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.stream import Stream
+
+Neighbour = tuple[int, int]
+"""Port and IP version."""
 
 _ATTEMPTS = 3
 _RESOLUTION_NS = 10_000_000
@@ -27,17 +29,16 @@ class StationService:
 
     def __init__(self, packets: PacketService) -> None:
         self._packets = packets
-        self._neighbours = Neighbours({})
-        self._answers = Answers()
+        self._stations = station_hosts([])
 
     @property
     def answered_frames(self) -> int:
         """Datagrams from destinations of the controller's frames, since :meth:`forget_answers`."""
-        return self._answers.count
+        return self._stations.hosts.answers
 
     def forget_answers(self) -> None:
         """Begin to count answers anew."""
-        self._answers.count = 0
+        self._stations.hosts.forget_answers()
 
     def begin(self, streams: tuple[Stream, ...], frames: Sequence[ControllerFrame]) -> tuple[tuple[Stream, ...], str]:
         """Return the streams with the routers' addresses, and a sentence on a router that did not answer, or an empty
@@ -47,18 +48,16 @@ class StationService:
         that are the end of a tunnel.
         """
         wanted = {neighbour for stream in streams for neighbour in _asking(stream)}
-        before: tuple[Responder, ...] = (self._neighbours, self._answers)
-        self._neighbours = Neighbours({port: station(port) for port, _ in wanted})
-        self._answers = Answers()
-        self._packets.detach(*before)
+        self._packets.detach(self._stations)
+        self._stations = station_hosts([station(port) for port in sorted({port for port, _ in wanted})])
         if wanted or frames:
-            self._packets.attach(self._neighbours, self._answers)
+            self._packets.attach(self._stations)
         missing = sorted(self._find_routers(wanted))
         if missing:
             port, version = missing[0]
             asked = station(port).router_ipv4 if version == 4 else station(port).router_ipv6
             return streams, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
-        known = self._neighbours.routers
+        known = self._stations.hosts.routers
         addressed = tuple(
             replace(stream, router_macs=tuple(known[port, _ip_version(stream)] for port in stream.tx_ports))
             if stream.routed
@@ -69,21 +68,23 @@ class StationService:
 
     def send_later(self, after_ns: int, frame: ControllerFrame) -> None:
         """Send a frame once this much time has passed, unless the packet I/O is told to forget it."""
-        self._answers.expect_from(frame.payload)
+        self._stations.hosts.expect_answer(frame.payload)
         self._packets.send_later(after_ns, Outgoing(frame.port, self._addressed(frame)))
 
     def _find_routers(self, wanted: set[Neighbour]) -> set[Neighbour]:
         """Ask for the routers; return those that have not answered."""
+        missing = wanted
         for _ in range(_ATTEMPTS):
-            if wanted <= self._neighbours.routers.keys():
+            if not missing:
                 break
-            self._packets.send(self._neighbours.questions(wanted))
+            self._packets.send(outgoing(self._stations.hosts.questions(sorted(missing))))
             self._packets.wait(_RESOLUTION_NS)
             self._packets.serve()
-        return wanted - self._neighbours.routers.keys()
+            missing = wanted - self._stations.hosts.routers.keys()
+        return missing
 
     def _addressed(self, frame: ControllerFrame) -> bytes:
-        routers = [mac for (port, _), mac in sorted(self._neighbours.routers.items()) if port == frame.port]
+        routers = [mac for (port, _), mac in sorted(self._stations.hosts.routers.items()) if port == frame.port]
         if not frame.to_device or not routers:
             return frame.payload
         return routers[0] + frame.payload[len(routers[0]) :]

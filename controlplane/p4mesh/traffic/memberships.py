@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from p4mesh.errors import ParameterError
 from p4mesh.traffic.patterns import GroupRange
+
+MAX_JOINS_PER_S = 1_000_000
 
 
 class Version(str, Enum):
@@ -67,6 +70,14 @@ class Memberships:
     """Before the streams run, at least one frame of every group must reach every member."""
     change: MembershipChange | None = None
     """Ports that join in it are not members before."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.joins_per_s <= MAX_JOINS_PER_S:
+            raise ParameterError(f"{self.joins_per_s} joins per second", hint=f"use 1 to {MAX_JOINS_PER_S}")
+        if self.sources and not self.version.has_records:
+            raise ParameterError(
+                f"{self.version.value} cannot ask for single senders of a group", hint="use igmpv3 or mldv2"
+            )
 
     def at_start(self) -> tuple[GroupRange, ...]:
         """Return the groups with the ports that join before the streams run."""

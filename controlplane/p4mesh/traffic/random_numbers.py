@@ -11,15 +11,3 @@ def splitmix64(value: int) -> int:
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _MASK64
     value = (value ^ value >> 27) * 0x94D049BB133111EB & _MASK64
     return value ^ value >> 31
-
-
-class Draws:
-    """Random numbers one after the other; equal seeds give equal numbers."""
-
-    def __init__(self, seed: int) -> None:
-        self._state = splitmix64(seed)
-
-    def up_to(self, highest: int) -> int:
-        """Return a number from 1 to ``highest``."""
-        self._state = splitmix64(self._state)
-        return 1 + (self._state * highest >> 64)

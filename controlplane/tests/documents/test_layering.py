@@ -64,7 +64,7 @@ REFUSED = {
     "traffic": {"datetime", "pathlib", "time"},
 }
 """Modules that a package must not import although they lie below, or has no use for."""
-ONLY_IN = {"grpc": {"p4runtime", "bfruntime"}, "finsy": {"p4runtime"}}
+ONLY_IN = {"grpc": {"p4runtime", "bfruntime"}, "finsy": {"p4runtime"}, "scapy": {"layers"}}
 
 
 def imported(path: Path) -> Iterator[str]:

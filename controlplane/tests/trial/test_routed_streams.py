@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from ipaddress import IPv4Address, IPv6Address
+from typing import Any
 
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Packet
 from support.frames import FORMATS
 from support.networks import changed, shipped
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import PLAIN, UDP_OVER_IPV4
-from p4mesh.tester.responders import neighbours
-from p4mesh.tester.responders.neighbours import answer, question, router_mac
-from p4mesh.tester.stations import Station, station
+from p4mesh.tester.responders import Outgoing
+from p4mesh.tester.responders.port_hosts import PortHosts, outgoing, station_hosts
+from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.patterns import FullMesh, InPhase, Pairs, Pattern
@@ -57,12 +60,13 @@ def test_every_frame_comes_through_the_router_to_its_receiver(pattern: Pattern, 
 
 def test_the_advertisement_of_the_router_program_has_a_valid_checksum(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
+    hand_over = PortHosts.on_frame
 
-    def watched(frame: bytes, asker: Station, ip_version: int) -> bytes | None:
-        seen.append(frame)
-        return router_mac(frame, asker, ip_version)
+    def watched(hosts: PortHosts[Any], port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
+        seen.extend([frame] if ICMPv6ND_NA in Ether(frame) else [])
+        return hand_over(hosts, port, frame, now_ns)
 
-    monkeypatch.setattr(neighbours, "router_mac", watched)
+    monkeypatch.setattr(PortHosts, "on_frame", watched)
     measure(shipped(ROUTER), Pairs(), 6)
     advertisement = Ether(seen[0])
     assert advertisement[IPv6].hlim == 255
@@ -114,6 +118,12 @@ def test_the_router_is_host_1_of_the_stations_network(port: int) -> None:
     assert station(port).router_ipv6 == IPv6Address((0x20010002 << 96) + (port << 64) + 1)
 
 
+def answer(frame: bytes, port: int) -> Packet | None:
+    """Return what the station of a port answers."""
+    answers = [Ether(leaving.frame) for leaving in station_hosts([station(port)]).on_frame(port, frame, 0)]
+    return answers[0] if answers else None
+
+
 def test_a_device_that_asks_for_a_station_gets_its_address() -> None:
     mine = station(7)
     mac = ":".join(f"{byte:02x}" for byte in mine.mac)
@@ -121,27 +131,40 @@ def test_a_device_that_asks_for_a_station_gets_its_address() -> None:
     asked = Ether(dst="ff:ff:ff:ff:ff:ff", src=DEVICE_MAC) / ARP(
         op=1, hwsrc=DEVICE_MAC, psrc=router4, pdst=str(mine.ipv4)
     )
-    reply = Ether(answer(bytes(asked), mine) or b"")
+    reply = answer(bytes(asked), 7)
+    assert reply is not None
     assert (reply.dst, reply[ARP].op, reply[ARP].hwsrc, reply[ARP].psrc) == (DEVICE_MAC, 2, mac, str(mine.ipv4))
-    assert answer(bytes(asked), station(8)) is None
+    assert (reply[ARP].hwdst, reply[ARP].pdst, len(reply)) == (DEVICE_MAC, router4, 60)
+    assert answer(bytes(asked), 8) is None
 
     body = IPv6(src=router6, dst="ff02::1:ff00:2", hlim=255) / ICMPv6ND_NS(tgt=str(mine.ipv6))
     solicited = Ether(dst="33:33:ff:00:00:02", src=DEVICE_MAC) / body / ICMPv6NDOptSrcLLAddr(lladdr=DEVICE_MAC)
-    reply = Ether(answer(bytes(solicited), mine) or b"")
+    reply = answer(bytes(solicited), 7)
+    assert reply is not None
     assert (reply.dst, reply[IPv6].dst, reply[ICMPv6ND_NA].tgt) == (DEVICE_MAC, router6, str(mine.ipv6))
     assert reply[ICMPv6NDOptDstLLAddr].lladdr == mac
+    flags = reply[ICMPv6ND_NA]
+    assert (flags.R, flags.S, flags.O, reply[IPv6].hlim) == (0, 1, 1, 255)
+    shown = flags.cksum
+    del flags.cksum
+    assert Ether(bytes(reply))[ICMPv6ND_NA].cksum == shown
 
 
 def test_questions_reach_the_router_and_only_its_answer_counts() -> None:
-    mine = station(3)
-    asked = Ether(question(mine, 4))
-    assert (asked.dst, IPv4Address(asked[ARP].pdst)) == ("ff:ff:ff:ff:ff:ff", mine.router_ipv4)
+    mine, other = station_hosts([station(3)]), station_hosts([station(4)])
+    asked, solicited = (Ether(sent.frame) for sent in outgoing(mine.hosts.questions([(3, 4), (3, 6)])))
+    assert (asked.dst, IPv4Address(asked[ARP].pdst)) == ("ff:ff:ff:ff:ff:ff", station(3).router_ipv4)
     reply = Ether(dst=asked.src, src=DEVICE_MAC) / ARP(op=2, hwsrc=DEVICE_MAC, psrc=asked[ARP].pdst)
-    assert router_mac(bytes(reply), mine, 4) == bytes.fromhex(DEVICE_MAC.replace(":", ""))
-    assert router_mac(bytes(reply), station(4), 4) is None
-    solicited = Ether(question(mine, 6))
+    for hosts, port in ((mine, 3), (other, 4)):
+        assert list(hosts.on_frame(port, bytes(reply), 0)) == []
+    assert mine.hosts.routers == {(3, 4): bytes.fromhex(DEVICE_MAC.replace(":", ""))}
+    assert other.hosts.routers == {}
     assert (solicited.dst, solicited[IPv6].hlim) == ("33:33:ff:00:00:01", 255)
-    assert solicited[ICMPv6ND_NS].tgt == str(mine.router_ipv6)
+    assert solicited[ICMPv6ND_NS].tgt == str(station(3).router_ipv6)
+    assert solicited[ICMPv6NDOptSrcLLAddr].lladdr == station(3).mac.hex(":")
+    shown = solicited[ICMPv6ND_NS].cksum
+    del solicited[ICMPv6ND_NS].cksum
+    assert Ether(bytes(solicited))[ICMPv6ND_NS].cksum == shown
 
 
 def test_a_router_that_forgets_its_neighbours_is_answered_before_its_queue_is_full() -> None:

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use p4mesh_wire::ipv6::link_local;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::{tcp, udp};
@@ -52,11 +53,6 @@ impl HostAddresses {
             IpAddr::V6(_) => self.ipv6.map(|own| IpAddr::V6(own.address)),
         }
     }
-
-    fn link_local(&self) -> Ipv6Addr {
-        let [a, b, c, d, e, f] = self.mac.map(u16::from);
-        Ipv6Addr::new(0xfe80, 0, 0, 0, (a ^ 2) << 8 | b, c << 8 | 0xff, 0xfe00 | d, e << 8 | f)
-    }
 }
 
 /// State of a TCP connection.
@@ -93,7 +89,7 @@ impl Host {
         interface.update_ip_addrs(|own| {
             let ipv4 = addresses.ipv4.map(|it| IpCidr::new(it.address.into(), it.prefix_bits));
             let ipv6 = addresses.ipv6.map(|it| IpCidr::new(it.address.into(), it.prefix_bits));
-            let link_local = ipv6.map(|_| IpCidr::new(addresses.link_local().into(), 64));
+            let link_local = ipv6.map(|_| IpCidr::new(link_local(addresses.mac).into(), 64));
             for address in [ipv4, ipv6, link_local].into_iter().flatten() {
                 own.push(address).expect("smoltcp is built for four addresses");
             }

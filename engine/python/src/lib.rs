@@ -12,6 +12,7 @@ mod routing_peer;
 mod server_slot;
 mod sim_network;
 mod sim_target;
+mod stations;
 
 use pyo3::prelude::*;
 
@@ -29,4 +30,10 @@ mod _engine {
     use super::sim_network::describe_config;
     #[pymodule_export]
     use super::sim_network::SimNetwork;
+    #[pymodule_export]
+    use super::stations::GroupHosts;
+    #[pymodule_export]
+    use super::stations::Querier;
+    #[pymodule_export]
+    use super::stations::Stations;
 }

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use p4mesh_pipeline::{prefetch, Frame, FramePool, Outputs};
+use p4mesh_wire::mac_control::{self, Pause, QUANTUM_BITS};
 
 use crate::arrival::{Arrival, Fcs};
 use crate::bit_errors::BitErrors;
@@ -16,7 +17,6 @@ use crate::flights::{Flight, Flights, Plan};
 use crate::line::{wire_bytes, Line, Slot};
 use crate::rng::Rng;
 use crate::time::Span;
-use p4mesh_wire::mac_control::{self, Pause, QUANTUM_BITS};
 
 /// Moment at which a node acts on a frame that it receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -67,7 +67,7 @@ fn frame(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, hops: u8, payloa
         ether_type: TYPE_IPV4,
     };
     header.emit(&mut frame);
-    ipv4::Header { source, destination, protocol, hops, router_alert: protocol == igmp::PROTOCOL }
+    ipv4::Header { source, destination, protocol, hops, dscp: 0, router_alert: protocol == igmp::PROTOCOL }
         .emit(payload, &mut frame);
     ethernet::pad(&mut frame);
     frame

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use etherparse::checksum::Sum16BitWords;
-use etherparse::{IpNumber, Ipv4Header, Ipv4HeaderSlice, Ipv4Options};
+use etherparse::{IpDscp, IpNumber, Ipv4Header, Ipv4HeaderSlice, Ipv4Options};
 
 use crate::checksum;
 
@@ -79,14 +79,18 @@ pub struct Header {
     pub destination: Ipv4Addr,
     pub protocol: u8,
     pub hops: u8,
+    /// Differentiated services code point (RFC 2474), up to 63.
+    pub dscp: u8,
     pub router_alert: bool,
 }
 
 impl Header {
-    /// Writes a packet with this payload, of at most 65,511 bytes.
+    /// Writes a packet with this payload, of at most 65,511 bytes. It says "do not fragment", and so needs no
+    /// identification (RFC 6864 4.1).
     pub fn emit(&self, payload: &[u8], frame: &mut Vec<u8>) {
         let options = if self.router_alert { Ipv4Options::from(ROUTER_ALERT) } else { Ipv4Options::new() };
         let mut header = Ipv4Header {
+            dscp: IpDscp::try_new(self.dscp).expect("a code point has six bits"),
             total_len: (HEADER_BYTES + options.len() + payload.len()) as u16,
             time_to_live: self.hops,
             protocol: IpNumber(self.protocol),
@@ -121,6 +125,7 @@ mod tests {
             destination: [224, 0, 0, 22].into(),
             protocol: 2,
             hops: 64,
+            dscp: 48,
             router_alert,
         }
     }
@@ -131,6 +136,7 @@ mod tests {
             let mut bytes = Vec::new();
             header(router_alert).emit(&[1, 2, 3], &mut bytes);
             bytes.extend([0; 9]); // padding
+            assert_eq!(bytes[1], 0xc0, "type of service");
             let packet = parse(&bytes).unwrap();
             assert_eq!(packet.source(), header(false).source);
             assert_eq!(packet.destination(), header(false).destination);

@@ -117,6 +117,12 @@ pub fn take_hop(packet: &mut [u8]) {
     packet[HOPS] -= 1;
 }
 
+/// The link-local address of an interface, made from its MAC (RFC 4291 appendix A).
+pub fn link_local(mac: Mac) -> Ipv6Addr {
+    let [a, b, c, d, e, f] = mac.map(u16::from);
+    Ipv6Addr::new(0xfe80, 0, 0, 0, (a ^ 2) << 8 | b, c << 8 | 0xff, 0xfe00 | d, e << 8 | f)
+}
+
 /// The MAC of a multicast group (RFC 2464 7).
 pub fn group_mac(group: Ipv6Addr) -> Mac {
     let [.., a, b, c, d] = group.octets();
@@ -170,6 +176,11 @@ mod tests {
             header.emit(payload, &mut bytes);
             assert_eq!(parse(&bytes).unwrap().upper_layer(), None);
         }
+    }
+
+    #[test]
+    fn an_interface_has_an_address_from_its_mac() {
+        assert_eq!(link_local([2, 0x12, 0x34, 0x56, 0x78, 0x9a]).to_string(), "fe80::12:34ff:fe56:789a");
     }
 
     #[test]

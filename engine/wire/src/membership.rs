@@ -151,6 +151,17 @@ pub fn code(number: u64, bits: u32) -> u16 {
     (1 << (bits - 1) | u64::from(exponent) << mantissa_bits | mantissa) as u16
 }
 
+/// The number that a code of `bits` bits (8 or 16) tells: the way back of [`code`].
+pub fn number(code: u16, bits: u32) -> u64 {
+    let code = u64::from(code);
+    if code >> (bits - 1) == 0 {
+        return code;
+    }
+    let mantissa_bits = bits - 4;
+    let mantissa = code & ((1 << mantissa_bits) - 1) | 1 << mantissa_bits;
+    mantissa << ((code >> mantissa_bits & 7) + 3)
+}
+
 fn addresses<A: Address>(bytes: &[u8], count: u16) -> Option<Vec<A>> {
     let bytes = bytes.get(..A::BYTES * usize::from(count))?;
     Some(bytes.chunks_exact(A::BYTES).map(A::read).collect())
@@ -204,6 +215,16 @@ mod tests {
         ] {
             assert_eq!(code(number, bits), expected, "{number} in {bits} bits");
         }
+    }
+
+    #[test]
+    fn numbers_come_back_from_their_codes() {
+        for bits in [8, 16] {
+            for it in 0..=u16::MAX >> (16 - bits) {
+                assert_eq!(code(number(it, bits), bits), it, "{it} in {bits} bits");
+            }
+        }
+        assert_eq!((number(0xff, 8), number(0xffff, 16)), (31_744, 8_387_584));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use etherparse::icmpv6::{
 };
 
 use crate::ethernet::Mac;
-use crate::icmpv6;
+use crate::{icmpv6, ipv6};
 
 /// Messages that were forwarded have less (RFC 4861 7.1).
 pub const HOPS: u8 = 255;
@@ -36,7 +36,7 @@ pub struct Flags {
 
 /// True for the types of ICMPv6 that belong here.
 #[inline]
-pub fn is_kind(kind: u8) -> bool {
+fn is_kind(kind: u8) -> bool {
     matches!(kind, TYPE_NEIGHBOR_SOLICITATION | TYPE_NEIGHBOR_ADVERTISEMENT)
 }
 
@@ -66,6 +66,18 @@ pub fn parse(message: &icmpv6::Message) -> Option<Message> {
         }
         _ => None,
     }
+}
+
+/// True for a packet with such a message that no router has forwarded.
+#[inline]
+pub fn is_message(packet: &ipv6::Packet) -> bool {
+    let kind = packet.payload().first();
+    packet.next_header() == icmpv6::PROTOCOL && packet.hops() == HOPS && kind.is_some_and(|&it| is_kind(it))
+}
+
+/// Reads a packet for which [`is_message`] is true.
+pub fn parse_packet(packet: &ipv6::Packet) -> Option<Message> {
+    parse(&icmpv6::parse(packet.source(), packet.destination(), packet.payload())?)
 }
 
 /// The first MAC in an option of this type; the outer `None` says that the options are broken.

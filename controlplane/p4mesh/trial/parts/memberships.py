@@ -10,10 +10,9 @@ import numpy as np
 
 from p4mesh.measurement.counted_groups import group_frames
 from p4mesh.measurement.flow_arrays import FlowArrays
-from p4mesh.tester.group_service import GroupService
+from p4mesh.tester.group_service import LONGEST_REPORT_BYTES, GroupService
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
-from p4mesh.tester.responders.group_messages import MAX_MESSAGE_BYTES
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
 from p4mesh.traffic.memberships import Memberships
 from p4mesh.traffic.patterns import Multicast
@@ -54,7 +53,7 @@ class Joining(Part):
 
     def lateness_ns(self) -> int:
         """The answer of a host may be in front of test frames of its port."""
-        return self.trial.wire_ns(MAX_MESSAGE_BYTES, self.trial.plan.ports)
+        return self.trial.wire_ns(LONGEST_REPORT_BYTES, self.trial.plan.ports)
 
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
         sent = flows.expected & (flows.sent > 0)

@@ -18,7 +18,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.tester.responders.group_messages import Host, Record, RecordKind, leave, report, reports
+from p4mesh.tester.responders.port_hosts import group_hosts
 from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import Version, report_bytes
@@ -352,12 +352,13 @@ def test_burdened_join_delays_stand_beside_those_without_burden() -> None:
 
 @pytest.mark.parametrize("version", list(Version))
 def test_reports_have_the_length_that_delays_count_with(version: Version) -> None:
-    host = Host(station(2).mac, station(2).ipv4)
+    hosts = group_hosts([station(2)], version, joins_per_s=1_000_000, robustness=1, seed=1).hosts
     group = ip_address("225.1.1.1" if version.ip_version == 4 else "ff1e::1:1")
-    frames = [report(host, group), leave(host, group)]
-    if version.has_records:
-        kinds = (RecordKind.TO_EXCLUDE, RecordKind.TO_INCLUDE)
-        frames = [frame for kind in kinds for frame in reports(host, [Record(kind, group)])]
+    hosts.join(2, [group], 0)
+    frames = [frame for _, frame, _ in hosts.on_time(0)]
+    hosts.leave(2, [group], 2)
+    frames += [frame for _, frame, _ in hosts.on_time(1_000)]
+    assert len(frames) == 2
     assert {len(frame) + 4 for frame in frames} == {report_bytes(version)}
 
 

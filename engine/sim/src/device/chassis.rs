@@ -8,6 +8,8 @@
 
 use std::collections::VecDeque;
 
+use p4mesh_wire::ethernet::{self, is_group, TYPE_IPV4, TYPE_IPV6};
+use p4mesh_wire::vlan;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,8 +19,6 @@ use crate::config::{ConfigError, Latency, Place, RateFps, Whole};
 use crate::drops::DropCause;
 use crate::rng::Rng;
 use crate::time::{BitClock, Span};
-use p4mesh_wire::ethernet::{self, is_group, TYPE_IPV4, TYPE_IPV6};
-use p4mesh_wire::vlan;
 
 /// `chassis` of an Ethernet switch or a router.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

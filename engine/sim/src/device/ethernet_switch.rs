@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use p4mesh_pipeline::Frame;
+use p4mesh_wire::ethernet::{self, is_group, is_link_local};
+use p4mesh_wire::vlan::{self, Tag};
 
 use super::broadcast::Broadcast;
 use super::buffer::Occupancy;
@@ -26,8 +28,6 @@ use crate::drops::DropCause;
 use crate::fabric::ArrivalRule;
 use crate::line::wire_bytes;
 use crate::rng::Rng;
-use p4mesh_wire::ethernet::{self, is_group, is_link_local};
-use p4mesh_wire::vlan::{self, Tag};
 
 #[derive(Default)]
 struct Counters {

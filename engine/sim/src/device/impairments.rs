@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use p4mesh_wire::ethernet::HEADER_BYTES;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,7 +11,6 @@ use super::DevicePorts;
 use crate::config::{Latency, Ppb};
 use crate::drops::DropCause;
 use crate::rng::Rng;
-use p4mesh_wire::ethernet::HEADER_BYTES;
 
 /// `impairments` of an Ethernet switch.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
+use p4mesh_wire::ethernet;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Latency, PortNumber, Seconds, Whole};
-use p4mesh_wire::ethernet;
 
 /// Form of a text in an entry.
 pub const VALID_VALUE: &str = "a number such as 7 or \"0x02f4bc000001\", a MAC, an IPv4 or an IPv6 address";

@@ -2,13 +2,13 @@
 //!
 //! The frame goes out before the frames that the port of that input has queued in the other direction.
 
+use p4mesh_wire::mac_control::{Pause, QUANTUM_BITS};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::buffer::Occupancy;
 use super::DevicePorts;
 use crate::config::{ConfigError, Place, QueueFrames, Whole};
-use p4mesh_wire::mac_control::{Pause, QUANTUM_BITS};
 
 /// `pause` of an Ethernet switch; absent: it sends no PAUSE frames.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

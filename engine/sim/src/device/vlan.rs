@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use p4mesh_pipeline::Frame;
+use p4mesh_wire::vlan::{self, Tag};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::check_port;
 use crate::config::{ConfigError, Place, PortNumber, Whole};
-use p4mesh_wire::vlan::{self, Tag};
 
 /// VLAN of ports that the configuration does not name, and of all ports without VLANs.
 pub const DEFAULT_VID: u16 = 1;

@@ -1,9 +1,8 @@
-//! Multicast groups as routers and switches see them: messages of IGMP and MLD as one, and what is known of the
-//! receivers behind a port.
+//! Multicast groups as routers and switches see them: what is known of the receivers behind a port.
 //!
-//! Owns: the router's side of RFC 3376 and RFC 3810. Refuses: where a frame goes, which is a device's decision.
+//! Owns: the router's side of RFC 3376 and RFC 3810. Refuses: messages (`p4mesh_peers::groups`), and where a frame goes,
+//! which is a device's decision.
 
-pub mod messages;
 pub mod questions;
 pub mod receivers;
 pub mod table;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::messages::Change;
+use p4mesh_peers::groups::messages::Change;
 use p4mesh_wire::membership::Mode;
 
 /// Times that a device keeps.

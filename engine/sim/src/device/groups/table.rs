@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use p4mesh_peers::groups::messages::{group_mac, Change};
+use p4mesh_wire::ethernet;
+use p4mesh_wire::membership::Mode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::messages::{group_mac, Change};
 use super::receivers::{Doubt, Receivers, Times};
-use p4mesh_wire::ethernet;
-use p4mesh_wire::membership::Mode;
 
 const FIRST: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const LAST: IpAddr = IpAddr::V6(Ipv6Addr::from_bits(u128::MAX));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
+use p4mesh_wire::ethernet::{self, Mac};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,6 @@ use crate::device::chassis::{Chassis, ChassisConfig};
 use crate::device::check_port;
 use crate::device::lookup::{Lookup, LookupConfig};
 use crate::rng::Rng;
-use p4mesh_wire::ethernet::{self, Mac};
 
 const VALID_NETWORK: &str = "an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64";
 const VALID_ADDRESS: &str = "an address in the network of an interface";

@@ -2,9 +2,9 @@
 //! or IPv6. Any other variable is `noSuchName`; another community, another message: no answer.
 
 use p4mesh_pipeline::Frame;
+use p4mesh_wire::udp::Datagram;
 
 use super::packets::{self, Header};
-use p4mesh_wire::udp::Datagram;
 
 const SNMP_PORT: u16 = 161;
 const SEQUENCE: u8 = 0x30;

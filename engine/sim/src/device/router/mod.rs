@@ -18,7 +18,9 @@ use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 
+use p4mesh_peers::resolution::write_question;
 use p4mesh_pipeline::Frame;
+use p4mesh_wire::ethernet::{self, Mac};
 
 use self::bgp::{Bgp, Work};
 use self::multicast::{Decision, Multicast, Surroundings};
@@ -34,7 +36,6 @@ use crate::drops::DropCause;
 use crate::fabric::ArrivalRule;
 use crate::line::wire_bytes;
 use crate::rng::Rng;
-use p4mesh_wire::ethernet::{self, Mac};
 
 pub use self::config::RouterConfig;
 
@@ -320,7 +321,7 @@ impl Router {
         };
         self.counters.asked += 1;
         let mut frame = ports.take();
-        packets::write_question(&mut frame, (own, interface.mac), address);
+        write_question(&mut frame, (own, interface.mac), address);
         let now_ps = ports.now_ps();
         ports.enqueue(port, frame, now_ps);
         ports.set_timer(port, now_ps + self.neighbours.retry_ps());

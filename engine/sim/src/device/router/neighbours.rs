@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use p4mesh_pipeline::Frame;
+use p4mesh_wire::ethernet::Mac;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::{PositiveSeconds, QueueFrames, Whole};
-use p4mesh_wire::ethernet::Mac;
 
 /// `neighbours` of a router.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

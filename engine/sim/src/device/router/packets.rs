@@ -1,18 +1,18 @@
 //! Reads the frames of a router, and writes its messages. Frames carry no FCS and no VLAN tag.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
+use p4mesh_peers::resolution::{write_advertisement, write_reply, Owner};
 use p4mesh_pipeline::Frame;
-
-use crate::drops::DropCause;
 use p4mesh_wire::ethernet::{self, Mac, TYPE_ARP, TYPE_IPV4, TYPE_IPV6};
 use p4mesh_wire::udp::Datagram;
-use p4mesh_wire::{arp, icmpv6, ipv4, ipv6, nd, udp};
+use p4mesh_wire::{arp, ipv4, ipv6, nd, udp};
+
+use crate::drops::DropCause;
 
 const TCP: u8 = 6;
 /// Time to live, or hop limit, of the router's own packets.
 const OWN_HOPS: u8 = 64;
-const ANSWER: nd::Flags = nd::Flags { router: true, solicited: true, overrides: true };
 
 /// Kind of a frame to a router.
 pub enum Packet {
@@ -26,7 +26,7 @@ pub struct Resolution {
     /// Whose MAC the sender wants to know.
     pub asked: Option<IpAddr>,
     /// Content of the message.
-    pub told: Option<(IpAddr, Mac)>,
+    pub told: Option<Owner>,
 }
 
 /// Fields of an IP packet that forwarding needs.
@@ -76,23 +76,20 @@ fn ipv4(bytes: &[u8]) -> Option<Header> {
 #[inline]
 fn ipv6(bytes: &[u8]) -> Option<Packet> {
     let packet = ipv6::parse(bytes)?;
-    let (protocol, payload) = (packet.next_header(), packet.payload());
-    let is_nd = payload.first().is_some_and(|&kind| nd::is_kind(kind));
-    if protocol == icmpv6::PROTOCOL && packet.hops() == nd::HOPS && is_nd {
+    if nd::is_message(&packet) {
         return neighbour(&packet).map(Packet::Resolution);
     }
     Some(Packet::Ip(Header {
         source: IpAddr::V6(packet.source()),
         destination: IpAddr::V6(packet.destination()),
         hops: packet.hops(),
-        flow: flow(packet.addresses(), protocol, payload),
+        flow: flow(packet.addresses(), packet.next_header(), packet.payload()),
     }))
 }
 
 fn neighbour(packet: &ipv6::Packet) -> Option<Resolution> {
     let source = packet.source();
-    let message = icmpv6::parse(source, packet.destination(), packet.payload())?;
-    Some(match nd::parse(&message)? {
+    Some(match nd::parse_packet(packet)? {
         nd::Message::Solicitation { target, mac } => Resolution {
             asked: Some(IpAddr::V6(target)),
             told: mac.filter(|_| !source.is_unspecified()).map(|mac| (IpAddr::V6(source), mac)),
@@ -140,10 +137,10 @@ pub fn write_udp_answer(frame: &mut Frame, asked: &Header, answer: &Datagram) {
     frame.truncate(ethernet::HEADER_BYTES);
     let mut datagram = Vec::new();
     answer.emit(asked.destination, asked.source, &mut datagram);
-    let (protocol, hops, router_alert) = (udp::PROTOCOL, OWN_HOPS + 1, false);
+    let (protocol, hops, dscp, router_alert) = (udp::PROTOCOL, OWN_HOPS + 1, 0, false);
     match (asked.destination, asked.source) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            let header = ipv4::Header { source, destination, protocol, hops, router_alert };
+            let header = ipv4::Header { source, destination, protocol, hops, dscp, router_alert };
             header.emit(&datagram, frame);
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
@@ -167,82 +164,29 @@ pub fn forward(frame: &mut [u8], from: Mac, to: Mac) {
     }
 }
 
-/// Writes the question of `sender` for the MAC of `asked`, of the same family.
-pub fn write_question(frame: &mut Frame, sender: (IpAddr, Mac), asked: IpAddr) {
-    match (sender.0, asked) {
-        (IpAddr::V4(source), IpAddr::V4(asked)) => {
-            let message = arp::Message {
-                operation: arp::Operation::Request,
-                sender: (source, sender.1),
-                target: (asked, [0; 6]),
-            };
-            write_arp(frame, message, ethernet::BROADCAST);
-        }
-        (IpAddr::V6(source), IpAddr::V6(target)) => {
-            let group = nd::solicited_node(target);
-            let mac = Some(sender.1);
-            let message = nd::Message::Solicitation { target, mac };
-            let to = (group, ipv6::group_mac(group));
-            write_neighbour(frame, message, (source, sender.1), to);
-        }
-        _ => unreachable!("next hops are resolved by addresses of their own family"),
-    }
-}
-
-/// Writes the answer that `sender` has its MAC, to the asker.
-pub fn write_answer(frame: &mut Frame, sender: (IpAddr, Mac), asker: Option<(IpAddr, Mac)>) {
+/// Writes the answer that `sender`, a router, has its MAC, to the asker.
+pub fn write_answer(frame: &mut Frame, sender: Owner, asker: Option<Owner>) {
     match (sender.0, asker) {
         (IpAddr::V4(source), Some((IpAddr::V4(asker), mac))) => {
-            let message = arp::Message {
-                operation: arp::Operation::Reply,
-                sender: (source, sender.1),
-                target: (asker, mac),
-            };
-            write_arp(frame, message, mac);
-        }
-        (IpAddr::V6(source), Some((IpAddr::V6(asker), mac))) => {
-            write_advertisement(frame, (source, sender.1), (asker, mac));
-        }
-        // The asker has no address yet (RFC 4861 7.2.4).
-        (IpAddr::V6(source), _) => {
-            let all = (ipv6::ALL_NODES, ipv6::group_mac(ipv6::ALL_NODES));
-            write_advertisement(frame, (source, sender.1), all);
+            write_reply(frame, (source, sender.1), (asker, mac));
         }
         (IpAddr::V4(_), _) => {}
+        (IpAddr::V6(source), asker) => {
+            let asker = asker.and_then(|(address, mac)| match address {
+                IpAddr::V6(address) => Some((address, mac)),
+                IpAddr::V4(_) => None,
+            });
+            write_advertisement(frame, (source, sender.1), true, asker);
+        }
     }
-}
-
-fn write_arp(frame: &mut Frame, message: arp::Message, destination: Mac) {
-    frame.clear();
-    let header = ethernet::Header { destination, source: message.sender.1, ether_type: TYPE_ARP };
-    header.emit(frame);
-    message.emit(frame);
-    ethernet::pad(frame);
-}
-
-fn write_advertisement(frame: &mut Frame, sender: (Ipv6Addr, Mac), to: (Ipv6Addr, Mac)) {
-    let message = nd::Message::Advertisement { target: sender.0, mac: Some(sender.1), flags: ANSWER };
-    write_neighbour(frame, message, sender, to);
-}
-
-fn write_neighbour(frame: &mut Frame, message: nd::Message, sender: (Ipv6Addr, Mac), to: (Ipv6Addr, Mac)) {
-    frame.clear();
-    let header = ethernet::Header { destination: to.1, source: sender.1, ether_type: TYPE_IPV6 };
-    header.emit(frame);
-    let mut payload = Vec::new();
-    message.emit(sender.0, to.0, &mut payload);
-    let packet = ipv6::Header {
-        source: sender.0,
-        destination: to.0,
-        protocol: icmpv6::PROTOCOL,
-        hops: nd::HOPS,
-        router_alert: false,
-    };
-    packet.emit(&payload, frame);
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
+    use p4mesh_peers::resolution::write_question;
+
     use super::*;
 
     const HERE: Mac = [2, 0, 0, 0, 0, 1];

@@ -4,11 +4,13 @@
 mod config;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use p4mesh_peers::groups::messages::{self, Change, Heard, Newer, Query, Sender};
 use p4mesh_pipeline::Frame;
+use p4mesh_wire::ethernet::{self, TYPE_IPV4, TYPE_IPV6};
+use p4mesh_wire::{ipv4, ipv6};
 
-use super::groups::messages::{self, Asked, Asker, Change, Heard};
 use super::groups::questions::{Question, Questions};
 use super::groups::receivers::Times;
 use super::groups::table::{ForwardBy, Key, Limits, Table};
@@ -16,13 +18,16 @@ use super::groups::table::{ForwardBy, Key, Limits, Table};
 pub use self::config::SnoopingConfig;
 
 /// Sender of the questions of a switch, which has no IPv4 address for them (RFC 4541 2.1.1).
-const ASKER: Asker = Asker {
+const SENDER: Sender = Sender {
     mac: [2, 0, 0, 0, 0, 0xfe],
     ipv4: Ipv4Addr::UNSPECIFIED,
     ipv6: Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, 0xfe),
 };
 /// Interval that its questions tell (RFC 3376 8.2).
 const QUERY_INTERVAL_S: u64 = 125;
+/// Robustness that they tell (RFC 3376 8.1).
+const ROBUSTNESS: u8 = 2;
+const PS_PER_NS: u64 = 1_000;
 
 /// Where a multicast frame goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +86,7 @@ impl Snooping {
     /// Where a frame (without tag) to a group address goes; notes what it says of memberships.
     pub fn scope(&mut self, vid: u16, group: u64, input: usize, frame: &[u8], now_ps: u64) -> Scope {
         match messages::read(frame) {
-            Some(Heard::Query(_)) => {
+            Some(Heard::Query(..)) => {
                 self.routers.insert(input, now_ps + self.config.membership_s.ps());
                 return Scope::Flood;
             }
@@ -97,7 +102,7 @@ impl Snooping {
             return Scope::Flood;
         }
         let by = self.config.forward_by;
-        let packet = if by == ForwardBy::Mac { None } else { messages::addresses(frame) };
+        let packet = if by == ForwardBy::Mac { None } else { addresses(frame) };
         let mut ports = self.router_ports(now_ps);
         let known = self.table.add_ports(by, (vid, group), packet, now_ps, &mut ports);
         if !known && self.config.flood_unknown {
@@ -150,16 +155,16 @@ impl Snooping {
         let times = self.times(now_ps);
         let mut frames = Vec::new();
         for it in self.questions.due(now_ps) {
-            let asked = Asked {
+            let suppress = self.table.is_sure_of(&Key::new(it.vid, it.group), it.port, &it.sources, &times);
+            let newer = Newer { suppress, robustness: ROBUSTNESS, interval_s: QUERY_INTERVAL_S };
+            let query = Query {
                 group: it.group,
-                response_ps: self.questions.interval_ps(),
-                interval_s: QUERY_INTERVAL_S,
-                suppress: self.table.is_sure_of(&Key::new(it.vid, it.group), it.port, &it.sources, &times),
-                records: it.records,
                 sources: it.sources,
+                response_ns: self.questions.interval_ps() / PS_PER_NS,
+                newer: it.records.then_some(newer),
             };
             let mut frame = Frame::new();
-            messages::write_query(&mut frame, &ASKER, &asked);
+            messages::write_query(&mut frame, &SENDER, &query);
             frames.push((it.port, it.vid, frame));
         }
         self.asked += frames.len() as u64;
@@ -188,16 +193,30 @@ fn is_snooped(group: u64) -> bool {
     ipv4 || ipv6
 }
 
+/// Source and destination of an IP packet in a frame without tag.
+fn addresses(frame: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    let (header, packet) = ethernet::parse(frame)?;
+    match header.ether_type {
+        TYPE_IPV4 => {
+            let packet = ipv4::parse(packet)?;
+            Some((packet.source().into(), packet.destination().into()))
+        }
+        TYPE_IPV6 => {
+            let packet = ipv6::parse(packet)?;
+            Some((packet.source().into(), packet.destination().into()))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
-
     use super::super::groups::table;
     use super::*;
     use crate::config::{Nanoseconds, Place, PositiveSeconds, Whole};
-    use p4mesh_wire::ethernet::{self, Header, TYPE_IPV4, TYPE_IPV6};
+    use p4mesh_wire::ethernet::Header;
     use p4mesh_wire::membership::{Mode, Query, Record};
-    use p4mesh_wire::{icmpv6, igmp, ipv4, ipv6, mld};
+    use p4mesh_wire::{icmpv6, igmp, mld};
 
     const GROUP: u64 = 0x0100_5e01_0101;
     const GROUP_ADDRESS: Ipv4Addr = Ipv4Addr::new(225, 1, 1, 1);
@@ -218,6 +237,7 @@ mod tests {
             destination: Ipv4Addr::new(224, 0, 0, 22),
             protocol: igmp::PROTOCOL,
             hops: 1,
+            dscp: 0,
             router_alert: true,
         };
         packet.emit(&payload, &mut frame);
@@ -321,7 +341,7 @@ mod tests {
     fn packet(source: [u8; 4], group: [u8; 4]) -> Vec<u8> {
         let mut frame = header(TYPE_IPV4);
         let (source, destination) = (source.into(), group.into());
-        ipv4::Header { source, destination, protocol: 17, hops: 9, router_alert: false }
+        ipv4::Header { source, destination, protocol: 17, hops: 9, dscp: 0, router_alert: false }
             .emit(&[0; 8], &mut frame);
         ethernet::pad(&mut frame);
         frame
@@ -377,7 +397,10 @@ mod tests {
             let [(1, 1, frame)] = &asked[..] else {
                 panic!("one question behind the port: {asked:?}");
             };
-            assert_eq!(messages::read(frame), Some(Heard::Query([0, 0, 0, 0].into())));
+            let Some(Heard::Query(sender, query)) = messages::read(frame) else {
+                panic!("a query");
+            };
+            assert_eq!((sender, query.group), ([0, 0, 0, 0].into(), GROUP_ADDRESS.into()));
             assert_eq!(it.next_question_ps(), Some(60), "half of the delay later");
             if answers {
                 it.scope(1, GROUP, 1, &report_v2(), 20);

@@ -8,7 +8,10 @@ mod pim;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use p4mesh_peers::groups::messages::{self, Change, Heard, Newer, Query, Sender};
 use p4mesh_pipeline::Frame;
+use p4mesh_wire::ethernet::{self, TYPE_IPV4};
+use p4mesh_wire::{ipv4, ipv6, pim as pim_wire};
 
 use self::config::{interfaces_of, GroupRoute};
 use self::pim::Pim;
@@ -16,16 +19,14 @@ use super::neighbours::Key as Hop;
 use super::routes::{Route, Routes};
 use super::Interface;
 use crate::config::{ConfigError, Place};
-use crate::device::groups::messages::{self, Asked, Asker, Change, Heard};
 use crate::device::groups::questions::{Question, Questions};
 use crate::device::groups::receivers::Times;
 use crate::device::groups::table::{ForwardBy, Key, Limits, Table, Wanted};
-use p4mesh_wire::ethernet::{self, TYPE_IPV4};
-use p4mesh_wire::{ipv4, pim as pim_wire};
 
 pub use self::config::MulticastConfig;
 
 const PS_PER_S: u64 = 1_000_000_000_000;
+const PS_PER_NS: u64 = 1_000;
 /// Questions at the start come in this part of the interval (RFC 3376 8.6).
 const STARTUP: u64 = 4;
 const ANY: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
@@ -61,10 +62,10 @@ impl Surroundings<'_> {
         }
     }
 
-    fn asker(&self, port: usize) -> Asker {
+    fn sender(&self, port: usize) -> Sender {
         let interface = &self.interfaces[port];
         let ipv4 = interface.ipv4().unwrap_or(Ipv4Addr::UNSPECIFIED);
-        Asker { mac: interface.mac, ipv4, ipv6: link_local(interface.mac) }
+        Sender { mac: interface.mac, ipv4, ipv6: ipv6::link_local(interface.mac) }
     }
 }
 
@@ -169,7 +170,7 @@ impl Multicast {
         if let Some(heard) = messages::read(frame) {
             let changed = match heard {
                 _ if !self.host_ports.contains(&port) => Vec::new(),
-                Heard::Query(sender) => {
+                Heard::Query(sender, _) => {
                     self.give_way(port, sender, around);
                     Vec::new()
                 }
@@ -214,13 +215,13 @@ impl Multicast {
     }
 
     /// A querier with a lower address goes before this one (RFC 3376 6.6.2).
-    fn give_way(&mut self, port: usize, sender: IpAddr, around: &Surroundings) {
-        let asker = around.asker(port);
-        let own: IpAddr = if sender.is_ipv4() { asker.ipv4.into() } else { asker.ipv6.into() };
-        if !sender.is_unspecified() && sender < own {
+    fn give_way(&mut self, port: usize, other: IpAddr, around: &Surroundings) {
+        let sender = around.sender(port);
+        let own: IpAddr = if other.is_ipv4() { sender.ipv4.into() } else { sender.ipv6.into() };
+        if !other.is_unspecified() && other < own {
             let times = self.times(around.now_ps);
             let until_ps = around.now_ps + times.membership_ps - self.config.response_s.ps() / 2;
-            self.general.entry((port, sender.is_ipv4())).and_modify(|it| *it = (until_ps, 0));
+            self.general.entry((port, other.is_ipv4())).and_modify(|it| *it = (until_ps, 0));
         }
     }
 
@@ -315,14 +316,14 @@ impl Multicast {
     fn ask(&mut self, around: &Surroundings) -> Vec<(usize, Frame)> {
         let (now_ps, times) = (around.now_ps, self.times(around.now_ps));
         let interval_ps = self.config.query_interval_s.ps();
-        let mut asked: Vec<(usize, Asked)> = Vec::new();
-        let usual = |group: IpAddr, response_ps: u64| Asked {
+        let mut asked: Vec<(usize, Query)> = Vec::new();
+        let robustness = self.config.robustness.get() as u8;
+        let newer = |suppress| Newer { suppress, robustness, interval_s: interval_ps / PS_PER_S };
+        let usual = |group: IpAddr, response_ps: u64| Query {
             group,
             sources: Vec::new(),
-            response_ps,
-            interval_s: interval_ps / PS_PER_S,
-            suppress: false,
-            records: true,
+            response_ns: response_ps / PS_PER_NS,
+            newer: Some(newer(false)),
         };
         for (&(port, ipv4), (at_ps, at_start)) in &mut self.general {
             if *at_ps <= now_ps {
@@ -334,12 +335,13 @@ impl Multicast {
         for it in self.questions.due(now_ps) {
             let suppress = self.hosts.is_sure_of(&Key::new(0, it.group), it.port, &it.sources, &times);
             let usual = usual(it.group, self.questions.interval_ps());
-            asked.push((it.port, Asked { sources: it.sources, suppress, records: it.records, ..usual }));
+            let newer = it.records.then(|| newer(suppress));
+            asked.push((it.port, Query { sources: it.sources, newer, ..usual }));
         }
         self.asked += asked.len() as u64;
-        let write = |(port, asked): (usize, Asked)| {
+        let write = |(port, query): (usize, Query)| {
             let mut frame = Frame::new();
-            messages::write_query(&mut frame, &around.asker(port), &asked);
+            messages::write_query(&mut frame, &around.sender(port), &query);
             (port, frame)
         };
         asked.into_iter().map(write).collect()
@@ -377,11 +379,4 @@ fn pim_packet(frame: &[u8]) -> Option<ipv4::Packet<'_>> {
         return None;
     }
     ipv4::parse(packet)
-}
-
-/// The link-local address of a MAC (RFC 4291 appendix A).
-fn link_local(mac: ethernet::Mac) -> Ipv6Addr {
-    let [a, b, c, d, e, f] = mac;
-    let word = |high: u8, low: u8| u16::from_be_bytes([high, low]);
-    Ipv6Addr::new(0xfe80, 0, 0, 0, word(a ^ 2, b), word(c, 0xff), word(0xfe, d), word(e, f))
 }

@@ -6,18 +6,18 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
+use p4mesh_peers::groups::messages::{group_mac, Change};
 use p4mesh_pipeline::Frame;
-
-use super::super::neighbours::Key as Hop;
-use super::super::Interface;
-use super::config::PimSettings;
-use crate::device::groups::messages::{group_mac, Change};
-use crate::device::groups::receivers::Times;
-use crate::device::groups::table::{Key, Limits, Table, Wanted};
 use p4mesh_wire::ethernet::{self, TYPE_IPV4};
 use p4mesh_wire::ipv4;
 use p4mesh_wire::membership::Mode;
 use p4mesh_wire::pim::{self, Group, Message, Source};
+
+use super::super::neighbours::Key as Hop;
+use super::super::Interface;
+use super::config::PimSettings;
+use crate::device::groups::receivers::Times;
+use crate::device::groups::table::{Key, Limits, Table, Wanted};
 
 const PS_PER_S: u64 = 1_000_000_000_000;
 const MTU_BYTES: usize = 1_500;
@@ -230,8 +230,8 @@ impl Pim {
             ether_type: TYPE_IPV4,
         };
         header.emit(&mut frame);
-        ipv4::Header { source, destination, protocol: pim::PROTOCOL, hops: 1, router_alert: false }
-            .emit(&payload, &mut frame);
+        let (protocol, hops, dscp, router_alert) = (pim::PROTOCOL, 1, 0, false);
+        ipv4::Header { source, destination, protocol, hops, dscp, router_alert }.emit(&payload, &mut frame);
         ethernet::pad(&mut frame);
         Some(frame)
     }
