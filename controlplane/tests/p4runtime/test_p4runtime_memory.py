@@ -125,14 +125,18 @@ def test_elements_without_content_are_refused_before_they_are_made(server: Serve
     assert server.taken_mib() < LIMIT_MIB + AROUND_MIB
 
 
-def test_more_connections_than_there_is_room_for_do_not_end_the_server(server: Server) -> None:
-    """Goal: idle connections take one another's places only. Method: 600 of them; the server may open 1024 files."""
-    host, _, port = server.address.rpartition(":")
-    idle = [socket.create_connection((host, int(port))) for _ in range(600)]
-    for one in idle:
-        one.close()
-    for _ in range(100):
-        if (answer := call(server.address, "Write", b"")).startswith("PERMISSION_DENIED"):
-            return
-        time.sleep(0.1)
-    pytest.fail(answer)
+@pytest.mark.parametrize(("open_files", "count"), [(1024, 600), (60, 120)])
+def test_more_connections_than_there_is_room_for_do_not_end_the_server(open_files: int, count: int) -> None:
+    """Goal: idle connections take one another's places only. Method: many, with and without files for them."""
+    server = Server("--request-memory", str(LIMIT_MIB), open_files=open_files)
+    try:
+        host, _, port = server.address.rpartition(":")
+        idle = [socket.create_connection((host, int(port))) for _ in range(count)]
+        for one in idle:
+            one.close()
+        end = time.monotonic() + 20
+        while not (answer := call(server.address, "Write", b"")).startswith("PERMISSION_DENIED"):
+            assert time.monotonic() < end, answer
+            time.sleep(0.1)
+    finally:
+        server.stop()

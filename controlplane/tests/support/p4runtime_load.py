@@ -77,13 +77,14 @@ def many_reads(table_id: int, count: int) -> bytes:
 class Server:
     """A ``p4mesh switch`` that runs ``large.p4``, as a process."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str, open_files: int = 1024) -> None:
+        limits = ((resource.RLIMIT_AS, _MAX_ADDRESS_SPACE), (resource.RLIMIT_NOFILE, open_files))
         command = [sys.executable, "-c", _START, "--no-p4", "--grpc-server-addr", "127.0.0.1:0", *words]
         self._process = subprocess.Popen(
             command,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_MAX_ADDRESS_SPACE, _MAX_ADDRESS_SPACE)),
+            preexec_fn=lambda: [resource.setrlimit(kind, (limit, limit)) for kind, limit in limits],
         )
         assert self._process.stderr is not None
         line = ""
