@@ -18,7 +18,7 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 _MEASURER = "p4mesh.trial.opening:open_measurer"
-"""Named, not imported: only processes that measure need gRPC and Scapy, which take long to load."""
+"""Named, not imported: only processes that measure need gRPC, which takes long to load."""
 
 
 class Measurer(Protocol):
