@@ -10,7 +10,7 @@ from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
 from p4mesh.cli.results import exit_code
 from p4mesh.cli.single_command import show_finished
-from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
+from p4mesh.errors import EXIT_BUG, EXIT_OK, EXIT_TEST_FAILED
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
@@ -70,6 +70,8 @@ def _show(finished: FinishedSuite, as_json: bool, require_all: bool) -> int:
     else:
         say(summary_text(finished.suite, rows))
         say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")
+    if any(entry.broke_off for entry in finished.entries):
+        return EXIT_BUG
     incomplete = EXIT_TEST_FAILED if require_all and finished.not_run else EXIT_OK
     return max((incomplete, *(exit_code(run.outcome) for run in runs)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,6 +48,8 @@ class Entry:
     method: Method
     run: FinishedRun | None
     reason: str = ""
+    broke_off: bool = False
+    """Whether it ended with an internal error: no fault of the topology, but a bug."""
 
     @property
     def row(self) -> dict[str, Cell]:
@@ -90,17 +93,30 @@ def run_planned(
         entries = []
         limits = DeliveryLimits()
         for plan in planned:
-            if isinstance(plan.prepared, Prepared):
-                finished = execute(plan.prepared, suite.path / plan.directory, observer, limits)
-                entries.append(Entry(plan.label, plan.method, finished))
-            else:
-                observer(NotRun(plan.label, plan.prepared.message))
-                entries.append(Entry(plan.label, plan.method, None, plan.prepared.message))
+            entry = _entry(plan, suite.path, observer, limits)
+            if entry.run is None:
+                observer(NotRun(entry.label, entry.reason))
+            entries.append(entry)
         rows = [entry.row for entry in entries]
         runs = {entry.label: entry.run.directory for entry in entries if entry.run}
         write_atomically(suite.path / REPORT, suite_page(name, rows, list(runs.values())))
         suite.finish(rows, {label: path.name for label, path in runs.items()})
         return FinishedSuite(name, suite.path, tuple(entries))
+
+
+def _entry(plan: Planned, directory: Path, observer: Observer, limits: DeliveryLimits) -> Entry:
+    """Run one test; an internal error ends this test alone, and leaves its traceback beside it."""
+    if not isinstance(plan.prepared, Prepared):
+        return Entry(plan.label, plan.method, None, plan.prepared.message)
+    try:
+        return Entry(plan.label, plan.method, execute(plan.prepared, directory / plan.directory, observer, limits))
+    except (P4MeshError, OSError):
+        raise  # of the machine or the target: the next test would meet it, too
+    except Exception as error:
+        where = directory / f"{plan.directory}.traceback.txt"
+        write_atomically(where, "".join(traceback.format_exception(error)))
+        reason = f"internal error: {type(error).__name__}: {error} (a bug of P4Mesh; see {where.name})"
+        return Entry(plan.label, plan.method, None, reason, broke_off=True)
 
 
 def plan_suite(options: RunOptions) -> tuple[Planned, ...]:

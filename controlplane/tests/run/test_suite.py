@@ -13,6 +13,7 @@ from p4mesh.cli.main import main
 from p4mesh.cli.suite_command import run_tests
 from p4mesh.errors import ParameterError, RunDirectoryError, TopologyError
 from p4mesh.methods.registry import find_test, suites
+from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.run import Event, RunFinished, run_suite
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
@@ -147,3 +148,23 @@ def test_a_damaged_suite_is_refused(text: str, tmp_path: Path, capsys: pytest.Ca
     assert f"{tmp_path / 'suite.json'}: " in capsys.readouterr().err
     with pytest.raises(RunDirectoryError):
         run_tests(options(tmp_path))
+
+
+def test_an_internal_error_ends_its_test_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Goal: the suite is finished and says so, with the exit code of a bug. Method: a latency test that raises."""
+
+    def broken(*_: object) -> None:
+        raise KeyError(17)
+
+    monkeypatch.setattr(Latency, "assemble", broken)
+    assert run_tests(options(tmp_path / "all")) == 4
+    shown = capsys.readouterr()
+    told = "internal error: KeyError: 17 (a bug of P4Mesh; see latency.traceback.txt)"
+    assert f"rfc2544.latency: not run: {told}" in shown.err
+    assert "Traceback" not in shown.err
+    assert "in broken\n    raise KeyError(17)" in (tmp_path / "all" / "latency.traceback.txt").read_text()
+    assert (tmp_path / "all" / "back_to_back" / "report.html").exists(), "tests behind it ran"
+    assert main(("show", str(tmp_path / "all"))) == 0
+    assert told in capsys.readouterr().out

@@ -12,7 +12,7 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.measurement.counts import FlowCounts, PortCounts
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.extensions.resets import neighbours
+from p4mesh.methods.extensions.resets import neighbours, relabelled_result
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.trial.result import TrialResult
@@ -98,3 +98,10 @@ def test_roles_are_exchanged_between_equal_neighbours_only() -> None:
     apart = make_bed(2, behind="ab", topology="apart")
     with pytest.raises(TopologyError, match="ports 1 and 2 of topology 'apart' differ"):
         neighbours("test", apart)
+
+
+def test_a_flooded_port_that_does_not_take_part_keeps_its_number() -> None:
+    """Ports 1 and 2 take part; Notes floods 1 to 4 by as many frames as their numbers."""
+    spec = specs("rfc2544.frame_loss", bed=make_bed(2))[0]
+    result = relabelled_result(Notes().measure(spec), {1: 2, 2: 1})
+    assert [(port.port, port.flooded_frames) for port in result.ports] == [(1, 2), (2, 1), (3, 3), (4, 4)]

@@ -171,24 +171,26 @@ def relabelled(spec: TrialSpec, partner: Mapping[int, int]) -> TrialSpec:
 
 
 def relabelled_result(result: TrialResult, partner: Mapping[int, int]) -> TrialResult:
-    """Return the result in terms of the roles: counts of a partner appear under the port whose role it had."""
+    """The result in terms of the roles: counts of a partner appear under the port whose role it had.
 
-    def of(port: int | None) -> int | None:
-        return None if port is None else partner[port]
+    A port that does not take part, where frames were flooded, has no partner and keeps its number.
+    """
 
-    ports = (replace(port, port=partner[port.port]) for port in result.ports)
+    def of(port: int) -> int:
+        return partner.get(port, port)
+
+    def of_any(port: int | None) -> int | None:
+        return None if port is None else of(port)
+
+    ports = (replace(port, port=of(port.port)) for port in result.ports)
     return replace(
         result,
         ports=tuple(sorted(ports, key=lambda port: port.port)),
-        flows=tuple(
-            replace(flow, tx_port=partner[flow.tx_port], rx_port=partner[flow.rx_port]) for flow in result.flows
-        ),
+        flows=tuple(replace(flow, tx_port=of(flow.tx_port), rx_port=of(flow.rx_port)) for flow in result.flows),
         histograms=tuple(
-            replace(item, tx_port=of(item.tx_port), rx_port=of(item.rx_port)) for item in result.histograms
+            replace(item, tx_port=of_any(item.tx_port), rx_port=of_any(item.rx_port)) for item in result.histograms
         ),
-        outages=tuple(
-            replace(item, tx_port=partner[item.tx_port], rx_port=partner[item.rx_port]) for item in result.outages
-        ),
+        outages=tuple(replace(item, tx_port=of(item.tx_port), rx_port=of(item.rx_port)) for item in result.outages),
     )
 
 
