@@ -60,14 +60,18 @@ def test_older_words_for_a_test_without_a_goal_are_measured(word: str, goal: str
 def test_reasons_behind_an_older_word_are_apart_from_it() -> None:
     row = {"frame_size_bytes": 64, "state": "PASS (at least)", "method": "frame loss"}
     burst = {"state": "INVALID: raise burst_limit_s", "searches": [{"state": "near the limit: repeated"}]}
-    table = {"name": "t", "note": "", "columns": [{"key": "state"}], "rows": [row]}
+    untrusted = {**row, "state": "INVALID: the overload lost no frame"}
+    table = {"name": "t", "note": "", "columns": [{"key": "state"}], "rows": [row, untrusted]}
     outcome = {"state": "PASS", "summary": "Test: PASS", "iterations": ["PASS", "DONE"], "tables": [table]}
     units = {"64B/burst": burst, "64B/reset": {"state": "not forwarding again", "each": [{"status": "VALID"}]}}
     found = todays_results({"outcome": outcome, "units": units})
     assert (found["outcome"]["state"], found["outcome"]["iterations"]) == ("MEASURED", ["MEASURED", "MEASURED"])
     assert found["outcome"]["summary"] == "Test: MEASURED"
     (shown,) = found["outcome"]["tables"]
-    assert shown["rows"] == [{**row, "state": "MEASURED", "reason": "at least"}]
+    assert shown["rows"] == [
+        {**row, "state": "MEASURED", "reason": "at least"},
+        {**row, "state": "INVALID", "reason": "the overload lost no frame"},
+    ]
     assert [column["key"] for column in shown["columns"]] == ["state", "reason"]
     assert found["units"]["64B/burst"] == {"state": "INVALID", "searches": [{"state": "MEASURED"}]}
     assert found["units"]["64B/reset"] == {"state": "FAIL", "each": [{"status": "MEASURED"}]}

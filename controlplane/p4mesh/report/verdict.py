@@ -36,5 +36,6 @@ def _meaning(verdict: Verdict, goal: str) -> str:
         return f"the goal was missed: {goal}" if goal else "at least one search found nothing that passes"
     if verdict is Verdict.PASS:
         return f"the goal was met: {goal}"
-    judged = f"the goal could not be judged: {goal}" if goal else "no goal was set"
-    return f"the trials can be trusted; {judged}, so this says nothing about whether the numbers are good"
+    if goal:
+        return f"the trials can be trusted; they do not tell whether the goal is met: {goal}"
+    return "the trials can be trusted; no goal was set, so this says nothing about whether the numbers are good"

@@ -30,6 +30,7 @@ from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.writing import storing
+from p4mesh.verdict import Verdict
 from p4mesh.version import __version__
 
 
@@ -120,6 +121,7 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
         findings=(*first, *outcome.findings, *found),
         goal=method.goal(job.parameters),
     )
+    assert outcome.goal or outcome.state is not Verdict.PASS, "a test that passes states its goal"
     if job.capture_frames:
         captured = directory.captured([unit.key for unit in units])
         findings = (*outcome.findings, capture_finding(captured))

@@ -6,6 +6,7 @@ There, a test without a goal was DONE or PASS, a trial that could be trusted VAL
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ _OLD = {
 }
 _NOTES = {"PASS: executed; no threshold of loss is set.": "MEASURED: no threshold of loss is set."}
 _KNOWN = {verdict.value: verdict for verdict in Verdict}
+_BEHIND = re.compile(r"(?P<word>\w+)(?: \((?P<note>.*)\)|: (?P<why>.*))")
+"""A verdict with a reason behind it, as in "PASS (at least)" and "INVALID: raise burst_limit_s"."""
 _KEYS = ("state", "verdict", "status")
 _TESTED = "state"
 
@@ -63,9 +66,9 @@ def _table(table: Mapping[str, Any], goal: str) -> dict[str, Any]:
 def _row(row: Mapping[str, Any], goal: str) -> dict[str, Any]:
     """A row of a table: words that are no verdict stay as they are."""
     found = {key: _word(key, cell, goal) if cell in _KNOWN or cell in _OLD else cell for key, cell in row.items()}
-    word, bracket, reason = str(row.get(_TESTED)).partition(" (")
-    if bracket and word in _KNOWN:
-        found |= {_TESTED: _word(_TESTED, word, goal), "reason": reason.removesuffix(")")}
+    behind = _BEHIND.fullmatch(str(row.get(_TESTED)))
+    if behind and behind["word"] in _KNOWN:
+        found |= {_TESTED: _word(_TESTED, behind["word"], goal), "reason": behind["note"] or behind["why"]}
     return found
 
 

@@ -76,7 +76,7 @@ def text_of(document: Document) -> list[str]:
     ("verdict", "goal", "shown", "said"),
     [
         (Verdict.MEASURED, "", Badge("measured", Tone.NEUTRAL), "no goal was set"),
-        (Verdict.MEASURED, "90 %", Badge("measured", Tone.NEUTRAL), "the goal could not be judged: 90 %"),
+        (Verdict.MEASURED, "90 %", Badge("measured", Tone.NEUTRAL), "do not tell whether the goal is met: 90 %."),
         (Verdict.PASS, "90 %", Badge("met the goal", Tone.GOOD), "the goal was met: 90 %."),
         (Verdict.FAIL, "90 %", Badge("missed the goal", Tone.BAD), "the goal was missed: 90 %."),
         (Verdict.FAIL, "", Badge("no result", Tone.BAD), "found nothing that passes"),

@@ -19,7 +19,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, decimal, shortened, show, text
 from p4mesh.methods.results.latency import require_definition
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.traffic.method import laid_over
+from p4mesh.methods.traffic.method import ACCEPTED, laid_over
 from p4mesh.methods.traffic.results import RunResult
 from p4mesh.shipped import shipped
 from p4mesh.traffic_file.reader import TrafficText, parse_traffic
@@ -61,6 +61,10 @@ class Mixed(MethodOf[RunResult]):
             ("0.001", "86400"),
         ),
     )
+
+    def goal(self, parameters: ParameterSet) -> str:
+        """The criteria of the shipped file."""
+        return ACCEPTED
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse values that are no rates or sizes, and ports that do not have the roles of the timing network."""

@@ -12,7 +12,7 @@ from p4mesh.methods.recirculation.significance import Delta, delta_of
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.latency import stamps_text
-from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.outcome import Cell, Table, with_reasons
 from p4mesh.methods.results.repetition import spread_of
 
 FCS_BYTES = 4
@@ -134,13 +134,13 @@ def repetition_table(units: Sequence[CaseUnit]) -> Table:
                     "failures": None if unit.failures < 0 else unit.failures,
                     "moment": "tester alone" if unit.failures < 0 else "during" if unit.during else "before",
                     "repetition": count[case],
-                    "status": f"{repetition.status.value}{': ' if repetition.reason else ''}{repetition.reason}",
                     "packets": repetition.tx_frames,
                 }
             )
-    shown = tuple({column.key: row.get(column.key) for column in _REPETITION_COLUMNS} for row in rows)
+    columns = with_reasons(_REPETITION_COLUMNS, rows)
+    shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
     keys = (*_KEYS, "moment", "repetition")
-    return Table("repetitions", "Each trial", _REPETITION_COLUMNS, shown, "", detail=True, keys=keys)
+    return Table("repetitions", "Each trial", columns, shown, "", detail=True, keys=keys)
 
 
 def findings_of(units: Sequence[CaseUnit], bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:

@@ -185,7 +185,7 @@ class BackToBack(MethodOf[Bursts]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Bursts]) -> Outcome:
         """Return the table of RFC 9004 section 7."""
         rows = tuple(results.values())
-        state = Verdict.worst(row.state for row in rows)
+        state = Verdict.worst(verdict for row in rows for verdict in (row.state, row.throughput.search.verdict))
         goal, rule = burst_goal(parameters), _rule(parameters)
         resolution = float(parameters.number("search_resolution_pct"))
         note = (

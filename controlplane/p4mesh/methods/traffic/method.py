@@ -16,6 +16,9 @@ from p4mesh.traffic_file.reader import TrafficText
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
+ACCEPTED = "each class keeps to what its 'accept' allows"
+"""Goal of traffic with criteria."""
+
 
 class Traffic(MethodOf[RunResult]):
     """All runs of one traffic file."""
@@ -34,7 +37,7 @@ class Traffic(MethodOf[RunResult]):
     def goal(self, parameters: ParameterSet) -> str:
         """The criteria of the classes; empty where none has any."""
         accepting = any(item.accept for run in self.runs for item in run.classes)
-        return "each class keeps to what its 'accept' allows" if accepting else ""
+        return ACCEPTED if accepting else ""
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Raise UnsupportedError when the time stamps of the target do not give the definition of latency."""
