@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from p4mesh.methods.registry import TESTS
     from p4mesh.methods.results.outcome import Outcome
     from p4mesh.run.calibration import calibrate
-    from p4mesh.run.options import CalibrationOptions, RunFileOptions, RunOptions, TrafficOptions
+    from p4mesh.run.options import RunOptions
     from p4mesh.run.run_files import run_file
     from p4mesh.run.single import run
     from p4mesh.run.suite import run_suite
@@ -29,13 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TESTS",
-    "CalibrationOptions",
     "Outcome",
     "P4MeshError",
-    "RunFileOptions",
     "RunOptions",
     "Topology",
-    "TrafficOptions",
     "Verdict",
     "calibrate",
     "load_topology",
@@ -54,7 +51,7 @@ __getattr__ = lazily(
         "methods.results.outcome": ("Outcome",),
         "methods.registry": ("TESTS",),
         "run.calibration": ("calibrate",),
-        "run.options": ("CalibrationOptions", "RunFileOptions", "RunOptions", "TrafficOptions"),
+        "run.options": ("RunOptions",),
         "run.run_files": ("run_file",),
         "run.suite": ("run_suite",),
         "run.traffic": ("run_traffic",),

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from p4mesh.run.options import TrafficOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.traffic import run_traffic
 from p4mesh.topology import load_topology
 from published.table import ROOT, Comparison, Quantity, Row, measured, published_tables
@@ -113,7 +113,7 @@ def _mixed(
     end = "sweep:" if service else "  service:"
     file.write_text((ROOT / "traffic" / "gsi-mixed.yaml").read_text().partition(end)[0])
     network = load_topology(ROOT / "topologies" / "gsi-4-layers-vlans.yaml")
-    finished = run_traffic(TrafficOptions(file, network, settings=tuple(settings), out=folder / "run", jobs=1))
+    finished = run_traffic(RunOptions(file, network, settings=tuple(settings), out=folder / "run", jobs=1))
     return [dict(row) for found in finished.outcome.tables if found.name == table for row in found.rows]
 
 

@@ -1,20 +1,17 @@
-"""Arguments of every command. Each command names the function that carries it out, which is loaded when it runs."""
+"""Arguments of every command. Each command has the function that carries it out, as ``handler``."""
 
 from __future__ import annotations
 
 import argparse
 from typing import NoReturn
 
+from p4mesh.cli import commands
 from p4mesh.errors import UsageError
-from p4mesh.target.names import ACCESSES, SIMULATED, TARGET_NAMES
+from p4mesh.run.options import add_option
+from p4mesh.target.names import TARGET_NAMES
 from p4mesh.version import __version__
 
 _LONGEST_MESSAGE = 300
-HANDLER = "handler"
-"""The attribute of parsed arguments that names the function of the command, as module:function."""
-CHECK = "check"
-"""The attribute that names what checks the arguments before that module is loaded; empty: nothing does."""
-_CHECKS = "p4mesh.cli.early_checks"
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,33 +29,28 @@ def parser() -> Parser:
     whole = Parser(prog="p4mesh", description="A network tester made from a programmable switch.")
     whole.add_argument("--version", action="version", version=f"p4mesh {__version__}")
     whole.add_argument("--debug", action="store_true", help="show a traceback with an error")
-    whole.set_defaults(**{CHECK: ""})
-    commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    _run(commands.add_parser("run", help="run a test and write a run directory"))
-    _traffic(commands.add_parser("traffic", help="send the traffic of a file of your own, judged class by class"))
-    _calibrate(commands.add_parser("calibrate", help="measure wires between tester ports"))
-    _listing(commands.add_parser("tests", help="list the tests, or show one with its parameters"))
-    _show(commands.add_parser("show", help="print the result tables of a finished run"))
-    _report(commands.add_parser("report", help="write the report of a run or of a suite as a page and as PDF"))
+    added = whole.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+    _run(added.add_parser("run", help="run a test and write a run directory"))
+    _traffic(added.add_parser("traffic", help="send the traffic of a file of your own, judged class by class"))
+    _calibrate(added.add_parser("calibrate", help="measure wires between tester ports"))
+    _listing(added.add_parser("tests", help="list the tests, or show one with its parameters"))
+    _show(added.add_parser("show", help="print the result tables of a finished run"))
+    _report(added.add_parser("report", help="write the report of a run or of a suite as a page and as PDF"))
     _compare(
-        commands.add_parser(
-            "compare", help="compare runs of the same test: differences, and whether they may be chance"
-        )
+        added.add_parser("compare", help="compare runs of the same test: differences, and whether they may be chance")
     )
-    _export(commands.add_parser("export", help="write the results of a run or of a suite for other programs"))
-    _init(commands.add_parser("init", help="write a run file with comments"))
-    _import_xena(commands.add_parser("import-xena", help="make a run file of a Xena2889 or Valkyrie2889 file"))
-    _runs(commands.add_parser("runs", help="list past runs with their verdicts"))
-    _completion(commands.add_parser("completion", help="print what makes a shell complete the words of commands"))
-    _topology(commands.add_parser("topology", help="work with topology files"))
-    _doctor(commands.add_parser("doctor", help="say what works on this machine and how to mend the rest"))
+    _export(added.add_parser("export", help="write the results of a run or of a suite for other programs"))
+    _init(added.add_parser("init", help="write a run file with comments"))
+    _import_xena(added.add_parser("import-xena", help="make a run file of a Xena2889 or Valkyrie2889 file"))
+    _runs(added.add_parser("runs", help="list past runs with their verdicts"))
+    _completion(added.add_parser("completion", help="print what makes a shell complete the words of commands"))
+    _topology(added.add_parser("topology", help="work with topology files"))
+    _doctor(added.add_parser("doctor", help="say what works on this machine and how to mend the rest"))
     _net(
-        commands.add_parser(
-            "net", help="build networks of Linux parts from topologies, for live, bmv2 and other programs"
-        )
+        added.add_parser("net", help="build networks of Linux parts from topologies, for live, bmv2 and other programs")
     )
-    _serve(commands.add_parser("serve", help="show runs in a browser while they go on, and compare past ones"))
-    commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
+    _serve(added.add_parser("serve", help="show runs in a browser while they go on, and compare past ones"))
+    added.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
     return whole
 
 
@@ -71,69 +63,39 @@ def _run(parser: argparse.ArgumentParser) -> None:
         metavar="TEST",
         help="test or suite that 'p4mesh tests' lists, or a run file such as 'p4mesh init' writes",
     )
-    parser.add_argument("--topology", metavar="FILE", help="test set-up: a file, or such as wrs-18x1g")
-    parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of the RFC")
-    parser.add_argument("--ports", metavar="PORTS", help="tester ports that take part, such as 1-4,7; default: all")
-    parser.add_argument(
-        "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="set a test parameter"
-    )
-    parser.add_argument("--target", choices=TARGET_NAMES, help="what runs the P4 program; default: sim")
-    _interfaces(parser)
-    parser.add_argument(
-        "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
-    )
-    _note(parser)
-    _capture(parser)
-    parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
-    parser.add_argument("--jobs", metavar="N", type=int, help="worker processes; default: one per processor")
-    parser.add_argument(
-        "--workers", metavar="ADDRESS", help="measure on a Dask cluster instead; its scheduler, such as tcp://host:8786"
-    )
-    parser.add_argument(
-        "--require-all", action="store_true", help="exit with 1 when tests of a suite cannot run on this topology"
-    )
+    for name in ("topology", "sizes", "ports", "settings", "target", "interfaces", "access", "calibration", "notes"):
+        add_option(parser, name)
+    for name in ("capture_frames", "out", "jobs", "workers", "require_all"):
+        add_option(parser, name)
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
-    parser.set_defaults(handler="p4mesh.cli.run_command:execute")
+    parser.set_defaults(handler=commands.run)
 
 
 def _traffic(parser: argparse.ArgumentParser) -> None:
     parser.description = "Sends the classes of a traffic file (docs/TRAFFIC.md) and judges each of them."
-    parser.add_argument("traffic", metavar="SPEC", help="traffic file, for example traffic/*.yaml")
-    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up: a file, or such as wrs-18x1g")
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        metavar="CLASS.KEY=VALUE",
-        action="append",
-        default=[],
-        help="set a key of a class, such as dm.rate='10 %%', or of the file, such as duration_s=1",
-    )
-    parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
-    _interfaces(parser)
-    _note(parser)
-    _capture(parser)
-    parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
-    parser.add_argument("--jobs", metavar="N", type=int, help="worker processes, at most one per run of a sweep")
-    parser.add_argument(
-        "--workers", metavar="ADDRESS", help="measure on a Dask cluster instead; its scheduler, such as tcp://host:8786"
-    )
+    parser.add_argument("test", metavar="SPEC", help="traffic file, for example traffic/*.yaml")
+    add_option(parser, "topology", required=True)
+    how = "set a key of a class, such as dm.rate='10 %%', or of the file, such as duration_s=1"
+    add_option(parser, "settings", metavar="CLASS.KEY=VALUE", help=how)
+    for name in ("target", "interfaces", "access", "notes", "capture_frames", "out"):
+        add_option(parser, name)
+    add_option(parser, "jobs", help="worker processes, at most one per run of a sweep")
+    add_option(parser, "workers")
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
     parser.add_argument("--watch", action="store_true", help="show the samples of each class while traffic runs")
-    parser.set_defaults(handler="p4mesh.cli.traffic_command:execute", check=f"{_CHECKS}:traffic")
+    parser.set_defaults(handler=commands.traffic)
 
 
 def _calibrate(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measures the wires of a topology and stores them, beside those measured before."
-    parser.add_argument("--topology", metavar="FILE", required=True, help="tester ports cabled to each other in pairs")
-    parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of RFC 2544")
-    parser.add_argument("--load-pct", metavar="P", default="1", help="rate of the frames in %% of line rate; default 1")
-    parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
-    _interfaces(parser)
-    parser.add_argument(
-        "--out", metavar="FILE", required=True, help="calibration file; wires are appended to those that are in it"
-    )
+    add_option(parser, "topology", required=True, help="tester ports cabled to each other in pairs")
+    add_option(parser, "sizes", help="frame sizes in bytes with FCS; default: those of RFC 2544")
+    for name in ("load_pct", "target", "interfaces", "access"):
+        add_option(parser, name)
+    wires = "calibration file; wires are appended to those that are in it"
+    add_option(parser, "out", metavar="FILE", required=True, help=wires)
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.calibrate_command:measure_wires", check=f"{_CHECKS}:topology")
+    parser.set_defaults(handler=commands.calibrate)
 
 
 def _listing(parser: argparse.ArgumentParser) -> None:
@@ -141,13 +103,13 @@ def _listing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="test or suite; default: all tests")
     parser.add_argument("--search", metavar="WORDS", help="show only tests and parameters that have these words")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.listing_command:execute", check=f"{_CHECKS}:named_test")
+    parser.set_defaults(handler=commands.tests)
 
 
 def _show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.show_command:execute", check=f"{_CHECKS}:stored_run")
+    parser.set_defaults(handler=commands.show)
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
@@ -156,7 +118,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write a page with tables and figures there")
     parser.add_argument("--pdf", metavar="FILE", help="write the same as PDF there")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.compare_command:execute", check=f"{_CHECKS}:stored_runs")
+    parser.set_defaults(handler=commands.compare)
 
 
 def _export(parser: argparse.ArgumentParser) -> None:
@@ -165,46 +127,11 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("json", "junit", "parquet", "xena"), required=True, help="format to write")
     parser.add_argument("--out", metavar="PATH", help="file, for Parquet and Xena a directory; default: in DIR")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.export_command:execute", check=f"{_CHECKS}:stored_run")
+    parser.set_defaults(handler=commands.export)
 
 
 def _json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-
-
-def _interfaces(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--interfaces",
-        metavar="NAME,NAME",
-        help="interfaces of this machine for the tester's ports in their order, with --target live or bmv2",
-    )
-    parser.add_argument(
-        "--access",
-        choices=ACCESSES,
-        help="how --target live reaches interfaces; default: that of the topology",
-    )
-
-
-def _note(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--note",
-        dest="notes",
-        metavar="KEY=TEXT",
-        action="append",
-        default=[],
-        help="note for the report, such as operator=Ada; a topology can have notes, too",
-    )
-
-
-def _capture(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--capture",
-        metavar="N",
-        type=int,
-        default=0,
-        help="write the first N damaged, stale, misdirected, flooded and foreign frames of each trial as pcap-ng, and "
-        "name lost frames",
-    )
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
@@ -213,7 +140,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write the page there; default: report.html in DIR")
     parser.add_argument("--pdf", metavar="FILE", help="write the PDF there")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.report_command:execute", check=f"{_CHECKS}:stored_run")
+    parser.set_defaults(handler=commands.report)
 
 
 def _serve(parser: argparse.ArgumentParser) -> None:
@@ -232,7 +159,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
         help="what --control can choose from; default: topologies",
     )
     parser.add_argument("--json", action="store_true", help="print where the page is as one JSON document on stdout")
-    parser.set_defaults(handler="p4mesh.server.command:execute", check=f"{_CHECKS}:served_folder")
+    parser.set_defaults(handler=commands.serve)
 
 
 def _topology(parser: argparse.ArgumentParser) -> None:
@@ -240,11 +167,11 @@ def _topology(parser: argparse.ArgumentParser) -> None:
     check = actions.add_parser("check", help="validate a topology file")
     check.add_argument("file", metavar="FILE")
     _json(check)
-    check.set_defaults(handler="p4mesh.cli.topology_command:check")
+    check.set_defaults(handler=commands.topology_check)
     drawing = actions.add_parser("draw", help="draw a topology as SVG, to standard output")
     drawing.add_argument("file", metavar="FILE")
     _json(drawing)
-    drawing.set_defaults(handler="p4mesh.cli.topology_command:draw")
+    drawing.set_defaults(handler=commands.topology_draw)
 
 
 def _init(parser: argparse.ArgumentParser) -> None:
@@ -253,7 +180,7 @@ def _init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", metavar="FILE", help="test set-up of the run; default: a simulated switch")
     parser.add_argument("--test", dest="tests", metavar="TEST", action="append", help="test that the file runs")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.init_command:execute", check=f"{_CHECKS}:new_run_file")
+    parser.set_defaults(handler=commands.init)
 
 
 def _import_xena(parser: argparse.ArgumentParser) -> None:
@@ -262,21 +189,21 @@ def _import_xena(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology-out", metavar="FILE", help="default: NAME-topology.yaml, NAME that of the file")
     parser.add_argument("--run-out", metavar="FILE", help="default: NAME.yaml")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.import_xena_command:execute", check=f"{_CHECKS}:xena_file")
+    parser.set_defaults(handler=commands.import_xena)
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:
     parser.description = "Lists the runs in a folder, oldest first. Damaged ones are named."
     parser.add_argument("folder", metavar="DIR", nargs="?", default="runs", help="folder with runs; default: runs")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.runs_command:execute", check=f"{_CHECKS}:folder_of_runs")
+    parser.set_defaults(handler=commands.runs)
 
 
 def _completion(parser: argparse.ArgumentParser) -> None:
     parser.description = "Prints a script for the shell; docs/RUN_FILES.md says where it goes."
     parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.completion_command:execute")
+    parser.set_defaults(handler=commands.completion)
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:
@@ -284,7 +211,7 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGET_NAMES, help="look at what this target needs; default: all of them")
     parser.add_argument("--topology", metavar="FILE", help="the set-up to look at; tofino needs it for its switch")
     _json(parser)
-    parser.set_defaults(handler="p4mesh.cli.doctor_command:execute")
+    parser.set_defaults(handler=commands.doctor)
 
 
 def _net(parser: argparse.ArgumentParser) -> None:
@@ -292,14 +219,14 @@ def _net(parser: argparse.ArgumentParser) -> None:
     up = actions.add_parser("up", help="build the network of a topology; it stays until 'net down'")
     up.add_argument("file", metavar="FILE")
     _json(up)
-    up.set_defaults(handler="p4mesh.cli.net_command:up", check=f"{_CHECKS}:network")
+    up.set_defaults(handler=commands.net_up)
     down = actions.add_parser("down", help="remove the network of a topology")
     down.add_argument("file", metavar="FILE")
     _json(down)
-    down.set_defaults(handler="p4mesh.cli.net_command:down", check=f"{_CHECKS}:network")
+    down.set_defaults(handler=commands.net_down)
     status = actions.add_parser("status", help="show the networks that are up, with their namespaces and interfaces")
     _json(status)
-    status.set_defaults(handler="p4mesh.cli.net_command:status")
+    status.set_defaults(handler=commands.net_status)
     clean = actions.add_parser("clean", help="remove what killed commands have left; what is in use stays")
     _json(clean)
-    clean.set_defaults(handler="p4mesh.cli.net_command:clean")
+    clean.set_defaults(handler=commands.net_clean)

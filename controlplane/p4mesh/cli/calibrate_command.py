@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 from p4mesh.cli.output import say
@@ -13,7 +12,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.report.text import table_text
 from p4mesh.run.calibration import calibrate
-from p4mesh.run.options import CalibrationOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.traffic.stamps import StampKind
 
 COLUMNS = (
@@ -35,24 +34,14 @@ _MEASURED = {
 }
 
 
-def measure_wires(arguments: argparse.Namespace, _: object = None, opener: str = "") -> int:
+def measure_wires(options: RunOptions, as_json: bool = False) -> int:
     """Measure every wire in both directions, write the file and show what was measured."""
-    options = CalibrationOptions(
-        topology=arguments.topology,
-        out=arguments.out,
-        sizes=arguments.sizes,
-        load_pct=arguments.load_pct,
-        target=arguments.target,
-        opener=opener,
-        access=arguments.access,
-        interfaces=arguments.interfaces,
-    )
     finished = calibrate(options, Progress())
     rows: tuple[dict[str, Cell], ...] = tuple(
         {column.key: getattr(wire, column.key) for column in COLUMNS} for wire in finished.measured.wires
     )
     note = f"{_MEASURED[finished.stamps]}, resolution {finished.resolution_ns:g} ns."
-    if arguments.json:
+    if as_json:
         data = {
             "calibration": str(finished.path),
             "new_wires": finished.added,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from p4mesh.errors import RunFileError, UsageError
+from p4mesh.run.options import RunOptions, options_of
 
 _YAML_SUFFIXES = (".yaml", ".yml")
 _LARGEST_PORT = 65_535
@@ -63,28 +65,39 @@ def served_folder(arguments: argparse.Namespace) -> None:
         )
 
 
-def topology(arguments: argparse.Namespace) -> None:
-    """Load the topology; raise TopologyError, and UsageError for options that do not fit it or the target."""
-    from p4mesh.run.checks import check_choices
-
-    chosen = arguments.target, arguments.access, arguments.interfaces
-    check_choices(*chosen)
-    from p4mesh.run.chosen_interfaces import topology_of
-
-    arguments.topology = topology_of(arguments.topology, arguments.target)
-    topology_of(arguments.topology, *chosen)
+def calibrated(arguments: argparse.Namespace) -> RunOptions:
+    """Return the options with their topology; raise TopologyError, and UsageError for options that do not fit."""
+    return with_topology(_checked(arguments))
 
 
-def traffic(arguments: argparse.Namespace) -> None:
-    """Read the traffic file with its settings, and load the topology; raise TrafficFileError and TopologyError."""
+def traffic(arguments: argparse.Namespace) -> RunOptions:
+    """Return the options with their topology, once the traffic file is read with its settings; raise what is wrong."""
     from p4mesh.traffic_file.text import read_traffic_text
 
-    require_output(arguments.out)
-    read_traffic_text(arguments.traffic)  # What understands the file takes longer to load.
+    options = _checked(arguments)
+    require_output(options.out)
+    read_traffic_text(options.test)  # What understands the file takes longer to load.
     from p4mesh.traffic_file.reader import load_traffic
 
-    load_traffic(arguments.traffic, arguments.settings)
-    topology(arguments)
+    load_traffic(options.test, options.settings)
+    return with_topology(options)
+
+
+def _checked(arguments: argparse.Namespace) -> RunOptions:
+    from p4mesh.run.checks import check_options
+
+    options = options_of(arguments)
+    check_options(options)
+    return options
+
+
+def with_topology(options: RunOptions) -> RunOptions:
+    """Load the topology; the run makes the choices of the user again, which must fit it."""
+    from p4mesh.run.chosen_interfaces import chosen_topology, topology_of
+
+    loaded = replace(options, topology=topology_of(options.topology, options.target_name))
+    chosen_topology(loaded)
+    return loaded
 
 
 def network(arguments: argparse.Namespace) -> None:

@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from p4mesh.cli.interruption import Interruption
 from p4mesh.cli.notice import Notice
@@ -103,17 +102,8 @@ def _dispatch(words: list[str], notice: Notice) -> int:
     from p4mesh.cli.arguments import parser
 
     parsed = parser().parse_args(words)
-    if parsed.check:
-        _named(parsed.check)(parsed)
-    code: int = _named(parsed.handler)(parsed, notice)
+    code: int = parsed.handler(parsed, notice)
     return code
-
-
-def _named(place: str) -> Callable[..., Any]:
-    """Return the function that ``place`` names, as module:function."""
-    module, _, name = place.partition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function
 
 
 def _switch(words: list[str]) -> int:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
-from p4mesh.cli.early_checks import require_output
+from p4mesh.cli.early_checks import require_output, with_topology
 from p4mesh.cli.notice import Notice
 from p4mesh.errors import UsageError
 from p4mesh.methods.names import NAMES, require_known
 from p4mesh.run.checks import check_options
-from p4mesh.run.options import RunFileOptions, RunOptions
-from p4mesh.target.names import SIMULATED
+from p4mesh.run.options import RunOptions, options_of
 
 _FILE_SUFFIXES = (".yaml", ".yml")
 
@@ -36,9 +34,9 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
         from p4mesh.run.published_parameters import check_settings
 
         # The run checks them again, together with those of the topology; what it needs for that takes longer to load.
-        check_settings(options.test, options.settings)
+        check_settings(arguments.test, options.settings)
     options = _with_topology(options)
-    if options.test in NAMES:
+    if arguments.test in NAMES:
         from p4mesh.cli.suite_command import run_tests
 
         return run_tests(options, arguments.json, notice)
@@ -53,34 +51,12 @@ def _with_topology(options: RunOptions) -> RunOptions:
         from p4mesh.store.calibration_file import read_calibration
 
         read_calibration(Path(options.calibration), "--calibration")
-    from p4mesh.run.chosen_interfaces import topology_of
     from p4mesh.run.tester_ports import chosen_ports, ports_of
 
-    topology = topology_of(options.topology, options.target)
-    topology_of(topology, options.target, options.access, options.interfaces)
-    chosen_ports(ports_of(topology), options.ports)
-    return replace(options, topology=topology)
-
-
-def options_of(arguments: argparse.Namespace) -> RunOptions:
-    """Return what the user asked for."""
-    return RunOptions(
-        test=arguments.test,
-        topology=arguments.topology,
-        sizes=arguments.sizes,
-        ports=arguments.ports,
-        settings=tuple(arguments.settings),
-        out=arguments.out,
-        jobs=arguments.jobs,
-        workers=arguments.workers,
-        target=arguments.target or SIMULATED,
-        calibration=arguments.calibration,
-        notes=tuple(arguments.notes),
-        require_all=arguments.require_all,
-        capture_frames=arguments.capture,
-        access=arguments.access,
-        interfaces=arguments.interfaces,
-    )
+    options = with_topology(options)
+    assert not isinstance(options.topology, str | Path | None)
+    chosen_ports(ports_of(options.topology), options.ports)
+    return options
 
 
 def _is_file(text: str) -> bool:
@@ -89,32 +65,16 @@ def _is_file(text: str) -> bool:
 
 
 def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
-    options = RunFileOptions(
-        file=arguments.test,
-        topology=arguments.topology,
-        sizes=arguments.sizes,
-        ports=arguments.ports,
-        settings=tuple(arguments.settings),
-        out=arguments.out,
-        jobs=arguments.jobs,
-        workers=arguments.workers,
-        target=arguments.target,
-        calibration=arguments.calibration,
-        notes=tuple(arguments.notes),
-        require_all=arguments.require_all,
-        capture_frames=arguments.capture,
-        access=arguments.access,
-        interfaces=arguments.interfaces,
-    )
+    options = options_of(arguments)
     require_output(options.out)
     if options.out is not None:
         notice.place(Path(options.out))
     from p4mesh.run_file.text import read_run_text
 
-    read_run_text(options.file)  # What understands the file takes longer to load.
+    read_run_text(options.test)  # What understands the file takes longer to load.
     from p4mesh.run_file.reader import load_run_file
 
-    load_run_file(options.file)  # The run reads it again, with what it needs to check the tests in it.
+    load_run_file(options.test)  # The run reads it again, with what it needs to check the tests in it.
     from p4mesh.cli.suite_command import run_tests_of_file
 
     return run_tests_of_file(options, arguments.json, notice)

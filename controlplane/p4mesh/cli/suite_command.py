@@ -18,7 +18,7 @@ from p4mesh.report.export.json_document import suite_data
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text, table_text
 from p4mesh.run.events import Event, Observer, RunFinished, SuiteStarted
-from p4mesh.run.options import RunFileOptions, RunOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import run_file
 from p4mesh.run.single import FinishedRun
 from p4mesh.run.suite import FinishedSuite, run_suite
@@ -37,7 +37,7 @@ def run_tests(options: RunOptions, as_json: bool = False, notice: Notice | None 
     return _show(run_suite(options, _observer(as_json, notice)), as_json, options.require_all)
 
 
-def run_tests_of_file(options: RunFileOptions, as_json: bool = False, notice: Notice | None = None) -> int:
+def run_tests_of_file(options: RunOptions, as_json: bool = False, notice: Notice | None = None) -> int:
     """Run the tests of a run file; a file with one test shows what that test alone would."""
     finished = run_file(options, _observer(as_json, notice))
     if isinstance(finished, FinishedRun):

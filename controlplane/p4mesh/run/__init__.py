@@ -32,14 +32,13 @@ if TYPE_CHECKING:
         WiresMeasured,
         WorkerLost,
     )
-    from p4mesh.run.options import CalibrationOptions, RunFileOptions, RunOptions, TrafficOptions
+    from p4mesh.run.options import RunOptions
     from p4mesh.run.run_files import run_file
     from p4mesh.run.single import FinishedRun, run
     from p4mesh.run.suite import FinishedSuite, run_suite
     from p4mesh.run.traffic import run_traffic
 
 __all__ = [
-    "CalibrationOptions",
     "Event",
     "FaultsCaptured",
     "FinishedCalibration",
@@ -47,14 +46,12 @@ __all__ = [
     "FinishedSuite",
     "NotRun",
     "Observer",
-    "RunFileOptions",
     "RunFinished",
     "RunOptions",
     "RunStarted",
     "SampleTaken",
     "SuiteStarted",
     "TesterOpened",
-    "TrafficOptions",
     "TrafficSeen",
     "TrialFinished",
     "UnitFinished",
@@ -76,7 +73,7 @@ __getattr__ = lazily(
             "SuiteStarted",
             *("TesterOpened", "TrafficSeen", "TrialFinished", "UnitFinished", "WiresMeasured", "WorkerLost"),
         ),
-        "options": ("CalibrationOptions", "RunFileOptions", "RunOptions", "TrafficOptions"),
+        "options": ("RunOptions",),
         "run_files": ("run_file",),
         "single": ("FinishedRun", "run"),
         "suite": ("FinishedSuite", "run_suite"),

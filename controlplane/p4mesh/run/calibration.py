@@ -8,17 +8,17 @@ from datetime import datetime, timezone
 from fractions import Fraction
 from pathlib import Path
 
-from p4mesh.errors import CalibrationError, ParameterError, TopologyError
+from p4mesh.errors import CalibrationError, ParameterError, TopologyError, UsageError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import shortened
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.wire import LOAD_PCT, Pair, rates_and_latency, wire_spec, wires_of
 from p4mesh.run.checks import parse_frame_sizes
-from p4mesh.run.chosen_interfaces import topology_of
+from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
 from p4mesh.run.job import opener_of
-from p4mesh.run.options import CalibrationOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import bed_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology
@@ -48,18 +48,20 @@ class FinishedCalibration:
     resolution_ns: float
 
 
-def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> FinishedCalibration:
+def calibrate(options: RunOptions, observer: Observer = unobserved) -> FinishedCalibration:
     """Measure every wire in both directions and write the file.
 
     Raises a P4MeshError: UsageError for options that cannot be used, TargetError for loss or a trial that cannot be
     trusted, CalibrationError where the file cannot be read or written or contradicts the measurement.
     """
-    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
+    topology = chosen_topology(options)
+    if options.out is None:
+        raise UsageError("the following arguments are required: --out", hint="name a file such as wires.json")
     path = Path(options.out)
     sizes = parse_frame_sizes(options.sizes, RFC_FRAME_SIZES_BYTES)
     load_pct = _load_pct(options.load_pct)
     pairs = _pairs(topology)
-    bed = bed_of(topology, options.target)
+    bed = bed_of(topology, options.target_name)
     if path.is_dir() or not path.parent.is_dir():
         raise CalibrationError(
             f"--out {path}: not a file in an existing directory", hint="name a file such as wires.json"
@@ -68,7 +70,7 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
     wires: list[Wire] = []
     rates: list[dict[str, Cell]] = []
     started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    with opener_of(options.target, options.opener)(topology) as measurer:
+    with opener_of(options.target_name, options.opener)(topology) as measurer:
         for size in sizes:
             trials = []
             for first in range(0, len(pairs), _AT_ONCE):

@@ -31,7 +31,7 @@ def check_options(options: RunOptions) -> None:
     jobs_of(options)
     cluster_of(options)
     check_capture(options.capture_frames)
-    check_choices(options.target, options.access, options.interfaces)
+    check_choices(options.target_name, options.access, options.interfaces)
 
 
 def check_choices(target: str, access: str | None, interfaces: str | None) -> None:
@@ -87,11 +87,12 @@ def jobs_of(options: RunOptions) -> int:
     wanted = options.jobs
     if wanted is not None and not 1 <= wanted <= MOST_JOBS:
         raise UsageError(f"--jobs {wanted}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
-    if options.target not in WALL_CLOCK_TARGETS:
+    if options.target_name not in WALL_CLOCK_TARGETS:
         return wanted or os.cpu_count() or 1
     if wanted is not None and wanted > 1:
         raise UsageError(
-            f"--jobs {wanted}: not supported on {options.target}, where trials on the wall clock disturb each other",
+            f"--jobs {wanted}: not supported on {options.target_name}, "
+            "where trials on the wall clock disturb each other",
             hint="leave --jobs out, or use --target sim",
         )
     return 1
@@ -102,9 +103,9 @@ def cluster_of(options: RunOptions) -> str:
     address = options.workers
     if address is None:
         return ""
-    if options.target in WALL_CLOCK_TARGETS:
+    if options.target_name in WALL_CLOCK_TARGETS:
         raise UsageError(
-            f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
+            f"--workers {address}: not supported on {options.target_name}, whose trials run where the switch is",
             hint="leave --workers out, or use --target sim",
         )
     if options.jobs is not None:

@@ -1,133 +1,150 @@
-"""Defines the options of a run, before they are checked."""
+"""Declares the options of a run, each once: its field, and the argument of commands that sets it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
-from p4mesh.target.names import SIMULATED
+from p4mesh.target.names import ACCESSES, SIMULATED, TARGET_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from pathlib import Path
+    from typing import Any
 
     from p4mesh.topology import Topology
+
+_ARGUMENT = "argument"
+
+
+def _set_by(flag: str, help: str, **how: Any) -> Any:
+    """Declare that ``flag`` sets a field; ``how`` is what argparse has to know beside the help text and the default."""
+    return {_ARGUMENT: (flag, {"help": help, **how})}
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """One run of a test or of a suite; the fields are the options of ``p4mesh run``."""
+    """What a user asks of a run: of a test, a suite, a run file, a traffic file, or a measurement of wires.
 
-    test: str
-    """Name of a test, such as ``rfc2544.throughput``; for :func:`p4mesh.run.run_suite` that of a suite."""
-    topology: str | Path | Topology
-    """A topology, or the file that it is in."""
-    sizes: str | None = None
+    What is given here comes before what a run file says. Not every command has every option.
+    """
+
+    test: str | Path
+    """Name of a test or a suite, such as ``rfc2544.throughput``; the path of a run file or of a traffic file."""
+    topology: str | Path | Topology | None = field(
+        default=None, metadata=_set_by("--topology", "test set-up: a file, or such as wrs-18x1g", metavar="FILE")
+    )
+    """A topology, or the file that it is in; None: that of the run file."""
+    sizes: str | None = field(
+        default=None,
+        metadata=_set_by("--sizes", "frame sizes in bytes with FCS; default: those of the RFC", metavar="B,B"),
+    )
     """Frame sizes in bytes with FCS, separated by commas; None: those of the RFC."""
-    settings: tuple[str, ...] = ()
-    """Test parameters as ``name=value``."""
-    out: str | Path | None = None
-    """Run directory; an interrupted run in it is resumed. None: a new directory below ``runs``."""
-    jobs: int | None = None
+    settings: tuple[str, ...] = field(
+        default=(), metadata=_set_by("--set", "set a test parameter", metavar="KEY=VALUE", action="append")
+    )
+    """Test parameters as ``name=value``; of a traffic file its values, as ``class.key=value``."""
+    out: str | Path | None = field(
+        default=None, metadata=_set_by("--out", "run directory; an interrupted run in it is resumed", metavar="DIR")
+    )
+    """Run directory; an interrupted run in it is resumed. None: a new one below ``runs``. Of wires: their file."""
+    jobs: int | None = field(
+        default=None, metadata=_set_by("--jobs", "worker processes; default: one per processor", metavar="N", type=int)
+    )
     """Worker processes on this machine; None: one per processor on sim, one elsewhere."""
-    workers: str | None = None
+    workers: str | None = field(
+        default=None,
+        metadata=_set_by(
+            "--workers", "measure on a Dask cluster instead; its scheduler, such as tcp://host:8786", metavar="ADDRESS"
+        ),
+    )
     """Address of the scheduler of a Dask cluster, such as ``tcp://host:8786``, whose workers measure instead."""
-    target: str = SIMULATED
-    calibration: str | Path | None = None
+    target: str = field(
+        default="",
+        metadata=_set_by("--target", f"what runs the P4 program; default: {SIMULATED}", choices=TARGET_NAMES),
+    )
+    """What runs the P4 program; empty: that of the run file, else sim."""
+    calibration: str | Path | None = field(
+        default=None,
+        metadata=_set_by("--calibration", "wires measured by p4mesh calibrate, shown beside latencies", metavar="FILE"),
+    )
     """File of measured wires, to be shown beside latencies."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(
+        default=(),
+        metadata=_set_by(
+            "--note",
+            "note for the report, such as operator=Ada; a topology can have notes, too",
+            metavar="KEY=TEXT",
+            action="append",
+        ),
+    )
     """Notes for the report, as ``key=text``; they come before those of the topology."""
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
-    require_all: bool = False
+    require_all: bool = field(
+        default=False,
+        metadata=_set_by(
+            "--require-all", "exit with 1 when tests of a suite cannot run on this topology", action="store_true"
+        ),
+    )
     """Of a suite: whether tests that cannot run here keep it from passing."""
-    ports: str | None = None
+    ports: str | None = field(
+        default=None,
+        metadata=_set_by("--ports", "tester ports that take part, such as 1-4,7; default: all", metavar="PORTS"),
+    )
     """Tester ports that take part, in this order, such as ``1-4,7`` or the name of a role; None: all ports."""
-    capture_frames: int = 0
+    capture_frames: int = field(
+        default=0,
+        metadata=_set_by(
+            "--capture",
+            "write the first N damaged, stale, misdirected, flooded and foreign frames of each trial as pcap-ng, and "
+            "name lost frames",
+            metavar="N",
+            type=int,
+        ),
+    )
     """Faulty frames of each reason that are captured of each trial; 0: none."""
-    access: str | None = None
+    access: str | None = field(
+        default=None,
+        metadata=_set_by(
+            "--access", "how --target live reaches interfaces; default: that of the topology", choices=ACCESSES
+        ),
+    )
     """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
-    interfaces: str | None = None
+    interfaces: str | None = field(
+        default=None,
+        metadata=_set_by(
+            "--interfaces",
+            "interfaces of this machine for the tester's ports in their order, with --target live or bmv2",
+            metavar="NAME,NAME",
+        ),
+    )
     """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
     ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
+    load_pct: str = field(
+        default="1", metadata=_set_by("--load-pct", "rate of the frames in %% of line rate; default 1", metavar="P")
+    )
+    """Of a measurement of wires: rate of its frames in percent of line rate."""
+
+    @property
+    def target_name(self) -> str:
+        """What runs the P4 program where no run file names another."""
+        return self.target or SIMULATED
 
 
-@dataclass(frozen=True)
-class RunFileOptions:
-    """One run of a run file; what is given here comes before what the file says."""
-
-    file: str | Path
-    topology: str | Path | Topology | None = None
-    sizes: str | None = None
-    """Frame sizes of all tests."""
-    ports: str | None = None
-    """Tester ports that take part in all tests."""
-    settings: tuple[str, ...] = ()
-    """Test parameters as ``name=value``, for the tests that have them."""
-    out: str | Path | None = None
-    """Directory of the run; an interrupted run in it is resumed. None: a new directory below ``runs``."""
-    jobs: int | None = None
-    workers: str | None = None
-    target: str | None = None
-    calibration: str | Path | None = None
-    notes: tuple[str, ...] = ()
-    opener: str = ""
-    """Function that opens the measurer in place of the target, as ``module:function``."""
-    require_all: bool = False
-    """Whether tests of a suite that cannot run here keep the run from passing."""
-    capture_frames: int = 0
-    """Faulty frames of each reason that are captured of each trial; 0: none."""
-    access: str | None = None
-    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
-    interfaces: str | None = None
-    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
-    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
+def add_option(parser: argparse.ArgumentParser, name: str, **differently: Any) -> None:
+    """Let a command have the option ``name``; ``differently`` replaces what argparse is told of it."""
+    option = next(item for item in fields(RunOptions) if item.name == name)
+    flag, how = option.metadata[_ARGUMENT]
+    default = list(option.default) if isinstance(option.default, tuple) else option.default
+    parser.add_argument(flag, dest=name, **{"default": default, **how, **differently})
 
 
-@dataclass(frozen=True)
-class TrafficOptions:
-    """One run of a traffic file; the fields are the options of ``p4mesh traffic``."""
-
-    traffic: str | Path
-    topology: str | Path | Topology
-    """A topology, or the file that it is in."""
-    settings: tuple[str, ...] = ()
-    """Values instead of those of the file, as ``class.key=value``."""
-    out: str | Path | None = None
-    """Run directory; an interrupted run in it is resumed. None: a new directory below ``runs``."""
-    jobs: int | None = None
-    """Worker processes on this machine, at most one per run of a sweep; None: one per processor on sim."""
-    workers: str | None = None
-    """Address of the scheduler of a Dask cluster."""
-    target: str = SIMULATED
-    notes: tuple[str, ...] = ()
-    """Notes for the report, as ``key=text``."""
-    opener: str = ""
-    """Function that opens the measurer in place of the target, as ``module:function``."""
-    capture_frames: int = 0
-    """Faulty frames of each reason that are captured of each trial; 0: none."""
-    access: str | None = None
-    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
-    interfaces: str | None = None
-    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
-    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
-
-
-@dataclass(frozen=True)
-class CalibrationOptions:
-    """One measurement of wires; the fields are the options of ``p4mesh calibrate``."""
-
-    topology: str | Path | Topology
-    out: str | Path
-    """Calibration file; wires are appended to those that are in it."""
-    sizes: str | None = None
-    """Frame sizes in bytes with FCS, separated by commas; None: those of RFC 2544."""
-    load_pct: str = "1"
-    """Rate of the frames in percent of line rate."""
-    target: str = SIMULATED
-    opener: str = ""
-    """Function that opens the measurer in place of the target, as ``module:function``."""
-    access: str | None = None
-    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
-    interfaces: str | None = None
-    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
-    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
+def options_of(arguments: argparse.Namespace) -> RunOptions:
+    """Return what the user asked a command for."""
+    given: dict[str, Any] = {"test": ""}
+    for item in fields(RunOptions):
+        if hasattr(arguments, item.name):
+            value = getattr(arguments, item.name)
+            given[item.name] = tuple(value) if isinstance(value, list) else value
+    return RunOptions(**given)

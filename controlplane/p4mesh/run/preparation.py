@@ -62,21 +62,21 @@ class Prepared:
 
 def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:
     """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
-    parameters = _resolve(method, topology, options.settings, options.target)
+    parameters = _resolve(method, topology, options.settings, options.target_name)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
-    bed = bed_of(topology, options.target)
+    bed = bed_of(topology, options.target_name)
     bed = replace(bed, ports=chosen_ports(bed.ports, options.ports))
     method.check(bed, parameters)
     require_room(bed, parameters, sizes)
     parameters = on_line(method, bed, parameters)
     if not options.opener:
-        TARGETS[options.target].check(topology)
+        TARGETS[options.target_name].check(topology)
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
     job = job_of(method, topology, bed, parameters, options)
     echo = noted(topology, options.notes) | capture_echo(options.capture_frames)
-    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target, echo)
+    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target_name, echo)
 
 
 def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
@@ -94,10 +94,10 @@ def capture_echo(frames: int) -> dict[str, Any]:
 def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSet, options: RunOptions) -> Job:
     """Return the job for every process that measures for a run."""
     check_capture(options.capture_frames)
-    capabilities = TARGETS[options.target].declare(topology)
+    capabilities = TARGETS[options.target_name].declare(topology)
     if options.capture_frames and not capabilities.captures_faults:
         raise UnsupportedError(
-            f"--capture {options.capture_frames}: not supported on {options.target}, whose program hands over "
+            f"--capture {options.capture_frames}: not supported on {options.target_name}, whose program hands over "
             "no faulty frames",
             hint="leave --capture out; counts of every reason are in trial_ports.csv",
         )
@@ -167,7 +167,7 @@ def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple
         )
     calibration = read_calibration(Path(options.calibration), "--calibration")
     rates = {port.number: port.rate_bps for port in bed.ports}
-    calibration.require(f"--calibration {options.calibration}", options.target, pairs, rates, sizes)
+    calibration.require(f"--calibration {options.calibration}", options.target_name, pairs, rates, sizes)
     return replace(bed, calibration=calibration)
 
 

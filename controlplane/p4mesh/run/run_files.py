@@ -15,7 +15,7 @@ from p4mesh.methods.registry import find_test, suites
 from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
-from p4mesh.run.options import RunFileOptions, RunOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, check_settings, prepare
 from p4mesh.run.single import FinishedRun, directory_path, execute
 from p4mesh.run.suite import FinishedSuite, Planned, for_test, run_planned
@@ -27,13 +27,13 @@ from p4mesh.topology import Topology
 _SET = "--set "
 
 
-def run_file(options: RunFileOptions, observer: Observer = unobserved) -> FinishedRun | FinishedSuite:
+def run_file(options: RunOptions, observer: Observer = unobserved) -> FinishedRun | FinishedSuite:
     """Run the tests of a file, or finish the run that ``options.out`` holds.
 
     A file with one test leaves the directory of a run, any other one that of a suite. Raises a P4MeshError:
     RunFileError with file and line for what the file says, others for options and for what the machine cannot do.
     """
-    text = load_run_file(options.file)
+    text = load_run_file(options.test)
     planned = plan_file(text, options)
     first = planned[0].prepared
     if len(planned) == 1 and isinstance(first, Prepared):
@@ -41,7 +41,7 @@ def run_file(options: RunFileOptions, observer: Observer = unobserved) -> Finish
     return run_planned(text.file.name, planned, options.out, observer)
 
 
-def plan_file(text: RunText, options: RunFileOptions) -> tuple[Planned, ...]:
+def plan_file(text: RunText, options: RunOptions) -> tuple[Planned, ...]:
     """Return the tests of a file in their order, checked against their topology; raises what cannot be run."""
     target = options.target or text.file.target
     topologies = {path: _topology(text, options, target, place, path) for place, path in _topology_paths(text)}
@@ -62,7 +62,7 @@ def _topology_paths(text: RunText) -> Iterator[tuple[Place, str]]:
     yield from (((*place, "topology"), entry.topology) for place, entry in text.entries() if entry.topology)
 
 
-def _topology(text: RunText, options: RunFileOptions, target: str, place: Place, name: str) -> Topology:
+def _topology(text: RunText, options: RunOptions, target: str, place: Place, name: str) -> Topology:
     if options.topology is not None:
         return topology_of(options.topology, target, options.access, options.interfaces)
     path = text.folder / name
@@ -82,7 +82,7 @@ class _Placed:
 @dataclass(frozen=True)
 class _Plan:
     text: RunText
-    options: RunFileOptions
+    options: RunOptions
     topologies: Mapping[str, Topology]
     """By their paths in the file."""
     target: str
@@ -163,18 +163,17 @@ class _Plan:
         noted = {note.partition("=")[0] for note in given.notes}
         notes = [f"{key}={text}" for key, text in file.notes.items() if key not in noted]
         calibration = self.text.folder / file.calibration if file.calibration else None
-        options = RunOptions(
-            test.name,
-            self._topology_of(entry),
+        options = replace(
+            given,
+            test=test.name,
+            topology=self._topology_of(entry),
             sizes=given.sizes or (",".join(map(str, sizes)) or None),
             ports=given.ports or (str(ports) if ports else None),
-            jobs=given.jobs,
-            workers=given.workers,
             target=self.target,
             calibration=given.calibration or calibration,
             notes=(*given.notes, *notes),
-            opener=given.opener,
-            capture_frames=given.capture_frames,
+            access=None,  # The topology has them already.
+            interfaces=None,
         )
         return for_test(options, test, (*asked, *own))
 

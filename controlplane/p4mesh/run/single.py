@@ -16,7 +16,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.report.publish import publish
 from p4mesh.run.captures import capture_finding, capture_tables, write_capture
-from p4mesh.run.chosen_interfaces import topology_of
+from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Event, Observer, RunFinished, RunStarted, TesterOpened, unobserved
 from p4mesh.run.executor import Executor
@@ -48,8 +48,8 @@ def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
     Raises a P4MeshError: UsageError for options that cannot be used, EnvironmentFault where the machine, the target or
     the cluster fails. Trials that are on disk by then are not measured again when the same options come again.
     """
-    method = find_test(options.test)
-    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
+    method = find_test(str(options.test))
+    topology = chosen_topology(options)
     prepared = prepare(method, topology, options)
     return execute(prepared, directory_path(options.out, method.name), observer, DeliveryLimits())
 

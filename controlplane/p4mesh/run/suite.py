@@ -18,7 +18,7 @@ from p4mesh.methods.registry import suites
 from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.report.publish import REPORT, suite_page
-from p4mesh.run.chosen_interfaces import topology_of
+from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
@@ -81,7 +81,7 @@ def run_suite(options: RunOptions, observer: Observer = unobserved) -> FinishedS
 
     Raises a P4MeshError as :func:`p4mesh.run.run` does, and where no test can run.
     """
-    return run_planned(options.test, plan_suite(options), options.out, observer)
+    return run_planned(str(options.test), plan_suite(options), options.out, observer)
 
 
 def run_planned(
@@ -121,11 +121,12 @@ def _entry(plan: Planned, directory: Path, observer: Observer, limits: DeliveryL
 
 def plan_suite(options: RunOptions) -> tuple[Planned, ...]:
     """Return each test, prepared or refused; raises the first refusal when all are refused."""
-    if options.test not in suites():
-        raise UnknownTestError(f"unknown suite '{options.test}'", hint=f"valid suites: {', '.join(suites())}")
-    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
-    tests = suites()[options.test]
-    require_known_keys(options.test, {test.name: test.parameters for test in tests}, options.settings)
+    name = str(options.test)
+    if name not in suites():
+        raise UnknownTestError(f"unknown suite '{name}'", hint=f"valid suites: {', '.join(suites())}")
+    topology = chosen_topology(options)
+    tests = suites()[name]
+    require_known_keys(name, {test.name: test.parameters for test in tests}, options.settings)
     planned = []
     for test in tests:
         own = settings_of(test.parameters, options.settings)

@@ -10,10 +10,10 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import EVERY_TEST
 from p4mesh.methods.traffic.method import Traffic, laid_over
 from p4mesh.run.checks import cluster_of, jobs_of
-from p4mesh.run.chosen_interfaces import topology_of
+from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
-from p4mesh.run.options import RunOptions, TrafficOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, bed_of, capture_echo, check_settings, job_of, noted
 from p4mesh.run.sampling_cost import MOST_BYTES, MOST_OF_THE_TIME, sampling_cost
 from p4mesh.run.session import opened
@@ -28,7 +28,7 @@ from p4mesh.traffic_file.reader import TrafficText, load_traffic
 
 
 def run_traffic(
-    options: TrafficOptions, observer: Observer = unobserved, wants_end: Callable[[], bool] = lambda: False
+    options: RunOptions, observer: Observer = unobserved, wants_end: Callable[[], bool] = lambda: False
 ) -> FinishedRun:
     """Run a traffic file, or finish the run that ``options.out`` holds; a finished one is returned as it is.
 
@@ -38,35 +38,25 @@ def run_traffic(
     Raises a P4MeshError: UsageError for files and options that cannot be used, EnvironmentFault where the machine, the
     target or the cluster fails.
     """
-    text = load_traffic(options.traffic, options.settings)
-    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
+    text = load_traffic(options.test, options.settings)
+    topology = chosen_topology(options)
     prepared = _prepare(text, topology, options, wants_end)
     return execute(prepared, directory_path(options.out, text.traffic.name), observer, DeliveryLimits())
 
 
-def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions, wants_end: Callable[[], bool]) -> Prepared:
+def _prepare(text: TrafficText, topology: Topology, options: RunOptions, wants_end: Callable[[], bool]) -> Prepared:
     check_settings(topology)
-    bed = bed_of(topology, options.target)
+    bed = bed_of(topology, options.target_name)
     traffic = laid_over(text, bed)
     method = Composed(traffic, EVERY_TEST)
     parameters = resolve(method.name, method.parameters, (f"iterations={text.traffic.repeat}",))
     method.check(bed, parameters)
     if not options.opener:
-        TARGETS[options.target].check(topology)
-    sampling = _require_room(text, traffic, topology, options.target)
-    whole = RunOptions(
-        method.name,
-        topology,
-        out=options.out,
-        jobs=options.jobs,
-        workers=options.workers,
-        target=options.target,
-        opener=options.opener,
-        capture_frames=options.capture_frames,
-    )
+        TARGETS[options.target_name].check(topology)
+    sampling = _require_room(text, traffic, topology, options.target_name)
     units = method.units(parameters, method.frame_sizes_bytes)
-    job = job_of(method, topology, bed, parameters, whole)
-    real_time = TARGETS[options.target].declare(topology).real_time
+    job = job_of(method, topology, bed, parameters, options)
+    real_time = TARGETS[options.target_name].declare(topology).real_time
     specs = [run.spec for run in traffic.runs] * text.traffic.repeat
 
     def time_needed() -> str:
@@ -75,15 +65,15 @@ def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions, wan
         if not is_long(specs):
             return ""
         with opened(job, 1) as measurer:
-            return simulated_text(specs, jobs_of(whole), measurer)
+            return simulated_text(specs, jobs_of(options), measurer)
 
     return Prepared(
         method,
         job,
         method.frame_sizes_bytes,
-        min(jobs_of(whole), len(units)),
-        cluster_of(whole),
-        options.target,
+        min(jobs_of(options), len(units)),
+        cluster_of(options),
+        options.target_name,
         {"traffic": {"name": text.traffic.name, "text": text.text, "settings": list(text.settings)}}
         | noted(topology, options.notes)
         | capture_echo(options.capture_frames),

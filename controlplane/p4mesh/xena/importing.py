@@ -12,7 +12,7 @@ from pathlib import Path
 from p4mesh.config_files.yaml_source import as_written
 from p4mesh.errors import P4MeshError, XenaFileError
 from p4mesh.methods.registry import find_test
-from p4mesh.run.options import RunFileOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import plan_file
 from p4mesh.run_file.reader import parse_run_file
 from p4mesh.topology import Topology
@@ -121,7 +121,7 @@ def _problem(entry: Entry, shared: Shared, topology: Callable[[], Topology], nam
     if len(entry.ports) < least:
         return f"it needs {least} ports with a role, the file gives it {len(entry.ports)}"
     text = _run_text("", name, "topology.yaml", shared, [entry], {id(entry): ""}, {}, enabled=True)
-    options = RunFileOptions("run.yaml", topology=topology())
+    options = RunOptions("run.yaml", topology=topology())
     try:
         plan_file(parse_run_file("run.yaml", text), options)
     except P4MeshError as error:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +50,7 @@ def measure(
     opener: str = "support.delays:open_wires",
     target: str = "sim",
 ) -> int:
-    return measure_wires(
-        Namespace(
-            topology=source,
-            sizes=sizes,
-            target=target,
-            out="wires.json",
-            load_pct="1",
-            json=False,
-            access=None,
-            interfaces=None,
-        ),
-        opener=opener,
-    )
+    return measure_wires(RunOptions("", source, sizes, out="wires.json", target=target, opener=opener))
 
 
 def refuse(name: str, error: P4MeshError) -> None:
@@ -111,17 +98,8 @@ def test_every_direction_of_every_wire_is_measured_with_every_size(
 def test_rates_latency_and_jitter_of_all_wires_are_shown_per_size(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = Namespace(
-        topology="faster.yaml",
-        sizes="64,1518",
-        target="sim",
-        out="fast.json",
-        load_pct="100",
-        json=True,
-        access=None,
-        interfaces=None,
-    )
-    assert measure_wires(arguments) == 0
+    options = RunOptions("", "faster.yaml", "64,1518", out="fast.json", load_pct="100")
+    assert measure_wires(options, as_json=True) == 0
     rows = json.loads(capsys.readouterr().out)["rates"]
     for row, size in zip(rows, (64, 1518), strict=True):
         frames_per_s = 4 * 10**10 / (8 * (size + 20))

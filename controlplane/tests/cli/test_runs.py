@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from p4mesh.cli.main import main
-from p4mesh.run.options import RunFileOptions, RunOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import run_file
 from p4mesh.run.single import run
 from p4mesh.server.catalogue import Catalogue
@@ -31,7 +31,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "name: all\ntopology: lab.yaml\nsizes: [64]\nparameters: {scaled_frames: 20}\n"
         "tests: [rfc2544.frame_loss, {test: rfc2544.frame_loss, name: again}]\n"
     )
-    run_file(RunFileOptions(folder / "all.yaml", out=folder / "runs" / "all", jobs=1, opener="support.fakes:open_wire"))
+    run_file(RunOptions(folder / "all.yaml", out=folder / "runs" / "all", jobs=1, opener="support.fakes:open_wire"))
     return folder / "runs"
 
 

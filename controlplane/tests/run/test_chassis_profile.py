@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.run.options import RunFileOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared
 from p4mesh.run.run_files import plan_file
 from p4mesh.run_file.reader import load_run_file
@@ -33,7 +33,7 @@ PARTS = {
 @pytest.fixture(scope="module")
 def planned() -> dict[str, Prepared]:
     found = {}
-    for one in plan_file(load_run_file(PROFILE), RunFileOptions(file=str(PROFILE))):
+    for one in plan_file(load_run_file(PROFILE), RunOptions(str(PROFILE))):
         assert isinstance(one.prepared, Prepared), one.prepared
         found[one.label] = one.prepared
     return found

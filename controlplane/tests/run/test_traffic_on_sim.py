@@ -13,7 +13,7 @@ from support.networks import network, node, parsed, switch
 
 from p4mesh.cli.main import main
 from p4mesh.run.events import Event, RunStarted, SampleTaken
-from p4mesh.run.options import TrafficOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun
 from p4mesh.run.traffic import run_traffic
 from p4mesh.verdict import Verdict
@@ -35,7 +35,7 @@ PHASES = "phases: {learning_wait_ms: 1, settle_ms: 1, restabilise_ms: 0}\n"
 
 def send(tmp_path: Path, text: str, *settings: str, jobs: int = 1, out: str = "out") -> FinishedRun:
     (tmp_path / "traffic.yaml").write_text(text)
-    return run_traffic(TrafficOptions(tmp_path / "traffic.yaml", SWITCH, settings, tmp_path / out, jobs))
+    return run_traffic(RunOptions(tmp_path / "traffic.yaml", SWITCH, None, settings, tmp_path / out, jobs))
 
 
 def rows(run: FinishedRun, name: str) -> list[dict[str, Any]]:
@@ -288,7 +288,7 @@ samples: {{every_s: 0.005}}
 def test_the_cost_of_samples_is_told_before_they_are_taken(tmp_path: Path) -> None:
     events: list[Event] = []
     (tmp_path / "traffic.yaml").write_text(LONG)
-    run_traffic(TrafficOptions(tmp_path / "traffic.yaml", SWITCH, (), tmp_path / "out", 1), events.append)
+    run_traffic(RunOptions(tmp_path / "traffic.yaml", SWITCH, None, (), tmp_path / "out", 1), events.append)
     assert isinstance(events[0], RunStarted)
     assert events[0].sampling.startswith("7 samples of 10 lines, one each 0.02 s: 5 cells in ")
     assert events[0].sampling.endswith(" kB on disk in all")
@@ -304,7 +304,7 @@ def test_samples_of_a_trial_that_was_broken_off_are_dropped(tmp_path: Path) -> N
 
     (tmp_path / "traffic.yaml").write_text(text)
     with pytest.raises(KeyboardInterrupt):
-        run_traffic(TrafficOptions(tmp_path / "traffic.yaml", SWITCH, (), tmp_path / "cut", 1), stop)
+        run_traffic(RunOptions(tmp_path / "traffic.yaml", SWITCH, None, (), tmp_path / "cut", 1), stop)
     whole, resumed = send(tmp_path, text, out="whole", jobs=2), send(tmp_path, text, out="cut")
     for name in ("samples.csv", "trials.jsonl", "results.json"):
         assert (whole.directory / name).read_bytes() == (resumed.directory / name).read_bytes(), name
@@ -333,7 +333,7 @@ groups: {{near: 1}}
         tester_port=layers,
     )
     (tmp_path / "traffic.yaml").write_text(text)
-    options = TrafficOptions(tmp_path / "traffic.yaml", parsed(chain), (), tmp_path / "out", 1)
+    options = RunOptions(tmp_path / "traffic.yaml", parsed(chain), None, (), tmp_path / "out", 1)
     top, bottom, snooping = rows(run_traffic(options), "layers")
     assert (top["name"], top["receivers"], top["latency_us_avg"]) == ("top", 1, 1.5)
     assert (bottom["name"], bottom["receivers"], bottom["latency_us_avg"]) == ("bottom", 2, 3.02)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from p4mesh.cli.main import main
-from p4mesh.run.options import RunFileOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import plan_file
 from p4mesh.run_file.reader import load_run_file
 
@@ -26,6 +26,6 @@ def test_the_commands_of_the_page_work_in_their_order(tmp_path: Path, monkeypatc
     assert [words[0] for words in COMMANDS] == ["init", "run", "import-xena", "run", "runs", "doctor"]
     for words in COMMANDS:
         if words[0] == "run":
-            assert plan_file(load_run_file(words[1]), RunFileOptions(words[1]))
+            assert plan_file(load_run_file(words[1]), RunOptions(words[1]))
         else:
             assert main(words) == 0, words

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from p4mesh.cli.main import main
 from p4mesh.methods.registry import TESTS
-from p4mesh.run.options import RunFileOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.run_file_schema import published
 from p4mesh.run.run_files import plan_file, run_file
 from p4mesh.run_file.reader import load_run_file
@@ -31,7 +31,7 @@ def test_what_init_writes_runs_as_it_is(folder: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines()[-1] == "run it with: p4mesh run p4mesh.yaml"
     assert sorted(path.name for path in folder.iterdir()) == ["p4mesh-topology.yaml", "p4mesh.yaml"]
     settings = ("scaled_frames=200", "search_resolution_pct=20")
-    options = RunFileOptions("p4mesh.yaml", sizes="512", settings=settings, out="out", jobs=1)
+    options = RunOptions("p4mesh.yaml", sizes="512", settings=settings, out="out", jobs=1)
     finished = run_file(options)
     assert [entry.run.outcome.state.value for entry in finished.entries] == ["MEASURED", "MEASURED"]  # type: ignore[union-attr]
 
@@ -58,7 +58,7 @@ def test_a_topology_and_tests_of_the_users_own_are_named(folder: Path) -> None:
     assert main(["init", "lab/My Run 1.yaml", *words]) == 0
     text = load_run_file("lab/My Run 1.yaml")
     assert (text.file.name, text.file.topology) == ("my-run-1", "../cable.yaml")
-    planned = plan_file(text, RunFileOptions("lab/My Run 1.yaml"))
+    planned = plan_file(text, RunOptions("lab/My Run 1.yaml"))
     assert [item.label for item in planned] == ["rfc2544.latency", "rfc2544.frame_loss"]
     assert list((folder / "lab").iterdir()) == [folder / "lab" / "My Run 1.yaml"]
 

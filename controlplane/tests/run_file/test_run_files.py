@@ -20,7 +20,7 @@ from support.golden import GoldenTable
 from p4mesh.cli import suite_command
 from p4mesh.cli.main import main
 from p4mesh.methods.registry import TESTS
-from p4mesh.run.options import RunFileOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.run_file_schema import published
 from p4mesh.run.run_files import plan_file, run_file
 from p4mesh.run.single import FinishedRun
@@ -95,9 +95,7 @@ def planned(text: str = "", **more: Any) -> dict[str, Any]:
     """Return what is prepared for each label."""
     if text:
         Path("lab.yaml").write_text(text)
-    return {
-        item.label: item.prepared for item in plan_file(load_run_file("lab.yaml"), RunFileOptions("lab.yaml", **more))
-    }
+    return {item.label: item.prepared for item in plan_file(load_run_file("lab.yaml"), RunOptions("lab.yaml", **more))}
 
 
 def describe() -> Any:
@@ -229,7 +227,7 @@ def test_tests_of_two_suites_have_directories_of_their_own(lab: Path) -> None:
         "name: both\ntopology: switch.yaml\nsizes: [64]\nparameters: {runs: 2, scaled_frames: 20}\n"
         "tests: [rfc2544.latency, {test: rfc2544.latency, name: again}]\n"
     )
-    finished = run_file(RunFileOptions("lab.yaml", out="out", jobs=1, opener="support.fakes:open_wire"))
+    finished = run_file(RunOptions("lab.yaml", out="out", jobs=1, opener="support.fakes:open_wire"))
     assert isinstance(finished, FinishedSuite)
     assert sorted(path.name for path in Path("out").iterdir()) == [
         *("again", "report.html", "rfc2544.latency", "suite.json")
@@ -237,7 +235,7 @@ def test_tests_of_two_suites_have_directories_of_their_own(lab: Path) -> None:
 
 
 def test_runs_are_named_as_the_file_says_in_every_form(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = RunFileOptions("lab.yaml", out="out", jobs=1, opener=FAKE)
+    options = RunOptions("lab.yaml", out="out", jobs=1, opener=FAKE)
     assert suite_command.run_tests_of_file(options, as_json=True) == 0
     data = json.loads(capsys.readouterr().out)
     assert [row["test"] for row in data["tests"]] == ["rfc2889.fully_meshed", "west"]
@@ -255,7 +253,7 @@ def test_runs_are_named_as_the_file_says_in_every_form(lab: Path, capsys: pytest
 
 def test_a_file_with_one_test_leaves_a_run_directory(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("lab.yaml").write_text(LAB[: LAB.index("  - test:")])
-    options = RunFileOptions("lab.yaml", out="out", jobs=1, opener=FAKE)
+    options = RunOptions("lab.yaml", out="out", jobs=1, opener=FAKE)
     assert isinstance(run_file(options), FinishedRun)
     assert suite_command.run_tests_of_file(options) == 0
     shown = capsys.readouterr().out
@@ -270,7 +268,7 @@ def test_the_example_of_the_document_is_valid() -> None:
     path = ROOT / "example-of-the-document.yaml"
     try:
         path.write_text(example)
-        found = plan_file(load_run_file(path), RunFileOptions(path))
+        found = plan_file(load_run_file(path), RunOptions(path))
     finally:
         path.unlink()
     assert [item.label for item in found][:3] == ["rfc2889.fully_meshed", "west", "rfc2544.throughput"]

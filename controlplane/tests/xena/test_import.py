@@ -14,7 +14,7 @@ import yaml
 
 from p4mesh.cli.main import main
 from p4mesh.errors import XenaFileError
-from p4mesh.run.options import RunFileOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import plan_file, run_file
 from p4mesh.run.suite import FinishedSuite
 from p4mesh.run_file.reader import load_run_file
@@ -191,7 +191,7 @@ def test_what_a_test_cannot_carry_is_named_and_commented_out() -> None:
     ]
     Path("topology.yaml").write_text(found.topology)
     Path("run.yaml").write_text(found.run)
-    assert len(plan_file(load_run_file("run.yaml"), RunFileOptions("run.yaml"))) == 8
+    assert len(plan_file(load_run_file("run.yaml"), RunOptions("run.yaml"))) == 8
 
 
 def test_unknown_keys_and_other_kinds_of_values_are_listed() -> None:
@@ -318,7 +318,7 @@ def test_both_files_run_on_sim(path: Path, tests: int, settings: tuple[str, ...]
     Path("topology.yaml").write_text(found.topology)
     Path("run.yaml").write_text(found.run)
     more = ("addresses_end=100", "capacity_max=110", "rate_resolution_pct=60") if tests > 1 else ()
-    finished = run_file(RunFileOptions("run.yaml", sizes="512", settings=(*settings, *more), out="out", jobs=1))
+    finished = run_file(RunOptions("run.yaml", sizes="512", settings=(*settings, *more), out="out", jobs=1))
     if tests == 1:
         assert finished.outcome.state.value == "MEASURED"  # type: ignore[union-attr]
         assert main(["export", "out", "--format", "xena"]) == 0

@@ -6,7 +6,6 @@ Each case is a whole run of the command, or the calls that it makes, on a networ
 from __future__ import annotations
 
 import csv
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -225,17 +224,7 @@ def test_a_calibration_takes_the_tester_out_of_the_latency_of_each_pair(
     offsets = {1: "rx_stamp_offset_ns: 580", 2: "tx_stamp_offset_ns: -40, rx_stamp_offset_ns: 95"}
     (tmp_path / "cable.yaml").write_text(wire(latency_ns=10, tester=TICK, tester_port=offsets))
     wires = str(tmp_path / "wires.json")
-    asked = Namespace(
-        topology=str(tmp_path / "cable.yaml"),
-        sizes="64,512",
-        target="sim",
-        out=wires,
-        load_pct="1",
-        json=False,
-        access=None,
-        interfaces=None,
-    )
-    assert measure_wires(asked) == 0
+    assert measure_wires(RunOptions("", tmp_path / "cable.yaml", "64,512", out=wires)) == 0
     directory = run(
         tmp_path,
         switch("latency_ns: 3000", ports=2, tester=TICK, tester_port=offsets),
