@@ -16,6 +16,8 @@ _PORT, _STATISTICS, _KEY = "$PORT", "$PORT_STAT", "$DEV_PORT"
 _SPEED, _FEC, _LANES, _ENABLED = "$SPEED", "$FEC", "$N_LANES", "$PORT_ENABLE"
 _AUTONEGOTIATION, _LOOPBACK, _UP = "$AUTO_NEGOTIATION", "$LOOPBACK_MODE", "$PORT_UP"
 FEC = {"none": "BF_FEC_TYP_NONE", "firecode": "BF_FEC_TYP_FIRECODE", "reed_solomon": "BF_FEC_TYP_REED_SOLOMON"}
+_SAME = {"BF_FEC_TYP_FC": FEC["firecode"], "BF_FEC_TYP_RS": FEC["reed_solomon"]}
+"""Second names of values: the server takes either, and answers with one of them whatever it was given."""
 AUTONEGOTIATION = {"default": "PM_AN_DEFAULT", "on": "PM_AN_FORCE_ENABLE", "off": "PM_AN_FORCE_DISABLE"}
 _NO_LOOPBACK, _NEAR_LOOPBACK = "BF_LPBK_NONE", "BF_LPBK_MAC_NEAR"
 _GBPS = 1_000_000_000
@@ -54,7 +56,9 @@ class PortSettings:
     def differences(self, found: Mapping[str, Any]) -> list[str]:
         """Return what the fields of ``$PORT`` of a port have instead of :attr:`values`, in words."""
         return [
-            f"{name} {found.get(name)}, not {value}" for name, value in self.values.items() if found.get(name) != value
+            f"{name} {found.get(name)}, not {value}"
+            for name, value in self.values.items()
+            if _SAME.get(str(found.get(name)), found.get(name)) != value
         ]
 
 

@@ -41,6 +41,8 @@ from p4mesh.p4runtime.stubs import rpc_status
 OK = 0
 _SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
 _PORT, _STATISTICS, _GROUPS, _NODES = "$PORT", "$PORT_STAT", "$pre.mgid", "$pre.node"
+_ANSWERED = {"BF_FEC_TYP_FIRECODE": "BF_FEC_TYP_FC"}
+"""Values that have two names: the server answers with the second, whichever it was given."""
 _PACKET_OUT = {"kind": 1, "flags": 1, "stream": 1, "window": 1, "port": 2, "value": 4, "count": 4, "padding": 4}
 _CELLS = {
     "sequence_cells": "next_sequence",
@@ -318,7 +320,7 @@ class FakeBfSwitchd(TofinoChip):
             raise Refused(NOT_FOUND, f"Table Entry modify failed table:{_PORT}")
         elif {"$SPEED", "$FEC", "$N_LANES"} & values.keys():
             raise Refused(INVALID, f"Table Entry modify failed table:{_PORT}")
-        self.ports[port] |= values
+        self.ports[port] |= {name: _ANSWERED.get(value, value) for name, value in values.items()}
         self.set_link(port, bool(self.ports[port].get("$PORT_ENABLE")) and port not in self.dark)
 
     def _key_values(self, name: str, place: bytes) -> dict[str, Any]:

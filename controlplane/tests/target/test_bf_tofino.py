@@ -29,6 +29,7 @@ from support.tofino_beds import (
 from support.tofino_chip import LOOP
 
 from p4mesh.bfruntime import BfProgramError, BfRefusedError, BfRuntimeError, BfTimeoutError
+from p4mesh.bfruntime.ports import PortSettings
 from p4mesh.errors import ParameterError, TargetError, TopologyError, UnsupportedError
 from p4mesh.target import tofino
 from p4mesh.target.tofino import BfTofinoTarget
@@ -126,6 +127,28 @@ def test_ports_are_set_up_before_a_trial_and_left_alone_when_they_are_right(
         }
         loops = {port: values["$LOOPBACK_MODE"] for port, values in chip.ports.items()}
         assert loops == dict.fromkeys(DEVICE_PORTS.values(), "BF_LPBK_NONE") | {8: "BF_LPBK_MAC_NEAR"}
+        chip.writes.clear()
+        measured(chip, mesh(), more=more)
+        assert "$PORT" not in {table for _, table in chip.writes}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [("firecode", "BF_FEC_TYP_FC"), ("firecode", "BF_FEC_TYP_FIRECODE"), ("reed_solomon", "BF_FEC_TYP_RS")],
+)
+def test_a_name_of_the_same_error_correction_is_no_difference(asked: str, answered: str) -> None:
+    settings = PortSettings(4, 25 * 10**9, fec=asked)
+    assert settings.differences(settings.values | {"$FEC": answered}) == []
+    other = PortSettings(4, 25 * 10**9).differences(settings.values | {"$FEC": answered})
+    assert other == [f"$FEC {answered}, not BF_FEC_TYP_NONE"]
+
+
+def test_a_port_with_firecode_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: the switch answers with another name of the value, and the second controller touches no port."""
+    more = ', port_settings: [{device_ports: "4", fec: firecode}]'
+    with switch_of_chip(monkeypatch, switch()) as chip:
+        measured(chip, mesh(), more=more)
+        assert chip.ports[4]["$FEC"] == "BF_FEC_TYP_FC"
         chip.writes.clear()
         measured(chip, mesh(), more=more)
         assert "$PORT" not in {table for _, table in chip.writes}
