@@ -11,6 +11,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from p4mesh.errors import StorageError
+from p4mesh.store.writing import write_atomically
+
 _BUNDLE = "window.vegaEmbed = vegaEmbed;"
 
 
@@ -23,11 +26,9 @@ def vega_script() -> str:
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
     script = str(vl_convert.javascript_bundle(_BUNDLE)).replace("</script", "<\\/script")
-    with suppress(OSError):
+    with suppress(OSError, StorageError):
         kept.parent.mkdir(parents=True, exist_ok=True)
-        partial = kept.with_name(f"{kept.name}.{os.getpid()}.partial")
-        partial.write_text(script, encoding="utf-8")
-        partial.replace(kept)
+        write_atomically(kept, script)
     return script
 
 

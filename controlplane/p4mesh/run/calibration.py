@@ -66,7 +66,7 @@ def calibrate(options: RunOptions, observer: Observer = unobserved) -> FinishedC
         raise CalibrationError(
             f"--out {path}: not a file in an existing directory", hint="name a file such as wires.json"
         )
-    before = read_calibration(path, "--out") if path.exists() else None
+    before = read_calibration(path, "--out") if path.is_file() else None
     wires: list[Wire] = []
     rates: list[dict[str, Cell]] = []
     started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")

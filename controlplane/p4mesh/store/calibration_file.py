@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from p4mesh.errors import CalibrationError
+from p4mesh.errors import CalibrationError, StorageError
 from p4mesh.regular_files import read_text
 from p4mesh.store.codec import decode, encode
+from p4mesh.store.writing import write_atomically
 from p4mesh.trial.calibration import Calibration
 
 FORMAT = 1
@@ -43,9 +44,7 @@ def read_calibration(path: Path, option: str) -> Calibration:
 def write_calibration(path: Path, calibration: Calibration) -> None:
     """Write the file, whole or not at all."""
     text = json.dumps({"kind": _KIND, "format": FORMAT, **encode(calibration)}, indent=1) + "\n"
-    temporary = path.with_name(path.name + ".partial")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise CalibrationError(f"--out {path}: {error.strerror}", hint="name a file you may write") from None
+        write_atomically(path, text)
+    except StorageError as error:
+        raise CalibrationError(f"--out {error.message}", hint="name a file you may write") from None

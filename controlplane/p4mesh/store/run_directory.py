@@ -37,7 +37,7 @@ from p4mesh.store.opening import NEW, has_files, open_directory
 from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
 from p4mesh.store.sample_file import SampleFile
 from p4mesh.store.stored_run import FORMAT, RESULTS, RUN, SUMS, TIMING, TRIALS, read_run_config
-from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically, write_bytes_atomically
+from p4mesh.store.writing import append_synced, remove_partial, storing, write_atomically, write_bytes_atomically
 from p4mesh.trial.onlooker import Look
 
 AHEAD = "ahead.jsonl"
@@ -79,6 +79,7 @@ class RunDirectory:
         lock = DirectoryLock(path, "--out ")
         try:
             if not has_files(path):
+                remove_partial(path)
                 write_atomically(path / RUN, json.dumps(full, indent=2) + "\n")
                 return cls(path, full, lock, False)
             stored = read_run_config(path, "--out ", NEW, to_resume=True)
@@ -88,6 +89,7 @@ class RunDirectory:
                     f"--out {path}: holds another run (different {changed})",
                     hint="name a new directory; the same command resumes an interrupted run",
                 )
+            remove_partial(path)
             return cls(path, full, lock, True)
         except BaseException:
             lock.close()
@@ -221,6 +223,4 @@ def _cut_half_line(path: Path) -> None:
         data = path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
         if whole != data:
-            temporary = path.with_name(path.name + PARTIAL)
-            temporary.write_bytes(whole)
-            temporary.replace(path)
+            write_bytes_atomically(path, whole)

@@ -1,4 +1,4 @@
-"""Options of a run: what a command line says arrives under the name of its field, else the default of the field does."""
+"""Options of a run: what a command line says arrives in its field, else the default of the field does."""
 
 from __future__ import annotations
 

@@ -232,8 +232,9 @@ def test_what_a_crash_leaves_is_no_damage(interrupted: Path, finished: Path, tmp
     directory = copy(interrupted, tmp_path)
     trials = (directory / "trials.jsonl").read_text().splitlines(keepends=True)
     (directory / "trials.jsonl").write_text("".join(trials[:-1]) + trials[-1][:50])
-    (directory / "results.json.partial").write_text("{")
+    (directory / ".0123456789abcdef.partial").write_text("{")
     run(options(directory))
+    assert not list(directory.glob(".*.partial"))
     assert files(directory) == files(finished)
     assert len((directory / "timing.jsonl").read_text().splitlines()) == len(
         (directory / "trials.jsonl").read_text().splitlines()
@@ -242,6 +243,6 @@ def test_what_a_crash_leaves_is_no_damage(interrupted: Path, finished: Path, tmp
 
 def test_a_run_that_was_cut_while_it_was_created_begins_again(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "run.json.partial").write_text('{"format"')
+    (tmp_path / "run" / ".0123456789abcdef.partial").write_text('{"format"')
     run(options(tmp_path / "run"))
     assert files(tmp_path / "run") == files(finished)
