@@ -8,8 +8,11 @@ from typing import Any
 
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
+from p4mesh.tester.stations import station
 from p4mesh.topology.loader import load_topology
 from p4mesh.topology.model import Topology
+
+_ROUTING = ("p4", "router")
 
 
 def check(arguments: argparse.Namespace, _: object = None) -> int:
@@ -26,7 +29,23 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
         f"{arguments.file}: valid: '{topology.name}', {len(topology.tester_ports)} tester ports, "
         f"{len(topology.links)} links, devices: {devices or 'none'}"
     )
+    if any(device.device in _ROUTING for device in topology.devices):
+        say("\n".join(_stations(topology)))
     return EXIT_OK
+
+
+def _stations(topology: Topology) -> list[str]:
+    """What a router or a P4 program must know of the stations when it asks for nothing."""
+    return [
+        f"  tester:{port.number} {port.name}: station {_mac(here.mac)}, {here.ipv4}, {here.ipv6};"
+        f" router {port.router_mac or 'is asked for'} at {here.router_ipv4}, {here.router_ipv6}"
+        for port in topology.tester_ports
+        for here in (station(port.number),)
+    ]
+
+
+def _mac(address: bytes) -> str:
+    return address.hex(":")
 
 
 def _data(topology: Topology) -> dict[str, Any]:
@@ -35,6 +54,16 @@ def _data(topology: Topology) -> dict[str, Any]:
         "topology": topology.name,
         "tester_ports": len(topology.tester_ports),
         "links": len(topology.links),
+        "stations": [
+            {
+                "port": port.number,
+                "mac": _mac(station(port.number).mac),
+                "ipv4": str(station(port.number).ipv4),
+                "ipv6": str(station(port.number).ipv6),
+                "router_mac": port.router_mac or None,
+            }
+            for port in topology.tester_ports
+        ],
         "devices": [
             {"name": device.name, "device": device.device, "ports": len(device.ports)} for device in topology.devices
         ],

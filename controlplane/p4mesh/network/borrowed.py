@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from ipaddress import ip_address
@@ -33,6 +33,26 @@ class Borrowed:
     up: bool
     offloads: tuple[str, ...]
     """Those that were on and would falsify frames."""
+
+
+def own_names(interfaces: Mapping[int, str]) -> dict[int, str]:
+    """The own names of interfaces of the caller's namespace, which may be given by another name (altname).
+
+    A name that is none stays as it is. Raises TargetError where two are those of one interface.
+    """
+    if not interfaces:
+        return {}
+    with opened(_HERE) as kernel:
+        known = kernel.names()
+    found: dict[int, str] = {}
+    for port, given in interfaces.items():
+        own = known.get(given, given)
+        if own in found.values():
+            raise TargetError(
+                f"interface '{given}' is '{own}', which another port has", hint="name an interface for each port"
+            )
+        found[port] = own
+    return found
 
 
 def borrow(interfaces: Sequence[str], namespace: str) -> None:

@@ -75,6 +75,15 @@ class Netlink:
         """Give an interface an address."""
         self.route.addr("add", index=self.index(interface), address=address, prefixlen=prefix_bits)
 
+    def names(self) -> dict[str, str]:
+        """The name of each interface by each name that it has: its own and its other ones (altname)."""
+        found: dict[str, str] = {}
+        for link in self.route.get_links():
+            own = str(link.get("ifname"))
+            others = link.get("prop_list")
+            found |= dict.fromkeys([own, *(others.get_attrs("IFLA_ALT_IFNAME") if others else ())], own)
+        return found
+
     def links(self) -> dict[str, dict[str, Any]]:
         """Return all interfaces: on, ready (frames pass, or it is off), up (on, with a carrier), and others."""
         found = {}

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from p4mesh.errors import P4MeshError, TargetError, UnsupportedError
 from p4mesh.network import namespaces
-from p4mesh.network.borrowed import borrow
+from p4mesh.network.borrowed import borrow, own_names
 from p4mesh.network.carriers import carriers
 from p4mesh.network.netlink import opened
 from p4mesh.network.nodes.base import LinuxNode, prepare_interface
@@ -170,6 +170,7 @@ class NetnsNetwork:
             namespaces.create(name)
             with opened(name) as kernel:
                 kernel.set("lo", state="up")
+        self._named = own_names(self._named)
         borrow(tuple(self._named.values()), self.namespace)
         for link in self._links:
             near, far = link.ends

@@ -84,9 +84,39 @@ def _by_name(items: Iterable[Any]) -> dict[str, Any]:
 
 
 def lookup(items: dict[str, Any], kind: str, name: str) -> Any:
-    """Return the object with a name; the error lists the valid ones."""
+    """The object with a full name, an alias, or the only name that ends so; the error lists the valid ones."""
     try:
         return items[name]
     except KeyError:
-        valid = sorted({item.preamble.alias or item.preamble.name for item in items.values()})
-        raise SchemaError(f"no {kind} named {name!r}", hint=f"valid: {', '.join(valid) or 'none'}") from None
+        by_name = {item.preamble.name: item for item in items.values()}
+        return by_name[full_name(by_name, name, kind)]
+
+
+def full_name(names: Iterable[str], asked: str, kind: str, owner: str = "") -> str:
+    """The one name that is ``asked``, or that alone ends with its parts. Raises SchemaError with the valid names.
+
+    Devices of a topology are written with names of this form, too: the engine resolves them in the same way.
+    """
+    names = list(names)
+    if asked in names:
+        return asked
+    ending = [name for name in names if name.endswith(f".{asked}")]
+    if len(ending) == 1:
+        return ending[0]
+    if ending:
+        raise SchemaError(
+            f"{asked!r} is the end of more than one {kind}{f' of {owner}' if owner else ''}",
+            hint=f"valid: {', '.join(sorted(ending))}",
+        )
+    valid = sorted(_shortest(names, name) for name in names)
+    problem = f"{owner} has no {kind} {asked!r}" if owner else f"no {kind} named {asked!r}"
+    raise SchemaError(problem, hint=f"valid: {', '.join(valid) or 'none'}")
+
+
+def _shortest(names: list[str], name: str) -> str:
+    """The shortest end of a name that no other name has."""
+    parts = name.split(".")
+    ends = (".".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
+    return next(
+        end for end in ends if end == name or [it for it in names if it == end or it.endswith(f".{end}")] == [name]
+    )

@@ -40,9 +40,9 @@ Replicas = Iterable[tuple[int, int]]
 
 
 class Schema:
-    """Builds entities. Table, action and other names are full names or aliases of P4Info.
+    """Builds entities. Names are full names or aliases of P4Info; their last parts will do where no other one ends so.
 
-    For the action of a table entry, the last part of its name will do, where no other action of the table has it.
+    Key fields, parameters and actions of an entry are those of its table.
     """
 
     def __init__(self, message: p4i.P4Info) -> None:
@@ -55,6 +55,10 @@ class Schema:
         if table is None:
             table = self._tables[name] = TableEncoder(self.info, lookup(self.info.tables, "table", name))
         return table
+
+    def described(self, table: str) -> TableEncoder:
+        """What entries of a table have."""
+        return self._table(table)
 
     def table_entry(
         self,
@@ -242,11 +246,18 @@ class Schema:
         number = lookup(self.info.action_profiles, "action profile", profile).preamble.id
         entry = p4r.ActionProfileMember(action_profile_id=number, member_id=member)
         if action is not None:
-            encoder = self._actions.get(action)
-            if encoder is None:
-                encoder = self._actions[action] = ActionEncoder(lookup(self.info.actions, "action", action))
-            entry.action.ParseFromString(encoder(params or {}))
+            entry.action.ParseFromString(self._action(action)(params or {}))
         return Entity(action_profile_member=entry)
+
+    def action_params(self, action: str) -> tuple[str, ...]:
+        """The names of an action's parameters in their order."""
+        return self._action(action).params
+
+    def _action(self, name: str) -> ActionEncoder:
+        encoder = self._actions.get(name)
+        if encoder is None:
+            encoder = self._actions[name] = ActionEncoder(lookup(self.info.actions, "action", name))
+        return encoder
 
     def group(self, profile: str, group: int, members: Mapping[int, int], max_size: int = 0) -> Entity:
         """Return a group of an action selector: weights by member."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from p4mesh.p4runtime.errors import SchemaError
-from p4mesh.p4runtime.info import Info
+from p4mesh.p4runtime.info import Info, full_name
 from p4mesh.p4runtime.stubs import p4i
 from p4mesh.p4runtime.values import MAX_TEXT_BYTES, Value, encode
 from p4mesh.p4runtime.wire import delimited, heads, number, tag, varint
@@ -131,6 +131,11 @@ class ActionEncoder:
             )
         return b"".join(parts)
 
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The names of the parameters in their order."""
+        return tuple(name for name, *_ in self._params)
+
 
 class TableEncoder:
     """One table: names to the encoded parts of a TableEntry."""
@@ -142,42 +147,41 @@ class TableEncoder:
         self._fields = [FieldEncoder(f"table {self.name!r}", field) for field in table.match_fields]
         self._names = {field.name for field in self._fields}
         self._actions: dict[str, ActionEncoder] = {}
-        actions = [info.actions_by_id[reference.id] for reference in table.action_refs]
-        for action in actions:
-            encoder = ActionEncoder(action)
-            self._actions[action.preamble.name] = encoder
+        self._full_names = [info.actions_by_id[reference.id].preamble.name for reference in table.action_refs]
+        for reference in table.action_refs:
+            action = info.actions_by_id[reference.id]
+            encoder = self._actions[action.preamble.name] = ActionEncoder(action)
             self._actions.setdefault(action.preamble.alias, encoder)
-        # The alias of an action is longer where another table has one of this name, too.
-        ends = [action.preamble.name.rpartition(".")[2] for action in actions]
-        for action, end in zip(actions, ends, strict=True):
-            if ends.count(end) == 1:
-                self._actions.setdefault(end, self._actions[action.preamble.name])
 
     def key(self, match: Mapping[str, MatchValue]) -> bytes:
         """Return the encoded match fields."""
-        parts = []
-        given = 0
-        for field in self._fields:
-            if field.name in match:
-                given += 1
-                parts.append(field.element(match[field.name]))
-            else:
-                parts.append(field.element(None))
-        if given != len(match):
-            unknown = sorted(set(match) - self._names)
-            raise SchemaError(
-                f"table {self.name!r} has no key field {unknown[0]!r}",
-                hint=f"valid: {', '.join(field.name for field in self._fields) or 'none'}",
-            )
-        return b"".join(parts)
+        if not match.keys() <= self._names:
+            match = self._with_full_names(match)
+        return b"".join([field.element(match.get(field.name)) for field in self._fields])
+
+    def _with_full_names(self, match: Mapping[str, MatchValue]) -> dict[str, MatchValue]:
+        found: dict[str, MatchValue] = {}
+        for name, value in match.items():
+            full = full_name(self._names, name, "key field", f"table {self.name!r}")
+            if full in found:
+                raise SchemaError(f"table {self.name!r}: key field {full!r} is given twice", hint="name it once")
+            found[full] = value
+        return found
 
     def action(self, name: str, params: Mapping[str, Value]) -> bytes:
         """Return the encoded Action message of one of the table's actions."""
+        return self._action(name)(params)
+
+    def action_params(self, name: str) -> tuple[str, ...]:
+        """The names of an action's parameters in their order."""
+        return self._action(name).params
+
+    def _action(self, name: str) -> ActionEncoder:
         encoder = self._actions.get(name)
         if encoder is None:
-            valid = sorted({action.name for action in self._actions.values()})
-            raise SchemaError(f"table {self.name!r} has no action {name!r}", hint=f"valid: {', '.join(valid)}")
-        return encoder(params)
+            full = full_name(self._full_names, name, "action", f"table {self.name!r}")
+            encoder = self._actions[name] = self._actions[full]
+        return encoder
 
 
 def table_action(**kind: Any) -> bytes:

@@ -10,9 +10,8 @@ from p4mesh.errors import ParameterError, UsageError
 from p4mesh.methods.options.parameters import shortened
 from p4mesh.run.options import RunOptions
 from p4mesh.target.names import WALL_CLOCK_TARGETS
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 
-MIN_FRAME_SIZE_BYTES = 64
-MAX_FRAME_SIZE_BYTES = 9216
 _LONGEST_SIZE = 20
 NOTE_KEY = "[a-z][a-z0-9_-]{0,39}"
 _LONGEST_NOTE = 500
@@ -54,11 +53,11 @@ def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, 
     """Return the frame sizes; raise ParameterError for a word, a repeated or an impossible size."""
     if text is None:
         return default
-    valid = f"frame sizes are integers in {MIN_FRAME_SIZE_BYTES}..{MAX_FRAME_SIZE_BYTES} B with FCS, such as 64,1518"
+    valid = f"frame sizes are integers in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES} B with FCS, such as 64,1518"
     sizes: list[int] = []
     for word in text.split(","):
         known = word.strip().isdecimal() and len(word) <= _LONGEST_SIZE
-        if not known or not MIN_FRAME_SIZE_BYTES <= int(word) <= MAX_FRAME_SIZE_BYTES:
+        if not known or not SMALLEST_FRAME_BYTES <= int(word) <= LARGEST_FRAME_BYTES:
             raise ParameterError(f"--sizes {shortened(text)}: '{shortened(word)}' is not valid", hint=valid)
         if int(word) in sizes:
             raise ParameterError(f"--sizes {text}: {int(word)} is given twice", hint=valid)

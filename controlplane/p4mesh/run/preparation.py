@@ -19,7 +19,7 @@ from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, frame_of
 from p4mesh.methods.registry import find_test
-from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, check_capture, cluster_of, jobs_of, notes_of, parse_frame_sizes
+from p4mesh.run.checks import check_capture, cluster_of, jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.run.tester_ports import chosen_ports, ports_of
@@ -32,6 +32,7 @@ from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.device_events import failures_of
 from p4mesh.topology.device_keys import P4_DEVICE
 from p4mesh.topology.memory import memory_of, memory_without_verification
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES
 
 _SOFTWARE_SEARCH = {"search_method": "mlr", "mlr_goals": "software"}
 """RFC 9971 section 4.6 and appendix A: a load may lose frames in part of its trials."""
@@ -183,7 +184,7 @@ def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterS
         tag = " with a VLAN tag" if parameters.integer("vlan_id") else ""
         if frame.extensions:
             tag += f" with {' + '.join(header.kind for header in frame.extensions)} header"
-        hint = f"frame sizes in {minimum}..{MAX_FRAME_SIZE_BYTES} B: --sizes {','.join(map(str, possible))}"
+        hint = f"frame sizes in {minimum}..{LARGEST_FRAME_BYTES} B: --sizes {','.join(map(str, possible))}"
         if isinstance(frame.network, IPv6) and "extension_headers" in parameters.values:
             # RFC 5180 5.3: results with and without extension headers compare at equal frame sizes.
             without = minimum - sum(header.header_bytes for header in frame.extensions)

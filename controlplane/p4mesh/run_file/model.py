@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from p4mesh.traffic_file.model import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES, Name, Ports
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
+from p4mesh.traffic_file.model import Name, Ports
 
 Value = Annotated[
     bool | int | float | str,

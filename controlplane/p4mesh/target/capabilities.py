@@ -70,6 +70,8 @@ class Capabilities:
     """Failures that the topology describes can be caused."""
     software_devices: bool = False
     """Devices under test are software, which loses single frames now and then at any load."""
+    largest_frame_bytes: int = 9216
+    """Largest frame, with FCS, that the target carries."""
     unmeasured: tuple[str, ...] = ()
     """Columns of tables that the target does not measure."""
     unsupported_headers: tuple[tuple[str, ...], ...] = ()

@@ -14,6 +14,7 @@ from p4mesh.target.loop import LoopModel
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.engine_config import SpecialPorts
 from p4mesh.topology.engine_network import build_network
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES
 from p4mesh.traffic.refused_routes import RefusedRoutes
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class SimTarget(Target):
             start_lead_ns=2_000,
             scheduling_jitter_ns=0,
             bad_fcs=True,
+            largest_frame_bytes=LARGEST_FRAME_BYTES,
             resets_devices=True,
             causes_failures=True,
         )

@@ -15,7 +15,7 @@ from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.pacing import LoopUse, finer_counts, loop_use
 from p4mesh.tester.pipe_load import require_pipe_rates
 from p4mesh.tester.plan import Plan, limits_of, make_plan
-from p4mesh.tester.stream_checks import require_line_rates
+from p4mesh.tester.stream_checks import require_frame_sizes, require_line_rates, require_stamps
 from p4mesh.topology import Topology
 from p4mesh.traffic.derived import with_start_skew
 from p4mesh.traffic.stream import Stream
@@ -47,7 +47,9 @@ class Planner:
         ParameterError for streams that contradict themselves or the ports, UnsupportedError where the program has no
         room for them.
         """
+        require_frame_sizes(streams, self._capabilities.largest_frame_bytes, self._capabilities.target)
         require_line_rates(streams, self._ports)
+        require_stamps(streams, self._capabilities.stamps.tick_ps)
         skewed = [with_start_skew(stream, self._start_skew_ns_of) for stream in streams]
         # Skews of the ports are the target's: nobody has asked for them.
         plan = replace(make_plan(skewed, self._limits, self._rates), asked=tuple(streams))

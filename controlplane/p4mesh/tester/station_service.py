@@ -4,7 +4,7 @@ ask for a station, sends the single frames that a trial asks for, and counts the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from p4mesh.tester.packet_service import PacketService
@@ -27,8 +27,11 @@ class StationService:
     controller.
     """
 
-    def __init__(self, packets: PacketService) -> None:
+    def __init__(self, packets: PacketService, routers: Mapping[int, bytes]) -> None:
+        """``routers``: MAC addresses of routers that need not be asked for, by port."""
         self._packets = packets
+        self._fixed = routers
+        self._given: dict[Neighbour, bytes] = {}
         self._stations = station_hosts([])
 
     @property
@@ -48,6 +51,7 @@ class StationService:
         that are the end of a tunnel.
         """
         wanted = {neighbour for stream in streams for neighbour in _asking(stream)}
+        self._given = {neighbour: self._fixed[neighbour[0]] for neighbour in wanted if neighbour[0] in self._fixed}
         self._packets.detach(self._stations)
         self._stations = station_hosts([station(port) for port in sorted({port for port, _ in wanted})])
         if wanted or frames:
@@ -57,7 +61,7 @@ class StationService:
             port, version = missing[0]
             asked = station(port).router_ipv4 if version == 4 else station(port).router_ipv6
             return streams, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
-        known = self._stations.hosts.routers
+        known = self._routers()
         addressed = tuple(
             replace(stream, router_macs=tuple(known[port, _ip_version(stream)] for port in stream.tx_ports))
             if stream.routed
@@ -73,18 +77,22 @@ class StationService:
 
     def _find_routers(self, wanted: set[Neighbour]) -> set[Neighbour]:
         """Ask for the routers; return those that have not answered."""
-        missing = wanted
+        missing = wanted - self._routers().keys()
         for _ in range(_ATTEMPTS):
             if not missing:
                 break
             self._packets.send(outgoing(self._stations.hosts.questions(sorted(missing))))
             self._packets.wait(_RESOLUTION_NS)
             self._packets.serve()
-            missing = wanted - self._stations.hosts.routers.keys()
+            missing = wanted - self._routers().keys()
         return missing
 
+    def _routers(self) -> dict[Neighbour, bytes]:
+        """Return the routers that are known: those that the topology gives, and those that have answered."""
+        return self._stations.hosts.routers | self._given
+
     def _addressed(self, frame: ControllerFrame) -> bytes:
-        routers = [mac for (port, _), mac in sorted(self._stations.hosts.routers.items()) if port == frame.port]
+        routers = [mac for (port, _), mac in sorted(self._routers().items()) if port == frame.port]
         if not frame.to_device or not routers:
             return frame.payload
         return routers[0] + frame.payload[len(routers[0]) :]

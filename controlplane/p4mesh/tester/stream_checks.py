@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from p4mesh.errors import ParameterError
+from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.tester.sendable import require_sendable
 from p4mesh.topology.model import TesterPort
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, MAX_MODIFIERS, Stream
 
 _ROUNDING = Fraction(1, 10**9)
+_STAMP_BITS = 48
+_PS_PER_S = 10**12
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,34 @@ def _require_room_on_the_line(number: int, uses: Sequence[_Use]) -> None:
                 f"stream '{beginning.stream.name}': port {number} needs {float(100 * busy):.6g} % of its line rate",
                 hint=f"the port sends at most {float(beginning.limit_fps):.10g} frames/s of "
                 f"{float(beginning.stream.mean_frame_bytes):g} bytes",
+            )
+
+
+def require_frame_sizes(streams: Iterable[Stream], largest_bytes: int, target: str) -> None:
+    """Raise UnsupportedError for frames that are longer than the target carries."""
+    for stream in streams:
+        longest = max(stream.frame_sizes_bytes)
+        if longest > largest_bytes:
+            raise UnsupportedError(
+                f"not supported on {target}: stream '{stream.name}' has frames of {longest} bytes",
+                hint=f"frame sizes up to {largest_bytes} B, or --target sim",
+            )
+
+
+def require_stamps(streams: Iterable[Stream], tick_ps: int) -> None:
+    """Raise ParameterError for a stream that sends for longer than a time stamp holds: intervals are taken modulo it.
+
+    ``tick_ps`` is the unit of the target's stamps.
+    """
+    holds_s = Fraction(tick_ps << _STAMP_BITS, _PS_PER_S)
+    for stream in streams:
+        starts_s = Fraction(max(stream.start_offset_ns, default=0)) / NS_PER_S
+        sends_s = starts_s + stream.frame_count / Fraction(stream.rate_fps)
+        if sends_s >= holds_s:
+            raise ParameterError(
+                f"stream '{stream.name}' sends for {float(sends_s):.10g} s, a time stamp of {_STAMP_BITS} bits holds"
+                f" {float(holds_s):.10g} s",
+                hint="shorten the trial, repeat it instead, or give the tester longer ticks (tester.clock_tick_ps)",
             )
 
 

@@ -244,7 +244,7 @@ class LoopKeys(EngineMapping, frozen=True, kw_only=True):
     rate_bps: Annotated[
         int,
         Meta(
-            title="rate of the loop; without tester.loop four times the fastest port, in 400000000000..1600000000000",
+            title="rate of the loop; without tester.loop four times the fastest port, in 400000000000..3200000000000",
             extra_json_schema={"engine": True},
         ),
     ]
@@ -282,6 +282,19 @@ class TesterPorts(EngineMapping, frozen=True, kw_only=True):
     role: Annotated[_Word, Meta(title="what the ports are for; traffic files name ports by it")] = ""
     layer: Annotated[
         _Word, Meta(title="layer of the network that the ports belong to; traffic files name ports by it")
+    ] = ""
+    router_mac: Annotated[
+        Annotated[
+            str,
+            Meta(
+                pattern="^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$",
+                description="a MAC address of one station, such as 02:00:00:00:01:01",
+            ),
+        ],
+        Meta(
+            title="MAC address of the router behind these ports, which then need not answer ARP or neighbour discovery;"
+            " p4mesh topology check prints the addresses of the stations, which such a router must know"
+        ),
     ] = ""
     rate_bps: Engine
     ifg_bits: Annotated[

@@ -30,7 +30,7 @@ HIGHEST_PORT = 512
 HIGHEST_TESTER_PORT = 508
 """The tester program uses higher numbers for its loop, the controller and drops."""
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
-_FASTEST_LOOP_BPS = 1_600_000_000_000
+_FASTEST_LOOP_BPS = 3_200_000_000_000
 _LOOP_LINES = 4
 """A test may have both directions, or three streams one after the other (RFC 2544 26.2), each at line rate."""
 _HIGHEST_DEVICE_PORT = 511
@@ -115,6 +115,7 @@ def _tester_ports(source: YamlSource, groups: list[TesterPorts]) -> tuple[Tester
             group.role,
             group.layer,
             interfaces.get(number, ""),
+            group.router_mac,
         )
         for number, index, group in numbered
     )

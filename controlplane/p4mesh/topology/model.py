@@ -35,6 +35,9 @@ class TesterPort:
     interface: str = ""
     """The machine's interface that the port is on Linux; empty: one that P4Mesh makes."""
 
+    router_mac: str = ""
+    """Address of the router behind the port; empty: the station asks for it."""
+
     @property
     def own_rate_bps(self) -> int:
         """Line rate by the port's own clock."""

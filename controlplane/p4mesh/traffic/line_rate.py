@@ -15,6 +15,8 @@ PREAMBLE_BYTES = 8
 STANDARD_IFG_BYTES = 12
 """Minimum inter-frame gap of 96 bit times."""
 STANDARD_OVERHEAD_BYTES = PREAMBLE_BYTES + STANDARD_IFG_BYTES
+SMALLEST_FRAME_BYTES, LARGEST_FRAME_BYTES = 64, 16_000
+"""Sizes of test frames. A target may carry less: ``Capabilities.largest_frame_bytes``."""
 NS_PER_S = 1_000_000_000
 PS_PER_S = 1_000_000_000_000
 

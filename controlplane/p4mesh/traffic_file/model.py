@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from p4mesh.layers.extension import extension_kinds
 from p4mesh.layers.layer import modifiable_names
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.traffic.patterns.base import USUAL_GROUP
 from p4mesh.traffic.rates import BIT_RATE_PATTERN, RATE_PATTERN, VALID_BIT_RATES, VALID_RATES
 
@@ -22,7 +23,6 @@ else:
     _Extension = Literal[extension_kinds()]
     _Modifiable = Literal[modifiable_names()]
 
-SMALLEST_FRAME_BYTES, LARGEST_FRAME_BYTES = 64, 9216
 _LONGEST_S = 10 * 24 * 3600
 _MOST_FRAMES = 1 << 48
 _NAME = "^[a-z][a-z0-9_-]{0,30}$"
@@ -35,7 +35,7 @@ Ports = Annotated[
 ]
 RateText = Annotated[str, Meta(pattern=RATE_PATTERN, description=VALID_RATES)]
 _FrameBytes = Annotated[int, Meta(ge=SMALLEST_FRAME_BYTES, le=LARGEST_FRAME_BYTES)]
-_Range = Annotated[str, Meta(pattern="^(imix|[0-9]{2,4}-[0-9]{2,4}( step [0-9]{1,4})?)$")]
+_Range = Annotated[str, Meta(pattern="^(imix|[0-9]{2,5}-[0-9]{2,5}( step [0-9]{1,4})?)$")]
 _Seconds = Annotated[float, Meta(gt=0, le=_LONGEST_S, description=f"seconds above 0, up to {_LONGEST_S}")]
 _Pause = Annotated[float, Meta(ge=0, le=600_000)]
 _Frames = Annotated[int, Meta(ge=0, le=_MOST_FRAMES)]
@@ -147,7 +147,7 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         _FrameBytes | _Range | Annotated[list[SizeShare], Meta(min_length=1)],
         Meta(
             title="frame size or sizes",
-            description="bytes with FCS in 64..9216, imix, a range such as 64-1518 or 64-1518 step 2, or a list of "
+            description="bytes with FCS in 64..16000, imix, a range such as 64-1518 or 64-1518 step 2, or a list of "
             "{bytes: 64, weight: 7}",
         ),
     ]

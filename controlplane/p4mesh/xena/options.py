@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from p4mesh.traffic_file.model import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.xena.document import Node
 from p4mesh.xena.entries import Parameters, toggled
 from p4mesh.xena.ports import XenaPort, bits_per_s

@@ -26,7 +26,7 @@ def test_the_example_runs_as_a_notebook_would_run_it(tmp_path: Path) -> None:
     assert "64B/throughput is done" in shown
     assert shown[-2:] == [
         "error: --sizes 60: '60' is not valid",
-        " hint: frame sizes are integers in 64..9216 B with FCS, such as 64,1518",
+        " hint: frame sizes are integers in 64..16000 B with FCS, such as 64,1518",
     ]
     assert (tmp_path / "runs" / "first" / "report.html").exists()
 

@@ -90,7 +90,7 @@ def test_varints_are_those_of_protobuf() -> None:
     ("arguments", "message", "hint"),
     [
         (("nowhere",), "no table named 'nowhere'", "valid: acl, always, by_port, classify, ecmp, forward, route"),
-        (("forward", {"dst": 1}, "drop"), "key field 'destination' is matched as exact and must be given", ""),
+        (("forward", {"dst": 1}, "drop"), "table 'forward' has no key field 'dst'", ""),
         (("forward", {"destination": 1, "dst": 1}, "drop"), "no key field 'dst'", "valid: destination"),
         (("forward", {"destination": 1 << 48}, "drop"), "0x1000000000000 does not fit in 48 bits", ""),
         (("forward", {"destination": (1, 2)}, "drop"), "is matched as exact, got a pair", "give one value"),

@@ -17,8 +17,8 @@ use crate::line::STANDARD_GAP_BITS;
 
 pub use place::{ConfigError, Place, Step};
 pub use units::{
-    Latency, Nanoseconds, OffsetNanoseconds, PortNumber, PositiveSeconds, Ppb, Ppm, QueueFrames, RateBps,
-    RateFps, Seconds, Whole,
+    Latency, LoopRateBps, Nanoseconds, OffsetNanoseconds, PortNumber, PositiveSeconds, Ppb, Ppm, QueueFrames,
+    RateBps, RateFps, Seconds, Whole,
 };
 
 /// Number of a port. That of a tester may be any that its program can say.
@@ -124,7 +124,7 @@ pub struct LoopConfig {
     /// Its number in the program.
     pub port: AnyPort,
     /// Rate of the loop.
-    pub rate_bps: Whole<10_000_000, 1_600_000_000_000>,
+    pub rate_bps: LoopRateBps,
     /// From the last bit sent to the ingress pass.
     #[serde(default)]
     pub latency_ns: Latency,
@@ -393,7 +393,7 @@ mod tests {
             ("\"number\": 2", "\"number\": 1", "tester.ports[1].number: 1 is in use; valid: one number per port"),
             ("\"number\": 2", "\"number\": 511",
              "tester.ports[1].number: 511 is the CPU, drop or loop port; valid: a number of its own"),
-            ("1000000000", "5", "tester.ports[0].rate_bps: invalid value: integer `5`, expected an integer from 10000000 to 400000000000 at line 3 column 50"),
+            ("1000000000", "5", "tester.ports[0].rate_bps: invalid value: integer `5`, expected an integer from 10000000 to 800000000000 at line 3 column 50"),
             ("\"port\": 2}", "\"port\": 1}", "links[0].to: tester port 1 is already in links[0]; valid: one link per port"),
         ] {
             assert_eq!(error_of(from, to), message);

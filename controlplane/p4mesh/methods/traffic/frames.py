@@ -14,8 +14,9 @@ from p4mesh.layers.network import NetworkLayer
 from p4mesh.methods.options.shared import FRAME_FORMATS
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
-from p4mesh.traffic_file.model import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES, Modifier, TrafficClass
+from p4mesh.traffic_file.model import Modifier, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
 
 Place = tuple[str | int, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from p4mesh.network.nodes.base import LinuxNode, find_program
-from p4mesh.network.nodes.p4_entries import table_entry
+from p4mesh.network.nodes.p4_entries import member, member_group, table_entry
 from p4mesh.network.nodes.processes import Processes
 from p4mesh.p4runtime import Client
 from p4mesh.topology.device_keys import program_files
@@ -66,7 +66,10 @@ class SwitchNode(LinuxNode):
             )
             for group in model.get("groups", [])
         ]
-        client.insert([*groups, *(table_entry(client, entry) for entry in model.get("entries", []))])
+        # A group names members that exist, an entry groups.
+        members = [member(client, given) for given in model.get("members", [])]
+        members += [member_group(client, given) for given in model.get("member_groups", [])]
+        client.insert([*groups, *members, *(table_entry(client, entry) for entry in model.get("entries", []))])
 
 
 class SimpleSwitchNode(SwitchNode):

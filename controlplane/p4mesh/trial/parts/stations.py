@@ -16,7 +16,9 @@ class Stations(Part):
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(trial)
-        self._service = StationService(trial.tester.packets)
+        ports = trial.tester.target.topology.tester_ports
+        routers = {port.number: bytes.fromhex(port.router_mac.replace(":", "")) for port in ports if port.router_mac}
+        self._service = StationService(trial.tester.packets, routers)
 
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:

@@ -250,7 +250,9 @@ impl<const LIMIT: u64> Ppm<LIMIT> {
 }
 
 /// A line rate.
-pub type RateBps = Whole<10_000_000, 400_000_000_000>;
+pub type RateBps = Whole<10_000_000, 800_000_000_000>;
+/// Rate of a recirculation loop: a loop carries the streams of several ports.
+pub type LoopRateBps = Whole<10_000_000, 3_200_000_000_000>;
 /// A time on the way of a frame: up to a second.
 pub type Latency = Nanoseconds<1_000_000_000>;
 /// Frames that may wait for a port.

@@ -21,6 +21,7 @@ mod p4_config;
 mod p4_device;
 mod p4_entries;
 mod p4_loop;
+mod p4_names;
 mod pause_sender;
 mod router;
 mod simultaneous;

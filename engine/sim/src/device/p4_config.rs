@@ -9,7 +9,7 @@ use p4mesh_wire::ethernet;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Latency, PortNumber, Seconds, Whole};
+use crate::config::{Latency, LoopRateBps, PortNumber, Seconds, Whole};
 
 /// Form of a text in an entry.
 pub const VALID_VALUE: &str = "a number such as 7 or \"0x02f4bc000001\", a MAC, an IPv4 or an IPv6 address";
@@ -20,6 +20,8 @@ const VALID_MATCH: &str =
 const LONGEST_S: u64 = 1_000_000;
 /// Failures of a device.
 const MOST_FAILURES: u64 = 1_000;
+/// Larger numbers are those of members that entries bring along.
+const MOST_MEMBERS: u64 = 0x7fff_ffff;
 
 /// Keys of a device `p4`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -33,6 +35,12 @@ pub struct P4Config {
     /// Multicast groups.
     #[serde(default)]
     pub groups: Vec<P4Group>,
+    /// Members of action profiles, by profile and number.
+    #[serde(default)]
+    pub members: Vec<P4Member>,
+    /// Groups of members, from which a selector takes one for each packet.
+    #[serde(default)]
+    pub member_groups: Vec<P4MemberGroup>,
     /// Table entries, installed at start and after a reset.
     #[serde(default)]
     pub entries: Vec<P4Entry>,
@@ -51,7 +59,7 @@ pub struct P4LoopConfig {
     /// Port of the program that leads into the loop; without it only `recirculate` does.
     pub port: Option<Whole<0, 510>>,
     /// Rate of the loop.
-    pub rate_bps: Whole<10_000_000, 1_600_000_000_000>,
+    pub rate_bps: LoopRateBps,
     /// From the last bit sent to the ingress pass; the pipeline's own time is that of the node.
     #[serde(default)]
     pub latency_ns: Latency,
@@ -93,13 +101,14 @@ pub struct P4Event {
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct P4Key {
-    /// Name of the table, its last part is enough.
+    /// Name of the table; its last part is enough where no other one ends like it.
     #[schemars(length(min = 1))]
     pub table: String,
     /// Of ternary and range tables, larger wins.
     #[serde(default)]
-    pub priority: Whole<0, 2_147_483_647>,
-    /// Value, value and prefix_bits, value and mask, or low and high of each key field.
+    pub priority: Whole<0, 2_147_483_646>,
+    /// Value, value and prefix_bits, value and mask, or low and high of each key field. Fields that are left out
+    /// match anything, but for exact ones.
     pub key: BTreeMap<String, P4Match>,
 }
 
@@ -114,23 +123,59 @@ pub struct P4Group {
     pub ports: Vec<u16>,
 }
 
-/// An entry of a table.
+/// A member of an action profile.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct P4Entry {
-    /// Name of the table, its last part is enough.
+pub struct P4Member {
+    /// Name of the action profile or selector; its last part is enough where no other one ends like it.
     #[schemars(length(min = 1))]
-    pub table: String,
-    /// Of ternary and range tables, larger wins.
-    #[serde(default)]
-    pub priority: Whole<0, 2_147_483_647>,
+    pub profile: String,
+    /// Number.
+    pub member: Whole<1, MOST_MEMBERS>,
     /// Name of the action.
     #[schemars(length(min = 1))]
     pub action: String,
     /// In the order of the action's parameters.
     #[serde(default)]
     pub params: Vec<P4Value>,
-    /// Value, value and prefix_bits, value and mask, or low and high of each key field.
+}
+
+/// A group of members of a selector, all with the same weight.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct P4MemberGroup {
+    /// Name of the selector; its last part is enough where no other one ends like it.
+    #[schemars(length(min = 1))]
+    pub profile: String,
+    /// Number.
+    pub group: Whole<1, MOST_MEMBERS>,
+    /// Numbers of its members.
+    #[schemars(length(min = 1))]
+    pub members: Vec<Whole<1, MOST_MEMBERS>>,
+}
+
+/// An entry of a table.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct P4Entry {
+    /// Name of the table; its last part is enough where no other one ends like it.
+    #[schemars(length(min = 1))]
+    pub table: String,
+    /// Of ternary and range tables, larger wins.
+    #[serde(default)]
+    pub priority: Whole<0, 2_147_483_646>,
+    /// Name of the action; in a table with a selector it is a set of this one.
+    #[schemars(length(min = 1))]
+    pub action: Option<String>,
+    /// In the order of the action's parameters.
+    #[serde(default)]
+    pub params: Vec<P4Value>,
+    /// In place of the action: a member of the table's action profile.
+    pub member: Option<Whole<1, MOST_MEMBERS>>,
+    /// In place of the action: a group of members.
+    pub group: Option<Whole<1, MOST_MEMBERS>>,
+    /// Value, value and prefix_bits, value and mask, or low and high of each key field. Fields that are left out
+    /// match anything, but for exact ones.
     pub key: BTreeMap<String, P4Match>,
 }
 

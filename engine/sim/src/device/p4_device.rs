@@ -15,7 +15,7 @@ use p4mesh_pipeline::{
 
 use super::changes::{Change, When};
 use super::p4_config::{P4Config, P4Event};
-use super::p4_entries::{install, rehearse, writes, Write};
+use super::p4_entries::{install, rehearse, writes, OwnMembers, Write};
 use super::p4_loop::P4Loop;
 use super::{check_port, Device, DevicePorts};
 use crate::arrival::Arrival;
@@ -286,10 +286,11 @@ fn events_of(
     ports: &[u16],
 ) -> Result<Vec<Event>, ConfigError> {
     let mut resolved = Vec::new();
+    let mut own = OwnMembers::after(config.entries.len(), switch.program(), &config.members);
     for (index, event) in config.events.iter().enumerate() {
         let place = place.key("events").index(index);
         let change = Change { when: when(event, &place)?, links: links(event, &place, ports)? };
-        resolved.push((change, writes(switch.program(), event, &place)?));
+        resolved.push((change, writes(switch.program(), event, &place, &mut own)?));
     }
     let mut order: Vec<usize> = (0..resolved.len()).collect();
     order.sort_by_key(|&index| match resolved[index].0.when {
