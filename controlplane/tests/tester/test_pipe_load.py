@@ -1,0 +1,71 @@
+"""Frames that the pipes of a chip have to pass: closed forms for 32 ports of 100 Gbit/s, 16 of them in each pipe."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.target.capabilities import Pipes
+from p4mesh.target.loop import LoopModel
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.pacing import LoopUse
+from p4mesh.tester.pipe_load import require_pipe_rates
+from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.patterns import FullMesh, Pairs, Pattern
+from p4mesh.traffic.stream import Burst, Stream
+
+LINE_BPS = 100 * 10**9
+PORTS = tuple(range(1, 33))
+RATES = dict.fromkeys(PORTS, LINE_BPS)
+LIMITS = Limits.of(load_contract(), 1000, LoopModel(2 * LINE_BPS, 700_000), "tofino")
+PIPE_OF = {port: int(port > 16) for port in PORTS}
+SIZE = 64
+LINE_FPS = Fraction(LINE_BPS, 8 * (SIZE + 20))
+PASSES = 10**8
+"""Passes of the loop per second, which come on top in pipe 0."""
+
+
+def load(pipe_fps: int, pattern: Pattern, tx: tuple[int, ...], rx: tuple[int, ...], *bursts: Burst | None) -> None:
+    """Ask for a stream per burst, each with 10 % of the line rate, on pipes that pass ``pipe_fps`` frames/s."""
+    streams = [
+        Stream(f"s{n}", SIZE, LINE_FPS / 10, 1000, pattern, tx, rx, burst=burst) for n, burst in enumerate(bursts)
+    ]
+    plan = make_plan(streams, LIMITS, RATES)
+    seeds = sum(stream.seeds for stream in plan.streams)
+    uses = [LoopUse(Fraction(seeds * 10**12, PASSES), Fraction(0), Fraction(0)) for _ in plan.streams]
+    require_pipe_rates(plan, Pipes(PIPE_OF, pipe_fps), uses, RATES, "tofino")
+
+
+@pytest.mark.parametrize(
+    ("burst", "rate_fps", "when"),
+    [
+        (None, LINE_FPS / 10, ""),
+        (Burst(1), LINE_FPS / 10, ""),
+        (Burst(100), LINE_FPS, " while bursts are sent"),
+    ],
+)
+def test_a_pipe_passes_the_frames_of_its_ports_within_a_burst_and_the_loop(
+    burst: Burst | None, rate_fps: Fraction, when: str
+) -> None:
+    """Goal: 16 ports at 10 % are 238 million frames/s, within bursts 2.38 thousand million."""
+    needed = 16 * rate_fps + PASSES
+    load(int(needed) + 10, FullMesh(), PORTS, PORTS, burst)
+    with pytest.raises(UnsupportedError) as caught:
+        load(int(needed) - 10, FullMesh(), PORTS, PORTS, burst)
+    assert f"of pipe 0 would have to pass {float(needed):.6g} frames/s{when}, it passes" in str(caught.value)
+
+
+def test_bursts_of_one_port_count_in_the_pipes_of_that_port_and_of_its_receiver() -> None:
+    """Goal: a port of pipe 1 sends to another of pipe 1; pipe 0 passes the loop alone."""
+    needed = max(LINE_FPS, Fraction(PASSES))
+    assert needed == LINE_FPS == max_rate_fps(SIZE, LINE_BPS)
+    load(int(needed) + 10, Pairs(), (17,), (18,), Burst(100))
+    with pytest.raises(UnsupportedError, match=r"of pipe 1 would have to pass 1.4881e\+08 frames/s while bursts"):
+        load(int(needed) - 10, Pairs(), (17,), (18,), Burst(100))
+
+
+def test_a_port_passes_bursts_of_two_streams_at_its_line_rate() -> None:
+    load(int(LINE_FPS) + 10, Pairs(), (17,), (18,), Burst(100), Burst(100))
