@@ -14,7 +14,7 @@ from p4mesh.shipped import topology_file, topology_names
 from p4mesh.topology.consistency import Bridged, check_node, check_outages
 from p4mesh.topology.device_keys import check_keys, check_on_linux, resolve_program
 from p4mesh.topology.engine_network import build_network
-from p4mesh.topology.keys import Cable, EngineMapping, LoopKeys, Node, NodePorts, TesterPorts, TopologyFile
+from p4mesh.topology.keys import Cable, EngineMapping, Node, NodePorts, TesterPorts, TopologyFile
 from p4mesh.topology.line_codes import line_code_ns
 from p4mesh.topology.model import TESTER, Device, DevicePort, Link, Loop, PortRef, TesterPort, Topology
 from p4mesh.topology.port_lists import checked_numbers
@@ -71,7 +71,6 @@ def parse_topology(name: str, text: str) -> Topology:
 def _topology(source: YamlSource, file: TopologyFile) -> Topology:
     tester = file.tester
     ports = _tester_ports(source, tester.ports)
-    _check_loop(source, tester.loop, ports)
     devices = tuple(_device(source, index, node) for index, node in enumerate(file.nodes))
     _require_unique_names(source, devices)
     if tester.bgp:
@@ -125,18 +124,6 @@ def _others(source: YamlSource, path: Path, group: EngineMapping) -> dict[str, A
     """Return the keys of a group that the engine alone knows, as the file has them."""
     known = group.__struct_encode_fields__
     return {key: value for key, value in source.at(path).items() if key not in known}
-
-
-def _check_loop(source: YamlSource, loop: LoopKeys | None, ports: Sequence[TesterPort]) -> None:
-    """Raise TopologyError for a loop in which no stream at the rate of the fastest port has room."""
-    fastest_bps = max(port.rate_bps for port in ports)
-    if loop and loop.rate_bps < fastest_bps:
-        raise TopologyError(
-            f"{source.where(('tester', 'loop', 'rate_bps'))}: {loop.rate_bps} bit/s are less than the"
-            f" {fastest_bps} of a port",
-            hint=f"a frame for every port leaves the loop once: give at least {fastest_bps}, better"
-            f" {_LOOP_LINES * fastest_bps}",
-        )
 
 
 def _default_loop(ports: Sequence[TesterPort]) -> Loop:
