@@ -36,8 +36,8 @@ class Chip:
     """Of the recirculation port of one pipe, as the switch software sets it up by itself."""
     latency_ps: int
     """From the end of a pass on the recirculation port to the next pass: an assumption."""
-    pipe_frames_per_s: int = 1_000_000_000
-    """Frames that a pipe passes in each gress: one per clock, of which public documents give 1.0 to 1.25 GHz."""
+    pipe_frames_per_s: int
+    """Frames that a pipe passes in each gress: one per clock, of a chip whose SKU does not reduce it."""
     tick_ps: int = 1000
 
     def loop(self) -> LoopModel:
@@ -60,8 +60,9 @@ TOFINO_1 = Chip(
     inner_ports={range(64, 72): _INNER, range(72, 128): _ABSENT},
     recirculation_bps=100_000_000_000,
     latency_ps=700_000,
+    pipe_frames_per_s=1_220_000_000,
 )
-"""The two-pipe Tofino 1 of a Wedge100BF-32X."""
+"""The two-pipe Tofino 1 of a Wedge100BF-32X; the compiler reckons with this clock, and the driver sets it."""
 TOFINO_1_4_PIPES = replace(TOFINO_1, program="tofino1_4pipes", pipes=4)
 """The four-pipe Tofino 1 of a Wedge100BF-65X: its CPU port is in pipe 2."""
 TOFINO_2 = Chip(
@@ -72,8 +73,12 @@ TOFINO_2 = Chip(
     inner_ports={range(8): _INNER, range(72, 128): _ABSENT},
     recirculation_bps=100_000_000_000,
     latency_ps=1_000_000,
+    pipe_frames_per_s=1_100_000_000,
 )
-"""bf_switchd adds the recirculation port of pipe 0 with 100 Gbit/s; a front port in loopback may have 400."""
+"""Its two clocks are 1.25 or 1.3125 GHz, and 1.1 to 1.5 GHz, by SKU; the slowest is taken.
+
+bf_switchd adds the recirculation port of pipe 0 with 100 Gbit/s; a front port in loopback may have 400.
+"""
 CHIPS = (TOFINO_1, TOFINO_1_4_PIPES, TOFINO_2)
 _TWO_PIPES = 2
 

@@ -63,7 +63,8 @@ def switch_of(topology: Topology) -> TofinoSwitch:
 
 def chip_of(switch: TofinoSwitch) -> Chip:
     """Return the chip of a switch with the pipes, their rate and the loop latency that the topology gives it."""
-    chip = replace(chip_with_pipes(switch.chip, switch.pipes), pipe_frames_per_s=switch.pipe_frames_per_s)
+    chip = chip_with_pipes(switch.chip, switch.pipes)
+    chip = replace(chip, pipe_frames_per_s=switch.pipe_frames_per_s or chip.pipe_frames_per_s)
     if switch.loop_latency_ns is None:
         return chip
     return replace(chip, latency_ps=round(switch.loop_latency_ns * 1000))

@@ -1,6 +1,6 @@
 """The frames that the pipes of a chip have to pass, refused before traffic where they are too many.
 
-A pipe passes about one frame per clock, whatever the rates of its ports: 16 ports of 100 Gbit/s are 2.4 times that
+A pipe passes about one frame per clock, whatever the rates of its ports: 16 ports of 100 Gbit/s are twice that
 with frames of 64 bytes. Ingress sees what the ports of the pipe receive, egress what they send, and both see every
 pass of the loops, which are in pipe 0.
 """

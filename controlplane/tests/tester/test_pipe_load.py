@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from fractions import Fraction
 
 import pytest
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Pipes
+from p4mesh.target.chips import TOFINO_1
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.pacing import LoopUse
@@ -69,3 +71,15 @@ def test_bursts_of_one_port_count_in_the_pipes_of_that_port_and_of_its_receiver(
 
 def test_a_port_passes_bursts_of_two_streams_at_its_line_rate() -> None:
     load(int(LINE_FPS) + 10, Pairs(), (17,), (18,), Burst(100), Burst(100))
+
+
+@pytest.mark.parametrize(("ports", "fits"), [(8, True), (9, False)])
+def test_a_pipe_of_a_tofino_1_passes_eight_ports_of_64_bytes_at_line_rate(ports: int, fits: bool) -> None:
+    """Goal: 1.22 GHz over 148.8 million frames/s are 8.2; the pipe is the second, without the loop."""
+    chosen = tuple(range(17, 17 + ports))
+    stream = Stream("s", SIZE, LINE_FPS, 1000, FullMesh(), chosen, chosen)
+    plan = make_plan((stream,), LIMITS, RATES)
+    uses = [LoopUse(Fraction(10**12), Fraction(0), Fraction(0))]
+    pipes = Pipes(PIPE_OF, TOFINO_1.pipe_frames_per_s)
+    with nullcontext() if fits else pytest.raises(UnsupportedError, match=r"of pipe 1 .* it passes 1\.22e"):
+        require_pipe_rates(plan, pipes, uses, RATES, "tofino")
