@@ -24,7 +24,7 @@ from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 FLOOR_FPS = 700_000
@@ -96,7 +96,7 @@ def _row(result: TrialResult, intended_fps: int) -> dict[str, Any]:
         jitter = flow.latency.jitter_sum_ns / flow.latency.jitter_count / 1000
     return {
         "fps": intended_fps,
-        "held": result.status is Status.VALID and result.lost_frames == 0 and sent_all,
+        "held": result.status.trusted and result.lost_frames == 0 and sent_all,
         "sent": result.tx_frames,
         "lost": result.lost_frames,
         "reason": result.reason,
