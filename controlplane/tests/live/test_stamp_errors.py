@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 
 import numpy as np
 import pytest
+from msgspec import structs
 from support.linux_devices import ATTEMPTS, needs_root, shipped_on
 
 from p4mesh.layers import UDP_OVER_IPV4
@@ -79,7 +80,7 @@ def errors_ns(result: TrialResult, before: socket.socket, behind: socket.socket)
 def test_latencies_agree_with_captures_of_the_kernel(access: str, arrivals: str) -> None:
     """Each frame is for a group of its own, so that its latency is known by itself."""
     topology = shipped_on("bridge-4x10m", "bridge")
-    topology = replace(topology, live=replace(topology.live, access=access))
+    topology = replace(topology, live=structs.replace(topology.live, access=access))
     pattern = Multicast((GroupRange(str(FIRST_GROUP), FRAMES),))
     stream = Stream("groups", SIZE_BYTES, Fraction(RATE_FPS), FRAMES, pattern, (1,), (2,), UDP_OVER_IPV4)
     spec = TrialSpec(

@@ -8,6 +8,7 @@ import pytest
 
 from p4mesh.report.distributions import distribution_charts
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.verdict import Verdict
 
 CONFIG = {"time_stamps": {"kind": "first bit"}}
 
@@ -25,7 +26,7 @@ def latency(low: float, high: float, *frames: int) -> dict[str, Any]:
 
 
 def trial(unit: str, found: dict[str, Any], status: str = "MEASURED", **more: Any) -> StoredTrial:
-    return StoredTrial(unit, 0, 50.0, "PASS", {}, {"status": status, "latency": found, **more})
+    return StoredTrial(unit, 0, 50.0, Verdict.PASS, {}, {"status": status, "latency": found, **more})
 
 
 def test_a_curve_says_how_many_frames_are_slower() -> None:

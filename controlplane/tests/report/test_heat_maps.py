@@ -5,6 +5,7 @@ from __future__ import annotations
 from p4mesh.report.document import Chart, Paragraph
 from p4mesh.report.heat_maps import flow_charts
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.verdict import Verdict
 
 
 def trial(unit: str, ports: int) -> StoredTrial:
@@ -15,7 +16,7 @@ def trial(unit: str, ports: int) -> StoredTrial:
         for sink in range(ports)
         if source != sink
     ]
-    return StoredTrial(unit, 0, 100.0, "FAIL", {}, {"status": "MEASURED", "flows": flows})
+    return StoredTrial(unit, 0, 100.0, Verdict.FAIL, {}, {"status": "MEASURED", "flows": flows})
 
 
 def test_each_pair_of_ports_is_a_cell() -> None:

@@ -79,12 +79,17 @@ class Server:
 
     def __init__(self, *words: str, open_files: int = 1024) -> None:
         limits = ((resource.RLIMIT_AS, _MAX_ADDRESS_SPACE), (resource.RLIMIT_NOFILE, open_files))
+
+        def limited() -> None:
+            for kind, limit in limits:
+                resource.setrlimit(kind, (limit, limit))
+
         command = [sys.executable, "-c", _START, "--no-p4", "--grpc-server-addr", "127.0.0.1:0", *words]
         self._process = subprocess.Popen(
             command,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=lambda: [resource.setrlimit(kind, (limit, limit)) for kind, limit in limits],
+            preexec_fn=limited,
         )
         assert self._process.stderr is not None
         line = ""

@@ -91,12 +91,12 @@ def test_questions_are_messages_of_the_protocol(version: Version) -> None:
         assert (packet.src, network.dst) == (station(4).mac.hex(":"), target)
         assert packet.dst[:5] == ("01:00" if ipv4 else "33:33")
         again: Packet = packet.copy()
-        message = again.getlayer(IGMP) if ipv4 else again[ICMPv6MLQuery if version is Version.MLDV1 else ICMPv6MLQuery2]
+        message: Packet = again[IGMP] if ipv4 else again[ICMPv6MLQuery if version is Version.MLDV1 else ICMPv6MLQuery2]
         name = "chksum" if ipv4 else "cksum"
         shown = getattr(message, name)
         delattr(message, name)
         rebuilt = Ether(bytes(again))
-        assert getattr(rebuilt.getlayer(type(message)), name) == shown
+        assert getattr(rebuilt[type(message)], name) == shown
 
 
 @pytest.mark.parametrize("version", [Version.IGMPV3, Version.MLDV2])

@@ -139,7 +139,7 @@ def test_what_the_target_cannot_do_is_refused_before_anything_happens(
     lacking: str, asked: dict[str, Any], message: str, engine: TrialEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = engine.tester.target
-    monkeypatch.setattr(target, "capabilities", replace(target.capabilities, **{lacking: False}))
+    monkeypatch.setattr(target, "capabilities", replace(target.capabilities, **dict[str, Any]({lacking: False})))
     sent, now_ps = engine.tester.dataplane.packet_outs_sent, target.now_ps
     watched = Onlooker(lambda sample: None, faults=FaultRequest(1, lambda faults: None))
     with pytest.raises(UnsupportedError, match=message):

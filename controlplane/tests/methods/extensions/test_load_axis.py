@@ -108,7 +108,7 @@ def test_tests_that_need_the_line_have_no_cap(name: str) -> None:
 def test_a_cap_that_cannot_be_meant_is_refused(topology: str, message: str) -> None:
     options = RunOptions("rfc2889.broadcast", parsed(topology), "64", ("port_rate_cap_mbps=1500",))
     with pytest.raises(ParameterError, match=message):
-        prepare(find_test(options.test), parsed(topology), options)
+        prepare(find_test(str(options.test)), parsed(topology), options)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_share_of_a_rate_of_a_cap(tmp_path: Path) -> None:
 def test_a_full_load_that_cannot_be_meant_is_refused(settings: tuple[str, ...], message: str) -> None:
     options = RunOptions("rfc2889.fully_meshed", parsed(FOUR), "512,64", settings)
     with pytest.raises(ParameterError, match=message):
-        prepare(find_test(options.test), parsed(FOUR), options)
+        prepare(find_test(str(options.test)), parsed(FOUR), options)
 
 
 def test_frame_loss_begins_at_the_highest_load_of_the_axis() -> None:
