@@ -65,7 +65,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     )
     for name in ("topology", "sizes", "ports", "settings", "target", "interfaces", "access", "calibration", "notes"):
         add_option(parser, name)
-    for name in ("capture_frames", "out", "jobs", "workers", "require_all"):
+    for name in ("capture_frames", "out", "jobs", "workers", "require_all", "allow_hooks"):
         add_option(parser, name)
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
     parser.set_defaults(handler=commands.run)

@@ -18,11 +18,13 @@ _ROUTING = ("p4", "router")
 def check(arguments: argparse.Namespace, _: object = None) -> int:
     """Say what is in a valid file; raises TopologyError for any other one."""
     topology = load_topology(arguments.file)
-    from p4mesh.run.preparation import check_settings
+    from p4mesh.run.preparation import check_settings, commands_in
 
     check_settings(topology)
+    commands = commands_in(topology)
     if arguments.json:
-        say(json.dumps(_data(topology), indent=1))
+        named = [{"test": test, "parameter": name, "command": command} for test, name, command in commands]
+        say(json.dumps({**_data(topology), "commands": named}, indent=1))
         return EXIT_OK
     devices = ", ".join(f"{device.name} ({device.device}, {len(device.ports)} ports)" for device in topology.devices)
     say(
@@ -31,6 +33,8 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
     )
     if any(device.device in _ROUTING for device in topology.devices):
         say("\n".join(_stations(topology)))
+    for test, name, command in commands:
+        say(f"  runs a command of this machine, with --allow-hooks only: tests.{test}: {name}: {json.dumps(command)}")
     return EXIT_OK
 
 

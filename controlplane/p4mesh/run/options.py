@@ -121,6 +121,13 @@ class RunOptions:
     )
     """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
     ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
+    allow_hooks: bool = field(
+        default=False,
+        metadata=_set_by(
+            "--allow-hooks", "run commands of this machine that a topology or a run file names", action="store_true"
+        ),
+    )
+    """Whether commands of this machine run that a topology or a run file names; those in ``settings`` always do."""
     load_pct: str = field(
         default="1", metadata=_set_by("--load-pct", "rate of the frames in %% of line rate; default 1", metavar="P")
     )

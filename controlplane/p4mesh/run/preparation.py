@@ -9,14 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError, UsageError
 from p4mesh.layers import IPv6
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.extensions.load_axis import on_line, require_room
 from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.names import NAMES
-from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, frame_of
 from p4mesh.methods.registry import find_test
 from p4mesh.run.checks import check_capture, cluster_of, jobs_of, notes_of, parse_frame_sizes
@@ -63,7 +63,7 @@ class Prepared:
 
 def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:
     """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
-    parameters = _resolve(method, topology, options.settings, options.target_name)
+    parameters = _resolve(method, topology, options)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
     bed = bed_of(topology, options.target_name)
@@ -124,15 +124,43 @@ def check_settings(topology: Topology) -> None:
             raise TopologyError(f"{topology.source}: tests.{name}: {message}", hint=error.hint) from None
 
 
-def _resolve(method: Method, topology: Topology, settings: tuple[str, ...], target: str) -> ParameterSet:
+ALLOW_HOOKS = "read the command; --allow-hooks runs those of files, --set NAME=COMMAND names one yourself"
+
+
+def refusal_of(name: str, command: str) -> str:
+    """Say that a file may not run a command by itself."""
+    return f"{name}: a file does not run a command of this machine by itself: {shortened(command)}"
+
+
+def commands_in(topology: Topology) -> list[tuple[str, str, str]]:
+    """List the commands of this machine that a topology names: test, parameter and command."""
+    return [
+        (name, *setting)
+        for name, settings in topology.settings.items()
+        for setting in _commands(find_test(name), settings)
+    ]
+
+
+def _commands(method: Method, settings: Sequence[str]) -> list[tuple[str, str]]:
+    names = {parameter.name for parameter in method.parameters if parameter.is_command}
+    parts = (setting.partition("=") for setting in settings)
+    return [(key.strip(), command) for key, _, command in parts if key.strip() in names and command.strip()]
+
+
+def _resolve(method: Method, topology: Topology, options: RunOptions) -> ParameterSet:
     """Return the parameters: the user's settings, else those of the topology for this test, else the defaults.
 
     Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
     """
     check_settings(topology)
+    settings, target = options.settings, options.target_name
     asked = {setting.partition("=")[0] for setting in settings}
     own = topology.settings.get(method.name, ())
     kept = [setting for setting in own if setting.partition("=")[0] not in asked]
+    commands = [] if options.allow_hooks else _commands(method, kept)
+    if commands:
+        # No TopologyError: a suite would leave the test out and pass.
+        raise UsageError(f"{topology.source}: tests.{method.name}: {refusal_of(*commands[0])}", hint=ALLOW_HOOKS)
     given = (*settings, *kept)
     scaled = any(setting.partition("=")[0] == SCALED_FRAMES for setting in given)
     capabilities = TARGETS[target].declare(topology)

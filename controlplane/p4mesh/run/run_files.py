@@ -16,7 +16,7 @@ from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunOptions
-from p4mesh.run.preparation import Prepared, check_settings, prepare
+from p4mesh.run.preparation import ALLOW_HOOKS, Prepared, check_settings, prepare, refusal_of
 from p4mesh.run.single import FinishedRun, directory_path, execute
 from p4mesh.run.suite import FinishedSuite, Planned, for_test, run_planned
 from p4mesh.run_file.model import RequestedTest
@@ -111,8 +111,9 @@ class _Plan:
     def _require_parameters(
         self, given: Mapping[str, object], place: Place, tests: Sequence[Method], whose: str
     ) -> None:
-        known = dict.fromkeys(parameter.name for test in tests for parameter in test.parameters)
-        for name in given:
+        known = {parameter.name: parameter for test in tests for parameter in test.parameters}
+        asked = {setting.partition("=")[0] for setting in self.options.settings}
+        for name, value in given.items():
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
                 guess = f"did you mean {close[0]}? " if close else ""
@@ -121,6 +122,8 @@ class _Plan:
                     "unknown parameter",
                     f"{guess}valid parameters of {whose}: {', '.join(known)}",
                 )
+            if known[name].is_command and str(value).strip() and not (self.options.allow_hooks or name in asked):
+                raise self.text.error((*place, name), refusal_of(name, str(value)).partition(": ")[2], ALLOW_HOOKS)
 
     def tests_of(self, place: Place, entry: RequestedTest) -> list[_Placed]:
         """Return the test of an entry, or those of its suite; tests of a suite that cannot run here are refused."""

@@ -217,6 +217,22 @@ def test_who_has_the_token_starts_and_stops_runs(tmp_path: Path) -> None:
         assert page.post("/control/stop", {"run": "nothing"}, **key).status == 404
 
 
+def test_control_runs_no_command_of_a_topology(tmp_path: Path) -> None:
+    topologies, marker = tmp_path / "topologies", tmp_path / "marker"
+    topologies.mkdir()
+    hook = f"tests:\n  rfc2544.throughput: {{reset_between: hook, hook: touch {marker}}}\n"
+    (topologies / "loud.yaml").write_text((TOPOLOGIES / "back-to-back.yaml").read_text() + hook)
+    (tmp_path / "runs").mkdir()
+    with serving(tmp_path / "runs", "--control", "--topologies", str(topologies)) as page:
+        key = {"authorization": f"Bearer {TOKEN}"}
+        wanted = {"test": "rfc2544.throughput", "topology": "loud.yaml", "target": "sim", "sizes": "64"}
+        assert page.post("/control/start", wanted, **key).status == 200
+        until(lambda: json.loads(page.get("/control", **key).body)["started"][0]["exit_code"] is not None)
+        (ended,) = json.loads(page.get("/control", **key).body)["started"]
+    assert ended["exit_code"] == 2 and "--allow-hooks" in ended["said"]
+    assert not marker.exists()
+
+
 def test_an_interrupt_is_its_normal_end(tmp_path: Path) -> None:
     with serving(tmp_path) as page:
         assert page.stop() == 0
