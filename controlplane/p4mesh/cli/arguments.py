@@ -6,8 +6,8 @@ import argparse
 from typing import NoReturn
 
 from p4mesh.cli import commands
+from p4mesh.cli.run_arguments import add_option
 from p4mesh.errors import UsageError
-from p4mesh.run.options import add_option
 from p4mesh.target.names import TARGET_NAMES
 from p4mesh.version import __version__
 

@@ -6,8 +6,9 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from p4mesh.cli.run_arguments import options_of
 from p4mesh.errors import RunFileError, UsageError
-from p4mesh.run.options import RunOptions, options_of
+from p4mesh.run.options import RunOptions
 
 _YAML_SUFFIXES = (".yaml", ".yml")
 _LARGEST_PORT = 65_535

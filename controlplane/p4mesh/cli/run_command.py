@@ -7,10 +7,11 @@ from pathlib import Path
 
 from p4mesh.cli.early_checks import require_output, with_topology
 from p4mesh.cli.notice import Notice
+from p4mesh.cli.run_arguments import options_of
 from p4mesh.errors import UsageError
 from p4mesh.methods.names import NAMES, require_known
 from p4mesh.run.checks import check_options
-from p4mesh.run.options import RunOptions, options_of
+from p4mesh.run.options import RunOptions
 
 _FILE_SUFFIXES = (".yaml", ".yml")
 

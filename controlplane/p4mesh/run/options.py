@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from p4mesh.target.names import ACCESSES, SIMULATED, TARGET_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from pathlib import Path
     from typing import Any
 
     from p4mesh.topology import Topology
 
-_ARGUMENT = "argument"
+ARGUMENT = "argument"
+"""Key of the metadata of a field: its flag, and what argparse has to know of it."""
 
 
 def _set_by(flag: str, help: str, **how: Any) -> Any:
     """Declare that ``flag`` sets a field; ``how`` is what argparse has to know beside the help text and the default."""
-    return {_ARGUMENT: (flag, {"help": help, **how})}
+    return {ARGUMENT: (flag, {"help": help, **how})}
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a user asks of a run: of a test, a suite, a run file, a traffic file, or a measurement of wires.
+    """One run, as a user asks for it: of a test, a suite, a run file, a traffic file, or a measurement of wires.
 
     What is given here comes before what a run file says. Not every command has every option.
     """
@@ -63,7 +63,7 @@ class RunOptions:
         default="",
         metadata=_set_by("--target", f"what runs the P4 program; default: {SIMULATED}", choices=TARGET_NAMES),
     )
-    """What runs the P4 program; empty: that of the run file, else sim."""
+    """Target, which runs the P4 program; empty: that of the run file, else sim."""
     calibration: str | Path | None = field(
         default=None,
         metadata=_set_by("--calibration", "wires measured by p4mesh calibrate, shown beside latencies", metavar="FILE"),
@@ -135,23 +135,5 @@ class RunOptions:
 
     @property
     def target_name(self) -> str:
-        """What runs the P4 program where no run file names another."""
+        """The target where no run file names another."""
         return self.target or SIMULATED
-
-
-def add_option(parser: argparse.ArgumentParser, name: str, **differently: Any) -> None:
-    """Let a command have the option ``name``; ``differently`` replaces what argparse is told of it."""
-    option = next(item for item in fields(RunOptions) if item.name == name)
-    flag, how = option.metadata[_ARGUMENT]
-    default = list(option.default) if isinstance(option.default, tuple) else option.default
-    parser.add_argument(flag, dest=name, **{"default": default, **how, **differently})
-
-
-def options_of(arguments: argparse.Namespace) -> RunOptions:
-    """Return what the user asked a command for."""
-    given: dict[str, Any] = {"test": ""}
-    for item in fields(RunOptions):
-        if hasattr(arguments, item.name):
-            value = getattr(arguments, item.name)
-            given[item.name] = tuple(value) if isinstance(value, list) else value
-    return RunOptions(**given)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from p4mesh.cli.arguments import parser
-from p4mesh.run.options import RunOptions, options_of
+from p4mesh.cli.run_arguments import options_of
+from p4mesh.run.options import RunOptions
 
 RUN = ("run", "rfc2544.throughput")
 TRAFFIC = ("traffic", "voice.yaml", "--topology", "t.yaml")
