@@ -18,6 +18,8 @@ class LoopModel:
     latency_ps: int
     passes_per_s: int | None = None
     """Passes per second that the target can execute at all; None = no limit but the port."""
+    headroom: Fraction = Fraction(0)
+    """Share of the port's time that streams do not use: on a chip a loop that is full to the last pass is unproved."""
 
     def pass_ps(self, frame_size_bytes: int) -> Fraction:
         """Time that one pass occupies the recirculation port."""

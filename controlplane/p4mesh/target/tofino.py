@@ -105,6 +105,7 @@ class TofinoTarget(Target):
         """Return the capabilities of the program for Tofino on the switch of a topology (docs/LIMITATIONS.md)."""
         switch = switch_of(topology)
         chip = chip_of(switch)
+        headroom = Fraction(str(switch.loop_headroom_pct)) / 100
         return Capabilities(
             target=cls.name,
             architecture=Architecture.TNA,
@@ -114,8 +115,10 @@ class TofinoTarget(Target):
                 {p.number: pipe_of(p.device_port, chip) for p in topology.tester_ports if p.device_port is not None},
                 chip.pipe_frames_per_s,
             ),
-            loop=chip.loop(),
-            front_loops=tuple(chip.front_loop(loop.rate_bps) for loop in switch.front_loops),
+            loop=replace(chip.loop(), headroom=headroom),
+            front_loops=tuple(
+                replace(chip.front_loop(loop.rate_bps), headroom=headroom) for loop in switch.front_loops
+            ),
             start_lead_ns=50_000_000,
             scheduling_jitter_ns=1_000_000,
             bad_fcs=switch.bad_fcs,

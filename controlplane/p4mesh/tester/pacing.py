@@ -92,7 +92,7 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
     """Return the number of seeds of each stream, given (slot rate in 1/s, frame size) of each.
 
     A stream needs one pass per slot; a seed makes one pass per round. Raises LoopOverloadError when
-    the passes of all streams do not fit through the recirculation port.
+    the passes of all streams do not fit through the recirculation port, less its headroom.
     """
     if not slots:
         return []
@@ -101,6 +101,13 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
         raise LoopOverloadError(
             f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
             hint="lower the rate or the number of streams, or give the loop more bandwidth (tester.loop.rate_bps)",
+        )
+    if busy > (1 - loop.headroom) * (1 + _RATE_ROUNDING):
+        raise LoopOverloadError(
+            f"not supported on {target}: the streams need {float(100 * busy):.2f} % of the recirculation port, of which"
+            f" {float(100 * loop.headroom):g} % are kept free",
+            hint="lower the rate or the number of streams, or ask for the rest with tester.tofino.loop_headroom_pct: 0;"
+            " that a chip paces with a full loop is unproved",
         )
     lone_round_ps = max(loop.round_ps(size) for _, size in slots)
     margin = _MARGIN

@@ -216,6 +216,10 @@ class TofinoSwitch(_Mapping, frozen=True, kw_only=True):
             "1000 on a tofino2"
         ),
     ] = None
+    loop_headroom_pct: Annotated[
+        float,
+        Meta(ge=0, le=50, title="share of each loop that streams leave free; 0 fills it, which is unproved on a chip"),
+    ] = 1
     front_loops: Annotated[
         list[FrontLoop], Meta(max_length=8, title="front ports in loopback that carry seeds, too")
     ] = field(default_factory=list)

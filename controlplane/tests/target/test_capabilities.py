@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -71,11 +72,14 @@ def test_the_headers_that_a_tofino_does_not_reach_behind_are_those_that_tests_of
 def test_options_of_a_switch_are_in_its_declaration() -> None:
     plain = parse_topology("wedge.yaml", SWITCH)
     assert plain.tofino is not None
-    other = replace(plain, tofino=structs.replace(plain.tofino, bad_fcs=False, pipe_frames_per_s=1_250_000_000))
+    other = replace(
+        plain, tofino=structs.replace(plain.tofino, bad_fcs=False, pipe_frames_per_s=1_250_000_000, loop_headroom_pct=0)
+    )
     first, second = (TARGETS["tofino"].declare(topology) for topology in (plain, other))
     assert (first.bad_fcs, second.bad_fcs) == (True, False)
     assert first.pipes == Pipes({1: 0, 2: 0}, 1_220_000_000), "the clock of a Tofino 1 that no SKU reduces"
     assert second.pipes == Pipes({1: 0, 2: 0}, 1_250_000_000)
+    assert (first.loop.headroom, second.loop.headroom) == (Fraction(1, 100), 0)
 
 
 def test_a_target_without_its_switch_is_refused_before_it_is_opened() -> None:

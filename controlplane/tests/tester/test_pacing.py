@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -58,6 +59,20 @@ def test_full_recirculation_port_is_refused_with_the_limit() -> None:
 def test_recirculation_port_can_be_filled() -> None:
     (count,) = seed_counts([(max_rate_fps(64, 10**11), 64)], LOOP, "sim")
     assert count >= 75
+
+
+def test_streams_leave_the_headroom_of_a_loop_free() -> None:
+    """Goal: with 1 % of headroom a stream may have 99 % of the loop; a little more is refused, with the way out."""
+    loop = replace(LOOP, headroom=Fraction(1, 100))
+    line = max_rate_fps(64, 10**11)
+    assert seed_counts([(Fraction(99, 100) * line, 64)], loop, "tofino") == seed_counts(
+        [(Fraction(99, 100) * line, 64)], LOOP, "tofino"
+    )
+    with pytest.raises(
+        UnsupportedError, match=r"need 99\.10 % of the recirculation port, of which 1 % are kept"
+    ) as caught:
+        seed_counts([(Fraction(991, 1000) * line, 64)], loop, "tofino")
+    assert "tester.tofino.loop_headroom_pct: 0" in str(caught.value.hint)
 
 
 SIM_LOOP = LoopModel(rate_bps=400_000_000_000, latency_ps=400_000)
