@@ -39,7 +39,7 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
 
 
 def _stations(topology: Topology) -> list[str]:
-    """What a router or a P4 program must know of the stations when it asks for nothing."""
+    """The stations, which a router or a P4 program that asks for nothing must know."""
     return [
         f"  tester:{port.number} {port.name}: station {_mac(here.mac)}, {here.ipv4}, {here.ipv6};"
         f" router {port.router_mac or 'is asked for'} at {here.router_ipv4}, {here.router_ipv6}"

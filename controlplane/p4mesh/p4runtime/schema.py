@@ -57,7 +57,7 @@ class Schema:
         return table
 
     def described(self, table: str) -> TableEncoder:
-        """What entries of a table have."""
+        """The parts of the entries of a table."""
         return self._table(table)
 
     def table_entry(

@@ -183,7 +183,7 @@ def test_rules_have_all_keys_of_the_table() -> None:
         assert [frame[:6] for _, frame in plane.take_punted((2,))] == [station(2).mac]
         with pytest.raises(P4RuntimeError, match="table 'punt' has no key field 'colour'") as raised:
             plane.punt([PuntRule.of(colour=1)])
-        assert raised.value.hint == "valid: port, destination_mac, ether_type"
+        assert raised.value.hint == "valid: destination_mac, ether_type, port"
         with pytest.raises(UnsupportedError, match="need 65 rules for frames to the controller, the program has 64"):
             plane.punt([PuntRule.of(ether_type=number) for number in range(0x0600, 0x0600 + 65)])
 

@@ -342,7 +342,7 @@ def test_both_files_run_on_sim(path: Path, tests: int, settings: tuple[str, ...]
 @pytest.mark.parametrize(
     ("sizes", "expected", "reasons"),
     [
-        ({"CustomPacketSizes": [64, 64, 9000, 16000, 63, 100.5, "x", True, 10**400]}, [64, 9000], 7),
+        ({"CustomPacketSizes": [64, 64, 9000, 16001, 63, 100.5, "x", True, 10**400]}, [64, 9000], 7),
         (
             {"PacketSizeType": "Range", "SwPacketStartSize": 60, "SwPacketEndSize": 66, "SwPacketStepSize": 2},
             [64, 66],
