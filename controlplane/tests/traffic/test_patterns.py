@@ -111,6 +111,17 @@ def test_in_phase_sources_collide() -> None:
     assert sent(both, 0, 4) == sent(both, 1, 4) == [(3,), (4,), (3,), (4,)]
 
 
+def test_mesh_streams_leave_out_any_number_of_departures_below_that_of_destinations() -> None:
+    """Five ports have four destinations each: 0 to 3 departures of 1 ms, whatever the seed."""
+    ports = (1, 2, 3, 4, 5)
+    offsets = {
+        offset
+        for seed in range(50)
+        for offset in MeshStreams(seed=seed).start_offsets_ns(stream(MeshStreams(seed=seed), ports, ports))
+    }
+    assert offsets == {0, 1_000_000, 2_000_000, 3_000_000}
+
+
 def test_mesh_streams_start_at_whole_departures_and_reproducibly() -> None:
     ports = (1, 2, 3, 4)
     asked = stream(MeshStreams(seed=3), ports, ports)

@@ -315,9 +315,12 @@ def test_leave_delays_end_with_the_last_frame() -> None:
     )
     found = rows(outcome, "delay")
     assert (outcome.state, [row["port"] for row in found]) == (Verdict.PASS, [2, 3, 4])
-    frame_us = float(serialization_ns(128, GIGABIT)) / 1000
-    for row in found:
-        assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - frame_us - delay_ns / 1000 <= 0
+    # Frames leave at multiples of 50 us, and so does the group change; the report's last bit is 321 ns and its own
+    # length later. The delay ends with the last bit of the last frame that came before the device stopped.
+    report_ns = 321 + serialization_ns(report_bytes(Version.IGMPV3), GIGABIT)
+    last_ns = (report_ns + delay_ns) // 50_000 * 50_000
+    expected_us = float(last_ns + serialization_ns(128, GIGABIT) - report_ns) / 1000
+    assert [row["delay_us"] for row in found] == [pytest.approx(expected_us, abs=1e-6)] * 3
 
 
 @pytest.mark.parametrize(
