@@ -10,11 +10,10 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages import parameters as options
-from p4mesh.methods.messages.fairness import LoadRow, LoadRows, load_row
+from p4mesh.methods.messages.fairness import InputRow, LoadRow, LoadRows, load_row
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, show, text
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.traffic.derived import with_independent_phases
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Message, Rotate
@@ -24,35 +23,6 @@ from p4mesh.verdict import Verdict
 FULL = "full"
 _DEFAULT_LOADS = "99.76,100.32,120,full"
 _MIN_PORTS = 3
-_WHERE = (fields.FRAME_SIZE_BYTES, retitled(fields.LOAD_PCT, "Load", "% of output", digits=2))
-_LOADS = (
-    *_WHERE,
-    fields.INPUT_COUNT,
-    retitled(fields.THROUGHPUT_PCT, "Throughput", "% of output"),
-    fields.SENT_FRAMES,
-    fields.LOST_FRAMES,
-    fields.FRAME_LOSS_RATIO,
-    fields.MESSAGE_LOSS_RATIO_MIN,
-    fields.MESSAGE_LOSS_RATIO_MAX,
-    fields.CONSERVED_LOSS_RATIO,
-    fields.CONSERVED,
-    fields.MISINSERTED_FRAMES,
-    fields.FRAME_MAX_OVER_MIN,
-    fields.FRAME_JAIN,
-    fields.MESSAGE_MAX_OVER_MIN,
-    fields.MESSAGE_JAIN,
-)
-_INPUTS = (
-    *_WHERE,
-    retitled(fields.PORT, "Input", "port"),
-    fields.SENT_FRAMES,
-    fields.LOST_FRAMES,
-    fields.FRAME_LOSS_RATIO,
-    fields.MESSAGES,
-    fields.COMPLETE_MESSAGES,
-    fields.DAMAGED_MESSAGES_MIN,
-    fields.DAMAGED_MESSAGES_MAX,
-)
 
 
 class NToOne(MethodOf[LoadRows]):
@@ -116,14 +86,20 @@ class NToOne(MethodOf[LoadRows]):
             "that of the least numbers. Conservation: the mean loss is 1 - 1/load or more, but for what the queue of "
             "the output holds at the end."
         )
-        loads = tuple(row.cells(_LOADS) for row in rows)
-        inputs = tuple(item.cells(_INPUTS) | _where(row) for row in rows for item in row.inputs)
+        keys = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
         return Outcome(
             state,
             _summary(self.title, rows, state),
             (
-                Table("loads", "Loads", _LOADS, loads, note, keys=("frame_size_bytes", "load_pct")),
-                Table("inputs", "Inputs", _INPUTS, inputs, detail=True, keys=("frame_size_bytes", "load_pct", "port")),
+                LoadRow.table("loads", "Loads", rows, note, keys=keys),
+                InputRow.table(
+                    "inputs",
+                    "Inputs",
+                    [(row, item) for row in rows for item in row.inputs],
+                    columns=(*LoadRow.columns()[:2], *InputRow.columns()),
+                    keys=(*keys, fields.PORT),
+                    detail=True,
+                ),
             ),
             (),
             tuple(
@@ -176,10 +152,6 @@ class NToOne(MethodOf[LoadRows]):
         if parameters.text("phases") == options.INDEPENDENT:
             stream = with_independent_phases(stream)
         return options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (stream,))
-
-
-def _where(row: LoadRow) -> dict[str, str | int | float | bool | None]:
-    return {"frame_size_bytes": row.frame_size_bytes, "load_pct": row.load_pct}
 
 
 def _summary(title: str, rows: Sequence[LoadRow], state: Verdict) -> str:

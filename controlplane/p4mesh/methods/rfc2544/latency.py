@@ -38,6 +38,7 @@ from p4mesh.methods.rfc2544.latency_rows import (
     LinkLatency,
     NotReached,
     Place,
+    RunSpread,
     latency_rows,
 )
 from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
@@ -64,11 +65,6 @@ _NETWORK = retitled(fields.NETWORK, "Tagged frames to")
 _PORT_COLUMNS = (
     fields.AVG_LOW_US,
     fields.AVG_HIGH_US,
-)
-_RUN_COLUMNS = (
-    fields.RUNS,
-    fields.STDDEV_US,
-    fields.RSD_PCT,
 )
 _KEYS = ("frame_size_bytes", "at")
 
@@ -250,7 +246,7 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
     extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
     where, keys = (*WHERE, *extra), (*_KEYS, *(column.key for column in extra))
     measured = _latency_columns(parameters)
-    columns = (*where, _RATE, fields.STATE, *measured, *_PORT_COLUMNS, *_RUN_COLUMNS)
+    columns = (*where, _RATE, fields.STATE, *measured, *_PORT_COLUMNS, *RunSpread.columns())
     shown = tuple(row.cells(columns) for row in rows)
     every = "" if parameters.text("mode") == RFC else "Percentiles are those of the slowest port pair and run. "
     note = f"{latency.latency_note(bed)} {every}{NOT_APPLICABLE}: load above the throughput."

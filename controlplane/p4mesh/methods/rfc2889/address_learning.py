@@ -11,8 +11,8 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Cell
-from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressSearch, LearningUnit
-from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, ROW_COLUMNS, address_parameters
+from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressSearch, Iteration, LearningUnit
+from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
 from p4mesh.methods.rfc2889.addressed import (
     MAX_ADDRESSES,
     Addressed,
@@ -87,7 +87,7 @@ class AddressLearning(Addressed[LearningUnit]):
         fields.REPETITIONS,
         fields.ITERATIONS,
     )
-    row_columns = (*ROW_COLUMNS[:2], retitled(fields.SEARCH, "Search of"), *ROW_COLUMNS[2:])
+    row_columns = (*Iteration.columns()[:2], retitled(fields.SEARCH, "Search of"), *Iteration.columns()[2:])
     headline = ("number", "state", "rate_fps_min", "rate_fps_max", "fails_at_fps")
     note = (
         "Lowest and highest over searches with different address bases, whose capacities may differ. 'at least': no "

@@ -25,9 +25,9 @@ class Iteration(Record):
     learning_rate_fps: Annotated[float, fields.LEARNING_RATE_FPS]
     learning_tx_frames: Annotated[int, fields.LEARNING_TX_FRAMES]
     test_tx_frames: Annotated[int, fields.TEST_TX_FRAMES]
+    test_flood_frames: Annotated[int, fields.TEST_FLOOD_FRAMES]
     learning_rx_frames: Annotated[int, fields.LEARNING_RX_FRAMES]
     learning_flood_frames: Annotated[int, fields.LEARNING_FLOOD_FRAMES]
-    test_flood_frames: Annotated[int, fields.TEST_FLOOD_FRAMES]
     monitor_flood_frames: Annotated[int, fields.MONITOR_FLOOD_FRAMES]
     held_addresses: int
     verdict: Annotated[Verdict, fields.VERDICT]

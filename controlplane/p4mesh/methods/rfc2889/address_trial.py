@@ -14,8 +14,6 @@ from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
-from p4mesh.methods.results import fields
-from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.rfc2889.address_results import Iteration
 from p4mesh.traffic.addresses import random_offsets
@@ -37,20 +35,6 @@ _HUNDRED = Fraction(100)
 _PIECES = 8
 """Trials that the test direction is cut into where it stops at a flooded frame."""
 _GROUP_BIT = 1
-
-ROW_COLUMNS = (
-    fields.FRAME_SIZE_BYTES,
-    retitled(fields.REPETITION, "Base"),
-    fields.ADDRESSES,
-    fields.LEARNING_RATE_FPS,
-    fields.LEARNING_TX_FRAMES,
-    fields.TEST_TX_FRAMES,
-    fields.TEST_FLOOD_FRAMES,
-    fields.LEARNING_RX_FRAMES,
-    fields.LEARNING_FLOOD_FRAMES,
-    fields.MONITOR_FLOOD_FRAMES,
-    fields.VERDICT,
-)
 
 
 def address_parameters(section: str) -> tuple[Parameter, ...]:

@@ -17,7 +17,7 @@ from p4mesh.methods.results.outcome import Cell, Outcome, Table, with_reasons
 from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.methods.rfc2889.address_findings import all_findings
 from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, Iteration
-from p4mesh.methods.rfc2889.address_trial import RANDOM, ROW_COLUMNS, AddressTrial, mac_base_of, ports_of
+from p4mesh.methods.rfc2889.address_trial import RANDOM, AddressTrial, mac_base_of, ports_of
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.verdict import Verdict
@@ -86,7 +86,7 @@ class Addressed(MethodOf[SomeUnit]):
     reset_between = "wait_aging"
     columns: tuple[Column, ...]
     headline: tuple[str, ...]
-    row_columns: tuple[Column, ...] = ROW_COLUMNS
+    row_columns: tuple[Column, ...] = Iteration.columns()
     note: str
 
     @abstractmethod

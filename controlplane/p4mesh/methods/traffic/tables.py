@@ -11,16 +11,8 @@ from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_tables import DEPARTURES_NOTE
 from p4mesh.methods.results.layers import KIND_COLUMNS
 from p4mesh.methods.results.outcome import Table
-from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
+from p4mesh.methods.traffic.results import ClassResult, Counts, FlowResult, LayerResult, RunResult
 
-_COUNTS = (
-    fields.SENT_FRAMES,
-    fields.EXPECTED_FRAMES,
-    fields.RECEIVED_FRAMES,
-    fields.LOST_FRAMES,
-    fields.MISORDERED_FRAMES,
-    fields.DUPLICATE_FRAMES,
-)
 _LATENCY = (
     fields.LATENCY_US_MIN,
     fields.LATENCY_US_AVG,
@@ -71,7 +63,7 @@ def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, seve
         retitled(fields.RATE, "Rate", "per sender"),
         fields.MEAN_BYTES,
         retitled(fields.STATE, "State"),
-        *_COUNTS,
+        *Counts.columns(),
         fields.RECEIVED_BYTES,
         *_RATIOS,
         *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
@@ -92,7 +84,7 @@ def _layer_table(rows: Sequence[LayerResult], definition: str) -> Table:
         fields.RUN,
         fields.TRAFFIC_CLASS,
         *KIND_COLUMNS,
-        *_COUNTS,
+        *Counts.columns(),
         *_LATENCY,
         fields.LATENCY_US_LOW,
         fields.LATENCY_US_HIGH,
@@ -126,7 +118,7 @@ def _flow_table(name: str, title: str, which: Sequence[Column], rows: Sequence[F
         *which,
         retitled(fields.TX_PORT, "Sender", "port"),
         retitled(fields.RX_PORT, "Receiver", "port"),
-        *_COUNTS,
+        *Counts.columns(),
         *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
         *_LATENCY,
         *_JITTER,
