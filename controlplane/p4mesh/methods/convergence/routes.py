@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.measurement.counts import FlowCounts
@@ -51,28 +52,18 @@ _COLUMNS = (
     retitled(fields.RESOLUTION_MS, "Resolution", digits=3),
     fields.STATE,
 )
-_DETAIL = (
-    fields.FRAME_SIZE_BYTES,
-    fields.TRIAL,
-    fields.TX_PORT,
-    fields.RX_PORT,
-    fields.NETWORK,
-    retitled(fields.TX_FRAMES, "Sent"),
-    retitled(fields.RX_FRAMES, "Received"),
-    fields.TIME_MS,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouteTime(Record):
     """One route in one trial."""
 
-    tx_port: int
-    rx_port: int
-    network: int
-    tx_frames: int
-    rx_frames: int
-    time_ms: float | None
+    tx_port: Annotated[int, fields.TX_PORT]
+    rx_port: Annotated[int, fields.RX_PORT]
+    network: Annotated[int, fields.NETWORK]
+    tx_frames: Annotated[int, retitled(fields.TX_FRAMES, "Sent")]
+    rx_frames: Annotated[int, retitled(fields.RX_FRAMES, "Received")]
+    time_ms: Annotated[float | None, fields.TIME_MS]
     """None where traffic did not follow the change before the trial was over, or where there is no time to tell."""
     unready: bool | None = field(default=None, metadata=OMITTED)
     """True where the change cannot be seen: traffic came without it, or did not come before it."""
@@ -289,9 +280,9 @@ class RouteChange(MethodOf[ChangeUnit]):
         every = Table(
             "routes_in_detail",
             "Every route",
-            _DETAIL,
+            (fields.FRAME_SIZE_BYTES, fields.TRIAL, *RouteTime.columns()),
             tuple(
-                {"frame_size_bytes": size, "trial": trial.trial, **route.cells(_DETAIL[2:])}
+                {"frame_size_bytes": size, "trial": trial.trial, **route.cells(RouteTime.columns())}
                 for size, trial in rows
                 for route in trial.routes
             ),

@@ -8,7 +8,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.queues import QueueCells
-from p4mesh.methods.results.searched import HasSearch, SearchRow
+from p4mesh.methods.results.searched import HasSearch, MlrGoalRow, SearchRow
 
 _UPPER = retitled(fields.UPPER_PCT, "Upper bound")
 
@@ -33,20 +33,6 @@ _GOALS = (
     fields.UNDELIVERED_PCT,
     fields.VERIFY_TRIALS,
     fields.VERIFY_OVERLOAD_FRAMES,
-)
-_MLR_GOALS = (
-    fields.FRAME_SIZE_BYTES,
-    fields.GOAL,
-    fields.INITIAL_DURATION_MS,
-    fields.FINAL_DURATION_MS,
-    fields.DURATION_SUM_MS,
-    fields.GOAL_LOSS_PCT,
-    fields.EXCEED_PCT,
-    fields.WIDTH_PCT,
-    fields.LOWER_PCT,
-    _UPPER,
-    fields.CONDITIONAL_PCT,
-    fields.REGULARITY,
 )
 _TRIALS = (
     fields.FRAME_SIZE_BYTES,
@@ -88,7 +74,7 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
             Table(
                 "mlr_goals",
                 "MLRsearch: goals and their relevant bounds",
-                _MLR_GOALS,
+                (fields.FRAME_SIZE_BYTES, fields.GOAL, *MlrGoalRow.columns()),
                 mlr,
                 "irregular: not even the lowest load satisfies the goal. The first goal is the result of the search.",
                 keys=("frame_size_bytes", "goal"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar
+from typing import Annotated, Generic, Protocol, TypeVar
 
-from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.queues import QueueCells
@@ -100,16 +101,16 @@ class SearchAttributes(Record):
 class MlrGoalRow(Record):
     """A goal of MLRsearch, with its relevant bounds."""
 
-    initial_duration_ms: float
-    final_duration_ms: float
-    duration_sum_ms: float
-    goal_loss_pct: float
-    exceed_pct: float
-    width_pct: float
-    lower_pct: float | None
-    upper_pct: float | None
-    conditional_pct: float | None
-    regularity: str
+    initial_duration_ms: Annotated[float, fields.INITIAL_DURATION_MS]
+    final_duration_ms: Annotated[float, fields.FINAL_DURATION_MS]
+    duration_sum_ms: Annotated[float, fields.DURATION_SUM_MS]
+    goal_loss_pct: Annotated[float, fields.GOAL_LOSS_PCT]
+    exceed_pct: Annotated[float, fields.EXCEED_PCT]
+    width_pct: Annotated[float, fields.WIDTH_PCT]
+    lower_pct: Annotated[float | None, fields.LOWER_PCT]
+    upper_pct: Annotated[float | None, retitled(fields.UPPER_PCT, "Upper bound")]
+    conditional_pct: Annotated[float | None, fields.CONDITIONAL_PCT]
+    regularity: Annotated[str, fields.REGULARITY]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.measurement.counts import FlowCounts
@@ -29,32 +30,21 @@ from p4mesh.verdict import Verdict
 METHOD_A, METHOD_B = "A", "B"
 _NS_PER_US = 1000
 _OWN = ("duration_ms", "scaled_frames", "groups", "robustness")
-_COLUMNS = (
-    fields.FRAME_SIZE_BYTES,
-    retitled(fields.PART, "Trial"),
-    fields.METHOD,
-    retitled(fields.PORT, "Egress port"),
-    fields.DELAY_US,
-    fields.RESOLUTION_US,
-    retitled(fields.RATE_FPS, "Group stream"),
-    fields.BURDEN_PCT,
-    fields.STATE,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DelayRow(Record):
     """The delay of one egress port."""
 
-    part: str
-    method: str
-    port: int
-    delay_us: float | None
+    part: Annotated[str, retitled(fields.PART, "Trial")]
+    method: Annotated[str, fields.METHOD]
+    port: Annotated[int, retitled(fields.PORT, "Egress port")]
+    delay_us: Annotated[float | None, fields.DELAY_US]
     """None where the device did not begin, or end, to forward the group."""
-    resolution_us: float
+    resolution_us: Annotated[float, fields.RESOLUTION_US]
     """Distance of two frames of the group: the true delay is up to this much smaller (join) or larger (leave)."""
-    rate_fps: float
-    burden_pct: float | None
+    rate_fps: Annotated[float, retitled(fields.RATE_FPS, "Group stream")]
+    burden_pct: Annotated[float | None, fields.BURDEN_PCT]
     status: Verdict
     reason: str
 
@@ -155,8 +145,9 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         """Return the delays; PASS iff every one was seen."""
         units = list(results.values())
         state = Verdict.worst(row.state for unit in units for row in unit.rows)
+        columns = (fields.FRAME_SIZE_BYTES, *DelayRow.columns(), fields.STATE)
         rows: list[dict[str, Cell]] = [
-            row.cells(_COLUMNS) | {"frame_size_bytes": unit.frame_size_bytes, "state": row.state.value}
+            row.cells(columns) | {"frame_size_bytes": unit.frame_size_bytes, "state": row.state.value}
             for unit in units
             for row in unit.rows
         ]
@@ -165,7 +156,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
             f"From the last bit of the report, by its time stamp in the data plane, to the {event} of the group. "
             "The resolution is the distance of two frames of the group."
         )
-        table = Table("delay", self.title, _COLUMNS, tuple(rows), note, keys=("frame_size_bytes", "part", "port"))
+        table = Table("delay", self.title, columns, tuple(rows), note, keys=("frame_size_bytes", "part", "port"))
         return Outcome(
             state,
             f"{self.title} with {parameters.text('protocol')}, {state.value}",
