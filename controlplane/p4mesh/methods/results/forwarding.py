@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
 from p4mesh.methods.results.queues import QueueCells
@@ -122,16 +124,16 @@ class LossSweep(Record):
 class MeshSweep(Record):
     """The forwarding-rate sweep of one frame size; None without a trial that can be trusted."""
 
-    frame_size_bytes: int
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
     rows: tuple[MeshTrial, ...]
-    mfr_fps: float | None
-    mfr_offered_pct: float | None
-    frmol_fps: float | None
-    frmol_offered_pct: float | None
-    flooded_frames: int
-    late_frames: int
+    theoretical_fps: Annotated[float, fields.THEORETICAL_FPS]
+    mfr_fps: Annotated[float | None, fields.MFR_FPS]
+    mfr_offered_pct: Annotated[float | None, fields.MFR_OFFERED_PCT]
+    frmol_fps: Annotated[float | None, fields.FRMOL_FPS]
+    frmol_offered_pct: Annotated[float | None, fields.FRMOL_OFFERED_PCT]
+    late_frames: Annotated[int, fields.LATE_FRAMES]
     """Of the load with most of them."""
-    theoretical_fps: float
+    flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
     load_limit_pct: float
 
 

@@ -62,18 +62,6 @@ _NOTE = (
 LIMIT_COLUMN = fields.THEORETICAL_PCT
 """Shown where the pattern over-subscribes an output, so that no device has 100 %."""
 
-FORWARDING_COLUMNS = (
-    fields.FRAME_SIZE_BYTES,
-    fields.THEORETICAL_FPS,
-    fields.MFR_FPS,
-    fields.MFR_OFFERED_PCT,
-    fields.FRMOL_FPS,
-    fields.FRMOL_OFFERED_PCT,
-    fields.LATE_FRAMES,
-    fields.FLOODED_FRAMES,
-    fields.STATE,
-)
-
 
 def throughput_table(results: Sequence[MeshThroughput]) -> Table:
     """Return the throughput table; a FAIL row shows the last load tried and its loss."""
@@ -117,8 +105,8 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
 
 def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | None) -> Table:
     """Return one row per frame size: MFR with its offered load, FRMOL, and the verdict."""
-    measured = [column for column in FORWARDING_COLUMNS if column.key != "state"]
-    rows = tuple({**result.cells(measured), "state": sweep_state(result).value} for result in results)
+    columns = (*MeshSweep.columns(), fields.STATE)
+    rows = tuple(result.cells(columns) | {"state": sweep_state(result).value} for result in results)
     note = (
         "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports. MFR is "
         "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them. "
@@ -126,7 +114,7 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
     )
     note += f" {criterion_note(loss_limit_pct)}"
     headline = ("mfr_fps", "mfr_offered_pct", "frmol_fps")
-    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note, headline=headline)
+    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", columns, rows, note, headline=headline)
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:
