@@ -123,10 +123,16 @@ class FlowCounts:
     misdirected_frames: int = field(default=0, metadata={"stored": "if set"})
     """At the port of their destination address, with the payload of a frame for another one; as flooded ones."""
 
+    doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Of those reordered, frames that came too late to tell them from copies of earlier ones."""
+
     @property
     def lost_frames(self) -> int:
-        """Frames sent and never received at the right port; negative values are a broken trial."""
-        return self.tx_frames - (self.rx_frames - self.duplicate_frames)
+        """Frames sent and never received at the right port, if all doubtful ones are copies; else fewer of them.
+
+        Negative values are a broken trial.
+        """
+        return self.tx_frames - (self.rx_frames - self.duplicate_frames - self.doubtful_frames)
 
 
 @dataclass(frozen=True)
@@ -281,6 +287,10 @@ class Counts:
     oload_error_ppm: float = 0.0
     """Offered less intended load of the transmitter that is farthest off, relative to its intended load."""
     histograms: tuple[HistogramStats, ...] = ()
+    doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Of those reordered, frames that came too late to tell them from copies of earlier ones. ``lost_frames`` takes
+    them for copies, so that a loss is never hidden: it may be too high by so many.
+    """
     misdirected_frames: int = 0
     """Misdirected payload (methodology 0.1): the destination of the port, made for another one. They are lost."""
     strays: tuple[StrayCounts, ...] = ()

@@ -8,6 +8,7 @@ import numpy as np
 
 from p4mesh.measurement.columns import Array
 from p4mesh.measurement.counted_groups import group_frames
+from p4mesh.measurement.late_copies import late_copies
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
 
@@ -22,8 +23,16 @@ class FlowArrays:
     expected: Array
     sent: Array
     unique: Array
+    """Received without copies, and with those that may be copies."""
     duplicates: Array
     reordered: Array
+    doubtful: Array
+    """Of those that are unique: late frames that may be copies of earlier ones."""
+
+    @property
+    def lost(self) -> Array:
+        """Frames that are missing if all doubtful ones are copies."""
+        return self.sent - self.unique + self.doubtful
 
 
 def flow_arrays(plan: Plan, reading: Reading) -> FlowArrays:
@@ -31,14 +40,16 @@ def flow_arrays(plan: Plan, reading: Reading) -> FlowArrays:
     records = reading.records
     columns = plan.columns
     cells = columns.cell
+    copies, doubtful = late_copies(plan, records, reading.window)
     measured = FlowArrays(
         cells,
         columns.rx_port,
         columns.expected,
         records["flow_sequence"][columns.sequence_cell].astype(np.int64),
-        records["frames"][cells].astype(np.int64),
-        records["duplicates"][cells].astype(np.int64),
-        records["reordered"][cells].astype(np.int64),
+        records["frames"][cells].astype(np.int64) - copies,
+        records["duplicates"][cells].astype(np.int64) + copies,
+        records["reordered"][cells].astype(np.int64) - copies,
+        doubtful,
     )
     counted = list(group_frames(plan, reading))
     if not counted:
@@ -52,6 +63,7 @@ def flow_arrays(plan: Plan, reading: Reading) -> FlowArrays:
         np.concatenate([measured.unique, *(group.received.ravel() for group in counted)]),
         np.concatenate([measured.duplicates, *nothing]),
         np.concatenate([measured.reordered, *nothing]),
+        np.concatenate([measured.doubtful, *nothing]),
     )
 
 

@@ -44,6 +44,7 @@ def flow_counts(plan: Plan, reading: Reading, flows: FlowArrays, tick_ps: int) -
         "rx_frames": total(flows.unique + flows.duplicates),
         "duplicate_frames": total(flows.duplicates),
         "reordered_frames": total(flows.reordered),
+        "doubtful_frames": total(flows.doubtful),
         "latency": latency_of_groups(records, groups, tick_ps),
         "first_rx_ns": _ns(groups.smallest(arrived) % _NEVER_TICKS, tick_ps),
         "last_rx_ns": _ns(groups.largest(records["last_arrival"]), tick_ps),

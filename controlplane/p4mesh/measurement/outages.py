@@ -55,7 +55,7 @@ def outages(
             tx_port=flow.tx_port,
             rx_port=flow.rx_port,
             tx_frames=int(flows.sent[row]),
-            lost_frames=int(flows.sent[row] - flows.unique[row]),
+            lost_frames=int(flows.lost[row]),
             tail_lost_frames=int(tail_lost(flows.sent[row], records["next_sequence"][flow.cell])),
             last_before_ns=since_first_ns(last_before.get(flow.cell)),
             first_after_ns=since_first_ns(int(records["last_gap_time"][flow.cell])),

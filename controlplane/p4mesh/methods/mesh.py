@@ -243,6 +243,7 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
         rx_frames=result.rx_frames,
         late_frames=rates.late_frames,
         lost_frames=result.lost_frames,
+        doubtful_frames=result.doubtful_frames or None,
         loss_pct=float(rates.loss_pct),
         forwarding_fps=float(rates.forwarding_fps),
         received_pct=float(rates.received_pct),

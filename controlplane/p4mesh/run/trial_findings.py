@@ -19,6 +19,7 @@ def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[s
     for unit, trials in trials_of.items():
         yield from _misdirection(unit, trials)
         yield from _damage(unit, trials)
+        yield from _doubt(unit, trials)
 
 
 def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
@@ -40,6 +41,20 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     return (
         f"{sum(counts)} damaged frames received in {sum(map(bool, counts))} trials of {unit}: their signature does not "
         "fit its check; they count as lost",
+    )
+
+
+def _doubt(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return the finding on late frames that may be copies, if there are: loss is a range then."""
+    results = [trial.result for trial in trials if trial.result.get("doubtful_frames")]
+    if not results:
+        return ()
+    worst = max(results, key=lambda result: int(result["doubtful_frames"]))
+    doubtful, lost = worst["doubtful_frames"], worst["lost_frames"]
+    return (
+        f"loss is a range in {len(results)} trials of {unit}, with {lost - doubtful} to {lost} frames lost where it is "
+        f"widest: {doubtful} frames came so late that nothing tells them from copies of earlier ones, which would hide "
+        "losses. Tables and verdicts have the upper end",
     )
 
 

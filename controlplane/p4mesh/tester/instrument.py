@@ -24,7 +24,7 @@ from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.planning import Planner
-from p4mesh.tester.reading import Reading, ReasonCounts
+from p4mesh.tester.reading import CopyWindow, Reading, ReasonCounts
 from p4mesh.tester.strays import Strays
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import Stream
@@ -157,7 +157,15 @@ class Tester:
             stamps=self.target.port_stamps(),
             strays=self._strays.read(frames),
             groups=self.dataplane.group_counts(plan),
+            window=self._copy_window,
         )
+
+    @property
+    def _copy_window(self) -> CopyWindow:
+        capabilities = self.target.capabilities
+        paced = not capabilities.real_time or capabilities.pipes is not None
+        lateness_ticks = 2 * self._round_ns * 1000 // self.tick_ps if paced else None
+        return CopyWindow(1 << self.contract["WINDOW_BITS"], lateness_ticks)
 
     def _records_of_streams(self, plan: Plan) -> np.ndarray[Any, Any]:
         wanted = ranges_of(plan.own_cells)

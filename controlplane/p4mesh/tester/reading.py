@@ -19,6 +19,16 @@ ReasonCounts = Mapping[tuple[int, str], int]
 
 
 @dataclass(frozen=True)
+class CopyWindow:
+    """How long the data plane knows a copy of a frame as one."""
+
+    frames: int = 0
+    """While fewer later frames of its flow lie between."""
+    lateness_ticks: int | None = None
+    """How late a departure may be; None where the machine may keep departures waiting for any time."""
+
+
+@dataclass(frozen=True)
 class Reading:
     """Counts and registers since the streams were loaded, at rest or while traffic runs (:meth:`Tester.read`)."""
 
@@ -37,6 +47,8 @@ class Reading:
     """Stamps of each port; empty where those of departures need no correction."""
     strays: np.ndarray[Any, Any] | None = None
     """Flooded and misdirected frames per flow number, two rows; None where they are not counted per flow."""
+    window: CopyWindow = CopyWindow()
+    """Of each flow."""
 
     @cached_property
     def of_ports(self) -> dict[int, Counter[str]]:

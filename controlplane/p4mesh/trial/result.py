@@ -69,5 +69,6 @@ class TrialResult:
     stamps: tuple[PortStamps, ...] = field(default=(), metadata={"stored": "if set"})
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
     """None when queues were not watched, or when too few frames came to judge them."""
+    doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
     refused_routes: tuple[RefusedRoutes, ...] = field(default=(), metadata={"stored": "if set"})
     """Announced networks that devices had no room for; frames to them are lost."""

@@ -30,7 +30,10 @@ def test_random_faults_are_those_that_the_tester_finds() -> None:
     # A corrupted frame is damaged when its signature is hit, foreign when that is no signature any more, and
     # arrives as it is when its payload is hit.
     assert 0 < result.damaged_frames <= counters["corrupted"] + counters["duplicated"]
-    assert lost <= result.lost_frames <= lost + result.damaged_frames + result.foreign_frames
+    # Frames that are held back by more than 8 others may be copies, for all that the tester knows.
+    surely_lost = result.lost_frames - result.doubtful_frames
+    assert lost <= surely_lost <= lost + result.damaged_frames + result.foreign_frames
+    assert 0 < result.doubtful_frames <= result.reordered_frames
     # Faults may coincide: of a duplicated frame that is held back, the second copy is the first to arrive.
     assert result.duplicate_frames == pytest.approx(counters["duplicated"], abs=3)
     assert result.reordered_frames == pytest.approx(counters["reordered"], abs=3)
@@ -59,7 +62,8 @@ def test_each_fault_is_found_in_its_flow_under_every_pattern(pattern: Pattern, f
     sent = len(tx) * 2000 * copies
     assert (result.expected_rx_frames, result.flooded_frames) == (sent, 0)
     assert max(lost, duplicated, reordered) > 50
-    assert result.lost_frames == lost * copies
+    assert result.lost_frames - result.doubtful_frames == lost * copies
+    assert bool(result.doubtful_frames) <= bool(reordered)
     assert result.duplicate_frames == duplicated * copies
     # Copies are held back one by one. The last frames of a flow may be, with none behind them.
     assert result.reordered_frames == pytest.approx(reordered, abs=12 * bool(reordered))

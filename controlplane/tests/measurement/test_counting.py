@@ -61,7 +61,10 @@ def planned(*streams: Stream) -> Any:
 
 
 def test_frames_to_many_that_come_back_to_their_source_are_flooded() -> None:
-    """Of 20 frames to port 2, 18 came and 1 of them twice; 3 came to their source, port 1, and 2 of these twice."""
+    """Of 20 frames to port 2, 18 came and 1 of them twice; 3 came to their source, port 1, and 2 of these twice.
+
+    Nothing is known of departures, so each of the 5 late frames may be a copy that hides a loss.
+    """
     plan = planned(Stream("group", 64, Fraction(1000), 20, Multicast(), (1,), (2,)))
     (wanted,) = [flow for flow in plan.flows if flow.expected]
     (back,) = [flow for flow in plan.flows if flow.rx_port == 1]
@@ -73,13 +76,15 @@ def test_frames_to_many_that_come_back_to_their_source_are_flooded() -> None:
              (3, "foreign"): 4, (4, "foreign"): 2, (2, "stale"): 6, (2, "damaged"): 8, (3, "misdirected"): 9},
             flow_sequence={wanted.sequence_cell: 20},
             frames={wanted.cell: 18, back.cell: 3},
+            next_sequence={wanted.cell: 20},
             duplicates={wanted.cell: 1, back.cell: 2},
             reordered={wanted.cell: 5},
         ),
         4,
     )  # fmt: skip
-    assert (counts.tx_frames, counts.expected_rx_frames, counts.rx_frames, counts.lost_frames) == (20, 20, 19, 2)
-    assert (counts.duplicate_frames, counts.reordered_frames, counts.flooded_frames) == (1, 5, 7 + 1 + 5)
+    assert (counts.tx_frames, counts.expected_rx_frames, counts.rx_frames, counts.lost_frames) == (20, 20, 19, 7)
+    assert (counts.duplicate_frames, counts.reordered_frames, counts.doubtful_frames) == (1, 5, 5)
+    assert counts.flooded_frames == 7 + 1 + 5
     assert (counts.foreign_frames, counts.stale_frames, counts.damaged_frames, counts.misdirected_frames) == (
         6,
         6,

@@ -244,6 +244,12 @@ LATE_FRAMES = _column(
     "late_frames", "Late", "frames", meaning="received after the transmission, from queues of the device"
 )
 LOST_FRAMES = _column("lost_frames", "Lost", "frames", meaning="frames that did not arrive")
+DOUBTFUL_FRAMES = _column(
+    "doubtful_frames",
+    "Lost or late",
+    "frames",
+    meaning="of the lost frames, those that may have come late: late frames that nothing tells from copies",
+)
 NAMED_FRAMES = _column("named_frames", "Lost, named", "frames", meaning="lost frames that are named one by one")
 FIRST_SEQUENCE = _column("first_sequence", "First number", meaning="number of the first lost frame in a row")
 LAST_SEQUENCE = _column("last_sequence", "Last number", meaning="number of the last lost frame in a row")

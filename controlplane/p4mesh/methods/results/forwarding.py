@@ -61,6 +61,8 @@ class MeshTrial(Record):
     late_frames: int
     """Received after the transmission, from queues of the device; no rate counts them."""
     lost_frames: int
+    doubtful_frames: int | None = field(default=None, metadata=OMITTED)
+    """Of those lost, frames that may have come late; None where there is none."""
     loss_pct: float
     forwarding_fps: float
     received_pct: float

@@ -36,9 +36,10 @@ def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def interval_cells(lost_frames: int, frames: int) -> dict[str, Cell]:
-    """Return the cells of INTERVAL_COLUMNS."""
-    low, high = loss_interval(lost_frames, frames)
+def interval_cells(lost_frames: int, frames: int, doubtful_frames: int | None = None) -> dict[str, Cell]:
+    """Return the cells of INTERVAL_COLUMNS; so many of the lost frames may have come late."""
+    low, _ = loss_interval(lost_frames - (doubtful_frames or 0), frames)
+    _, high = loss_interval(lost_frames, frames)
     return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high}
 
 

@@ -26,6 +26,6 @@ KEYS = ("frame_size_bytes", "load_pct")
 def cells_of(row: MeshTrial) -> dict[str, Cell]:
     """Return the cells of one load; of an untrusted trial its load and status alone."""
     assert row.verdict is not None
-    interval = interval_cells(row.lost_frames, row.tx_frames) if row.trusted else {}
+    interval = interval_cells(row.lost_frames, row.tx_frames, row.doubtful_frames) if row.trusted else {}
     known = [column for column in COLUMNS if row.trusted or column.key in KEYS]
     return row.cells(known) | interval | {"state": row.verdict.value}

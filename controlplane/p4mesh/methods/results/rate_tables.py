@@ -143,8 +143,9 @@ def _interval_table(results: Sequence[MeshSweep]) -> Table:
         *INTERVAL_COLUMNS,
     )
     rows = tuple(
-        row.cells(columns[1:5])
-        | {"frame_size_bytes": result.frame_size_bytes, **interval_cells(row.lost_frames, row.tx_frames)}
+        {"frame_size_bytes": result.frame_size_bytes}
+        | row.cells(columns[1:5])
+        | interval_cells(row.lost_frames, row.tx_frames, row.doubtful_frames)
         for result in results
         for row in result.rows
         if row.trusted

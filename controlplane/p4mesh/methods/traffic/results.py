@@ -14,7 +14,7 @@ from p4mesh.methods.results.latency import Definition, LatencySummary, merged, s
 from p4mesh.methods.results.latency_cells import us
 from p4mesh.methods.results.layers import Increments, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
-from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.traffic.stream import Stream
@@ -31,6 +31,8 @@ class Counts(Record):
     received_frames: Annotated[int, fields.RECEIVED_FRAMES]
     """Without duplicates."""
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    doubtful_frames: Annotated[int | None, fields.DOUBTFUL_FRAMES] = field(default=None, metadata=OMITTED)
+    """Of those lost, frames that may have come late; None where there is none."""
     misordered_frames: Annotated[int, fields.MISORDERED_FRAMES]
     duplicate_frames: Annotated[int, fields.DUPLICATE_FRAMES]
 
@@ -245,6 +247,7 @@ def _counts(found: Sequence[Found]) -> Counts:
         expected_frames=sum(flow.tx_frames for flow in flows),
         received_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
         lost_frames=sum(flow.lost_frames for flow in flows),
+        doubtful_frames=sum(flow.doubtful_frames for flow in flows) or None,
         misordered_frames=sum(flow.reordered_frames for flow in flows),
         duplicate_frames=sum(flow.duplicate_frames for flow in flows),
     )
@@ -360,4 +363,8 @@ def _judgement(
         for name, found, limit in criteria
         if limit is not None and found is not None and found > limit
     ]
-    return Judgement(Verdict.FAIL, "; ".join(against)) if against else Judgement(Verdict.PASS)
+    if not against:
+        return Judgement(Verdict.PASS)
+    if counts.doubtful_frames:
+        against.append(f"{counts.doubtful_frames} of {counts.lost_frames} lost frames may have come late")
+    return Judgement(Verdict.FAIL, "; ".join(against))

@@ -55,6 +55,12 @@ def tables_of(results: Sequence[RunResult], bed: Bed, definition: str) -> tuple[
     return tuple(tables)
 
 
+def _counted(rows: Sequence[ClassResult | LayerResult | FlowResult]) -> tuple[Column, ...]:
+    """The columns of counts; that of doubtful frames where there are some."""
+    doubtful = any(row.counts.doubtful_frames for row in rows)
+    return tuple(column for column in Counts.columns() if doubtful or column != fields.DOUBTFUL_FRAMES)
+
+
 def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, several: bool) -> Table:
     percentiles = _PERCENTILES if any(row.delay.latency_us_p50 is not None for row in rows) else ()
     columns = (
@@ -63,7 +69,7 @@ def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, seve
         retitled(fields.RATE, "Rate", "per sender"),
         fields.MEAN_BYTES,
         retitled(fields.STATE, "State"),
-        *Counts.columns(),
+        *_counted(rows),
         fields.RECEIVED_BYTES,
         *_RATIOS,
         *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
@@ -84,7 +90,7 @@ def _layer_table(rows: Sequence[LayerResult], definition: str) -> Table:
         fields.RUN,
         fields.TRAFFIC_CLASS,
         *KIND_COLUMNS,
-        *Counts.columns(),
+        *_counted(rows),
         *_LATENCY,
         fields.LATENCY_US_LOW,
         fields.LATENCY_US_HIGH,
@@ -118,7 +124,7 @@ def _flow_table(name: str, title: str, which: Sequence[Column], rows: Sequence[F
         *which,
         retitled(fields.TX_PORT, "Sender", "port"),
         retitled(fields.RX_PORT, "Receiver", "port"),
-        *Counts.columns(),
+        *_counted(rows),
         *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
         *_LATENCY,
         *_JITTER,
