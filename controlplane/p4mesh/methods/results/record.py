@@ -14,12 +14,13 @@ A field that is a column is annotated with its entry of :mod:`p4mesh.methods.res
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Table, with_reasons
 
@@ -34,21 +35,24 @@ INLINE: Mapping[str, bool] = MappingProxyType({_INLINE: True})
 class Record:
     """A result. Names of fields are stored keys and keys of columns, so units stand last in them."""
 
-    def data(self) -> dict[str, Any]:
-        """The stored JSON data: the fields in their order, enums as their values."""
+    def data(self, keys: Collection[str] | None = None) -> dict[str, Any]:
+        """The stored JSON data: the fields in their order, or those of some keys; enums as their values."""
         found: dict[str, Any] = {}
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
             if _INLINE in item.metadata:
-                found |= {} if value is None else value.data()
+                found |= {} if value is None else value.data(keys)
+            elif keys is not None and item.name not in keys:
+                continue
             elif value is not None or _OMITTED not in item.metadata:
                 found[item.name] = _plain(value)
         return found
 
     def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:
         """The cells of a table row; None for a column that this record does not have."""
-        data = self.data()
-        return {column.key: data.get(column.key) for column in columns}
+        keys = [column.key for column in columns]
+        data = self.data(keys)
+        return {key: data.get(key) for key in keys}
 
     @classmethod
     def columns(cls) -> tuple[Column, ...]:
@@ -68,7 +72,7 @@ class Record:
         cls,
         name: str,
         title: str,
-        rows: Iterable[Record | tuple[Record, ...]],
+        rows: Iterable[Record | tuple[Record | Mapping[str, Cell], ...]],
         note: str = "",
         *,
         columns: Sequence[Column] | None = None,
@@ -78,20 +82,23 @@ class Record:
     ) -> Table:
         """A table of such records, and of the reasons of their verdicts where one has a reason.
 
-        A row may be several records: cells of the last ones come first, such as those of a trial before those of its
-        unit. ``columns``: those that the table shows, by default all of the class. ``keys`` is that of the table;
-        ``detail`` and ``headline`` as well.
+        A row may be several records, and cells that follow from them: the last ones come first, such as cells of a
+        trial before those of its unit. ``columns``: those that the table shows, by default all of the class. ``keys``
+        is that of the table; ``detail`` and ``headline`` as well.
         """
-        found = tuple(_joined(row) for row in rows)
-        shown = with_reasons(cls.columns() if columns is None else tuple(columns), found)
+        shown = cls.columns() if columns is None else tuple(columns)
+        keys_shown = {fields.REASON.key, *(column.key for column in shown)}
+        found = tuple(_joined(row, keys_shown) for row in rows)
+        shown = with_reasons(shown, found)
         cells = tuple({column.key: row.get(column.key) for column in shown} for row in found)
         table = Table(name, title, shown, cells, note, detail, headline=tuple(one.key for one in headline))
         return table if keys is None else dataclasses.replace(table, keys=tuple(one.key for one in keys))
 
 
-def _joined(row: Record | tuple[Record, ...]) -> dict[str, Cell]:
+def _joined(row: Record | tuple[Record | Mapping[str, Cell], ...], keys: Collection[str]) -> dict[str, Cell]:
     parts = (row,) if isinstance(row, Record) else row
-    return {key: value for part in parts for key, value in part.data().items()}
+    cells = (part.data(keys) if isinstance(part, Record) else part for part in parts)
+    return {key: value for part in cells for key, value in part.items()}
 
 
 def _record_class(hint: Any) -> type[Record]:

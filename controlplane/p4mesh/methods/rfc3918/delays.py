@@ -17,7 +17,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc3918.latency import BASELINE, BURDENED
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup, burden_parameters, setup_parameters, trial_parameters
@@ -45,15 +45,9 @@ class DelayRow(Record):
     """Distance of two frames of the group: the true delay is up to this much smaller (join) or larger (leave)."""
     rate_fps: Annotated[float, retitled(fields.RATE_FPS, "Group stream")]
     burden_pct: Annotated[float | None, fields.BURDEN_PCT]
-    status: Verdict
+    state: Annotated[Verdict, fields.STATE]
+    """PASS where the delay was seen."""
     reason: str
-
-    @property
-    def state(self) -> Verdict:
-        """PASS where the delay was seen."""
-        if not self.status.trusted:
-            return self.status
-        return Verdict.PASS if self.delay_us is not None else Verdict.FAIL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +114,6 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         setup.check(self.name, 2 if self._method(parameters) == METHOD_B else 1)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of parts: with method A each has a trial for every egress port."""
         return len(self.parts)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> DelayUnit:
@@ -142,21 +135,18 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         return DelayUnit(frame_size_bytes=size, rows=tuple(rows))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, DelayUnit]) -> Outcome:
-        """Return the delays; PASS iff every one was seen."""
+        """The delays; PASS iff every one was seen."""
         units = list(results.values())
         state = Verdict.worst(row.state for unit in units for row in unit.rows)
-        columns = (fields.FRAME_SIZE_BYTES, *DelayRow.columns(), fields.STATE)
-        rows: list[dict[str, Cell]] = [
-            row.cells(columns) | {"frame_size_bytes": unit.frame_size_bytes, "state": row.state.value}
-            for unit in units
-            for row in unit.rows
-        ]
         event = "first bit of the first frame" if self.joins else "last bit of the last frame"
         note = (
             f"From the last bit of the report, by its time stamp in the data plane, to the {event} of the group. "
             "The resolution is the distance of two frames of the group."
         )
-        table = Table("delay", self.title, columns, tuple(rows), note, keys=("frame_size_bytes", "part", "port"))
+        rows = [(unit, row) for unit in units for row in unit.rows]
+        columns = (fields.FRAME_SIZE_BYTES, *DelayRow.columns())
+        keys = (fields.FRAME_SIZE_BYTES, fields.PART, fields.PORT)
+        table = DelayRow.table("delay", self.title, rows, note, columns=columns, keys=keys)
         return Outcome(
             state,
             f"{self.title} with {parameters.text('protocol')}, {state.value}",
@@ -173,7 +163,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         return parameters.text("join_method")
 
     def _trials(self, setup: Setup) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Return the egress ports of each trial, and those that have joined before."""
+        """The egress ports of each trial, and those that have joined before."""
         if self._method(setup.parameters) == METHOD_A:
             return [((port,), ()) for port in setup.receivers]
         return [(setup.receivers[:-1], setup.receivers[-1:])]
@@ -207,7 +197,8 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
                 else:
                     told_ns = stamp_ns + serialization_ns(report_bytes(setup.version), setup.bed.rate_bps(port))
                     delay_ns, reason = self._delay_ns(setup, size, flow, told_ns)
-                    status = Verdict.INVALID if reason else status
+                    seen = Verdict.FAIL if delay_ns is None else Verdict.PASS
+                    status = Verdict.INVALID if reason else seen
             yield DelayRow(
                 part=part,
                 method=self._method(setup.parameters),
@@ -216,12 +207,12 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
                 resolution_us=float(NS_PER_S / rate / _NS_PER_US),
                 rate_fps=float(rate),
                 burden_pct=float(setup.parameters.number("burden_load_pct")) if part == BURDENED else None,
-                status=status,
+                state=status,
                 reason=reason,
             )
 
     def _delay_ns(self, setup: Setup, size: int, flow: FlowCounts, told_ns: Fraction) -> tuple[Fraction | None, str]:
-        """Return B - A, None where no frame came, and the reason when the trial cannot be trusted."""
+        """B - A, None where no frame came; and the reason where the trial cannot be trusted."""
         if not flow.rx_frames:
             return None, ""
         if flow.first_rx_ns < told_ns:
@@ -231,8 +222,8 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
     def _findings(self, unit: DelayUnit) -> Iterator[str]:
         for row in unit.rows:
             where = f"{unit.frame_size_bytes} B, port {row.port}, {row.part}"
-            if not row.status.trusted:
-                yield f"{row.status.value} trial, {where}: {row.reason}"
+            if not row.state.trusted:
+                yield f"{row.state.value} trial, {where}: {row.reason}"
             elif row.delay_us is None:
                 done = "did not begin" if self.joins else "did not end"
                 yield f"{where}: the device {done} to forward the group"
@@ -259,7 +250,7 @@ class GroupLeaveDelay(GroupJoinDelay):
         return [(ports[place : place + together], ()) for place in range(0, len(ports), together)]
 
     def _delay_ns(self, setup: Setup, size: int, flow: FlowCounts, told_ns: Fraction) -> tuple[Fraction | None, str]:
-        """Return B - A, None where frames came to the end; negative where the last frame was on its way before."""
+        """B - A, None where frames came to the end; negative where the last frame was on its way before."""
         if not flow.rx_frames:
             return None, f"port {flow.rx_port} has received nothing of the group that it had joined"
         if not flow.tail_lost_frames:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
@@ -12,10 +13,10 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, integer, percent
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Outcome, Table, with_reasons
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.searched import AT_LEAST
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.rows import RX_ALL_PORTS, MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import MAX_GROUPS, Setup, setup_parameters, trial_parameters
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
 from p4mesh.trial.result import TrialResult
@@ -23,19 +24,11 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 _OWN = ("duration_ms", "scaled_frames")
-_SUMMARY = (
-    fields.FRAME_SIZE_BYTES,
-    fields.CAPACITY_GROUPS,
-    fields.FAILED_GROUPS,
-    fields.MEMBERS,
-    fields.STATE,
-    fields.TRIALS,
-)
 _TRIALS = (
     fields.FRAME_SIZE_BYTES,
     retitled(fields.GROUPS, "Groups per port"),
     fields.TX_FRAMES,
-    retitled(fields.RX_FRAMES, "Rx, all ports"),
+    RX_ALL_PORTS,
     fields.SILENT_MEMBERSHIPS,
     fields.FLOODED_FRAMES,
     fields.VERDICT,
@@ -43,7 +36,7 @@ _TRIALS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapacityTrial(MulticastTrial):
+class GroupsTrial(MulticastTrial):
     """A trial with one number of groups."""
 
     groups: int
@@ -54,12 +47,14 @@ class CapacityTrial(MulticastTrial):
 class CapacityUnit(Record):
     """The capacity with one frame size."""
 
-    frame_size_bytes: int
-    members: int
-    capacity_groups: int | None
-    failed_groups: int | None
-    state: Verdict
-    rows: tuple[CapacityTrial, ...]
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    capacity_groups: Annotated[int | None, fields.CAPACITY_GROUPS]
+    failed_groups: Annotated[int | None, fields.FAILED_GROUPS]
+    members: Annotated[int, fields.MEMBERS]
+    state: Annotated[Verdict, fields.STATE]
+    reason: str
+    trials: Annotated[int, fields.TRIALS]
+    rows: tuple[GroupsTrial, ...]
 
 
 class GroupCapacity(MethodOf[CapacityUnit]):
@@ -87,7 +82,6 @@ class GroupCapacity(MethodOf[CapacityUnit]):
             raise ParameterError(f"groups_first={first} is above groups_max={last}", hint="groups_first <= groups_max")
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of trials up to the last one."""
         return len(_counts(parameters))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> CapacityUnit:
@@ -95,40 +89,33 @@ class GroupCapacity(MethodOf[CapacityUnit]):
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
         frames = parameters.integer("frames_per_group")
         rows = capacity_trials(setup, size, session, _counts(parameters), parameters.number("load_pct"), frames)
-        passed = [row.groups for row in rows if row.verdict is Verdict.PASS]
+        passed = max((row.groups for row in rows if row.verdict is Verdict.PASS), default=None)
         last = rows[-1]
-        state = Verdict.MEASURED if passed and last.verdict.decides else last.verdict
         return CapacityUnit(
             frame_size_bytes=size,
-            members=len(setup.receivers),
-            capacity_groups=max(passed, default=None),
+            capacity_groups=passed,
             failed_groups=last.groups if last.verdict is Verdict.FAIL else None,
-            state=state,
+            members=len(setup.receivers),
+            state=Verdict.MEASURED if passed and last.verdict.decides else last.verdict,
+            reason=AT_LEAST if passed and last.verdict is not Verdict.FAIL else "",
+            trials=len(rows),
             rows=rows,
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, CapacityUnit]) -> Outcome:
-        """Return the capacities; FAIL where not even the first number of groups was held."""
+        """The capacities; FAIL where not even the first number of groups was held."""
         units = list(results.values())
         state = Verdict.worst(unit.state for unit in units)
-        summary = tuple(
-            unit.cells(_SUMMARY)
-            | {
-                "reason": AT_LEAST if unit.failed_groups is None and unit.capacity_groups is not None else "",
-                "trials": len(unit.rows),
-            }
-            for unit in units
-        )
-        trials = tuple(
-            row.cells(_TRIALS) | {"frame_size_bytes": unit.frame_size_bytes} for unit in units for row in unit.rows
-        )
+        trials = [(unit, row) for unit in units for row in unit.rows]
         note = "Capacity: the last number of groups of which every egress port received at least one frame each."
         return Outcome(
             state,
             f"{self.title}: {len(Setup(bed, parameters).receivers)} egress ports, {state.value}",
             (
-                Table("group_capacity", self.title, with_reasons(_SUMMARY, summary), summary, note),
-                Table("group_capacity_trials", "Group capacity: all trials", _TRIALS, trials, detail=True, keys=()),
+                CapacityUnit.table("group_capacity", self.title, units, note),
+                GroupsTrial.table(
+                    "group_capacity_trials", "Group capacity: all trials", trials, columns=_TRIALS, keys=(), detail=True
+                ),
             ),
             (),
             tuple(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.rows)),
@@ -143,24 +130,24 @@ def capacity_trials(
     load: Fraction,
     frames_per_group: int = 1,
     extra: int = 0,
-) -> tuple[CapacityTrial, ...]:
+) -> tuple[GroupsTrial, ...]:
     """Measure numbers of groups up to the first that does not pass; at most ``extra`` trials follow."""
-    rows: list[CapacityTrial] = []
+    rows: list[GroupsTrial] = []
     for place, count in enumerate(counts, start=1):
         spec = _spec(setup, size, count, load, count * frames_per_group)
         result = session.measure(spec, TrialNote(load, len(counts) - place + extra, _judge))
-        verdict = _judge(result)
-        row = trial_row(spec, result, setup.line_rate_bps, load, verdict)
-        rows.append(
-            CapacityTrial(
-                **{name: getattr(row, name) for name in MulticastTrial.__dataclass_fields__},
-                groups=count,
-                silent_memberships=result.silent_flows,
-            )
-        )
-        if verdict is not Verdict.PASS:
+        rows.append(groups_row(spec, result, setup.line_rate_bps, load, _judge(result), count))
+        if rows[-1].verdict is not Verdict.PASS:
             break
     return tuple(rows)
+
+
+def groups_row(
+    spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fraction, verdict: Verdict, groups: int
+) -> GroupsTrial:
+    """The row of a trial with a number of groups."""
+    row = trial_row(spec, result, rate_bps, load, verdict)
+    return GroupsTrial(**vars(row), groups=groups, silent_memberships=result.silent_flows)
 
 
 def _counts(parameters: ParameterSet) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from typing import Annotated
 
 from p4mesh.measurement.counts import FlowCounts
 from p4mesh.methods.base import MethodOf, Session, Unit
@@ -33,7 +34,8 @@ from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
-from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, untrusted
+from p4mesh.methods.rfc3918.rows import CopyRates, MulticastTrial, copy_rates, untrusted
+from p4mesh.methods.rfc3918.searching import searched_sizes
 from p4mesh.methods.rfc3918.setup import (
     BURDEN,
     LATENCY_DURATION_S,
@@ -52,6 +54,8 @@ BASELINE, BURDENED = "baseline", "burdened"
 _THROUGHPUT = "throughput"
 _MOST_PAIRS = 4096
 """Pairs of group and egress port that have a row each in a trial; more are a table that nobody reads."""
+_LONGEST = 60
+"""Rows of a table on a terminal."""
 _ALL_GROUPS = "all"
 _SUMMED_UP = (
     f" A trial with more than {_MOST_PAIRS} pairs of group and egress port has a row for each egress port with all "
@@ -66,20 +70,8 @@ _WHERE = (
     retitled(fields.PORT, "Egress port"),
 )
 _WITHOUT_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated")
-_COLUMNS = (*_WHERE, *(column for column in LATENCY_COLUMNS if column.key not in _WITHOUT_HISTOGRAMS))
-_RATES = (
-    *_WHERE[:3],
-    *RATE_COLUMNS,
-    *(column for column in LATENCY_COLUMNS if column.key not in _WITHOUT_HISTOGRAMS),
-)
-_SPREAD = (
-    *_WHERE[:3],
-    fields.SET_SIZE,
-    retitled(fields.LOW_US, "Smallest", "us"),
-    retitled(fields.HIGH_US, "Largest", "us"),
-    fields.SPREAD_US,
-)
-_KEYS = ("frame_size_bytes", "part", "group", "port")
+_LATENCY = tuple(column for column in LATENCY_COLUMNS if column.key not in _WITHOUT_HISTOGRAMS)
+_KEYS = (fields.FRAME_SIZE_BYTES, fields.PART, fields.GROUP, fields.PORT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,13 +92,14 @@ class LatencyTrial(Record):
     part: str
     status: Verdict
     reason: str
-    lost_frames: int
-    aggregate_fps: float
-    """Copies of all groups on all egress ports per second of transmission."""
-    pairs: int
-    """Groups and egress ports that received their frames."""
+    rates: CopyRates = field(metadata=INLINE)
     latency: LatencyCells = field(metadata=INLINE)
-    """Of all groups and egress ports together."""
+    """All groups and egress ports together."""
+    set_size: Annotated[int, fields.SET_SIZE]
+    """Pairs of group and egress port in M, of which RFC 3918 5.2 asks max(M) - min(M)."""
+    low_us: Annotated[float | None, retitled(fields.LOW_US, "Smallest", "us")]
+    high_us: Annotated[float | None, retitled(fields.HIGH_US, "Largest", "us")]
+    spread_us: Annotated[float | None, fields.SPREAD_US]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,14 +111,6 @@ class LatencyUnit(Record):
     trials: tuple[LatencyTrial, ...]
     rows: tuple[GroupLatency, ...]
     search: Searched[MulticastTrial] | None = field(default=None, metadata=OMITTED)
-
-
-@dataclass(frozen=True)
-class _SearchedSize:
-    """The search of one frame size."""
-
-    frame_size_bytes: int
-    search: Searched[MulticastTrial]
 
 
 class MulticastLatency(MethodOf[LatencyUnit]):
@@ -161,12 +146,12 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         check_definition(self.name, bed, parameters)
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the pairs from the source to every egress port."""
+        """The pairs from the source to every egress port."""
         setup = Setup(bed, parameters, BURDENED in self.parts)
         return tuple((setup.source, port) for port in setup.receivers)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the search, and the latency trials."""
+        """The typical length of the search, and the latency trials."""
         search = shared.search_of(parameters).trials_expected if parameters.is_word("load_pct") else 0
         return search + len(self.parts)
 
@@ -202,10 +187,10 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LatencyUnit]) -> Outcome:
-        """Return latencies and their spread; INVALID where a frame is missing on any egress port."""
+        """Latencies and their spread; INVALID where a frame is missing on any egress port."""
         units = list(results.values())
-        searched = [_SearchedSize(unit.frame_size_bytes, unit.search) for unit in units if unit.search is not None]
-        verdicts = [unit.search.verdict for unit in units if unit.search is not None]
+        searched = searched_sizes(units)
+        verdicts = (one.search.verdict for one in searched)
         state = Verdict.worst((*verdicts, *(trial.status for unit in units for trial in unit.trials)))
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(
@@ -223,7 +208,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         )
 
     def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
-        """Return the latencies by group and egress port."""
+        """The latencies by group and egress port."""
         return (_rates(bed, parameters, units), _latencies(bed, units), *_layers(bed, units), _spreads(units))
 
 
@@ -235,7 +220,7 @@ class MinMaxLatency(MulticastLatency):
     section = "RFC 3918 5.2"
 
     def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
-        """Return the spread, and the latencies that it covers."""
+        """The spread, and the latencies that it covers."""
         return (_spreads(units), _rates(bed, parameters, units), _latencies(bed, units), *_layers(bed, units))
 
 
@@ -253,7 +238,6 @@ class _Quiet(Setup):
     """The ports of a burdened test, without the burden."""
 
     def burden(self, size: int, duration_ns: int) -> tuple[()]:
-        """Return nothing."""
         return ()
 
 
@@ -262,7 +246,7 @@ def _latency_trial(setup: Setup, size: int, load: Fraction, duration_ns: int) ->
 
 
 def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size: int) -> LatencyTrial:
-    """Return the finding on a trial: without its tagged frame on every egress port it is INVALID."""
+    """The finding on a trial: without its tagged frame on every egress port it is INVALID."""
     others = sum(flow.lost_frames for flow in result.flows if flow.stream != MULTICAST)
     lost = result.lost_frames - others
     status, reason = result.status, result.reason
@@ -273,14 +257,20 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
     (stream,) = (stream for stream in spec.streams if stream.name == MULTICAST)
     burden = sum(flow.rx_frames - flow.duplicate_frames for flow in result.flows if flow.stream == BURDEN)
     received = result.rx_frames - result.duplicate_frames - burden
+    aggregate_fps = float(received * stream.rate_fps / stream.frame_count)
+    latency = latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
+    low, high = (latency.min_us, latency.max_us) if status.trusted else (None, None)
+    heard = sum(flow.stream == MULTICAST and flow.latency is not None for flow in result.flows)
     return LatencyTrial(
         part=part,
         status=status,
         reason=reason,
-        lost_frames=lost,
-        aggregate_fps=float(received * stream.rate_fps / stream.frame_count),
-        pairs=sum(flow.stream == MULTICAST and flow.latency is not None for flow in result.flows),
-        latency=latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result])),
+        rates=copy_rates(aggregate_fps, size, len(setup.receivers), setup.line_rate_bps),
+        latency=latency,
+        set_size=heard if status.trusted else 0,
+        low_us=low,
+        high_us=high,
+        spread_us=None if low is None or high is None else high - low,
     )
 
 
@@ -304,37 +294,27 @@ def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[G
 
 
 def _rates(bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> Table:
-    """Return the rate, and the latency and jitter of all groups and egress ports together."""
-    source = parameters.integer("source_port")
-    rows = []
-    for unit in units:
-        for trial in unit.trials:
-            ports = len({row.port for row in unit.rows if row.part == trial.part} - {None})
-            if not ports:
-                continue
-            size, rate_bps = unit.frame_size_bytes, bed.slowest_rate_bps
-            rows.append(
-                trial.latency.cells(_RATES)
-                | {"frame_size_bytes": size, "load_pct": unit.load_pct, "part": trial.part}
-                | rate_cells(trial.aggregate_fps, size, ports, rate_bps)
-            )
-    note = f"From port {source} to all egress ports. {latency_note(bed)}"
-    return Table("multicast_rates", "Rate and latency of all ports", _RATES, tuple(rows), note, keys=_KEYS[:2])
+    rows = [
+        (unit, trial) for unit in units for trial in unit.trials if any(row.part == trial.part for row in unit.rows)
+    ]
+    note = f"From port {parameters.integer('source_port')} to all egress ports. {latency_note(bed)}"
+    columns = (*_WHERE[:3], *CopyRates.columns(), *_LATENCY)
+    return LatencyTrial.table(
+        "multicast_rates", "Rate and latency of all ports", rows, note, columns=columns, keys=_KEYS[:2]
+    )
 
 
 def _latencies(bed: Bed, units: Sequence[LatencyUnit]) -> Table:
-    rows = tuple(
-        row.cells(_COLUMNS) | {"frame_size_bytes": unit.frame_size_bytes, "load_pct": unit.load_pct}
-        for unit in units
-        for row in unit.rows
+    rows = [(unit, row) for unit in units for row in unit.rows]
+    note = latency_note(bed) + (_SUMMED_UP if any(row.port is None for _, row in rows) else "")
+    columns, detail = (*_WHERE, *_LATENCY), len(rows) > _LONGEST
+    return GroupLatency.table(
+        "multicast_latency", "Multicast latency", rows, note, columns=columns, keys=_KEYS, detail=detail
     )
-    summed_up = any(row.port is None for unit in units for row in unit.rows)
-    note = latency_note(bed) + (_SUMMED_UP if summed_up else "")
-    return Table("multicast_latency", "Multicast latency", _COLUMNS, rows, note, detail=len(rows) > 60, keys=_KEYS)
 
 
 def _layers(bed: Bed, units: Sequence[LatencyUnit]) -> list[Table]:
-    """Return the latencies of all groups at the ports of each layer and role."""
+    """The latencies of all groups at the ports of each layer and role."""
     rows: list[dict[str, Cell]] = []
     for unit in units:
         for trial in unit.trials:
@@ -343,28 +323,15 @@ def _layers(bed: Bed, units: Sequence[LatencyUnit]) -> list[Table]:
             rows += layer_rows(
                 bed, where, (item for port, cells in found for item in PortLatency.of_cells(port, cells))
             )
-    return layer_tables("multicast_latency_layers", "Multicast latency", _WHERE[:3], _KEYS[:2], rows)
+    return layer_tables(
+        "multicast_latency_layers", "Multicast latency", _WHERE[:3], tuple(key.key for key in _KEYS[:2]), rows
+    )
 
 
 def _spreads(units: Sequence[LatencyUnit]) -> Table:
-    """Return max(M) - min(M) over the set of all groups and egress ports (RFC 3918 5.2)."""
-    rows: list[dict[str, Cell]] = []
-    for unit in units:
-        for trial in unit.trials:
-            trusted = trial.status.trusted
-            low, high = (trial.latency.min_us, trial.latency.max_us) if trusted else (None, None)
-            rows.append(
-                {
-                    "frame_size_bytes": unit.frame_size_bytes,
-                    "load_pct": unit.load_pct,
-                    "part": trial.part,
-                    "set_size": trial.pairs if trusted else 0,
-                    "low_us": low,
-                    "high_us": high,
-                    "spread_us": None if low is None or high is None else high - low,
-                }
-            )
-    return Table("latency_spread", "Min/max multicast latency", _SPREAD, tuple(rows), keys=("frame_size_bytes", "part"))
+    rows = [(unit, trial) for unit in units for trial in unit.trials]
+    columns = (*_WHERE[:3], *LatencyTrial.columns()[-4:])
+    return LatencyTrial.table("latency_spread", "Min/max multicast latency", rows, columns=columns, keys=_KEYS[:2])
 
 
 def _findings(unit: LatencyUnit) -> Iterator[str]:

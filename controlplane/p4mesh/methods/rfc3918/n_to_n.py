@@ -29,10 +29,18 @@ from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, la
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
 from p4mesh.methods.results.metrics import judge_loss
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import NS_PER_MS
-from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, trial_row, untrusted
+from p4mesh.methods.rfc3918.rows import (
+    LOST_COPIES,
+    RX_ALL_PORTS,
+    CopyRates,
+    MulticastTrial,
+    copy_rates,
+    trial_row,
+    untrusted,
+)
 from p4mesh.methods.rfc3918.setup import (
     DURATION_S,
     MULTICAST,
@@ -53,7 +61,7 @@ _SEARCH = "search"
 _NS_PER_US = 1000
 _CLAUSE = "RFC 3918 4.3"
 _MOST_COPIES = 100_000_000
-"""Of a trial that is lengthened for its stagger: a simulation of some minutes."""
+"""Copies of a trial that is lengthened for its stagger: more would simulate for longer than some minutes."""
 _OWN = ("source_port", "groups", "start_stagger_us")
 _OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated", "queues")
 _TRIALS = (
@@ -61,8 +69,8 @@ _TRIALS = (
     fields.STAGGER_US,
     retitled(fields.LOAD_PCT, "Load of each output"),
     retitled(fields.TX_FRAMES, "Tx, all ports"),
-    retitled(fields.RX_FRAMES, "Rx, all ports"),
-    retitled(fields.LOST_FRAMES, "Lost", "copies"),
+    RX_ALL_PORTS,
+    LOST_COPIES,
     retitled(fields.LOSS_PCT, "Loss", digits=6),
     fields.FLOODED_FRAMES,
     fields.VERDICT,
@@ -70,7 +78,7 @@ _TRIALS = (
 _SUMMARY = (
     fields.FRAME_SIZE_BYTES,
     fields.STAGGER_US,
-    *RATE_COLUMNS,
+    *CopyRates.columns(),
     fields.STATE,
     *(column for column in LATENCY_COLUMNS if column.key not in _OF_HISTOGRAMS),
 )
@@ -82,6 +90,7 @@ class StaggerTrial(Record):
 
     stagger_us: float
     trial: MulticastTrial
+    rates: CopyRates = field(metadata=INLINE)
     latency: LatencyCells = field(metadata=INLINE)
     layers: tuple[LayerCells, ...] | None = field(default=None, metadata=OMITTED)
 
@@ -91,13 +100,9 @@ class NToNUnit(Record):
     """The trials of one frame size, up to the first without loss where it is searched."""
 
     frame_size_bytes: int
-    sources: int
+    state: Verdict
+    """Verdict of the last trial."""
     rows: tuple[StaggerTrial, ...]
-
-    @property
-    def state(self) -> Verdict:
-        """The verdict of the last trial."""
-        return self.rows[-1].trial.verdict
 
 
 class NToN(MethodOf[NToNUnit]):
@@ -144,7 +149,6 @@ class NToN(MethodOf[NToNUnit]):
         check_definition(self.name, bed, parameters)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the largest number of trials."""
         return len(_staggers_us(parameters))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> NToNUnit:
@@ -161,23 +165,20 @@ class NToN(MethodOf[NToNUnit]):
                 StaggerTrial(
                     stagger_us=float(stagger_us),
                     trial=trial,
+                    rates=copy_rates(trial.aggregate_fps, size, len(bed.ports), bed.slowest_rate_bps),
                     latency=_latency(setup, size, result),
                     layers=_layers(setup, size, result),
                 )
             )
             if trial.verdict is not Verdict.FAIL:
                 break
-        return NToNUnit(frame_size_bytes=size, sources=len(bed.ports), rows=tuple(rows))
+        return NToNUnit(frame_size_bytes=size, state=rows[-1].trial.verdict, rows=tuple(rows))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, NToNUnit]) -> Outcome:
-        """Return the rates with the last stagger of each size, and all trials; PASS iff nothing was lost with it."""
+        """The rates with the last stagger of each size, and all trials; PASS iff nothing was lost with it."""
         units = list(results.values())
         state = Verdict.worst(unit.state for unit in units)
-        trials = tuple(
-            row.trial.cells(_TRIALS) | {"frame_size_bytes": unit.frame_size_bytes, "stagger_us": row.stagger_us}
-            for unit in units
-            for row in unit.rows
-        )
+        trials = [(unit, row, row.trial) for unit in units for row in unit.rows]
         layers = [
             {"frame_size_bytes": unit.frame_size_bytes, "stagger_us": unit.rows[-1].stagger_us} | cells.data()
             for unit in units
@@ -197,11 +198,17 @@ class NToN(MethodOf[NToNUnit]):
             f"{self.title}: {len(bed.ports)} ports, each to a group of its own with {parameters.text('protocol')}, "
             f"{state.value}",
             (
-                Table(
-                    "n_to_n", self.title, _SUMMARY, tuple(_row(unit, bed) for unit in units), note + latency_note(bed)
+                NToNUnit.table(
+                    "n_to_n",
+                    self.title,
+                    [(unit, unit.rows[-1]) for unit in units],
+                    note + latency_note(bed),
+                    columns=_SUMMARY,
                 ),
                 *layer_tables("n_to_n_layers", self.title, _SUMMARY[:2], ("frame_size_bytes",), layers),
-                Table("n_to_n_trials", "N-to-N multicast: all trials", _TRIALS, trials, detail=True, keys=()),
+                StaggerTrial.table(
+                    "n_to_n_trials", "N-to-N multicast: all trials", trials, columns=_TRIALS, keys=(), detail=True
+                ),
             ),
             (),
             tuple(
@@ -228,7 +235,7 @@ def n_to_n_trial(
     watch_queues: bool = False,
     prints_latency: bool = False,
 ) -> TrialSpec:
-    """Return a trial in which each port sends to the group of its place, so that all outputs get the load.
+    """A trial in which each port sends to the group of its place, so that all outputs get the load.
 
     Without ``length_ns`` it is as long as its parameters and the stagger ask for.
     """
@@ -258,7 +265,7 @@ def n_to_n_trial(
 
 
 def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fraction) -> int:
-    """Return the time of a trial in which all ports send together for half of it at least.
+    """The time of a trial in which all ports send together for half of it at least.
 
     A scaled trial is lengthened for it; raises ParameterError where it would have too many copies, or has a time of
     its own that is too short.
@@ -294,14 +301,3 @@ def _layers(setup: Setup, size: int, result: TrialResult) -> tuple[LayerCells, .
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     groups = groups_of(result, (MULTICAST,))
     return layer_cells(setup.bed, PortLatency.of_groups(groups, setup.bed, size, kind)) or None
-
-
-def _row(unit: NToNUnit, bed: Bed) -> dict[str, Cell]:
-    last = unit.rows[-1]
-    size = unit.frame_size_bytes
-    return last.latency.cells(_SUMMARY) | {
-        "frame_size_bytes": size,
-        "stagger_us": last.stagger_us,
-        **rate_cells(last.trial.aggregate_fps, size, unit.sources, bed.slowest_rate_bps),
-        "state": unit.state.value,
-    }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import loss_pct, rate_metrics
-from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.searched import NS_PER_MS
@@ -18,22 +18,39 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
-RATE_COLUMNS = (
-    retitled(fields.AGGREGATE_FPS, "Rx, all ports", digits=2),
-    fields.L2_TBPS,
-    fields.LINE_PCT,
-)
-"""Rate of the copies of all egress ports together."""
+RX_ALL_PORTS = retitled(fields.RX_FRAMES, "Rx, all ports")
+LOST_COPIES = retitled(fields.LOST_FRAMES, "Lost", "copies")
 _BITS_PER_TERABIT = 10**12
 
 
-def rate_cells(aggregate_fps: float, frame_size_bytes: int, ports: int, rate_bps: int) -> dict[str, Cell]:
-    """Return the cells of RATE_COLUMNS for a number of egress ports with one line rate."""
-    return {
-        "aggregate_fps": aggregate_fps,
-        "l2_tbps": aggregate_fps * 8 * frame_size_bytes / _BITS_PER_TERABIT,
-        "line_pct": 100 * aggregate_fps / float(ports * max_rate_fps(frame_size_bytes, rate_bps)),
-    }
+@dataclass(frozen=True, kw_only=True)
+class CopyRates(Record):
+    """Rate of the copies of all egress ports together."""
+
+    aggregate_fps: Annotated[float, retitled(fields.AGGREGATE_FPS, "Rx, all ports", digits=2)]
+    l2_tbps: Annotated[float, fields.L2_TBPS]
+    line_pct: Annotated[float, fields.LINE_PCT]
+
+
+def copy_rates(aggregate_fps: float, frame_size_bytes: int, ports: int, rate_bps: int) -> CopyRates:
+    """The rates of a number of egress ports with one line rate."""
+    return CopyRates(
+        aggregate_fps=aggregate_fps,
+        l2_tbps=aggregate_fps * 8 * frame_size_bytes / _BITS_PER_TERABIT,
+        line_pct=100 * aggregate_fps / float(ports * max_rate_fps(frame_size_bytes, rate_bps)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassCounts(Record):
+    """Frames of a trial with multicast and unicast; those of multicast that are lost or received are copies."""
+
+    multicast_tx: Annotated[int, fields.MULTICAST_TX]
+    unicast_tx: Annotated[int, fields.UNICAST_TX]
+    multicast_fps: Annotated[float, fields.MULTICAST_FPS]
+    unicast_fps: Annotated[float, fields.UNICAST_FPS]
+    multicast_lost: Annotated[int, fields.MULTICAST_LOST]
+    unicast_lost: Annotated[int, fields.UNICAST_LOST]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +71,12 @@ class MulticastTrial(Record):
     verdict: Verdict
     duration_ms: float
     watched: QueueCells | None = field(default=None, metadata=INLINE)
+    classes: ClassCounts | None = field(default=None, metadata=INLINE)
+    """None where all frames are of one class."""
 
 
 def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fraction, verdict: Verdict) -> MulticastTrial:
-    """Return the row of a trial; the aggregate is of all copies (RFC 3918 4.3)."""
+    """The row of a trial; the aggregate is of all copies (RFC 3918 4.3)."""
     rates = rate_metrics(spec, result, rate_bps)
     return MulticastTrial(
         load_pct=float(load),
@@ -78,7 +97,7 @@ def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fractio
 
 
 def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
-    """Yield trials that cannot be trusted, and frames on ports that have not joined."""
+    """Trials that cannot be trusted, and frames on ports that have not joined."""
     for row in rows:
         if not row.status.trusted:
             yield f"{row.status.value} trial, {size} B at {row.load_pct:g} %: {row.reason}"

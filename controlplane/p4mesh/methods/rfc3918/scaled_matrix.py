@@ -13,12 +13,12 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, percent
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Figure, Outcome, Series, Table
+from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.aggregated import group_trial
-from p4mesh.methods.rfc3918.group_capacity import CapacityTrial, capacity_trials
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.group_capacity import GroupsTrial, capacity_trials, groups_row
+from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, MAX_GROUPS, Setup, setup_parameters, trial_parameters
 from p4mesh.methods.sweeps import measured
 from p4mesh.verdict import Verdict
@@ -30,19 +30,11 @@ _COLUMNS = (
     retitled(fields.LOAD_PCT, "Intended load"),
     fields.OFFERED_FPS,
     fields.TX_FRAMES,
-    retitled(fields.RX_FRAMES, "Rx, all ports"),
-    retitled(fields.LOST_FRAMES, "Lost", "copies"),
+    RX_ALL_PORTS,
+    LOST_COPIES,
     fields.AGGREGATE_FPS,
     fields.VERDICT,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MatrixRow(Record):
-    """The trial with one number of groups."""
-
-    groups: int
-    trial: MulticastTrial
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,16 +42,16 @@ class MatrixUnit(Record):
     """The forwarding rates of one frame size."""
 
     frame_size_bytes: int
-    rows: tuple[MatrixRow, ...]
-    capacity: tuple[CapacityTrial, ...]
+    rows: tuple[GroupsTrial, ...]
+    capacity: tuple[GroupsTrial, ...]
     """Trials of the capacity, up to the first that does not pass; none where it was not asked for."""
 
     @property
     def verdict(self) -> Verdict:
-        """That of the capacity where the device did not hold even the first number of groups."""
+        """The worst of its trials; that of the capacity where not even the first number of groups was held."""
         if self.capacity and not self.rows:
             return self.capacity[-1].verdict
-        return Verdict.worst(row.trial.verdict for row in self.rows)
+        return Verdict.worst(row.verdict for row in self.rows)
 
 
 class ScaledMatrix(MethodOf[MatrixUnit]):
@@ -88,7 +80,6 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
             )
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the largest number of trials."""
         return len(_counts(parameters)) * (1 + parameters.flag("until_capacity"))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MatrixUnit:
@@ -97,7 +88,7 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         load = parameters.number("load_pct")
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
         counts = _counts(parameters)
-        capacity: tuple[CapacityTrial, ...] = ()
+        capacity: tuple[GroupsTrial, ...] = ()
         if parameters.flag("until_capacity"):
             capacity = capacity_trials(setup, size, session, counts, _CAPACITY_LOAD_PCT, extra=len(counts))
             counts = tuple(trial.groups for trial in capacity if trial.verdict is Verdict.PASS)
@@ -106,31 +97,23 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         rows = []
         for place, (count, spec) in enumerate(zip(counts, specs, strict=True), start=1):
             result = session.measure(spec, TrialNote(load, len(counts) - place, measured))
-            trial = trial_row(spec, result, setup.line_rate_bps, load, measured(result))
-            rows.append(MatrixRow(groups=count, trial=trial))
+            rows.append(groups_row(spec, result, setup.line_rate_bps, load, measured(result), count))
         return MatrixUnit(frame_size_bytes=size, rows=tuple(rows), capacity=capacity)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MatrixUnit]) -> Outcome:
-        """Return the matrix; FAIL where not even the first number of groups was held."""
+        """The matrix; FAIL where not even the first number of groups was held."""
         units = list(results.values())
         state = Verdict.worst(unit.verdict for unit in units)
-        rows = tuple(
-            row.trial.cells(_COLUMNS) | {"frame_size_bytes": unit.frame_size_bytes, "groups": row.groups}
-            for unit in units
-            for row in unit.rows
-        )
+        rows = [(unit, row) for unit in units for row in unit.rows]
         series = tuple(
-            Series(
-                f"{unit.frame_size_bytes} B",
-                tuple((float(row.groups), row.trial.aggregate_fps) for row in unit.rows),
-            )
+            Series(f"{unit.frame_size_bytes} B", tuple((float(row.groups), row.aggregate_fps) for row in unit.rows))
             for unit in units
         )
         figure = Figure("scaled_matrix", "Aggregated forwarding rate against groups", "groups", "frames/s", series)
-        durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
+        durations_ns = [round(row.duration_ms * NS_PER_MS) for _, row in rows]
         duration = shared.duration_text(durations_ns, DURATION_S, "RFC 3918 4.2")
         findings = [text for unit in units for text in _findings(unit)]
-        table = Table("scaled_matrix", self.title, _COLUMNS, rows, keys=("frame_size_bytes", "groups"))
+        table = GroupsTrial.table("scaled_matrix", self.title, rows, columns=_COLUMNS, keys=_COLUMNS[:2])
         return Outcome(
             state,
             f"{self.title}: up to {parameters.integer('groups')} groups, {state.value}",
@@ -143,13 +126,13 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
 
 def _findings(unit: MatrixUnit) -> Iterator[str]:
     size = unit.frame_size_bytes
-    yield from untrusted(size, [*unit.capacity, *(row.trial for row in unit.rows)])
+    yield from untrusted(size, [*unit.capacity, *unit.rows])
     if unit.capacity and (last := unit.capacity[-1]).verdict is Verdict.FAIL:
         held = f"{unit.capacity[-2].groups} groups pass" if unit.rows else "no number of groups passes"
         yield f"{size} B: the matrix ends at the group capacity (RFC 3918 7.1): {held}, {last.groups} fail"
 
 
 def _counts(parameters: ParameterSet) -> tuple[int, ...]:
-    """Return step, 2 step, ... and at last the number of groups."""
+    """Step, 2 step, ... and at last the number of groups."""
     step, last = parameters.integer("groups_step"), parameters.integer("groups")
     return (*range(step, last, step), last)

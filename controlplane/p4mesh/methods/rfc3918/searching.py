@@ -1,46 +1,133 @@
-"""The search for the highest load whose every frame reaches its receivers, and what its tests print alike."""
+"""The search for the highest load whose every frame reaches its receivers, and what its tests have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
-from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Cell
-from p4mesh.methods.results.search_findings import search_findings
+from p4mesh.methods.results.fields import Column, retitled
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome
+from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.search_findings import excluded_note, search_findings
+from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import JudgedTrial, Searched
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
-from p4mesh.methods.rfc3918.setup import Setup
+from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import DURATION_S, Setup
 from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
+SEARCHED = (fields.STATE, fields.UPPER_PCT, fields.TRIALS)
 COPIES = (
     fields.TX_FRAMES,
-    retitled(fields.RX_FRAMES, "Rx, all ports"),
+    RX_ALL_PORTS,
     retitled(fields.AGGREGATE_FPS, "Aggregated throughput"),
-    retitled(fields.LOST_FRAMES, "Lost", "copies"),
-    fields.STATE,
-    fields.UPPER_PCT,
-    fields.TRIALS,
+    LOST_COPIES,
+    *SEARCHED,
 )
-"""Columns of a search; every copy counts."""
-
-_Row = TypeVar("_Row", bound=MulticastTrial)
-_Shown = TypeVar("_Shown", bound=MulticastTrial, covariant=True)
+"""Columns of a search in which every copy counts."""
 
 
-class _Unit(Protocol[_Shown]):
+@dataclass(frozen=True, kw_only=True)
+class CopiesUnit(Record):
+    """The throughput of one frame size."""
+
+    frame_size_bytes: int
+    search: Searched[MulticastTrial] = field(metadata=INLINE)
+
+
+class _MaySearch(Protocol):
     @property
     def frame_size_bytes(self) -> int: ...
 
     @property
-    def search(self) -> Searched[_Shown]: ...
+    def search(self) -> Searched[MulticastTrial] | None: ...
+
+
+def searched_sizes(units: Sequence[_MaySearch]) -> list[CopiesUnit]:
+    """The searches of those units that have searched."""
+    return [
+        CopiesUnit(frame_size_bytes=unit.frame_size_bytes, search=unit.search)
+        for unit in units
+        if unit.search is not None
+    ]
+
+
+_Unit = TypeVar("_Unit", bound=CopiesUnit)
+
+
+class CopiesThroughput(MethodOf[_Unit]):
+    """A test that searches the highest load at which no copy is lost."""
+
+    clause: str
+    """Where the RFC gives the duration of trials."""
+    table: str
+    """Name of the table of the throughput."""
+    columns: tuple[Column, ...]
+    note: str
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with fewer than two ports, unknown ports and groups, contradicting bounds."""
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
+        shared.search_of(parameters)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        return shared.search_of(parameters).trials_expected
+
+    @abstractmethod
+    def about(self, bed: Bed, parameters: ParameterSet) -> str:
+        """Who sends to whom, for the summary."""
+
+    def offered_size_bytes(self, size: int) -> int:
+        """Length of the frames that the source sends."""
+        return size
+
+    def figures(self, units: Sequence[_Unit]) -> tuple[Figure, ...]:
+        return ()
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, _Unit]) -> Outcome:
+        """The table of the throughput; FAIL where no load is without loss."""
+        units = list(results.values())
+        state = Verdict.worst(unit.search.verdict for unit in units)
+        sizes = [self.offered_size_bytes(unit.frame_size_bytes) for unit in results]
+        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, self.clause)
+        table = Record.table(
+            self.table,
+            self.title,
+            [(unit, unit.search.shown, _found(unit.search)) for unit in units],
+            f"{self.note} {excluded_note(units)}",
+            columns=self.columns,
+        )
+        return Outcome(
+            state,
+            f"{self.title}: {self.about(bed, parameters)}, {state.value}",
+            (table, *search_tables(units)),
+            self.figures(units),
+            (
+                *search_findings(units),
+                *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
+            ),
+            (duration,) if duration else (),
+        )
+
+
+def _found(search: Searched[MulticastTrial]) -> dict[str, Cell]:
+    return {
+        "tx_pct": search.shown.load_pct,
+        "tx_fps": search.shown.offered_fps,
+        "state": search.verdict.value,
+        "reason": search.reason,
+    }
 
 
 def search_of_copies(
@@ -48,44 +135,23 @@ def search_of_copies(
     size: int,
     session: Session,
     spec_of: Callable[[Fraction, int], TrialSpec],
-    row_of: Callable[[MulticastTrial, TrialSpec, TrialResult], _Row],
+    described: Callable[[MulticastTrial, TrialSpec, TrialResult], MulticastTrial] | None = None,
     extra: int = 0,
-) -> Searched[_Row]:
+) -> Searched[MulticastTrial]:
     """Search the throughput of frames of ``size`` bytes.
 
-    ``spec_of`` gives the trial of a load in percent of line rate and a duration in ns, ``row_of`` its row. ``extra``
-    trials follow the search.
+    ``spec_of`` gives the trial of a load in percent of line rate and a duration in ns, ``described`` its row with more
+    in it. ``extra`` trials follow the search.
     """
     parameters, rate_bps = setup.parameters, setup.line_rate_bps
     criterion = criterion_of(parameters)
 
-    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[_Row]:
+    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MulticastTrial]:
         spec = spec_of(load, length_ns)
         result = session.measure(spec, TrialNote(load, remaining + extra, criterion))
         verdict = criterion(result)
-        row = row_of(trial_row(spec, result, rate_bps, load, verdict), spec, result)
+        row = trial_row(spec, result, rate_bps, load, verdict)
+        row = described(row, spec, result) if described else row
         return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
     return search_throughput(shared.search_of(parameters), shared.duration_ns_of(parameters, size, rate_bps), trial)
-
-
-def as_counted(row: MulticastTrial, _spec: TrialSpec, _result: TrialResult) -> MulticastTrial:
-    """Return the row of a trial whose copies are all counted alike."""
-    return row
-
-
-def searched_cells(search: Searched[MulticastTrial]) -> dict[str, Cell]:
-    """Return the result of a search, and the number of its trials."""
-    return {
-        "state": search.verdict.value,
-        "reason": search.reason,
-        "upper_pct": search.upper_pct,
-        "trials": search.trials,
-    }
-
-
-def findings_of(units: Sequence[_Unit[MulticastTrial]]) -> Iterator[str]:
-    """Yield what a reader of the searches must know."""
-    yield from search_findings(units)
-    for unit in units:
-        yield from untrusted(unit.frame_size_bytes, unit.search.rows)

@@ -24,19 +24,19 @@ MULTICAST, BURDEN = "multicast", "burden"
 MAX_GROUPS = 4096
 DURATION_S = 30
 LATENCY_DURATION_S = 120
-"""Of RFC 3918 5.1."""
+"""RFC 3918 5.1."""
 _FIRST_GROUPS = {4: USUAL_GROUP, 6: "ff1e::1:1"}
 _LAST_GROUPS = {4: IPv4Address("239.255.255.255"), 6: IPv6Address((1 << 128) - 1)}
 _LOCAL_GROUPS = IPv4Network("224.0.0.0/24")
 _SCOPE_BIT, _LINK_SCOPE = 112, 2
-"""Of an IPv6 group (RFC 4291 2.7)."""
+"""Place of the scope in an IPv6 group, and the scope that stays in its network (RFC 4291 2.7)."""
 _OWN = ("frame_format", "vlan_id", "burst_frames")
 """Parameters of every trial that the protocol of the hosts decides."""
 _NS_PER_S = 1_000_000_000
 
 
 def setup_parameters(clause: str, groups: int = 10) -> tuple[Parameter, ...]:
-    """Return the parameters of ports, groups and hosts; ``clause`` is the one about the test's configuration."""
+    """Parameters of ports, groups and hosts; ``clause`` is the one about the test's configuration."""
     hosts = "RFC 3918 3"
     return (
         choice(
@@ -56,17 +56,17 @@ def setup_parameters(clause: str, groups: int = 10) -> tuple[Parameter, ...]:
 
 
 def verify_parameter() -> Parameter:
-    """Return the parameter of tests whose members must receive before they measure."""
+    """Parameter of tests whose members must receive before they measure."""
     return boolean("joins_verify", True, "RFC 3918 3", "before each trial every member must receive every group")
 
 
 def trial_parameters(clause: str, duration_s: int = DURATION_S) -> tuple[Parameter, ...]:
-    """Return the parameters of every trial but those that the protocol decides; ``duration_s`` is the standard's."""
+    """Parameters of every trial but those that the protocol decides; ``duration_s`` is the standard's."""
     return tuple(item for item in shared.trial_parameters(clause, duration_s) if item.name not in _OWN)
 
 
 def burden_parameters(clause: str) -> tuple[Parameter, ...]:
-    """Return the parameters of ports that burden the device with unicast."""
+    """Parameters of ports that burden the device with unicast."""
     return (
         integer("burden_ports", 2, "ports", clause, "last ports of the topology, a full mesh of unicast", (2, 511)),
         decimal("burden_load_pct", "50", "% of line rate", clause, "load of each of them", ("0.0001", "100")),
@@ -165,7 +165,7 @@ class Setup:
             )
 
     def groups(self, count: int | None = None, receivers: Sequence[int] | None = None) -> tuple[GroupRange, ...]:
-        """Return ``count`` groups, or those of the test, that some ports or all receive."""
+        """``count`` groups, by default those of the test, that some ports or all receive."""
         wanted = count or self.parameters.integer("groups")
         return (GroupRange(self.first_group, wanted, tuple(receivers or self.receivers)),)
 
@@ -175,7 +175,7 @@ class Setup:
         return self.parameters.text("first_group") or _FIRST_GROUPS[self.version.ip_version]
 
     def stream(self, size: int, rate_fps: Fraction, count: int, groups: tuple[GroupRange, ...]) -> Stream:
-        """Return the stream that the source sends to the groups in turn."""
+        """The stream that the source sends to the groups in turn."""
         ports = tuple(dict.fromkeys(port for part in groups for port in part.receivers))
         return Stream(MULTICAST, size, rate_fps, count, Multicast(groups), (self.source,), ports, self.frame)
 
@@ -185,7 +185,7 @@ class Setup:
         return UDP_OVER_IPV4 if self.version.ip_version == 4 else UDP_OVER_IPV6
 
     def burden(self, size: int, duration_ns: int) -> tuple[Stream, ...]:
-        """Return the unicast mesh of the burdening ports, if any."""
+        """The unicast mesh of the burdening ports, if any."""
         ports = self.burden_ports
         if not ports:
             return ()
@@ -202,7 +202,6 @@ class Setup:
         change: MembershipChange | None = None,
         robustness: int | None = None,
     ) -> Memberships:
-        """Return the hosts of a trial."""
         given = self.parameters
         sender = given.text("only_sender")
         return Memberships(
@@ -230,7 +229,7 @@ class Setup:
         watch_queues: bool = False,
         prints_latency: bool = False,
     ) -> TrialSpec:
-        """Return a trial of the streams around which hosts join and leave."""
+        """A trial of the streams, around which hosts join and leave."""
         spec = shared.trial_of(
             self.parameters,
             label,

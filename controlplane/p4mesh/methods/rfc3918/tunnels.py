@@ -2,80 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from ipaddress import AddressValueError, IPv4Address
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.layers.frame import TUNNEL_BYTES
-from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.base import Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Cell, Outcome, Table, with_reasons
-from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.results.search_findings import excluded_note
-from p4mesh.methods.results.search_tables import search_tables
-from p4mesh.methods.results.searched import Searched
-from p4mesh.methods.rfc3918.rows import MulticastTrial
-from p4mesh.methods.rfc3918.searching import COPIES, as_counted, findings_of, search_of_copies, searched_cells
-from p4mesh.methods.rfc3918.setup import (
-    DURATION_S,
-    MULTICAST,
-    Setup,
-    setup_parameters,
-    trial_parameters,
-    verify_parameter,
-)
+from p4mesh.methods.rfc3918.searching import COPIES, CopiesThroughput, CopiesUnit, search_of_copies
+from p4mesh.methods.rfc3918.setup import MULTICAST, Setup, setup_parameters, trial_parameters, verify_parameter
 from p4mesh.traffic.addresses import station_ipv4
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
-from p4mesh.verdict import Verdict
 
 _CLAUSE = "RFC 3918 4.4"
 _MAX_TUNNELS = 32
 _ENDS = ("tunnel_source", "tunnel_destination")
 _ADDRESSED_PORTS = 255
 """RFC 2544 C.2.2 has a network for each of them."""
-_COLUMNS = (
-    retitled(fields.FRAME_SIZE_BYTES, "Original frame size"),
-    fields.OFFERED_SIZE_BYTES,
-    fields.FORWARDED_SIZE_BYTES,
-    fields.METHOD,
-    fields.TUNNELS,
-    fields.GROUPS,
-    fields.MEMBERS,
-    retitled(fields.TX_PCT, "Offered load"),
-    retitled(fields.TX_FPS, "Throughput"),
-    fields.OUTPUT_LIMIT_PCT,
-    *COPIES,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TunnelUnit(Record):
+class TunnelUnit(CopiesUnit):
     """The throughput of one original frame size."""
 
-    frame_size_bytes: int
     offered_size_bytes: int
     forwarded_size_bytes: int
+    method: str
     tunnels: int
     groups: int
     members: int
     output_limit_pct: float
     """Load at which an output is full."""
-    search: Searched[MulticastTrial] = field(metadata=INLINE)
 
 
-class TunnelThroughput(MethodOf[TunnelUnit]):
+class TunnelThroughput(CopiesThroughput[TunnelUnit]):
     """Share of the three tests; frame sizes are those without a tunnel."""
 
-    part = "tunnels"
+    part = table = "tunnels"
+    clause = _CLAUSE
     method: str
     sends_tunnels: bool
     """The source sends frames in tunnels that end at the device."""
@@ -99,6 +72,23 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
         *trial_parameters(_CLAUSE),
         *shared.search_parameters(_CLAUSE),
     )
+    columns = (
+        retitled(fields.FRAME_SIZE_BYTES, "Original frame size"),
+        fields.OFFERED_SIZE_BYTES,
+        fields.FORWARDED_SIZE_BYTES,
+        fields.METHOD,
+        fields.TUNNELS,
+        fields.GROUPS,
+        fields.MEMBERS,
+        retitled(fields.TX_PCT, "Offered load"),
+        retitled(fields.TX_FPS, "Throughput"),
+        fields.OUTPUT_LIMIT_PCT,
+        *COPIES,
+    )
+    note = (
+        f"GRE over IPv4 adds {TUNNEL_BYTES} bytes. Loads are of the frames that the source offers. At the line rate of "
+        "an output the frames that it forwards fill its line."
+    )
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse targets without tunnels, beds with too few ports, groups and tunnels that do not fit together."""
@@ -112,8 +102,7 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
                 f"{self.name} needs a device with GRE tunnels, topology '{bed.topology}' has none",
                 hint="use a node of device p4, as in topology p4-tunnels-4ports",
             )
-        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
-        shared.search_of(parameters)
+        super().check(bed, parameters)
         if parameters.flag("joins") and self.receives_tunnels:
             raise ParameterError(
                 f"joins=true: {self.name} has no hosts, its egress ports are ends of tunnels",
@@ -150,53 +139,27 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
                 hint="use a multiple of the tunnels",
             )
 
-    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the search."""
-        return shared.search_of(parameters).trials_expected
-
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> TunnelUnit:
         """Search the throughput of one frame size; 100 % is the line rate of the frames that are offered."""
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
-        offered, forwarded = self._sizes(size)
-
-        def spec_of(load: Fraction, length_ns: int) -> TrialSpec:
-            return self._trial(setup, offered, load, length_ns)
-
+        offered, forwarded = self.offered_size_bytes(size), size + TUNNEL_BYTES * self.receives_tunnels
         return TunnelUnit(
             frame_size_bytes=size,
             offered_size_bytes=offered,
             forwarded_size_bytes=forwarded,
+            method=self.method,
             tunnels=parameters.integer("tunnels") if self.sends_tunnels else 0,
             groups=parameters.integer("groups"),
             members=len(setup.receivers),
             output_limit_pct=_output_limit_pct(offered, forwarded, setup.line_rate_bps),
-            search=search_of_copies(setup, offered, session, spec_of, as_counted),
+            search=search_of_copies(setup, offered, session, partial(self._trial, setup, offered)),
         )
 
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, TunnelUnit]) -> Outcome:
-        """Return the table of RFC 3918 4.4; FAIL where no load is without loss."""
-        units = list(results.values())
-        state = Verdict.worst(unit.search.verdict for unit in units)
-        sizes = [unit.offered_size_bytes for unit in units]
-        note = (
-            f"GRE over IPv4 adds {TUNNEL_BYTES} bytes. Loads are of the frames that the source offers. At the line "
-            f"rate of an output the frames that it forwards fill its line. {excluded_note(units)}"
-        )
-        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, _CLAUSE)
-        rows = tuple(_row(unit, self.method) for unit in units)
-        return Outcome(
-            state,
-            f"{self.title}: port {parameters.integer('source_port')} to {len(Setup(bed, parameters).receivers)} ports, "
-            f"{state.value}",
-            (Table("tunnels", self.title, with_reasons(_COLUMNS, rows), rows, note), *search_tables(units)),
-            (),
-            tuple(findings_of(units)),
-            (duration,) if duration else (),
-        )
+    def about(self, bed: Bed, parameters: ParameterSet) -> str:
+        return f"port {parameters.integer('source_port')} to {len(Setup(bed, parameters).receivers)} ports"
 
-    def _sizes(self, size: int) -> tuple[int, int]:
-        """Return the sizes of the frames that the source sends and that it gets back."""
-        return size + TUNNEL_BYTES * self.sends_tunnels, size + TUNNEL_BYTES * self.receives_tunnels
+    def offered_size_bytes(self, size: int) -> int:
+        return size + TUNNEL_BYTES * self.sends_tunnels
 
     def _trial(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
         streams = self._streams(setup, size, rate_at_pct(load, size, setup.line_rate_bps), duration_ns)
@@ -208,7 +171,7 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
         return replace(spec, memberships=setup.memberships(setup.groups(), verify=verify))
 
     def _streams(self, setup: Setup, size: int, rate_fps: Fraction, duration_ns: int) -> tuple[Stream, ...]:
-        """Return a stream for each tunnel of the source, whose frames alternate; one where it sends none."""
+        """A stream for each tunnel of the source, whose frames alternate; one where it sends none."""
         tunnels = self._tunnels(setup)
         rate = rate_fps / len(tunnels)
         count = max(1, tx_frames(duration_ns, rate))
@@ -271,20 +234,3 @@ class Reencapsulation(TunnelThroughput):
 def _output_limit_pct(offered: int, forwarded: int, rate_bps: int) -> float:
     share: Fraction = max_rate_fps(forwarded, rate_bps) / max_rate_fps(offered, rate_bps)
     return float(min(100 * share, Fraction(100)))
-
-
-def _row(unit: TunnelUnit, method: str) -> dict[str, Cell]:
-    shown = unit.search.shown
-    return shown.cells(_COLUMNS) | {
-        "frame_size_bytes": unit.frame_size_bytes,
-        "offered_size_bytes": unit.offered_size_bytes,
-        "forwarded_size_bytes": unit.forwarded_size_bytes,
-        "method": method,
-        "tunnels": unit.tunnels,
-        "groups": unit.groups,
-        "members": unit.members,
-        "tx_pct": shown.load_pct,
-        "tx_fps": shown.offered_fps,
-        "output_limit_pct": unit.output_limit_pct,
-        **searched_cells(unit.search),
-    }
