@@ -8,7 +8,7 @@ from typing import NoReturn
 from p4mesh.cli import commands
 from p4mesh.cli.run_arguments import add_option
 from p4mesh.errors import UsageError
-from p4mesh.target.names import TARGET_NAMES
+from p4mesh.target.names import SIMULATED, TARGET_NAMES
 from p4mesh.version import __version__
 
 _LONGEST_MESSAGE = 300
@@ -77,7 +77,8 @@ def _traffic(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "topology", required=True)
     how = "set a key of a class, such as dm.rate='10 %%', or of the file, such as duration_s=1"
     add_option(parser, "settings", metavar="CLASS.KEY=VALUE", help=how)
-    for name in ("target", "interfaces", "access", "notes", "capture_frames", "out"):
+    add_option(parser, "target", default=SIMULATED)
+    for name in ("interfaces", "access", "notes", "capture_frames", "out"):
         add_option(parser, name)
     add_option(parser, "jobs", help="worker processes, at most one per run of a sweep")
     add_option(parser, "workers")

@@ -68,14 +68,14 @@ def served_folder(arguments: argparse.Namespace) -> None:
 
 def calibrated(arguments: argparse.Namespace) -> RunOptions:
     """Return the options with their topology; raise TopologyError, and UsageError for options that do not fit."""
-    return with_topology(_checked(arguments))
+    return with_topology(options_of(arguments))
 
 
 def traffic(arguments: argparse.Namespace) -> RunOptions:
     """Return the options with their topology, once the traffic file is read with its settings; raise what is wrong."""
     from p4mesh.traffic_file.text import read_traffic_text
 
-    options = _checked(arguments)
+    options = options_of(arguments)
     require_output(options.out)
     read_traffic_text(options.test)  # What understands the file takes longer to load.
     from p4mesh.traffic_file.reader import load_traffic
@@ -84,19 +84,11 @@ def traffic(arguments: argparse.Namespace) -> RunOptions:
     return with_topology(options)
 
 
-def _checked(arguments: argparse.Namespace) -> RunOptions:
-    from p4mesh.run.checks import check_options
-
-    options = options_of(arguments)
-    check_options(options)
-    return options
-
-
 def with_topology(options: RunOptions) -> RunOptions:
     """Load the topology; the run makes the choices of the user again, which must fit it."""
     from p4mesh.run.chosen_interfaces import chosen_topology, topology_of
 
-    loaded = replace(options, topology=topology_of(options.topology, options.target_name))
+    loaded = replace(options, topology=topology_of(options.topology))
     chosen_topology(loaded)
     return loaded
 

@@ -10,24 +10,20 @@ from p4mesh.cli.notice import Notice
 from p4mesh.cli.run_arguments import options_of
 from p4mesh.errors import UsageError
 from p4mesh.methods.names import NAMES, require_known
-from p4mesh.run.checks import check_options
 from p4mesh.run.options import RunOptions
-
-_FILE_SUFFIXES = (".yaml", ".yml")
 
 
 def execute(arguments: argparse.Namespace, notice: Notice) -> int:
     """Run the test, the suite or the file of the command line."""
-    if _is_file(arguments.test):
-        return _run_file(arguments, notice)
+    options = options_of(arguments)
+    if options.names_file:
+        return _run_file(options, arguments.json, notice)
     require_known(arguments.test)
     if arguments.topology is None:
         raise UsageError(
             "the following arguments are required: --topology",
             hint="name a test set-up, for example topologies/*.yaml, or a run file that names one",
         )
-    options = options_of(arguments)
-    check_options(options)
     require_output(options.out)
     if options.out is not None:
         notice.place(Path(options.out))
@@ -60,13 +56,7 @@ def _with_topology(options: RunOptions) -> RunOptions:
     return options
 
 
-def _is_file(text: str) -> bool:
-    """Whether the user means a run file, where the name of a test could stand as well."""
-    return text.endswith(_FILE_SUFFIXES) or "/" in text
-
-
-def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
-    options = options_of(arguments)
+def _run_file(options: RunOptions, as_json: bool, notice: Notice) -> int:
     require_output(options.out)
     if options.out is not None:
         notice.place(Path(options.out))
@@ -78,4 +68,4 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
     load_run_file(options.test)  # The run reads it again, with what it needs to check the tests in it.
     from p4mesh.cli.suite_command import run_tests_of_file
 
-    return run_tests_of_file(options, arguments.json, notice)
+    return run_tests_of_file(options, as_json, notice)

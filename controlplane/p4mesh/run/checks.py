@@ -1,4 +1,4 @@
-"""Checks of options that need neither the test nor the topology: wrong ones are answered before those are loaded."""
+"""Checks and values of options that need neither the test nor the topology; options are checked as they are made."""
 
 from __future__ import annotations
 
@@ -24,29 +24,54 @@ MOST_CAPTURED_FRAMES = 1000
 
 
 def check_options(options: RunOptions) -> None:
-    """Raise UsageError for options that no test can use."""
+    """Raise UsageError for options that no test can use, nor the target as far as it is known."""
     parse_frame_sizes(options.sizes, ())
     notes_of(options.notes)
-    jobs_of(options)
-    cluster_of(options)
-    check_capture(options.capture_frames)
-    check_choices(options.target_name, options.access, options.interfaces)
+    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
+        raise UsageError(f"--jobs {options.jobs}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
+    if not 0 <= options.capture_frames <= MOST_CAPTURED_FRAMES:
+        hint = f"an integer in 1..{MOST_CAPTURED_FRAMES}"
+        raise UsageError(f"--capture {options.capture_frames}: not valid", hint=hint)
+    if options.workers is not None:
+        _check_cluster(options.workers, options.jobs)
+    if options.target or not options.names_file:
+        _check_for_target(options, options.target_name)
 
 
-def check_choices(target: str, access: str | None, interfaces: str | None) -> None:
+def _check_for_target(options: RunOptions, target: str) -> None:
     """Raise UsageError for a choice that the target does not have."""
-    for option, value, targets in (("access", access, _WITH_ACCESS), ("interfaces", interfaces, _WITH_INTERFACES)):
+    choices = (("access", options.access, _WITH_ACCESS), ("interfaces", options.interfaces, _WITH_INTERFACES))
+    for option, value, targets in choices:
         if value is not None and target not in targets:
             raise UsageError(
                 f"--{option} {shortened(value)}: not supported on {target}",
                 hint=f"leave it out, or use --target {' or '.join(targets)}",
             )
+    if target not in WALL_CLOCK_TARGETS:
+        return
+    if options.jobs is not None and options.jobs > 1:
+        raise UsageError(
+            f"--jobs {options.jobs}: not supported on {target}, where trials on the wall clock disturb each other",
+            hint="leave --jobs out, or use --target sim",
+        )
+    if options.workers is not None:
+        raise UsageError(
+            f"--workers {options.workers}: not supported on {target}, whose trials run where the switch is",
+            hint="leave --workers out, or use --target sim",
+        )
 
 
-def check_capture(frames: int) -> None:
-    """Raise UsageError for an impossible number of frames to capture; 0 captures none."""
-    if not 0 <= frames <= MOST_CAPTURED_FRAMES:
-        raise UsageError(f"--capture {frames}: not valid", hint=f"an integer in 1..{MOST_CAPTURED_FRAMES}")
+def _check_cluster(address: str, jobs: int | None) -> None:
+    """Raise UsageError for what is no address of a cluster, and for processes of this machine beside it."""
+    if jobs is not None:
+        raise UsageError(
+            f"--workers {address}: --jobs {jobs} is given as well",
+            hint="leave --jobs out: the cluster says how many workers there are",
+        )
+    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d{1,5}", address):
+        raise UsageError(
+            f"--workers {address}: not the address of a Dask scheduler", hint="tcp://HOST:PORT, or tls://HOST:PORT"
+        )
 
 
 def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:
@@ -82,38 +107,5 @@ def notes_of(notes: Sequence[str]) -> dict[str, str]:
 
 
 def jobs_of(options: RunOptions) -> int:
-    """Return how many processes measure on this machine; raise UsageError for an impossible number."""
-    wanted = options.jobs
-    if wanted is not None and not 1 <= wanted <= MOST_JOBS:
-        raise UsageError(f"--jobs {wanted}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
-    if options.target_name not in WALL_CLOCK_TARGETS:
-        return wanted or os.cpu_count() or 1
-    if wanted is not None and wanted > 1:
-        raise UsageError(
-            f"--jobs {wanted}: not supported on {options.target_name}, "
-            "where trials on the wall clock disturb each other",
-            hint="leave --jobs out, or use --target sim",
-        )
-    return 1
-
-
-def cluster_of(options: RunOptions) -> str:
-    """Return the address of the cluster that measures, empty without one; raise UsageError for a wrong one."""
-    address = options.workers
-    if address is None:
-        return ""
-    if options.target_name in WALL_CLOCK_TARGETS:
-        raise UsageError(
-            f"--workers {address}: not supported on {options.target_name}, whose trials run where the switch is",
-            hint="leave --workers out, or use --target sim",
-        )
-    if options.jobs is not None:
-        raise UsageError(
-            f"--workers {address}: --jobs {options.jobs} is given as well",
-            hint="leave --jobs out: the cluster says how many workers there are",
-        )
-    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d{1,5}", address):
-        raise UsageError(
-            f"--workers {address}: not the address of a Dask scheduler", hint="tcp://HOST:PORT, or tls://HOST:PORT"
-        )
-    return address
+    """How many processes measure on this machine: one where trials on the wall clock would disturb each other."""
+    return 1 if options.target_name in WALL_CLOCK_TARGETS else options.jobs or os.cpu_count() or 1

@@ -9,24 +9,22 @@ from msgspec import structs
 
 from p4mesh.errors import UsageError
 from p4mesh.methods.options.parameters import shortened
-from p4mesh.run.checks import check_choices
 from p4mesh.run.options import RunOptions
 from p4mesh.topology import Topology, load_topology
 
 
 def chosen_topology(options: RunOptions) -> Topology:
     """Return the topology of a run that no run file describes, with what the user has chosen for it."""
-    return topology_of(options.topology, options.target_name, options.access, options.interfaces)
+    return topology_of(options.topology, options.access, options.interfaces)
 
 
 def topology_of(
-    topology: str | Path | Topology | None, target: str, access: str | None = None, interfaces: str | None = None
+    topology: str | Path | Topology | None, access: str | None = None, interfaces: str | None = None
 ) -> Topology:
     """Return a topology as it is or the one in a file, with what the user has chosen for it.
 
-    Raises TopologyError, and UsageError for a choice that does not fit the topology or the target.
+    Raises TopologyError, and UsageError for a choice that does not fit the topology.
     """
-    check_choices(target, access, interfaces)
     if topology is None:
         raise UsageError(
             "the following arguments are required: --topology",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from p4mesh.target.names import ACCESSES, SIMULATED, TARGET_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Any
 
     from p4mesh.topology import Topology
 
+_FILE_SUFFIXES = (".yaml", ".yml")
 ARGUMENT = "argument"
 """Key of the metadata of a field: its flag, and what argparse has to know of it."""
 
@@ -26,7 +27,8 @@ def _set_by(flag: str, help: str, **how: Any) -> Any:
 class RunOptions:
     """One run, as a user asks for it: of a test, a suite, a run file, a traffic file, or a measurement of wires.
 
-    What is given here comes before what a run file says. Not every command has every option.
+    What is given here comes before what a run file says. Not every command has every option. Making one checks what
+    needs neither the test nor the topology: UsageError names the option, and what is valid.
     """
 
     test: str | Path
@@ -133,7 +135,17 @@ class RunOptions:
     )
     """Of a measurement of wires: rate of its frames in percent of line rate."""
 
+    def __post_init__(self) -> None:
+        from p4mesh.run.checks import check_options  # a command line without a run does not need it
+
+        check_options(self)
+
     @property
     def target_name(self) -> str:
         """The target where no run file names another."""
         return self.target or SIMULATED
+
+    @property
+    def names_file(self) -> bool:
+        """Whether ``test`` is a file, which may name the target, where the name of a test could stand as well."""
+        return isinstance(self.test, Path) or self.test.endswith(_FILE_SUFFIXES) or "/" in self.test

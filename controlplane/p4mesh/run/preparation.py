@@ -19,7 +19,7 @@ from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, frame_of
 from p4mesh.methods.registry import find_test
-from p4mesh.run.checks import check_capture, cluster_of, jobs_of, notes_of, parse_frame_sizes
+from p4mesh.run.checks import jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.run.tester_ports import chosen_ports, ports_of
@@ -77,7 +77,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
         bed = _calibrated(method, bed, parameters, sizes, options)
     job = job_of(method, topology, bed, parameters, options)
     echo = noted(topology, options.notes) | capture_echo(options.capture_frames)
-    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target_name, echo)
+    return Prepared(method, job, sizes, jobs_of(options), options.workers or "", options.target_name, echo)
 
 
 def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
@@ -94,7 +94,6 @@ def capture_echo(frames: int) -> dict[str, Any]:
 
 def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSet, options: RunOptions) -> Job:
     """Return the job for every process that measures for a run."""
-    check_capture(options.capture_frames)
     capabilities = TARGETS[options.target_name].declare(topology)
     if options.capture_frames and not capabilities.captures_faults:
         raise UnsupportedError(

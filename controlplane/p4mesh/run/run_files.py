@@ -43,13 +43,13 @@ def run_file(options: RunOptions, observer: Observer = unobserved) -> FinishedRu
 
 def plan_file(text: RunText, options: RunOptions) -> tuple[Planned, ...]:
     """Return the tests of a file in their order, checked against their topology; raises what cannot be run."""
-    target = options.target or text.file.target
-    topologies = {path: _topology(text, options, target, place, path) for place, path in _topology_paths(text)}
+    options = replace(options, target=options.target or text.file.target)
+    topologies = {path: _topology(text, options, place, path) for place, path in _topology_paths(text)}
     for topology in topologies.values():
         check_settings(topology)
         if not options.opener:
-            TARGETS[target].check(topology)
-    plan = _Plan(text, options, topologies, target)
+            TARGETS[options.target].check(topology)
+    plan = _Plan(text, options, topologies)
     plan.check_names()
     planned = [item for place, entry in text.entries() for item in plan.tests_of(place, entry)]
     _require_different_names(text, planned)
@@ -62,13 +62,13 @@ def _topology_paths(text: RunText) -> Iterator[tuple[Place, str]]:
     yield from (((*place, "topology"), entry.topology) for place, entry in text.entries() if entry.topology)
 
 
-def _topology(text: RunText, options: RunOptions, target: str, place: Place, name: str) -> Topology:
+def _topology(text: RunText, options: RunOptions, place: Place, name: str) -> Topology:
     if options.topology is not None:
-        return topology_of(options.topology, target, options.access, options.interfaces)
+        return topology_of(options.topology, options.access, options.interfaces)
     path = text.folder / name
     if not path.exists():
         raise text.error(place, f"{path}: no such topology file", "a path begins in the folder of the run file")
-    return topology_of(path, target, options.access, options.interfaces)
+    return topology_of(path, options.access, options.interfaces)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,6 @@ class _Plan:
     options: RunOptions
     topologies: Mapping[str, Topology]
     """By their paths in the file."""
-    target: str
 
     def check_names(self) -> None:
         """Raise RunFileError for a test that there is not, and for a parameter that no test has."""
@@ -172,7 +171,6 @@ class _Plan:
             topology=self._topology_of(entry),
             sizes=given.sizes or (",".join(map(str, sizes)) or None),
             ports=given.ports or (str(ports) if ports else None),
-            target=self.target,
             calibration=given.calibration or calibration,
             notes=(*given.notes, *notes),
             access=None,  # The topology has them already.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import EVERY_TEST
 from p4mesh.methods.traffic.method import Traffic, laid_over
-from p4mesh.run.checks import cluster_of, jobs_of
+from p4mesh.run.checks import jobs_of
 from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
@@ -39,6 +40,7 @@ def run_traffic(
     target or the cluster fails.
     """
     text = load_traffic(options.test, options.settings)
+    options = replace(options, target=options.target_name)
     topology = chosen_topology(options)
     prepared = _prepare(text, topology, options, wants_end)
     return execute(prepared, directory_path(options.out, text.traffic.name), observer, DeliveryLimits())
@@ -72,7 +74,7 @@ def _prepare(text: TrafficText, topology: Topology, options: RunOptions, wants_e
         job,
         method.frame_sizes_bytes,
         min(jobs_of(options), len(units)),
-        cluster_of(options),
+        options.workers or "",
         options.target_name,
         {"traffic": {"name": text.traffic.name, "text": text.text, "settings": list(text.settings)}}
         | noted(topology, options.notes)

@@ -30,7 +30,7 @@ def test_a_device_outside_of_the_machine_is_measured(access: str, shown: str) ->
         here.ip("link", "set", "br0", "up")
         for port in PORTS:
             here.ip("link", "set", f"b{port}", "master", "br0", "up")
-        topology = topology_of(shipped_on("bridge-4x10m"), "live", access, "a1,a2,a3,a4")
+        topology = topology_of(shipped_on("bridge-4x10m"), access, "a1,a2,a3,a4")
         with open_measurer(topology, "live") as measurer:
             facts = measurer.tester.target.facts()
             result = valid(lambda: measurer.measure(spec))

@@ -44,7 +44,7 @@ def here() -> Iterator[Machine]:
 
 
 def on(interfaces: str) -> Topology:
-    return topology_of(parsed(wire()), "live", interfaces=interfaces)
+    return topology_of(parsed(wire()), interfaces=interfaces)
 
 
 def test_named_interfaces_come_back_as_they_were_and_others_are_not_touched(here: Machine) -> None:

@@ -75,7 +75,7 @@ def test_the_limit_is_found_once_for_all_tests_of_a_suite(tmp_path: Path) -> Non
             given = options(tmp_path / name / test, "live", "64")
             settings = ("search_method=bisect", "parts=throughput" if "mesh" in test else "confirm_factor=1")
             method = find_test(test)
-            topology = topology_of(given.topology, "live")
+            topology = topology_of(given.topology)
             prepared = prepare(method, topology, replace(given, test=test, settings=settings))
             execute(prepared, Path(str(given.out)), unobserved, limits)
             if name == "resumed":
