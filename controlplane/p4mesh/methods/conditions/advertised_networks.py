@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from ipaddress import ip_interface
+from typing import Annotated
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.outcome import Table
+from p4mesh.methods.results.record import Record
 from p4mesh.tester.stations import host_behind, host_in, station
 from p4mesh.traffic.addresses import (
     ADVERTISED_PREFIX_BITS,
@@ -21,11 +25,11 @@ from p4mesh.traffic.addresses import (
 
 NAME, CONNECTED = "advertised_prefix", "none"
 CONNECTED_PREFIX_BITS = 64
-"""Of the networks that the tester's stations share with the device (RFC 5180 5.2.1)."""
+"""Length of the networks that the tester's stations share with the device (RFC 5180 5.2.1)."""
 _MAX_IPV4_PORT = 255
 _IPV4_PREFIX_BITS = 24
 _RANGE_PREFIX_BITS = 48
-"""Of the range that RFC 5180 gives to benchmarks."""
+"""Length of the range that RFC 5180 gives to benchmarks."""
 PARAMETER: Parameter = choice(
     NAME,
     CONNECTED,
@@ -41,22 +45,26 @@ COUNT: Parameter = integer(
     "networks behind each port (10.P.N.0/24 or 2001:2:P:N::/64), used in turn by its senders; 0 = advertised_prefix",
     (0, MAX_NETWORKS_PER_PORT),
 )
-_COLUMNS = (
-    retitled(fields.PORT, "Behind port"),
-    fields.NETWORK,
-    fields.NEXT_HOP,
-    fields.HOST,
-)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route(Record):
+    """A network behind a port of the device, and the station that leads to it."""
+
+    port: Annotated[int, retitled(fields.PORT, "Behind port")]
+    network: Annotated[str, fields.NETWORK]
+    next_hop: Annotated[str, fields.NEXT_HOP]
+    host: Annotated[str, fields.HOST]
 
 
 def prefix_bits(parameters: ParameterSet) -> int:
-    """Return the length of the networks behind the device; 0 when frames go to its neighbours."""
+    """Length of the networks behind the device; 0 when frames go to its neighbours."""
     text = parameters.text(NAME)
     return 0 if text == CONNECTED else int(text)
 
 
 def count(parameters: ParameterSet) -> int:
-    """Return how many networks behind each port frames go to; 0 where they are not asked for by number."""
+    """How many networks behind each port frames go to; 0 where they are not asked for by number."""
     return parameters.integer(COUNT.name)
 
 
@@ -86,7 +94,7 @@ def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
 
 
 def deviations(bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
-    """Return the deviations from the text, for the report."""
+    """Deviations from the text, for the report."""
     bits, networks = prefix_bits(parameters), count(parameters)
     if not bits and not networks:
         return ()
@@ -107,37 +115,24 @@ def deviations(bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
 
 
 def route_tables(bed: Bed, parameters: ParameterSet) -> tuple[Table, ...]:
-    """Return the routes that the device must have."""
+    """The routes that the device must have."""
     bits, networks = prefix_bits(parameters), count(parameters)
     if not bits and not networks:
         return ()
     own = 4 if parameters.text("frame_format") == "ipv4" else 6
     versions = (own,) if parameters.text("ip_mix") == "none" else (4, 6)
-    rows = [
-        row
-        for port in bed.port_numbers
-        for version in versions
-        for row in (_rows_of_many(port, version, networks) if networks else [_row(port, version, bits)])
-    ]
+    rows = [row for port in bed.port_numbers for version in versions for row in _routes(port, version, bits, networks)]
     note = "Stations of the tester are the next hops; they answer ARP and neighbour discovery."
-    return (Table("routes", "Routes of the device", _COLUMNS, tuple(rows), note, True, ("port", "network")),)
+    keys = (fields.PORT, fields.NETWORK)
+    return (Route.table("routes", "Routes of the device", rows, note, keys=keys, detail=True),)
 
 
-def _row(port: int, version: int, prefix_bits: int) -> dict[str, Cell]:
+def _routes(port: int, version: int, prefix_bits: int, networks: int) -> Iterator[Route]:
+    """Routes to the networks behind a port: to some by their number, or to the one of a prefix length."""
     owner = station(port)
-    behind = host_behind(owner, version, prefix_bits)
-    next_hop, host = (owner.ipv4, behind.ipv4) if version == 4 else (owner.ipv6, behind.ipv6)
-    bits = _IPV4_PREFIX_BITS if version == 4 else prefix_bits
-    network = ip_interface(f"{host}/{bits}").network
-    return {"port": port, "network": str(network), "next_hop": str(next_hop), "host": str(host)}
-
-
-def _rows_of_many(port: int, version: int, networks: int) -> list[dict[str, Cell]]:
-    owner = station(port)
-    rows: list[dict[str, Cell]] = []
-    for number in range(networks):
-        behind = host_in(owner, version, number)
+    length = NETWORK_BITS[version] if networks else _IPV4_PREFIX_BITS if version == 4 else prefix_bits
+    hosts = [host_in(owner, version, number) for number in range(networks)]
+    for behind in hosts or [host_behind(owner, version, prefix_bits)]:
         next_hop, host = (owner.ipv4, behind.ipv4) if version == 4 else (owner.ipv6, behind.ipv6)
-        network = ip_interface(f"{host}/{NETWORK_BITS[version]}").network
-        rows.append({"port": port, "network": str(network), "next_hop": str(next_hop), "host": str(host)})
-    return rows
+        network = ip_interface(f"{host}/{length}").network
+        yield Route(port=port, network=str(network), next_hop=str(next_hop), host=str(host))

@@ -41,11 +41,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     advertised_networks.PARAMETER,
     advertised_networks.COUNT,
 )
-COLUMNS = (
-    fields.EXTENSION_HEADERS,
-    fields.IP_MIX,
-    fields.PREFIX_BITS,
-)
+COLUMNS = (fields.EXTENSION_HEADERS, fields.IP_MIX, fields.PREFIX_BITS)
 
 
 def check(test: str, bed: Bed, parameters: ParameterSet) -> None:

@@ -22,8 +22,8 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, d
 from p4mesh.methods.port_patterns import MIN_PORTS
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
-from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import OMITTED, Record, Row, table_of
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
@@ -41,9 +41,9 @@ _OWN = (
     *("sustained", "sustained_ppm", "duration_ms", "scaled_frames", "burst_frames", "ppm_below", "start_stagger_us"),
     "vlan_id",
 )
+_PLACE = (fields.FRAME_SIZE_BYTES, fields.TRIAL)
 _COLUMNS = (
-    fields.FRAME_SIZE_BYTES,
-    fields.TRIAL,
+    *_PLACE,
     fields.ROUTES,
     fields.CONVERGED_ROUTES,
     fields.FIRST_ROUTE_MS,
@@ -268,26 +268,26 @@ class RouteChange(MethodOf[ChangeUnit]):
         """Return the first and the last route of each trial, and every route."""
         rows = [(unit.frame_size_bytes, trial) for unit in results.values() for trial in unit.trials]
         state = Verdict.worst(trial.state for _, trial in rows)
-        table = Table(
+        table = table_of(
             CONVERGENCE,
             self.title,
             _COLUMNS,
-            tuple(_cells(size, trial) for size, trial in rows),
+            [_cells(size, trial) for size, trial in rows],
             f"{self.note} Resolution: the distance of two frames of a stream.",
-            keys=("frame_size_bytes", "trial"),
-            headline=("first_route_ms", "last_route_ms"),
+            keys=_PLACE,
+            headline=(fields.FIRST_ROUTE_MS, fields.LAST_ROUTE_MS),
         )
-        every = Table(
+        every = RouteTime.table(
             "routes_in_detail",
             "Every route",
-            (fields.FRAME_SIZE_BYTES, fields.TRIAL, *RouteTime.columns()),
-            tuple(
-                {"frame_size_bytes": size, "trial": trial.trial, **route.cells(RouteTime.columns())}
+            [
+                ({"frame_size_bytes": size, "trial": trial.trial}, route)
                 for size, trial in rows
                 for route in trial.routes
-            ),
+            ],
+            columns=(*_PLACE, *RouteTime.columns()),
+            keys=(*_PLACE, fields.TX_PORT, fields.RX_PORT, fields.NETWORK),
             detail=True,
-            keys=("frame_size_bytes", "trial", "tx_port", "rx_port", "network"),
         )
         half = len(bed.ports) // 2
         return Outcome(
@@ -312,7 +312,7 @@ class RouteChange(MethodOf[ChangeUnit]):
                 yield f"{place}: traffic did not follow the change on {late} of {len(routes)} routes"
 
 
-def _cells(size: int, trial: ChangeTrial) -> dict[str, Cell]:
+def _cells(size: int, trial: ChangeTrial) -> Row:
     times = [route.time_ms for route in trial.routes if route.time_ms is not None]
     return {
         "frame_size_bytes": size,
@@ -323,7 +323,7 @@ def _cells(size: int, trial: ChangeTrial) -> dict[str, Cell]:
         "last_route_ms": max(times, default=None),
         "average_ms": sum(times) / len(times) if times else None,
         "resolution_ms": trial.resolution_ms,
-        "state": trial.state.value,
+        "state": trial.state,
     }
 
 

@@ -19,22 +19,22 @@ from p4mesh.verdict import Verdict
 class PortRates(Record):
     """Counts of one port in a trial."""
 
-    port: int
-    tx_frames: int
-    rx_frames: int
-    forwarding_fps: float
-    flooded_frames: int
+    port: Annotated[int, fields.PORT]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
+    rx_frames: Annotated[int, fields.RX_FRAMES]
+    forwarding_fps: Annotated[float, fields.FORWARDING_FPS]
+    flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Direction(Record):
     """Frames sent and received in one direction of a trial."""
 
-    from_ports: str
-    to_ports: str
-    tx_frames: int
-    rx_frames: int
-    lost_frames: int | None
+    from_ports: Annotated[str, fields.FROM_PORTS]
+    to_ports: Annotated[str, fields.TO_PORTS]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
+    rx_frames: Annotated[int, fields.RX_FRAMES]
+    lost_frames: Annotated[int | None, fields.LOST_FRAMES]
     """None where it is not known."""
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_cells import RAW, CalibrationCells, DefinitionCells, LatencyCells, VariationCells
-from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.outcome import Table
+from p4mesh.methods.results.record import Row, table_of
 from p4mesh.traffic.line_rate import serialization_ns
-
-Row = Mapping[str, Cell]
 
 LATENCY_COLUMNS = LatencyCells.columns()
 OF_MANY_FRAMES = frozenset(
@@ -41,13 +41,14 @@ def variation_table(
     bed: Bed,
     name: str,
     where: Sequence[Column],
-    keys: tuple[str, ...],
+    keys: Sequence[Column],
     rows: Sequence[Row],
     *,
     of_flows: bool = True,
     counted: bool = True,
+    detail: bool = False,
 ) -> Table:
-    """Return the table of delay variation; ``where`` are the columns that name the frames of a row.
+    """The table of delay variation; ``where`` are the columns that name the frames of a row.
 
     PDV is a property of one flow: without ``of_flows`` only the sums over many flows are known, and it is left out.
     Percentiles are left out unless frames were ``counted`` in histograms, and what the target does not measure.
@@ -60,7 +61,6 @@ def variation_table(
         and (counted or column.key not in _OF_HISTOGRAMS)
         and (measured or column.key in _OF_FLOWS)
     ]
-    columns = (*where, *kept)
     missing = f"{', '.join(bed.unmeasured)}: not supported on {bed.target}."
     notes = (
         _PDV_NOTE if of_flows else "",
@@ -69,34 +69,36 @@ def variation_table(
     )
     kinds = [*(["PDV"] if of_flows else []), *(["IPDV", "RFC 3550 jitter"] if measured else [])]
     title = f"Delay variation: {', '.join(kinds) or 'not supported'}"
-    return Table(name, title, columns, _cut(rows, columns), " ".join(filter(None, notes)), not of_flows, keys)
+    note, detail = " ".join(filter(None, notes)), detail or not of_flows
+    return table_of(name, title, (*where, *kept), rows, note, keys=keys, detail=detail)
 
 
-def definition_table(name: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row]) -> Table:
-    """Return the table of the average latency in every definition."""
+def definition_table(
+    name: str, where: Sequence[Column], keys: Sequence[Column], rows: Sequence[Row], *, detail: bool = False
+) -> Table:
+    """The table of the average latency in every definition."""
     columns = (*where, *DefinitionCells.columns())
-    return Table(name, "Average latency by definition", columns, _cut(rows, columns), _DEFINITION_NOTE, keys=keys)
+    title = "Average latency by definition"
+    return table_of(name, title, columns, rows, _DEFINITION_NOTE, keys=keys, detail=detail)
 
 
 def calibration_table(
-    name: str, bed: Bed, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row]
+    name: str, bed: Bed, where: Sequence[Column], keys: Sequence[Column], rows: Sequence[Row]
 ) -> Table:
-    """Return the table of the wires beside raw and calibrated latencies."""
+    """The table of the wires beside raw and calibrated latencies."""
     assert bed.calibration is not None
     runs = "; ".join(
         f"{run.topology} on {run.target}, {run.date_utc}, resolution {run.resolution_ns:g} ns"
         for run in bed.calibration.runs
     )
-    columns = (*where, *CalibrationCells.columns())
-    note = f"Calibrated = raw - median over the wire, which contains one cable. Wires: {runs}."
-    return Table(
+    return CalibrationCells.table(
         name,
         "Calibration: latency over the wire",
-        columns,
-        _cut(rows, columns),
-        note,
+        rows,
+        f"Calibrated = raw - median over the wire, which contains one cable. Wires: {runs}.",
+        columns=(*where, *CalibrationCells.columns()),
+        keys=(*keys, fields.TX_PORT, fields.RX_PORT),
         detail=len(rows) > _LONGEST_TABLE,
-        keys=(*keys, "tx_port", "rx_port"),
     )
 
 
@@ -104,7 +106,7 @@ _LONGEST_TABLE = 60
 
 
 def latency_note(bed: Bed) -> str:
-    """Return the note under every latency table."""
+    """The note under every latency table."""
     subtracted = (
         "calibrated = no: DUT with test leads, nothing is subtracted; yes: the wire of the calibration is subtracted."
         if bed.calibration
@@ -114,7 +116,7 @@ def latency_note(bed: Bed) -> str:
 
 
 def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:
-    """Return a finding for every frame size with frames that took longer than the time stamps reach."""
+    """A finding for every frame size with frames that took longer than the time stamps reach."""
     counts: dict[int, int] = {}
     for size, cells in rows:
         if cells.calibrated == RAW:
@@ -127,7 +129,7 @@ def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:
 
 
 def architecture(fifo_min_ns: Mapping[int, Fraction], rate_bps: int) -> str:
-    """Return the type of the device by the growth of its latency with the frame size; empty with one frame size.
+    """The type of the device by the growth of its latency with the frame size; empty with one frame size.
 
     ``fifo_min_ns`` maps frame sizes to the smallest FIFO latency, at one rate on both sides. The slope
     over the serialization time is 0 for cut-through, 1 for store-and-forward, 1 + k with k more stages.
@@ -148,7 +150,3 @@ def architecture(fifo_min_ns: Mapping[int, Fraction], rate_bps: int) -> str:
     if stages == 0:
         return f"Cut-through device, or a wire: {grows}."
     return f"Store-and-forward device{f' of {stages} stages' if stages > 1 else ''}: {grows}."
-
-
-def _cut(rows: Sequence[Row], columns: Sequence[Column]) -> tuple[dict[str, Cell], ...]:
-    return tuple({column.key: row.get(column.key) for column in columns} for row in rows)

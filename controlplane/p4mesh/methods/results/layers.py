@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.latency import Definition, Group, summary_of
 from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, LatencyCells
 from p4mesh.methods.results.outcome import Cell, Table
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import Record, Row, table_of
 
 KIND_COLUMNS = (fields.KIND, fields.NAME, fields.RECEIVERS)
 _NOTE = (
@@ -85,7 +85,7 @@ def ports_by_layer(bed: Bed) -> Iterator[tuple[str, str, tuple[int, ...]]]:
 
 
 def has_layers(bed: Bed) -> bool:
-    """Return whether the topology tells layers or roles of ports apart."""
+    """Whether the topology tells layers or roles of ports apart."""
     return any(ports_by_layer(bed))
 
 
@@ -96,7 +96,7 @@ class Increments:
         self._before: dict[str, float] = {}
 
     def after(self, kind: str, mean_us: float, series: str = RAW) -> float | None:
-        """Return the mean less that of the layer before; None for the first one, and for roles, which have no order."""
+        """The mean less that of the layer before; None for the first one, and for roles, which have no order."""
         before = self._before.get(series)
         if kind != "layer":
             return None
@@ -105,7 +105,7 @@ class Increments:
 
 
 def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, ...]:
-    """Return the latency at the ports of each layer and role that received frames."""
+    """The latency at the ports of each layer and role that received frames."""
     by_port: dict[tuple[str, int], list[PortLatency]] = {}
     for item in measured:
         by_port.setdefault((item.calibrated, item.rx_port), []).append(item)
@@ -141,18 +141,17 @@ def _mean_us(items: Sequence[PortLatency]) -> Fraction:
     return sum((item.avg_us * item.samples for item in items), Fraction(0)) / sum(item.samples for item in items)
 
 
-def layer_rows(bed: Bed, where: Mapping[str, Cell], measured: Iterable[PortLatency]) -> list[dict[str, Cell]]:
-    """Return the rows of one trial, which ``where`` names."""
-    return [{**where, **cells.data()} for cells in layer_cells(bed, measured)]
+def layer_rows(bed: Bed, where: Record | Mapping[str, Cell], measured: Iterable[PortLatency]) -> list[Row]:
+    """The rows of one trial, which ``where`` names."""
+    return [(where, cells) for cells in layer_cells(bed, measured)]
 
 
 def layer_tables(
-    name: str, title: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Mapping[str, Cell]]
+    name: str, title: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row], *, detail: bool = False
 ) -> list[Table]:
-    """Return the table of latencies by layer and role, if any; ``where`` are the columns that name a trial."""
+    """The table of latencies by layer and role, if any; ``where`` are the columns that name a trial."""
     if not rows:
         return []
     columns = (*where, *LayerCells.columns())
-    shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
-    named = (*keys, "kind", "name", "calibrated")
-    return [Table(name, f"{title}, by layer and role", columns, shown, _NOTE, keys=named)]
+    table = table_of(name, f"{title}, by layer and role", columns, rows, _NOTE, detail=detail)
+    return [replace(table, keys=(*keys, "kind", "name", "calibrated"))]

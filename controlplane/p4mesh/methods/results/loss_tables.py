@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.forwarding import MeshTrial
+from p4mesh.methods.results.forwarding import LossSweep, MeshTrial
 from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, interval_cells
-from p4mesh.methods.results.outcome import Cell
+from p4mesh.methods.results.outcome import Table
+from p4mesh.methods.results.record import Row, table_of
 
-COLUMNS = (
+_KEYS = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
+_COLUMNS = (
     fields.FRAME_SIZE_BYTES,
     retitled(fields.LOAD_PCT, "Load", digits=2),
     fields.OFFERED_FPS,
@@ -20,12 +24,16 @@ COLUMNS = (
     fields.STATE,
     fields.QUEUES,
 )
-KEYS = ("frame_size_bytes", "load_pct")
 
 
-def cells_of(row: MeshTrial) -> dict[str, Cell]:
-    """Return the cells of one load; of an untrusted trial its load and status alone."""
-    assert row.verdict is not None
-    interval = interval_cells(row.lost_frames, row.tx_frames, row.doubtful_frames) if row.trusted else {}
-    known = [column for column in COLUMNS if row.trusted or column.key in KEYS]
-    return row.cells(known) | interval | {"state": row.verdict.value}
+def loss_table(name: str, title: str, sweeps: Sequence[LossSweep], note: str) -> Table:
+    """One row per load; that of a trial that cannot be trusted holds its load and status alone."""
+    rows = [_row(row) for sweep in sweeps for row in sweep.rows]
+    headline = (fields.STATE, fields.OFFERED_FPS, fields.LOSS_PCT)
+    return table_of(name, title, _COLUMNS, rows, note, keys=_KEYS, headline=headline)
+
+
+def _row(row: MeshTrial) -> Row:
+    if not row.trusted:
+        return row.cells(_KEYS) | {"state": row.verdict}
+    return row, interval_cells(row.lost_frames, row.tx_frames, row.doubtful_frames), {"state": row.verdict}

@@ -8,9 +8,10 @@ from typing import Protocol
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
-from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
 from p4mesh.methods.results.outcome import Cell, Figure, Series, Table, with_reasons
+from p4mesh.methods.results.record import table_of
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import HasSearch
 from p4mesh.verdict import Verdict
@@ -106,15 +107,15 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
 def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | None) -> Table:
     """Return one row per frame size: MFR with its offered load, FRMOL, and the verdict."""
     columns = (*MeshSweep.columns(), fields.STATE)
-    rows = tuple(result.cells(columns) | {"state": sweep_state(result).value} for result in results)
+    rows = [(result, {"state": sweep_state(result)}) for result in results]
     note = (
         "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports. MFR is "
         "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them. "
         "Late: the most frames of a trial that came after its transmission, from queues; no rate counts them."
     )
     note += f" {criterion_note(loss_limit_pct)}"
-    headline = ("mfr_fps", "mfr_offered_pct", "frmol_fps")
-    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", columns, rows, note, headline=headline)
+    headline = (fields.MFR_FPS, fields.MFR_OFFERED_PCT, fields.FRMOL_FPS)
+    return table_of("forwarding_rate", "Forwarding rate: MFR and FRMOL", columns, rows, note, headline=headline)
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:
@@ -142,16 +143,18 @@ def _interval_table(results: Sequence[MeshSweep]) -> Table:
         fields.LOSS_PCT,
         *INTERVAL_COLUMNS,
     )
-    rows = tuple(
-        {"frame_size_bytes": result.frame_size_bytes}
-        | row.cells(columns[1:5])
-        | interval_cells(row.lost_frames, row.tx_frames, row.doubtful_frames)
+    rows = [
+        (
+            row,
+            {"frame_size_bytes": result.frame_size_bytes},
+            interval_cells(row.lost_frames, row.tx_frames, row.doubtful_frames),
+        )
         for result in results
         for row in result.rows
         if row.trusted
-    )
+    ]
     title = "Forwarding-rate sweep: intervals of the losses"
-    return Table("sweep_loss_interval", title, columns, rows, INTERVAL_NOTE, True, ("frame_size_bytes", "load_pct"))
+    return table_of("sweep_loss_interval", title, columns, rows, INTERVAL_NOTE, keys=columns[:2], detail=True)
 
 
 def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep]) -> Table:
@@ -178,23 +181,19 @@ def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSw
         fields.PART,
         fields.FRAME_SIZE_BYTES,
         retitled(fields.LOAD_PCT, "Tx"),
-        fields.PORT,
-        fields.TX_FRAMES,
-        fields.RX_FRAMES,
-        fields.FORWARDING_FPS,
-        fields.FLOODED_FRAMES,
+        *PortRates.columns(),
     )
     shown = [("throughput", result.frame_size_bytes, result.search.shown) for result in throughput]
     swept = [("forwarding", result.frame_size_bytes, row) for result in forwarding for row in result.rows]
-    rows = tuple(
-        {"part": part, "frame_size_bytes": size, "load_pct": row.load_pct, **port.data()}
+    rows = [
+        ({"part": part, "frame_size_bytes": size, "load_pct": row.load_pct}, port)
         for part, size, row in (*shown, *swept)
         if row.trusted
         for port in row.ports
-    )
+    ]
     note = "Throughput: the trial of the result. Flooded: test frames that do not belong to the port."
-    keys = ("part", "frame_size_bytes", "load_pct", "port")
-    return Table("port_rates", "Rates and flood counts per port", columns, rows, note, True, keys)
+    title = "Rates and flood counts per port"
+    return PortRates.table("port_rates", title, rows, note, columns=columns, keys=columns[:4], detail=True)
 
 
 def rate_figure(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Figure:

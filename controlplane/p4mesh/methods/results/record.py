@@ -72,7 +72,7 @@ class Record:
         cls,
         name: str,
         title: str,
-        rows: Iterable[Record | tuple[Record | Mapping[str, Cell], ...]],
+        rows: Iterable[Row],
         note: str = "",
         *,
         columns: Sequence[Column] | None = None,
@@ -80,25 +80,45 @@ class Record:
         headline: Sequence[Column] = (),
         detail: bool = False,
     ) -> Table:
-        """A table of such records, and of the reasons of their verdicts where one has a reason.
-
-        A row may be several records, and cells that follow from them: the last ones come first, such as cells of a
-        trial before those of its unit. ``columns``: those that the table shows, by default all of the class. ``keys``
-        is that of the table; ``detail`` and ``headline`` as well.
-        """
-        shown = cls.columns() if columns is None else tuple(columns)
-        keys_shown = {fields.REASON.key, *(column.key for column in shown)}
-        found = tuple(_joined(row, keys_shown) for row in rows)
-        shown = with_reasons(shown, found)
-        cells = tuple({column.key: row.get(column.key) for column in shown} for row in found)
-        table = Table(name, title, shown, cells, note, detail, headline=tuple(one.key for one in headline))
-        return table if keys is None else dataclasses.replace(table, keys=tuple(one.key for one in keys))
+        """A table of such records, as :func:`table_of`; by default of all columns of the class."""
+        shown = cls.columns() if columns is None else columns
+        return table_of(name, title, shown, rows, note, keys=keys, headline=headline, detail=detail)
 
 
-def _joined(row: Record | tuple[Record | Mapping[str, Cell], ...], keys: Collection[str]) -> dict[str, Cell]:
-    parts = (row,) if isinstance(row, Record) else row
-    cells = (part.data(keys) if isinstance(part, Record) else part for part in parts)
+Row = Record | Mapping[str, Any] | tuple[Record | Mapping[str, Any], ...]
+"""A row of a table: a record, cells by their keys, or several of them, of which the last ones come first, such as a
+trial before its unit.
+"""
+
+
+def table_of(
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    rows: Iterable[Row],
+    note: str = "",
+    *,
+    keys: Sequence[Column] | None = None,
+    headline: Sequence[Column] = (),
+    detail: bool = False,
+) -> Table:
+    """A table of some columns, and of the reasons of verdicts where a row has one; a cell that a row lacks is empty."""
+    known = {fields.REASON.key, *(column.key for column in columns)}
+    found = tuple(_joined(row, known) for row in rows)
+    shown = with_reasons(tuple(columns), found)
+    cells = tuple({column.key: row.get(column.key) for column in shown} for row in found)
+    table = Table(name, title, shown, cells, note, detail, headline=tuple(one.key for one in headline))
+    return table if keys is None else dataclasses.replace(table, keys=tuple(one.key for one in keys))
+
+
+def _joined(row: Row, known: Collection[str]) -> dict[str, Cell]:
+    parts = row if isinstance(row, tuple) else (row,)
+    cells = (part.data(known) if isinstance(part, Record) else _plain_cells(part) for part in parts)
     return {key: value for part in cells for key, value in part.items()}
+
+
+def _plain_cells(row: Mapping[str, Any]) -> dict[str, Cell]:
+    return {key: _plain(value) for key, value in row.items()}
 
 
 def _record_class(hint: Any) -> type[Record]:

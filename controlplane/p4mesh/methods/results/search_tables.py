@@ -8,6 +8,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.queues import QueueCells
+from p4mesh.methods.results.record import table_of
 from p4mesh.methods.results.searched import HasSearch, MlrGoalRow, SearchRow
 
 _UPPER = retitled(fields.UPPER_PCT, "Upper bound")
@@ -52,40 +53,40 @@ _ASKED = ("load_pct", "duration_ms", "verdict")
 
 
 def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
-    """Return goals and bounds of throughput searches, those of MLRsearch where it ran, and all trials."""
+    """Goals and bounds of throughput searches, those of MLRsearch where it ran, and all trials."""
     if not results:
         return ()
     goals = tuple(_goal_row(result) for result in results)
     shown = tuple(column for column in _GOALS if any(row[column.key] is not None for row in goals))
     note = "Lower bound: highest load that passed; upper bound: lowest that failed. Empty: no such load was tried."
-    mlr = tuple(
-        {"frame_size_bytes": result.frame_size_bytes, "goal": number, **goal.data()}
+    mlr = [
+        ({"frame_size_bytes": result.frame_size_bytes, "goal": number}, goal)
         for result in results
         for number, goal in enumerate(result.search.mlr_goals, start=1)
-    )
-    trials = tuple(
+    ]
+    trials = [
         {"frame_size_bytes": result.frame_size_bytes, "trial": number, **_trial_cells(row)}
         for result in results
         for number, row in enumerate(result.search.rows, start=1)
-    )
-    found = [Table("searches", "Searches: goals and bounds", shown, goals, note, detail=True)]
+    ]
+    found = [table_of("searches", "Searches: goals and bounds", shown, goals, note, detail=True)]
     if mlr:
+        place = (fields.FRAME_SIZE_BYTES, fields.GOAL)
         found.append(
-            Table(
+            MlrGoalRow.table(
                 "mlr_goals",
                 "MLRsearch: goals and their relevant bounds",
-                (fields.FRAME_SIZE_BYTES, fields.GOAL, *MlrGoalRow.columns()),
                 mlr,
                 "irregular: not even the lowest load satisfies the goal. The first goal is the result of the search.",
-                keys=("frame_size_bytes", "goal"),
+                columns=(*place, *MlrGoalRow.columns()),
+                keys=place,
             )
         )
-    log = Table("search_trials", "Searches: all trials", _TRIALS, trials, detail=True, keys=())
-    return (*found, log)
+    return (*found, table_of("search_trials", "Searches: all trials", _TRIALS, trials, keys=(), detail=True))
 
 
 def _trial_cells(row: SearchRow) -> dict[str, Cell]:
-    """Return the cells of a trial; of one that cannot be trusted, the load that was asked for and the verdict."""
+    """The cells of a trial; of one that cannot be trusted, the load that was asked for and the verdict."""
     trusted = row.verdict is not None and not row.verdict.ends_search
     return row.cells(column for column in _TRIALS[2:] if trusted or column.key in _ASKED)
 

@@ -26,15 +26,7 @@ COLUMNS = (
     fields.TRIED_PCT,
     retitled(fields.LOSS_PCT, "Loss there"),
 )
-DIRECTION_COLUMNS = (
-    fields.FRAME_SIZE_BYTES,
-    fields.LOAD_PCT,
-    fields.FROM_PORTS,
-    fields.TO_PORTS,
-    fields.TX_FRAMES,
-    fields.RX_FRAMES,
-    fields.LOST_FRAMES,
-)
+
 _NOTE = (
     "Rates are sums over all transmitting ports. Duration is that of the trial that decided. 'Fails at' is the lowest "
     "load tried that lost frames or is not sustained. 'Last tried' and its loss stand where no throughput was found."
@@ -112,13 +104,15 @@ def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: Tria
 
 
 def direction_table(results: Sequence[MeshThroughput]) -> Table:
-    """Return sent and received frames per direction, in the trial that decided."""
-    rows = tuple(
-        {"frame_size_bytes": result.frame_size_bytes, "load_pct": shown.load_pct, **row.data()}
+    """Sent and received frames per direction, in the trial that decided."""
+    rows = [
+        ({"frame_size_bytes": result.frame_size_bytes, "load_pct": shown.load_pct}, row)
         for result in results
         for shown in (result.search.shown,)
         if shown.trusted
         for row in shown.directions or ()
-    )
-    keys = ("frame_size_bytes", "from_ports", "to_ports")
-    return Table("throughput_directions", "Throughput: each direction", DIRECTION_COLUMNS, rows, "", True, keys)
+    ]
+    keys = (fields.FRAME_SIZE_BYTES, fields.FROM_PORTS, fields.TO_PORTS)
+    columns = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT, *Direction.columns())
+    title = "Throughput: each direction"
+    return Direction.table("throughput_directions", title, rows, columns=columns, keys=keys, detail=True)

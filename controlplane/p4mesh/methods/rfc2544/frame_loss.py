@@ -13,8 +13,8 @@ from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes,
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
-from p4mesh.methods.results.loss_tables import COLUMNS, KEYS, cells_of
-from p4mesh.methods.results.outcome import Figure, Outcome, Series, Table
+from p4mesh.methods.results.loss_tables import loss_table
+from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loses_nothing_twice, loss_limit, loss_limit_pct, swept
 
@@ -78,19 +78,11 @@ class FrameLoss(MethodOf[LossSweep]):
         rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
         duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
         state = tables.overall_state((), units)
-        table = Table(
-            FRAME_LOSS,
-            "Frame loss rate",
-            COLUMNS,
-            tuple(cells_of(row) for unit in units for row in unit.rows),
-            f"{tables.criterion_note(loss_limit_pct(parameters))} {INTERVAL_NOTE}",
-            keys=KEYS,
-            headline=("state", "offered_fps", "loss_pct"),
-        )
+        note = f"{tables.criterion_note(loss_limit_pct(parameters))} {INTERVAL_NOTE}"
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            (table,),
+            (loss_table(FRAME_LOSS, self.title, units, note),),
             (_figure(series),),
             (
                 *tables.findings({FRAME_LOSS: units}),

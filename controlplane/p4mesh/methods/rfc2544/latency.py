@@ -26,8 +26,8 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import RAW, calibration_cells
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.outcome import Figure, Outcome, Series, Table
+from p4mesh.methods.results.record import Record, Row, table_of
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
@@ -55,18 +55,11 @@ AUTO, BOTH = "auto", "both"
 THROUGHPUT_ONLY, ALL_LOADS = "throughput", "all"
 _LOWER_LOADS_PCT = (Fraction(10), Fraction(50), Fraction(90))
 
-WHERE = (
-    fields.FRAME_SIZE_BYTES,
-    fields.AT,
-    fields.LOAD_PCT,
-)
+WHERE = (fields.FRAME_SIZE_BYTES, fields.AT, fields.LOAD_PCT)
 _RATE = retitled(fields.RATE_FPS, "Rate per port")
 _NETWORK = retitled(fields.NETWORK, "Tagged frames to")
-_PORT_COLUMNS = (
-    fields.AVG_LOW_US,
-    fields.AVG_HIGH_US,
-)
-_KEYS = ("frame_size_bytes", "at")
+_HEADLINE = (fields.LOAD_PCT, fields.DEFINITION, fields.MIN_US, fields.AVG_US, fields.MAX_US, fields.P99_US)
+_KEYS = (fields.FRAME_SIZE_BYTES, fields.AT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,62 +221,63 @@ def _size(row: LatencyRow) -> int:
     return row.frame_size_bytes if isinstance(row, NotReached) else row.place.frame_size_bytes
 
 
-def _wire_rows(bed: Bed, where: Sequence[Column], rows: Sequence[LinkLatency]) -> list[dict[str, Cell]]:
-    """Return the wire of every pair of ports beside its average latency over the runs."""
-    if bed.calibration is None:
-        return []
-    found = []
+def _wire_rows(bed: Bed, rows: Sequence[LinkLatency]) -> list[Row]:
+    """The wire of every pair of ports beside its average latency over the runs."""
+    found: list[Row] = []
     for row in rows:
         for pair in row.pairs if row.latency.calibrated == RAW else ():
             assert pair.latency.avg_us is not None
-            wire = calibration_cells(bed, _size(row), pair.tx_port, pair.rx_port, pair.latency.avg_us)
-            found.append(row.cells(where) | wire.data())
+            found.append((row, calibration_cells(bed, _size(row), pair.tx_port, pair.rx_port, pair.latency.avg_us)))
     return found
 
 
 def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> list[Table]:
     extra = [fields.LINK] if bed.mixed_rates else []
     extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
-    where, keys = (*WHERE, *extra), (*_KEYS, *(column.key for column in extra))
+    where, keys = (*WHERE, *extra), (*_KEYS, *extra)
     measured = _latency_columns(parameters)
-    columns = (*where, _RATE, fields.STATE, *measured, *_PORT_COLUMNS, *RunSpread.columns())
-    shown = tuple(row.cells(columns) for row in rows)
     every = "" if parameters.text("mode") == RFC else "Percentiles are those of the slowest port pair and run. "
     note = f"{latency.latency_note(bed)} {every}{NOT_APPLICABLE}: load above the throughput."
     links = [row for row in rows if isinstance(row, LinkLatency)]
     found = [
-        Table(
+        table_of(
             "latency",
             "Latency",
-            columns,
-            shown,
+            (*where, _RATE, fields.STATE, *measured, fields.AVG_LOW_US, fields.AVG_HIGH_US, *RunSpread.columns()),
+            rows,
             note,
-            keys=(*keys, "calibrated"),
-            headline=("load_pct", "definition", "min_us", "avg_us", "max_us", "p99_us"),
+            keys=(*keys, fields.CALIBRATED),
+            headline=_HEADLINE,
         ),
-        *layer_tables("latency_layers", "Latency", where, keys, _layer_rows(bed, where, links)),
-        _pair_table(where, keys, measured, links, note),
+        *layer_tables("latency_layers", "Latency", where, tuple(one.key for one in keys), _layer_rows(bed, links)),
+        table_of(
+            "latency_pairs",
+            "Latency per pair of ports",
+            (*where, fields.TX_PORT, fields.RX_PORT, *measured),
+            [(row, pair) for row in links for pair in row.pairs],
+            note,
+            detail=True,
+            keys=(*keys, fields.TX_PORT, fields.RX_PORT, fields.CALIBRATED),
+        ),
     ]
     if parameters.text("mode") == ALL_FRAMES:
-        varied = [row.cells(where) | row.variation.data() for row in links if row.variation]
+        varied = [(row, row.variation) for row in links if row.variation]
         found.append(latency.variation_table(bed, "latency_variation", where, keys, varied))
     if bed.defines_latency:
-        defined = [row.cells(where) | row.definitions.data() for row in links if row.definitions]
+        defined = [(row, row.definitions) for row in links if row.definitions]
         table = latency.definition_table("latency_definitions", where, keys, defined)
         found.append(replace(table, note=" ".join((table.note, _architecture(bed, rows))).rstrip()))
     if bed.calibration is not None:
-        found.append(latency.calibration_table("latency_calibration", bed, where, keys, _wire_rows(bed, where, links)))
+        found.append(latency.calibration_table("latency_calibration", bed, where, keys, _wire_rows(bed, links)))
     return found
 
 
-def _layer_rows(bed: Bed, where: Sequence[Column], rows: Sequence[LinkLatency]) -> list[dict[str, Cell]]:
+def _layer_rows(bed: Bed, rows: Sequence[LinkLatency]) -> list[Row]:
     return [
         cells
         for row in rows
         for cells in layer_rows(
-            bed,
-            row.cells(where),
-            (received for pair in row.pairs for received in PortLatency.of_cells(pair.rx_port, pair.latency)),
+            bed, row, (received for pair in row.pairs for received in PortLatency.of_cells(pair.rx_port, pair.latency))
         )
     ]
 
@@ -293,19 +287,6 @@ def _latency_columns(parameters: ParameterSet) -> tuple[Column, ...]:
     if parameters.text("mode") != RFC:
         return latency.LATENCY_COLUMNS
     return tuple(column for column in latency.LATENCY_COLUMNS if column.key not in latency.OF_MANY_FRAMES)
-
-
-def _pair_table(
-    where: Sequence[Column],
-    keys: tuple[str, ...],
-    measured: Sequence[Column],
-    rows: Sequence[LinkLatency],
-    note: str,
-) -> Table:
-    of_pair = (fields.TX_PORT, fields.RX_PORT, *measured)
-    shown = tuple(row.cells(where) | pair.cells(of_pair) for row in rows for pair in row.pairs)
-    columns, keys = (*where, *of_pair), (*keys, "tx_port", "rx_port", "calibrated")
-    return Table("latency_pairs", "Latency per pair of ports", columns, shown, note, detail=True, keys=keys)
 
 
 def _losses(rows: Sequence[LatencyRow]) -> tuple[str, ...]:

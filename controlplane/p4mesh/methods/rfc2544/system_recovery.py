@@ -16,8 +16,8 @@ from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, int
 from p4mesh.methods.port_patterns import RFC_DURATION_S
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.forwarding import MeshThroughput
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record, table_of
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -136,14 +136,14 @@ class SystemRecovery(MethodOf[Recovery]):
         shortest = min(seconds.values())
         duration = shared.duration_deviation(parameters, list(seconds), rate_bps, RFC_DURATION_S, "RFC 2544 24")
         short = f"Overload of {shortest * 1000:.4g} ms or more instead of {RFC_OVERLOAD_S} s."
-        runs: tuple[dict[str, Cell], ...] = tuple(
+        runs = [
             {"frame_size_bytes": row.frame_size_bytes, "run": number, "recovery_us": value}
             for row in rows
             for number, value in enumerate(row.each_us, start=1)
-        )
+        ]
         columns = (fields.FRAME_SIZE_BYTES, fields.RUN, fields.RECOVERY_US)
-        keys = ("frame_size_bytes", "run")
-        each = Table("system_recovery_runs", "System recovery, each run", columns, runs, "", True, keys)
+        title = "System recovery, each run"
+        each = table_of("system_recovery_runs", title, columns, runs, keys=columns[:2], detail=True)
         return Outcome(
             state,
             f"{self.title}: {state.value}",

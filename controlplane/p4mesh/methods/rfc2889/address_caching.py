@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from p4mesh.methods.options.parameters import ParameterSet, decimal
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.outcome import Cell
+from p4mesh.methods.results.record import Row
 from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressUnit
 from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
 from p4mesh.methods.rfc2889.addressed import (
@@ -42,19 +42,19 @@ class AddressCaching(Addressed[AddressUnit]):
         fields.REPETITIONS,
         fields.ITERATIONS,
     )
-    headline = ("state", "capacity_min", "capacity_max", "fails_at")
+    headline = (fields.STATE, fields.CAPACITY_MIN, fields.CAPACITY_MAX, fields.FAILS_AT)
     note = "Lowest and highest over searches with different address bases."
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
-        """Return the search of the number of addresses."""
+        """The search of the number of addresses."""
         return {CAPACITY: capacity_goal(parameters, "addresses")}
 
     def largest_number(self, parameters: ParameterSet) -> int:
-        """Return the maximum of the search."""
+        """The maximum of the search."""
         return parameters.integer("addresses_max")
 
     def iterations_expected(self, parameters: ParameterSet) -> int:
-        """Return the length of the one search."""
+        """The length of the one search."""
         return capacity_goal(parameters, "addresses").trials_expected
 
     def search(self, searches: AddressSearches, parameters: ParameterSet) -> AddressUnit:
@@ -66,21 +66,10 @@ class AddressCaching(Addressed[AddressUnit]):
             frame_size_bytes=searches.frame_size_bytes, repetition=searches.repetition, searches=(found,)
         )
 
-    def table_rows(self, size: int, units: Sequence[AddressUnit]) -> list[dict[str, Cell]]:
-        """Return the row of one frame size: capacity and its spread."""
+    def table_rows(self, size: int, units: Sequence[AddressUnit]) -> list[Row]:
+        """One row: the capacity and its spread."""
         found = spread([search for unit in units for search in unit.searches])
-        return [
-            {
-                "frame_size_bytes": size,
-                "state": found.state.value,
-                "reason": found.reason,
-                "capacity_min": found.lowest,
-                "capacity_max": found.highest,
-                "fails_at": found.fails_at,
-                "repetitions": found.repetitions,
-                "iterations": found.iterations,
-            }
-        ]
+        return [({"frame_size_bytes": size, "capacity_min": found.lowest, "capacity_max": found.highest}, found)]
 
     def findings(self, size: int, units: Sequence[AddressUnit]) -> Iterator[str]:
         """Yield capacities above which nothing was tried."""

@@ -10,7 +10,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.outcome import Cell
+from p4mesh.methods.results.record import Row
 from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressSearch, Iteration, LearningUnit
 from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
 from p4mesh.methods.rfc2889.addressed import (
@@ -36,7 +36,7 @@ _NUMBERS = (1, MAX_ADDRESSES)
 
 
 def _rate_parameters(unit: str, shown: str, bounds: tuple[str, str]) -> tuple[Parameter, ...]:
-    """Return the search of the rate in one unit, with the defaults of published reports."""
+    """The search of the rate in one unit, with the defaults of published reports."""
     when = f"rate_unit={unit}: "
     return (
         decimal(f"rate_initial_{unit}", "20", shown, SECTION, f"{when}first rate", bounds),
@@ -88,7 +88,7 @@ class AddressLearning(Addressed[LearningUnit]):
         fields.ITERATIONS,
     )
     row_columns = (*Iteration.columns()[:2], retitled(fields.SEARCH, "Search of"), *Iteration.columns()[2:])
-    headline = ("number", "state", "rate_fps_min", "rate_fps_max", "fails_at_fps")
+    headline = (fields.NUMBER, fields.STATE, fields.RATE_FPS_MIN, fields.RATE_FPS_MAX, fields.FAILS_AT_FPS)
     note = (
         "Lowest and highest over searches with different address bases, whose capacities may differ. 'at least': no "
         "higher rate was tried; the search cannot end above it. A FAIL has no learning rate: it fails at the last rate "
@@ -96,7 +96,7 @@ class AddressLearning(Addressed[LearningUnit]):
     )
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
-        """Return the searches of the capacity, where it is asked for, and of the rate."""
+        """The searches of the capacity, where it is asked for, and of the rate."""
         rates = _rate_goal(parameters)
         mode = parameters.text("addresses")
         if mode != CAPACITY and parameters.integer("addresses_start") > parameters.integer("addresses_end"):
@@ -109,13 +109,13 @@ class AddressLearning(Addressed[LearningUnit]):
         return {**found, LEARNING_RATE: rates}
 
     def largest_number(self, parameters: ParameterSet) -> int:
-        """Return the end of the sweep or the maximum of the search of the capacity, whichever is used and larger."""
+        """The end of the sweep or the maximum of the search of the capacity, whichever is used and larger."""
         mode = parameters.text("addresses")
         end = 0 if mode == CAPACITY else parameters.integer("addresses_end")
         return max(end, 0 if mode == SWEEP else parameters.integer("capacity_max"))
 
     def iterations_expected(self, parameters: ParameterSet) -> int:
-        """Return the length of the search of the capacity and of those of the rate."""
+        """The length of the search of the capacity and of those of the rate."""
         goals = self.goals(parameters)
         numbers = len(_numbers(parameters, parameters.integer("addresses_end")))
         capacity = goals[CAPACITY].trials_expected if CAPACITY in goals else 0
@@ -150,32 +150,24 @@ class AddressLearning(Addressed[LearningUnit]):
                 break
         return unit()
 
-    def table_rows(self, size: int, units: Sequence[LearningUnit]) -> list[dict[str, Cell]]:
-        """Return a row per number of addresses: the rate and its spread."""
+    def table_rows(self, size: int, units: Sequence[LearningUnit]) -> list[Row]:
+        """A row per number of addresses: the rate and its spread."""
 
         def share_pct(rate_fps: float | None) -> float | None:
             return None if rate_fps is None else 100 * rate_fps / units[0].base_fps
 
-        rows: list[dict[str, Cell]] = []
+        rows: list[Row] = []
         for (addresses, number), searches in _by_number(units).items():
             found = spread(list(searches.values()))
-            rows.append(
-                {
-                    "frame_size_bytes": size,
-                    "addresses": addresses,
-                    "number": number,
-                    "state": found.state.value,
-                    "reason": found.reason,
-                    "rate_fps_min": found.lowest,
-                    "rate_fps_max": found.highest,
-                    "fails_at_fps": found.fails_at,
-                    "repetitions": found.repetitions,
-                    "iterations": found.iterations,
-                    "rate_pct_min": share_pct(found.lowest),
-                    "rate_pct_max": share_pct(found.highest),
-                    "fails_at_pct": share_pct(found.fails_at),
-                }
-            )
+            rates = {
+                "rate_fps_min": found.lowest,
+                "rate_fps_max": found.highest,
+                "fails_at_fps": found.fails_at,
+                "rate_pct_min": share_pct(found.lowest),
+                "rate_pct_max": share_pct(found.highest),
+                "fails_at_pct": share_pct(found.fails_at),
+            }
+            rows.append(({"frame_size_bytes": size, "addresses": addresses, "number": number}, rates, found))
         return rows
 
     def findings(self, size: int, units: Sequence[LearningUnit]) -> Iterator[str]:
@@ -193,7 +185,7 @@ class AddressLearning(Addressed[LearningUnit]):
 
 
 def _rate_goal(parameters: ParameterSet) -> SearchGoal:
-    """Return the search of the rate in frames/s; the trials of one in percents of the base rate are the same."""
+    """The search of the rate in frames/s; the trials of one in percents of the base rate are the same."""
     unit = parameters.text("rate_unit")
     goal = search_goal(parameters, "rate", f"_{unit}")
     if unit == FPS:
@@ -209,7 +201,7 @@ def _rate_goal(parameters: ParameterSet) -> SearchGoal:
 
 
 def _by_number(units: Sequence[LearningUnit]) -> dict[tuple[int, str], dict[int, AddressSearch]]:
-    """Return the searches of the rate by number of addresses and address base."""
+    """The searches of the rate by number of addresses and address base."""
     found: dict[tuple[int, str], dict[int, AddressSearch]] = {}
     for unit in units:
         for search in unit.searches:
@@ -219,12 +211,12 @@ def _by_number(units: Sequence[LearningUnit]) -> dict[tuple[int, str], dict[int,
 
 
 def _at_rate(addresses: int) -> Question:
-    """Return the question of a search of the rate with a fixed number of addresses."""
+    """The question of a search of the rate with a fixed number of addresses."""
     return lambda rate_fps: (addresses, rate_fps)
 
 
 def _numbers(parameters: ParameterSet, capacity: int | None) -> tuple[int, ...]:
-    """Return the capacity, or start, start + step, ... and the end, which is not above the capacity."""
+    """The capacity, or start, start + step, ... and the end, which is not above the capacity."""
     start, end, step = (Fraction(parameters.integer(f"addresses_{word}")) for word in ("start", "end", "step"))
     if capacity is not None and parameters.text("addresses") == CAPACITY:
         return (capacity,)

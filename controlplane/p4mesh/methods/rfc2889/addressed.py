@@ -12,8 +12,10 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, integer
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
-from p4mesh.methods.results.outcome import Cell, Outcome, Table, with_reasons
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record, Row, table_of
 from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.methods.rfc2889.address_findings import all_findings
 from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, Iteration
@@ -85,29 +87,29 @@ class Addressed(MethodOf[SomeUnit]):
     frame_sizes_bytes = (64,)
     reset_between = "wait_aging"
     columns: tuple[Column, ...]
-    headline: tuple[str, ...]
+    headline: tuple[Column, ...]
     row_columns: tuple[Column, ...] = Iteration.columns()
     note: str
 
     @abstractmethod
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
-        """Return the searches by subject; raise ParameterError when their bounds contradict."""
+        """The searches by subject; raise ParameterError when their bounds contradict."""
 
     @abstractmethod
     def largest_number(self, parameters: ParameterSet) -> int:
-        """Return the largest number of addresses that any search may ask for."""
+        """The largest number of addresses that any search may ask for."""
 
     @abstractmethod
     def iterations_expected(self, parameters: ParameterSet) -> int:
-        """Return the typical number of iterations with one address base, for progress only."""
+        """The typical number of iterations with one address base, for progress only."""
 
     @abstractmethod
     def search(self, searches: AddressSearches, parameters: ParameterSet) -> SomeUnit:
         """Run the searches with one address base."""
 
     @abstractmethod
-    def table_rows(self, size: int, units: Sequence[SomeUnit]) -> list[dict[str, Cell]]:
-        """Return the rows of one frame size from the searches of all address bases."""
+    def table_rows(self, size: int, units: Sequence[SomeUnit]) -> list[Row]:
+        """The rows of one frame size from the searches of all address bases."""
 
     @abstractmethod
     def findings(self, size: int, units: Sequence[SomeUnit]) -> Iterator[str]:
@@ -127,12 +129,12 @@ class Addressed(MethodOf[SomeUnit]):
             )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size and address base."""
+        """One unit per frame size and address base."""
         repetitions = range(1, parameters.integer("repetitions") + 1)
         return tuple(Unit(size, f"base{number}") for size in sizes for number in repetitions)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return learning and test trials of typical searches."""
+        """Learning and test trials of typical searches."""
         return _TRIALS_PER_STEP * self.iterations_expected(parameters)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> SomeUnit:
@@ -143,7 +145,7 @@ class Addressed(MethodOf[SomeUnit]):
         return self.search(searches, parameters)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, SomeUnit]) -> Outcome:
-        """Return the results with their spread over the address bases, and every iteration."""
+        """The results with their spread over the address bases, and every iteration."""
         units = list(results.values())
         state = Verdict.worst(search.state for unit in units for search in unit.searches)
         sizes = dict.fromkeys(unit.frame_size_bytes for unit in results)
@@ -151,24 +153,23 @@ class Addressed(MethodOf[SomeUnit]):
         rows = [row for size, own in of_size.items() for row in self.table_rows(size, own)]
         iterations = [row for unit in units for search in unit.searches for row in search.rows]
         name = self.name.partition(".")[2]
-        log = Table(
+        log = table_of(
             f"{name}_iterations",
             "Iterations",
             self.row_columns,
-            tuple(row.cells(self.row_columns) for row in iterations),
+            [row.cells(self.row_columns) for row in iterations],
             " ".join(f"Search of the {subject}: {_bounds(goal)}." for subject, goal in self.goals(parameters).items()),
             detail=len(iterations) > _LONGEST_LOG,
             keys=(),
         )
+        keys = [column for column in self.columns if column in (fields.FRAME_SIZE_BYTES, fields.ADDRESSES)]
         searches = parameters.integer("repetitions")
         few = f"{searches} searches with different address bases instead of {RFC_REPETITIONS} or more."
         pieces = "T sends in pieces and stops after the one in which a frame was flooded (fast_stop)."
-        columns = with_reasons(self.columns, rows)
-        keys = tuple(column.key for column in self.columns if column.key in ("frame_size_bytes", "addresses"))
         return Outcome(
             state,
             f"{self.title}: {state.value}",
-            (Table(name, self.title, columns, tuple(rows), self.note, keys=keys, headline=self.headline), log),
+            (table_of(name, self.title, self.columns, rows, self.note, keys=keys, headline=self.headline), log),
             (),
             (
                 *(text for size, own in of_size.items() for text in self.findings(size, own)),
@@ -183,7 +184,7 @@ class Addressed(MethodOf[SomeUnit]):
 
 
 def capacity_parameters(prefix: str, section: str) -> tuple[Parameter, ...]:
-    """Return the parameters of the search of the number of addresses."""
+    """The parameters of the search of the number of addresses."""
     limits = (1, MAX_ADDRESSES)
     return (
         integer(f"{prefix}_initial", 100, "addresses", section, "first number of addresses", limits),
@@ -195,12 +196,12 @@ def capacity_parameters(prefix: str, section: str) -> tuple[Parameter, ...]:
 
 
 def capacity_goal(parameters: ParameterSet, prefix: str) -> SearchGoal:
-    """Return the search that ``capacity_parameters`` describe."""
+    """The search that ``capacity_parameters`` describe."""
     return search_goal(parameters, prefix, "", Grid.INTEGER)
 
 
 def search_goal(parameters: ParameterSet, prefix: str, suffix: str, grid: Grid = Grid.EXACT) -> SearchGoal:
-    """Return a bisection between the parameters ``prefix_min``, ``_initial`` and ``_max``; they must be in order."""
+    """A bisection between the parameters ``prefix_min``, ``_initial`` and ``_max``; they must be in order."""
     names = [f"{prefix}_{word}{suffix}" for word in ("min", "initial", "max")]
     low, first, high = (parameters.number(name) for name in names)
     if not low <= first <= high:
@@ -210,8 +211,8 @@ def search_goal(parameters: ParameterSet, prefix: str, suffix: str, grid: Grid =
     return SearchGoal(first, low, high, resolution, parameters.flag(f"{prefix}_try_max_first"), grid)
 
 
-@dataclass(frozen=True)
-class SearchSpread:
+@dataclass(frozen=True, kw_only=True)
+class SearchSpread(Record):
     """Result and spread of searches that belong together."""
 
     state: Verdict
@@ -224,20 +225,19 @@ class SearchSpread:
 
 
 def spread(searches: Sequence[AddressSearch]) -> SearchSpread:
-    """Return result and spread of searches that belong together."""
     found = [search.result for search in searches if search.result is not None]
     failed = [search.fails_at for search in searches if search.fails_at is not None]
     states = [search.state for search in searches if search.result is None]
     lowest = min(found, default=None)
     open_ended = not states and any(search.at_least for search in searches if search.result == lowest)
     return SearchSpread(
-        Verdict.worst(states),
-        AT_LEAST if open_ended else "",
-        lowest,
-        max(found, default=None),
-        min(failed, default=None),
-        len(searches),
-        sum(len(search.rows) for search in searches),
+        state=Verdict.worst(states),
+        reason=AT_LEAST if open_ended else "",
+        lowest=lowest,
+        highest=max(found, default=None),
+        fails_at=min(failed, default=None),
+        repetitions=len(searches),
+        iterations=sum(len(search.rows) for search in searches),
     )
 
 

@@ -34,7 +34,7 @@ from p4mesh.methods.results.latency_tables import (
 from p4mesh.methods.results.layers import PortLatency as Received
 from p4mesh.methods.results.layers import layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Cell, Table
-from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record, Row, table_of
 from p4mesh.traffic.line_rate import rate_at_pct
 from p4mesh.trial.result import TrialResult
 
@@ -42,7 +42,6 @@ STREAM = "stream"
 ALL_DEVICES = "all"
 
 _WHERE = (fields.FRAME_SIZE_BYTES, fields.MODE)
-_KEYS = ("frame_size_bytes", "mode")
 _RATE = (fields.LOAD_PCT, fields.RATE_FPS)
 _LOW_HIGH = ("min_us", "avg_us", "max_us", "p99_us", "p99_9_us", "jitter_avg_us", "jitter_max_us")
 _NAMES = {column.key: column for column in LATENCY_COLUMNS}
@@ -82,7 +81,7 @@ class PortLatency(Record):
 def port_latencies(
     mode: str, size: int, load: Fraction, result: TrialResult, bed: Bed, parameters: ParameterSet
 ) -> list[PortLatency]:
-    """Return one row per receiving port, and one more where its wire is subtracted."""
+    """One row per receiving port, and one more where its wire is subtracted."""
     if not result.status.trusted:
         return []
     kind, name = Definition(parameters.text(LATENCY_DEFINITION.name)), definition_text(bed, parameters)
@@ -110,50 +109,54 @@ def port_latencies(
 
 
 def port_latency_tables(bed: Bed, rows: Sequence[PortLatency]) -> list[Table]:
-    """Return low and high over the ports, every port, variation, definitions, and the wires."""
+    """Low and high over the ports, every port, variation, definitions, and the wires."""
     note = f"{latency_note(bed)} The stream runs at the throughput."
-    where, keys = (*_WHERE, retitled(fields.PORT, "Rx port")), (*_KEYS, "port")
-    columns = (*where, *_RATE, *LATENCY_COLUMNS)
-    every = tuple(row.cells(columns) for row in rows)
-    varied = [row.cells(columns) | row.variation.data() for row in rows if row.variation and row.mode == STREAM]
+    where = (*_WHERE, retitled(fields.PORT, "Rx port"))
+    varied = [(row, row.variation) for row in rows if row.variation and row.mode == STREAM]
     found = [
-        Table(
+        table_of(
             "broadcast_latency",
             "Broadcast latency over the ports",
             SUMMARY_COLUMNS,
             _latency_summary(bed, rows),
             note,
-            keys=(*_KEYS, "calibrated", "device"),
+            keys=(*_WHERE, fields.CALIBRATED, fields.DEVICE),
         ),
-        *layer_tables("broadcast_latency_layers", "Broadcast latency", _WHERE, _KEYS, _by_layer(bed, rows)),
-        Table(
+        *layer_tables(
+            "broadcast_latency_layers",
+            "Broadcast latency",
+            _WHERE,
+            tuple(one.key for one in _WHERE),
+            _by_layer(bed, rows),
+        ),
+        table_of(
             "broadcast_latency_ports",
             "Broadcast latency per port",
-            columns,
-            every,
+            (*where, *_RATE, *LATENCY_COLUMNS),
+            rows,
             note,
             detail=True,
-            keys=(*keys, "calibrated"),
+            keys=(*where, fields.CALIBRATED),
         ),
-        replace(variation_table(bed, "broadcast_latency_variation", where, keys, varied), detail=True),
+        variation_table(bed, "broadcast_latency_variation", where, where, varied, detail=True),
     ]
     if bed.defines_latency:
-        defined = [row.cells(columns) | row.definitions.data() for row in rows if row.definitions]
-        found.append(replace(definition_table("broadcast_latency_definitions", where, keys, defined), detail=True))
+        defined = [(row, row.definitions) for row in rows if row.definitions]
+        found.append(definition_table("broadcast_latency_definitions", where, where, defined, detail=True))
     if bed.calibration is not None:
-        wires = [row.cells(columns) | row.wire.data() for row in rows if row.wire]
-        found.append(calibration_table("broadcast_latency_wires", bed, _WHERE, _KEYS, wires))
+        wires = [(row, row.wire) for row in rows if row.wire]
+        found.append(calibration_table("broadcast_latency_wires", bed, _WHERE, _WHERE, wires))
     return found
 
 
-def _latency_summary(bed: Bed, rows: Sequence[PortLatency]) -> tuple[dict[str, Cell], ...]:
-    """Return low and high over all ports, and over the ports of each device of a chain (layer)."""
+def _latency_summary(bed: Bed, rows: Sequence[PortLatency]) -> list[Row]:
+    """Low and high over all ports, and over the ports of each device of a chain (layer)."""
     devices = {port.number: port.attached_to for port in bed.ports}
     layers = tuple(dict.fromkeys(devices.values()))
     groups: dict[tuple[int, str, str], list[PortLatency]] = {}
     for row in rows:
         groups.setdefault((row.frame_size_bytes, row.mode, row.latency.calibrated), []).append(row)
-    summary = []
+    summary: list[Row] = []
     for ports in groups.values():
         summary.append(_low_high(ALL_DEVICES, ports))
         before: float | None = None
@@ -162,14 +165,13 @@ def _latency_summary(bed: Bed, rows: Sequence[PortLatency]) -> tuple[dict[str, C
             if not behind:
                 continue
             mean = _mean_us(behind)
-            increment: dict[str, Cell] = {"increment_us": None if before is None else mean - before}
-            summary.append(_low_high(layer, behind) | increment)
+            summary.append({**_low_high(layer, behind), "increment_us": None if before is None else mean - before})
             before = mean
-    return tuple(summary)
+    return summary
 
 
-def _by_layer(bed: Bed, rows: Sequence[PortLatency]) -> list[dict[str, Cell]]:
-    """Return the latency of each frame size and mode at the ports of each layer and role of the topology."""
+def _by_layer(bed: Bed, rows: Sequence[PortLatency]) -> list[Row]:
+    """The latency of each frame size and mode at the ports of each layer and role of the topology."""
     groups: dict[tuple[int, str], list[PortLatency]] = {}
     for row in rows:
         groups.setdefault((row.frame_size_bytes, row.mode), []).append(row)
@@ -178,7 +180,7 @@ def _by_layer(bed: Bed, rows: Sequence[PortLatency]) -> list[dict[str, Cell]]:
         for found in groups.values()
         for cells in layer_rows(
             bed,
-            found[0].cells(_WHERE),
+            found[0],
             (received for row in found for received in Received.of_cells(row.port, row.latency)),
         )
     ]
@@ -196,7 +198,7 @@ def _low_high(device: str, ports: Sequence[PortLatency]) -> dict[str, Cell]:
 
 
 def _mean_us(ports: Sequence[PortLatency]) -> float:
-    """Return the mean over all frames of some ports."""
+    """The mean over all frames of some ports."""
     weighed = [(port.latency.avg_us, port.latency.samples) for port in ports]
     total_us = sum(average_us * samples for average_us, samples in weighed if average_us is not None and samples)
     return total_us / sum(samples or 0 for _, samples in weighed)

@@ -37,6 +37,7 @@ from p4mesh.methods.results.latency_cells import (
 )
 from p4mesh.methods.results.layers import PortLatency, has_layers, layer_cells, layer_tables
 from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.record import table_of
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -149,34 +150,31 @@ def mesh_latency_tables(
 ) -> list[Table]:
     """Return latency at the throughput, at every load of the sweep, its variation, and the wires."""
     of_flows = counts_flows(bed, parameters, mesh)
-    found = []
+    found: list[Table] = []
     at_throughput = [(unit.frame_size_bytes, unit.of_latency) for unit in throughput if unit.of_latency is not None]
     sweep = [(unit.frame_size_bytes, row) for unit in forwarding for row in unit.rows]
     for name, title, trials, keys in (
-        ("latency_throughput", "Latency at the throughput", at_throughput, ("frame_size_bytes",)),
-        ("latency_sweep", "Latency at every load", sweep, ("frame_size_bytes", "load_pct")),
+        ("latency_throughput", "Latency at the throughput", at_throughput, _WHERE[:1]),
+        ("latency_sweep", "Latency at every load", sweep, _WHERE),
     ):
         if not trials:
             continue
-        measured = [(_place(size, row), cells) for size, row in trials for cells in row.latency or ()]
-        rows = [place | cells.data() for place, cells in measured]
+        places = [(_place(size, row), row) for size, row in trials]
+        measured = [(place, cells) for place, row in places for cells in row.latency or ()]
         detail = name == "latency_sweep"
         counted = parameters.flag(PERCENTILES.name)
         kept = (item for item in tables.LATENCY_COLUMNS if counted or item.key not in _OF_HISTOGRAMS)
-        columns = (*_WHERE, _RATE, *kept)
-        shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
-        found.append(Table(name, title, columns, shown, tables.latency_note(bed), detail, keys=(*keys, "calibrated")))
-        raw = [place | cells.data() for place, cells in measured if cells.latency.calibrated == RAW]
-        varied = tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, of_flows=of_flows, counted=counted)
-        found.append(replace(varied, detail=detail or not of_flows))
+        columns, note = (*_WHERE, _RATE, *kept), tables.latency_note(bed)
+        found.append(table_of(name, title, columns, measured, note, keys=(*keys, fields.CALIBRATED), detail=detail))
+        raw = [(place, cells) for place, cells in measured if cells.latency.calibrated == RAW]
+        kinds = {"of_flows": of_flows, "counted": counted, "detail": detail}
+        found.append(tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, **kinds))
         if bed.defines_latency:
-            defined = tables.definition_table(f"{name}_definitions", _WHERE, keys, raw)
-            found.append(replace(defined, detail=True))
-        layers = [_place(size, row) | cells.data() for size, row in trials for cells in row.layers or ()]
-        by_layer = layer_tables(f"{name}_layers", title, _WHERE, keys, layers)
-        found += [replace(table, detail=detail) for table in by_layer]
+            found.append(tables.definition_table(f"{name}_definitions", _WHERE, keys, raw, detail=True))
+        layers = [(place, cells) for place, row in places for cells in row.layers or ()]
+        found += layer_tables(f"{name}_layers", title, _WHERE, tuple(one.key for one in keys), layers, detail=detail)
         if bed.calibration is not None:
-            wires = [_place(size, row) | wire.data() for size, row in trials for wire in row.wires or ()]
+            wires = [(place, wire) for place, row in places for wire in row.wires or ()]
             found.append(tables.calibration_table(f"{name}_wires", bed, _WHERE, keys, wires))
     return found
 

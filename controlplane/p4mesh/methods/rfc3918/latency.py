@@ -28,8 +28,8 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
-from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.methods.results.record import INLINE, OMITTED, Record, Row
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import Searched
@@ -314,8 +314,8 @@ def _latencies(bed: Bed, units: Sequence[LatencyUnit]) -> Table:
 
 
 def _layers(bed: Bed, units: Sequence[LatencyUnit]) -> list[Table]:
-    """The latencies of all groups at the ports of each layer and role."""
-    rows: list[dict[str, Cell]] = []
+    """Latencies of all groups at the ports of each layer and role."""
+    rows: list[Row] = []
     for unit in units:
         for trial in unit.trials:
             where = {"frame_size_bytes": unit.frame_size_bytes, "load_pct": unit.load_pct, "part": trial.part}

@@ -19,8 +19,8 @@ from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes,
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
-from p4mesh.methods.results.loss_tables import COLUMNS, KEYS, cells_of
-from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.methods.results.loss_tables import loss_table
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.sweeps import measured, swept
 from p4mesh.trial.spec import TrialSpec
 
@@ -86,7 +86,7 @@ class HopByHop(MethodOf[LossSweep]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return the offered and the forwarded frames."""
         units = list(results.values())
-        rows = tuple(cells_of(row) for unit in units for row in unit.rows)
+
         note = (
             f"{tables.criterion_note(None)} {INTERVAL_NOTE} No test of throughput: the device may drop what it need "
             "not read. Its resources are watched out of band; the times of the trials are in timing.jsonl."
@@ -98,7 +98,7 @@ class HopByHop(MethodOf[LossSweep]):
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            (Table(HOP_BY_HOP, self.title, COLUMNS, rows, note, keys=KEYS),),
+            (loss_table(HOP_BY_HOP, self.title, units, note),),
             (),
             tables.findings({HOP_BY_HOP: units}),
             (*((duration,) if duration else ()), *mesh_notes(self.name, bed, parameters)),
