@@ -16,6 +16,7 @@ from p4mesh.bfruntime.errors import (
 )
 from p4mesh.bfruntime.info import BfrtInfo, digest_of, tables_of_program
 from p4mesh.bfruntime.ports import MacCounters, Ports, PortSettings, PortState, PortWatch
+from p4mesh.bfruntime.traffic_manager import drop_counts, has_drop_counters
 
 __all__ = [
     "BfClient",
@@ -35,5 +36,7 @@ __all__ = [
     "PortWatch",
     "Ports",
     "digest_of",
+    "drop_counts",
+    "has_drop_counters",
     "tables_of_program",
 ]

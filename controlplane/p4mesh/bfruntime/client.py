@@ -283,19 +283,36 @@ class BfClient:
 
     # Reading
 
-    def read(self, entries: Sequence[Entry]) -> list[Any]:
-        """Return the TableEntry messages of entries with these keys, in their order."""
+    def read(self, entries: Sequence[Entry], *, from_hardware: bool = False) -> list[Any]:
+        """Return the TableEntry messages of entries with these keys, in their order.
+
+        Fixed tables may answer with what the driver has polled last, up to a second ago, unless ``from_hardware``.
+        """
         found = []
         for first in range(0, len(entries), _MOST_ELEMENTS):
             part = entries[first : first + _MOST_ELEMENTS]
             request = messages.ReadRequest(target=self._target(), client_id=self._client_id)
             for entry in part:
-                request.entities.add().table_entry.CopyFrom(entry.key_alone)
+                asked = request.entities.add().table_entry
+                asked.CopyFrom(entry.key_alone)
+                if from_hardware:
+                    # Servers of older SDEs know the second one only.
+                    asked.table_flags.from_hw = asked.table_read_flag.from_hw = True
             answers = self._service.read(request, [entry.table.name for entry in part])
             found += [entity.table_entry for entity in answers]
         if len(found) != len(entries):
             raise BfRuntimeError(f"the switch has answered {len(found)} of {len(entries)} entries")
         return found
+
+    def read_pipe(self, table: str, pipe: int) -> dict[str, Any]:
+        """Return the data of the only entry that a table without key has for one pipe, by names."""
+        known = self.bfrt.table(table)
+        request = messages.ReadRequest(target=self._target(), client_id=self._client_id)
+        request.target.pipe_id = pipe
+        asked = request.entities.add().table_entry
+        asked.table_id, asked.is_default_entry = known.id, True
+        (found,) = self._service.read(request, [known.name])
+        return values_of(known, found.table_entry)
 
     def read_all(self, table: str) -> list[Any]:
         """Return the TableEntry messages of all entries of a table."""

@@ -41,8 +41,9 @@ DataField: 1 field_id uint32; 2 stream bytes |value; 3 float_val float |value; 4
 5 int_arr_val Integers |value; 6 bool_arr_val Booleans |value; 8 bool_val bool |value
 TableData: 1 action_id uint32; 2 fields DataField*
 TableFlags: 1 from_hw bool; 2 key_only bool
+TableReadFlag: 1 from_hw bool; 2 key_only bool
 TableEntry: 1 table_id uint32; 2 key TableKey |value; 7 handle_id uint32 |value; 3 data TableData; \
-4 is_default_entry bool; 8 entry_tgt TargetDevice; 9 table_flags TableFlags
+4 is_default_entry bool; 5 table_read_flag TableReadFlag; 8 entry_tgt TargetDevice; 9 table_flags TableFlags
 TableOperation: 1 table_id uint32; 2 table_operations_type string
 PortStatusChg: 1 enable bool
 TableAttribute: 1 table_id uint32; 7 port_status_notify PortStatusChg

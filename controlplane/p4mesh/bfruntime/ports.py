@@ -72,6 +72,10 @@ class MacCounters:
     received_pause: int
     received_runts: int
     """Shorter than 64 bytes with a good FCS, and fragments with a bad one."""
+    received_good: int
+    """Without PAUSE frames, priority PAUSE among them, which the MAC may keep."""
+    dropped_buffer_full: int
+    """Received, and dropped in front of the parser, which has not taken them in time."""
 
 
 @dataclass
@@ -148,24 +152,29 @@ class Ports:
             self._write("modify", port, {_ENABLED: enabled})
 
     def counters(self, ports: Sequence[int]) -> dict[int, MacCounters]:
-        """Return the counters of the MACs of ports."""
+        """Return the counters of the MACs of ports, as they are now."""
         return {
             port: MacCounters(
                 values.get("$FramesTransmittedwithError", 0),
                 values.get("$FramesReceivedwithFCSError", 0),
                 values.get("$FramesReceivedoftypePAUSE", 0),
                 values.get("$FramesReceivedUndersized", 0) + values.get("$FragmentsReceived", 0),
+                values.get("$FramesReceivedOK", 0)
+                - values.get("$FramesReceivedoftypePAUSE", 0)
+                - values.get("$PriorityPauseFrames", 0),
+                values.get("$FramesDroppedBufferFull", 0),
             )
-            for port, values in self._read(_STATISTICS, ports).items()
+            for port, values in self._read(_STATISTICS, ports, from_hardware=True).items()
         }
 
     @property
     def _table(self) -> Any:
         return self._client.bfrt.table(_PORT)
 
-    def _read(self, table: str, ports: Sequence[int]) -> dict[int, dict[str, Any]]:
+    def _read(self, table: str, ports: Sequence[int], *, from_hardware: bool = False) -> dict[int, dict[str, Any]]:
         known = self._client.bfrt.table(table)
-        found = self._client.read([entry_of(known, {_KEY: port}, None, {}) for port in ports])
+        entries = [entry_of(known, {_KEY: port}, None, {}) for port in ports]
+        found = self._client.read(entries, from_hardware=from_hardware)
         return {port: values_of(known, entry) for port, entry in zip(ports, found, strict=True)}
 
     def _write(self, verb: str, port: int, values: dict[str, Any]) -> None:

@@ -61,6 +61,10 @@ class MacCounts:
     pause_received: int | None = None
     runts_received: int | None = None
     """Shorter than 64 bytes."""
+    good_received: int | None = None
+    """But for PAUSE frames; all of them come to the program, if the target loses none."""
+    buffer_full: int | None = None
+    """Good frames that were dropped in front of the program."""
 
     def since(self, before: MacCounts) -> MacCounts:
         """Return what was counted after ``before``."""
@@ -69,6 +73,8 @@ class MacCounts:
             self.bad_fcs_received - before.bad_fcs_received,
             _difference(self.pause_received, before.pause_received),
             _difference(self.runts_received, before.runts_received),
+            _difference(self.good_received, before.good_received),
+            _difference(self.buffer_full, before.buffer_full),
         )
 
 
@@ -165,6 +171,13 @@ class Target(ABC):
 
     def mac_counts(self) -> dict[int, MacCounts]:
         """Return what the MAC of each port has counted since the start; empty where nobody tells."""
+        return {}
+
+    def drop_counts(self) -> dict[str, int]:
+        """Return the frames that the target has lost inside since its start, by the name of the counter.
+
+        Empty where nobody tells.
+        """
         return {}
 
     def begin_departures(self, rate_fps: Fraction) -> None:  # noqa: B027 - nothing to do in simulated time or hardware

@@ -62,6 +62,8 @@ class Capabilities:
     """The program hands faulty frames to the controller."""
     tunnels: bool = True
     """The program sends and receives frames in GRE tunnels."""
+    counts_seeds: bool = False
+    """Seeds of streams that have ended are counted at the port of their loop, each once."""
     cuts_frames: bool = True
     """The program sends frames of several sizes from one seed; else each size needs a stream."""
     resets_devices: bool = False

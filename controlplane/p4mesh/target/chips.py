@@ -32,6 +32,8 @@ class Chip:
     pipes: int
     inner_ports: Mapping[range, str]
     """Numbers within a pipe that no front port has, with their use."""
+    recirculation_port: int
+    """Its number within each pipe; the program puts seeds into that of pipe 0."""
     recirculation_bps: int
     """Of the recirculation port of one pipe, as the switch software sets it up by itself."""
     latency_ps: int
@@ -58,6 +60,7 @@ TOFINO_1 = Chip(
     p4info="tofino1",
     pipes=2,
     inner_ports={range(64, 72): _INNER, range(72, 128): _ABSENT},
+    recirculation_port=68,
     recirculation_bps=100_000_000_000,
     latency_ps=700_000,
     pipe_frames_per_s=1_220_000_000,
@@ -71,6 +74,7 @@ TOFINO_2 = Chip(
     p4info="tofino2",
     pipes=4,
     inner_ports={range(8): _INNER, range(72, 128): _ABSENT},
+    recirculation_port=6,
     recirculation_bps=100_000_000_000,
     latency_ps=1_000_000,
     pipe_frames_per_s=1_100_000_000,

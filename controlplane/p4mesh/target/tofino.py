@@ -12,7 +12,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
-from p4mesh.bfruntime import BfClient, CpuPort, MacCounters, PacketSocket, Ports, PortSettings, PortWatch
+from p4mesh.bfruntime import (
+    BfClient,
+    CpuPort,
+    MacCounters,
+    PacketSocket,
+    Ports,
+    PortSettings,
+    PortWatch,
+    drop_counts,
+    has_drop_counters,
+)
 from p4mesh.errors import TopologyError, UnsupportedError
 from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
@@ -124,6 +134,7 @@ class TofinoTarget(Target):
             bad_fcs=switch.bad_fcs,
             stamps_controller_frames=False,
             captures_faults=False,
+            counts_seeds=True,
             cuts_frames=False,
             tunnels=False,
             unmeasured=("IPDV", "RFC 3550 jitter"),
@@ -176,6 +187,8 @@ class BfTofinoTarget(TofinoTarget):
         self.ports = ports
         self.devices = {port.number: port.device_port for port in topology.tester_ports if port.device_port is not None}
         """Device port of each tester port."""
+        switch = switch_of(topology)
+        self._loops = (chip_of(switch).recirculation_port, *(loop.device_port for loop in switch.front_loops))
 
     @classmethod
     @contextmanager
@@ -213,6 +226,26 @@ class BfTofinoTarget(TofinoTarget):
     def mac_counts(self) -> dict[int, MacCounts]:
         """Return what the MACs of the tester ports have counted, as they show in results."""
         return {
-            number: MacCounts(mac.sent_bad, mac.received_bad_fcs, mac.received_pause, mac.received_runts)
+            number: MacCounts(
+                mac.sent_bad,
+                mac.received_bad_fcs,
+                mac.received_pause,
+                mac.received_runts,
+                mac.received_good,
+                mac.dropped_buffer_full,
+            )
             for number, mac in self.mac_counters(list(self.devices)).items()
         }
+
+    def facts(self) -> tuple[str, ...]:
+        """Return that drops of the traffic manager stay unseen, where the SDE of the switch does not show them."""
+        if has_drop_counters(self.client):
+            return ()
+        return ("bf_switchd has no table tm.counter.pipe: frames that the traffic manager drops are not seen",)
+
+    def drop_counts(self) -> dict[str, int]:
+        """Return what the traffic manager has dropped in the pipes and at the ports of the tester and of its loops."""
+        if not has_drop_counters(self.client):
+            return {}
+        pipes = sorted({0, *self.capabilities.pipes.of_port.values()}) if self.capabilities.pipes else [0]
+        return drop_counts(self.client, pipes, [*self.devices.values(), *self._loops])

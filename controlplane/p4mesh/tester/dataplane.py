@@ -281,6 +281,12 @@ class DataPlane:
             self._reasons_of = tuple(ports), places, read
         return dict(zip(places, read(), strict=True))
 
+    def ended_seeds(self) -> int:
+        """Return the seeds that have ended in the loops because their streams had, since the program was loaded."""
+        loops = (self._contract["PORT_LOOP"], *self._ports.front_loops)
+        cells = [self._reason_cell(port, "unknown_stream") for port in loops]
+        return sum(data.packets for _, data in self._client.read_counters("receive_reason", cells))
+
     @property
     def counts_strays(self) -> bool:
         """Whether the program counts flooded and misdirected frames per flow."""

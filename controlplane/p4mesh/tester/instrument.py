@@ -21,6 +21,7 @@ from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.histogram import FlowName, HistogramPer
+from p4mesh.tester.inner_losses import LossWatch
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.planning import Planner
@@ -54,6 +55,7 @@ class Tester:
         self._frames_before: dict[tuple[int, str], int] = {}
         self._macs_before: dict[int, MacCounts] = {}
         self._strays = Strays(dataplane)
+        self._losses = LossWatch(target, dataplane)
 
     def plan(
         self,
@@ -79,8 +81,10 @@ class Tester:
         if plan.messages:
             self.dataplane.clear_messages(len(plan.messages), self._wait_for_passes)
         self.target.set_bad_fcs(bad_fcs_rules(plan, self._run, self.contract))
-        self._macs_before = self.target.mac_counts()
         self._frames_before = self.dataplane.reason_counts(plan.ports)
+        # Frames between two readings must not look like frames that the MAC has and the program has not.
+        self._macs_before = self.target.mac_counts()
+        self._losses.begin()
         self._strays.begin(plan, self._frames_before)
 
     def arm(self, *names: str) -> None:
@@ -143,6 +147,7 @@ class Tester:
         """
         plan = self._chosen(names)
         records = self._records_of_streams(plan) if names else self.records()
+        macs = self.target.mac_counts()
         frames = self.reason_counts()
         bins = self.dataplane.histogram_counts(plan.histograms, records)
         messages = None
@@ -153,7 +158,8 @@ class Tester:
             frames,
             bins,
             messages=messages,
-            macs={port: counts.since(self._macs_before[port]) for port, counts in self.target.mac_counts().items()},
+            macs={port: counts.since(self._macs_before[port]) for port, counts in macs.items()},
+            losses=self._losses.read(),
             stamps=self.target.port_stamps(),
             strays=self._strays.read(frames),
             groups=self.dataplane.group_counts(plan),
@@ -195,6 +201,7 @@ class Tester:
         """End streams, by default all, and wait until their seeds are gone; frames on their way are not waited for."""
         plan = self._chosen(names)
         clocks = [stream.index for stream in plan.streams]
+        self._losses.end(sum(stream.seeds for stream in plan.streams if stream.index in self._armed))
         self.dataplane.stop_streams(clocks)
         self.wait(2 * self._round_ns)
         self._armed.difference_update(clocks)

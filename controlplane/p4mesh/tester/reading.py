@@ -12,6 +12,7 @@ import numpy as np
 
 from p4mesh.target.base import MacCounts
 from p4mesh.tester.histogram import Bins
+from p4mesh.tester.inner_losses import InnerLosses
 from p4mesh.traffic.stamps import PortStamps
 
 ReasonCounts = Mapping[tuple[int, str], int]
@@ -43,6 +44,8 @@ class Reading:
     """One per source of messages; None where the plan has none, or the program does not count messages."""
     macs: Mapping[int, MacCounts] = field(default_factory=dict)
     """Counts of the MAC of each port; empty where the target does not tell them."""
+    losses: InnerLosses = field(default_factory=InnerLosses)
+    """Losses inside the target."""
     stamps: Mapping[int, PortStamps] = field(default_factory=dict)
     """Stamps of each port; empty where those of departures need no correction."""
     strays: np.ndarray[Any, Any] | None = None

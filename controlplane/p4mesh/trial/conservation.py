@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from p4mesh.measurement.columns import Array
 from p4mesh.measurement.counts import Counts
 from p4mesh.measurement.departures import READ_ERROR_TICKS, spans
 from p4mesh.measurement.flow_arrays import FlowArrays
-from p4mesh.target.base import Pauses
+from p4mesh.target.base import MacCounts, Pauses
+from p4mesh.tester.dataplane import PORT_REASONS
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES, STOPPING_COUNTS
@@ -43,12 +45,28 @@ def doubt(
     ``lateness_ns`` is how late a departure may be; it bounds the accuracy of the offered load that a short trial shows.
     """
     records = reading.records
+    if lost := _lost_inside(reading):
+        return Doubt(lost, undelivered=True)
     if missing := _missing(plan, records):
         return Doubt(missing, undelivered=True)
     if contradiction := _contradiction(plan, reading, flows, counts) or _of_messages(plan, reading):
         return Doubt(contradiction, undelivered=False)
     mismatch = _load_mismatch(plan, records, tick_ps, lateness_ns) or _late_loss(plan, pauses, counts)
     return Doubt(mismatch, undelivered=True) if mismatch else None
+
+
+def _lost_inside(reading: Reading) -> str:
+    """Return what the tester has lost on the way to its ports, or an empty text."""
+    losses = reading.losses
+    if losses.drops:
+        dropped = ", ".join(f"{frames} by {name}" for name, frames in sorted(losses.drops.items()))
+        return f"frames were dropped inside the tester: {dropped}"
+    if losses.seeds_ended != losses.seeds_injected:
+        return (
+            f"{losses.seeds_ended} seeds came back to the loop when the streams ended, {losses.seeds_injected} were "
+            "injected: a stream without all of its seeds is slow"
+        )
+    return ""
 
 
 def _missing(plan: Plan, records: Array) -> str:
@@ -80,9 +98,27 @@ def _contradiction(plan: Plan, reading: Reading, flows: FlowArrays, counts: Coun
         wanted = sum(t.frames for s in plan.streams if s.stream.bad_fcs for t in s.transmitters if t.port == port)
         if mac.bad_fcs_sent != wanted:
             return f"port {port} sent {mac.bad_fcs_sent} frames with a bad FCS instead of {wanted}"
+        if reason := _not_counted(port, mac, reading.of_ports[port]):
+            return reason
     for reason in ("unknown_flow", "no_destination", "unknown_transmitter"):
         if reading.received(reason):
             return f"{reading.received(reason)} frames were dropped by the tester: {reason}"
+    return ""
+
+
+def _not_counted(port: int, mac: MacCounts, counted: Mapping[str, int]) -> str:
+    """Return what the MAC of a port has received and the program has not counted, or an empty text.
+
+    Frames that come between the two readings are in the program's count alone.
+    """
+    if mac.buffer_full:
+        return f"port {port} dropped {mac.buffer_full} frames in front of the program ($FramesDroppedBufferFull)"
+    seen = sum(counted[reason] for reason in PORT_REASONS if reason != "pause")
+    if mac.good_received is not None and mac.good_received > seen:
+        return (
+            f"port {port} received {mac.good_received} good frames by its MAC ($FramesReceivedOK without PAUSE), "
+            f"of which {seen} came to the program"
+        )
     return ""
 
 

@@ -17,8 +17,18 @@ _STATISTICS = {
     "$FramesReceivedoftypePAUSE": 10,
     "$FramesReceivedUndersized": 12,
     "$FragmentsReceived": 14,
+    "$PriorityPauseFrames": 16,
+    "$FramesDroppedBufferFull": 20,
     "$FramesTransmittedOK": 33,
     "$FramesTransmittedwithError": 35,
+}
+_DROPS_OF_PIPE = {
+    "total_buffer_full_drop_packets": 1,
+    "ig_no_dest_drop_packets": 8,
+    "ig_buf_full_drop_packets": 9,
+    "eg_total_drop_packets": 10,
+    "mc_queue_drop_packets": 11,
+    **{f"mc_input_fifo_{fifo}_drop_packets": 12 + fifo for fifo in range(4)},
 }
 
 
@@ -29,8 +39,9 @@ def _field(number: int, name: str, kind: str, **more: Any) -> dict[str, Any]:
     return {"mandatory": mandatory, "read_only": read_only, "singleton": singleton}
 
 
-def _table(number: int, name: str, kind: str, size: int, key: tuple[str, str], data: list[Any]) -> dict[str, Any]:
-    key_name, key_type = key
+def _table(
+    number: int, name: str, kind: str, size: int, key: tuple[str, str] | None, data: list[Any]
+) -> dict[str, Any]:
     return {
         "name": name,
         "id": number,
@@ -46,6 +57,7 @@ def _table(number: int, name: str, kind: str, size: int, key: tuple[str, str], d
                 "match_type": "Exact",
                 "type": {"type": key_type},
             }
+            for key_name, key_type in ([key] if key else [])
         ],
         "data": data,
         "supported_operations": [],
@@ -53,8 +65,9 @@ def _table(number: int, name: str, kind: str, size: int, key: tuple[str, str], d
     }
 
 
-def fixed_tables(more_loopback: tuple[str, ...] = ()) -> bytes:
-    """Return the fixed tables of a Tofino 1; another chip has ``more_loopback`` as ``$LOOPBACK_MODE``.
+def fixed_tables(family: str = "tf1", more_loopback: tuple[str, ...] = ()) -> bytes:
+    """Return the fixed tables of a Tofino of family ``tf1`` or ``tf2``, which has ``more_loopback`` as
+    ``$LOOPBACK_MODE``.
 
     The data of their actions has the form that the drivers give it, not the one of the compiler.
     """
@@ -86,6 +99,28 @@ def fixed_tables(more_loopback: tuple[str, ...] = ()) -> bytes:
                     256,
                     ("$DEV_PORT", "uint32"),
                     [_field(number, name, "uint64") for name, number in _STATISTICS.items()],
+                ),
+                *(
+                    _table(
+                        number,
+                        f"{family}.tm.counter.{kind}",
+                        f"TmCounter{kind}",
+                        288,
+                        ("dev_port", "uint32"),
+                        [
+                            _field(1, "drop_count_packets", "uint64"),
+                            _field(2, "usage_cells", "uint64", read_only=True),
+                        ],
+                    )
+                    for kind, number in {"ig_port": 4278517825, "eg_port": 4278517826}.items()
+                ),
+                _table(
+                    4278517829,
+                    f"{family}.tm.counter.pipe",
+                    "TmCounterPipe",
+                    1,
+                    None,
+                    [_field(number, name, "uint64") for name, number in _DROPS_OF_PIPE.items()],
                 ),
                 _table(
                     4278452225,

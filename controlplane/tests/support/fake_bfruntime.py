@@ -67,12 +67,14 @@ class Kind:
     """Numbers within a pipe."""
     cpu: int
     loop: int
+    family: str
+    """Begins the names of the tables of its traffic manager."""
     loopback: tuple[str, ...]
     """Choices of ``$LOOPBACK_MODE`` that the other chip does not have."""
 
 
-TOFINO_1 = Kind(2, range(64), CPU, LOOP, ())
-TOFINO_2 = Kind(4, range(8, 72), 0, 6, ("BF_LPBK_PIPE",))
+TOFINO_1 = Kind(2, range(64), CPU, LOOP, "tf1", ())
+TOFINO_2 = Kind(4, range(8, 72), 0, 6, "tf2", ("BF_LPBK_PIPE",))
 
 
 class FakeBfSwitchd(TofinoChip):
@@ -90,14 +92,18 @@ class FakeBfSwitchd(TofinoChip):
         super().__init__(device, cpu=chip.cpu, loop=chip.loop, reports_taken=reports_taken)
         self.name = name
         self._chip = chip
-        self._fixed = fixed_tables(chip.loopback)
+        self._fixed = fixed_tables(chip.family, chip.loopback)
         self.program = program
         self.ports: dict[int, dict[str, Any]] = {}
         """Fields of ``$PORT`` by device port."""
         self.dark: set[int] = set()
         """Ports that get no link."""
         self.statistics: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        """Fields of ``$PORT_STAT`` by device port."""
+        """Fields of ``$PORT_STAT`` by device port, as the MACs have them now."""
+        self._polled: dict[int, dict[str, int]] = {}
+        self._polled_at = 0.0
+        self.drops: dict[tuple[str, int], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        """Fields of the tables ``tm.counter`` by the end of their name, and pipe or device port."""
         self.owner: int | None = None
         """Client that the program is bound to."""
         self.writes: list[tuple[str, str]] = []
@@ -141,6 +147,10 @@ class FakeBfSwitchd(TofinoChip):
             self._clients[self.owner].put(message)
 
     # Packets
+
+    def _arrive(self, port: int, *frame: Any) -> None:
+        self.statistics[port]["$FramesReceivedOK"] += 1
+        super()._arrive(port, *frame)
 
     def to_controller(self, kind: int, port: int, time: int, payload: bytes) -> None:
         head = kind.to_bytes(1, "big") + b"\0" + port.to_bytes(2, "big") + time.to_bytes(6, "big")
@@ -341,9 +351,16 @@ class FakeBfSwitchd(TofinoChip):
                 (0, *place): value for place, value in self.counters.items() if place[0] == short
             }
 
-    def _read_entry(self, asked: Any, answer: Any) -> None:
+    def _read_entry(self, asked: Any, pipe: int, answer: Any) -> None:
         table = self._table(asked.table_id)
         name = table["name"]
+        if asked.is_default_entry:
+            if not name.endswith(".tm.counter.pipe") or pipe >= self._chip.pipes:
+                raise Refused(INVALID, f"Error getting default entry of table:{name}")
+            found = answer.entities.add().table_entry
+            found.CopyFrom(asked)
+            put(found, table, self.drops["pipe", pipe])
+            return
         if not asked.HasField("key"):
             for port in self.ports if name == _PORT else ():
                 found = answer.entities.add().table_entry
@@ -356,11 +373,16 @@ class FakeBfSwitchd(TofinoChip):
                 found.key.ParseFromString(place)
             return
         key = key_of(table, asked)
+        if "dev_port" in key:
+            found = answer.entities.add().table_entry
+            found.CopyFrom(asked)
+            put(found, table, self.drops[name.rpartition(".")[2], key["dev_port"]])
+            return
         if name in (_PORT, _STATISTICS):
             port = key["$DEV_PORT"]
             if port not in self.ports:
                 raise Refused(NOT_FOUND, f"Entry not found in table:{name}")
-            values = self.ports[port] if name == _PORT else self.statistics[port]
+            values = self.ports[port] if name == _PORT else self._statistics_of(port, asked.table_flags.from_hw)
             found = answer.entities.add().table_entry
             found.CopyFrom(asked)
             put(found, table, values)
@@ -378,6 +400,15 @@ class FakeBfSwitchd(TofinoChip):
             known = self._synchronised[name]
             packets = known.get((0, name.rpartition(".")[2], index), 0)
             put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": 0})
+
+    def _statistics_of(self, port: int, from_hardware: bool) -> dict[str, int]:
+        """Return the counters of a MAC, or what has been polled of it in the last second."""
+        if from_hardware:
+            return self.statistics[port]
+        if time.monotonic() > self._polled_at + 1:
+            self._polled = {number: dict(values) for number, values in self.statistics.items()}
+            self._polled_at = time.monotonic()
+        return self._polled.get(port, {})
 
     def _put_register(self, entry: Any, table: dict[str, Any], index: int) -> None:
         """Add each field once for every pipe."""
@@ -424,7 +455,7 @@ class FakeBfSwitchd(TofinoChip):
             if entity.WhichOneof("entity") != "table_entry":
                 outcomes.append(Refused(INVALID, "Invalid Read entity received"))
             else:
-                outcomes.append(self._outcome(self._read_entry, entity.table_entry, answer))
+                outcomes.append(self._outcome(self._read_entry, entity.table_entry, request.target.pipe_id, answer))
         yield answer
         _end(outcomes, "Read Error Status", context)
 

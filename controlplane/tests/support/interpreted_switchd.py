@@ -57,7 +57,10 @@ class InterpretedSwitchd(FakeBfSwitchd):
             return ()
         number = self._sent_by.get(sent.port, 0)
         self._sent_by[sent.port] = number + 1
-        return self.device(sent.port, sent.frame[:6], number)
+        arrivals = self.device(sent.port, sent.frame[:6], number)
+        for port, _ in arrivals:
+            self.statistics[port]["$FramesReceivedOK"] += 1
+        return arrivals
 
     # Tables
 

@@ -18,7 +18,7 @@ from typing import Any
 CPU, LOOP, PORTS_PER_PIPE, FLOWS, WINDOW = 192, 68, 128, 16384, 8
 SEED, START, READ, SEND = 1, 2, 3, 4
 CLEAR, SILENT = 1, 2
-EXPECTED, FLOODED, TRANSMITTED, MISDIRECTED = 1, 2, 12, 16
+EXPECTED, FLOODED, UNKNOWN_STREAM, TRANSMITTED, MISDIRECTED = 1, 2, 9, 12, 16
 SHORTEST_PACKET_OUT_BYTES = 60
 LOOP_HEADER_BYTES = 18
 FCS_BYTES = 4
@@ -62,6 +62,8 @@ class TofinoChip(ABC):
         """Ports that count as another one in table ``receiver``, as if an entry named both."""
         self.seeds: dict[tuple[int, int], int] = defaultdict(int)
         """Seeds by (stream, loop port)."""
+        self.seeds_to_lose = 0
+        """So many of the next seeds do not come into the loop."""
         self.frame_sizes: dict[int, set[int]] = defaultdict(set)
         """Bytes of the frames of each stream, FCS included: those of its seeds."""
         self.sent_frames: list[int] = []
@@ -86,7 +88,9 @@ class TofinoChip(ABC):
     def remove_entry(self, table: str, key: Hashable) -> None:
         """Forget an entry, which is there."""
         if table == "stream":
-            self.seeds.clear()  # Seeds of a stream without an entry end; a trial removes all at once.
+            # Seeds of a stream without an entry end.
+            for stream, port in [place for place in self.seeds if place[0] == key]:
+                self.counters["receive_reason", port << 5 | UNKNOWN_STREAM] += self.seeds.pop((stream, port))
         del self.tables[table][key]
 
     def packet_out(self, request: dict[str, int], payload: bytes, header_bytes: int) -> None:
@@ -96,7 +100,9 @@ class TofinoChip(ABC):
         if request["kind"] == SEND:
             self.sent_frames.append(request["port"])
         elif request["kind"] == SEED:
-            if port % PORTS_PER_PIPE == self.loop or port in self.loop_ports:
+            if self.seeds_to_lose:
+                self.seeds_to_lose -= 1
+            elif port % PORTS_PER_PIPE == self.loop or port in self.loop_ports:
                 self.seeds[request["stream"], port] += 1
                 self.frame_sizes[request["stream"]].add(LOOP_HEADER_BYTES + len(payload) + FCS_BYTES)
             else:
