@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def lazily(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of ``package``: ``modules`` says which names are in which of its modules."""
+    """The ``__getattr__`` of ``package``: ``modules`` says which names are in which of its modules."""
     homes = {name: module for module, names in modules.items() for name in names}
 
     def attribute(name: str) -> object:

@@ -51,7 +51,7 @@ class P4MeshError(Exception):
         return (_rebuild, (type(self), self.message, self.hint))
 
     def render(self) -> str:
-        """Return the text for stderr, without a trailing newline."""
+        """The text for stderr, without a trailing newline."""
         text = f"error: {self.message}"
         return f"{text}\n hint: {self.hint}" if self.hint else text
 

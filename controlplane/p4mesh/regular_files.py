@@ -13,12 +13,12 @@ class UnusualFileError(OSError):
 
 
 def read_text(path: Path, limit_bytes: int) -> str:
-    """Return the text of a regular file; raises OSError, and UnicodeDecodeError when it is not text in UTF-8."""
+    """The text of a regular file; raises OSError, and UnicodeDecodeError when it is not text in UTF-8."""
     return read_bytes(path, limit_bytes).decode("utf-8")
 
 
 def read_bytes(path: Path, limit_bytes: int) -> bytes:
-    """Return the content of a regular file; raises OSError."""
+    """The content of a regular file; raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)

@@ -13,17 +13,17 @@ _YAML = ".yaml"
 
 
 def shipped(name: str) -> Path:
-    """Return a directory of a checkout where the code is that of one, else of the installed package."""
+    """A directory of a checkout where the code is that of one, else of the installed package."""
     root = _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() else _PACKAGE / FOLDER
     return root / name
 
 
 def topology_names() -> list[str]:
-    """Return the names of the topologies that come with P4Mesh."""
+    """The names of the topologies that come with P4Mesh."""
     return sorted(path.stem for path in shipped(_TOPOLOGIES).glob(f"*{_YAML}"))
 
 
 def topology_file(name: str) -> Path | None:
-    """Return the topology that a name without a path and an ending stands for; None where it stands for none."""
+    """The topology that a name without a path and an ending stands for; None where it stands for none."""
     path = shipped(_TOPOLOGIES) / f"{name}{_YAML}"
     return path if name and "/" not in name and not name.endswith(_YAML) and path.is_file() else None

@@ -284,7 +284,7 @@ class BfClient:
     # Reading
 
     def read(self, entries: Sequence[Entry], *, from_hardware: bool = False) -> list[Any]:
-        """Return the TableEntry messages of entries with these keys, in their order.
+        """The TableEntry messages of entries with these keys, in their order.
 
         Fixed tables may answer with what the driver has polled last, up to a second ago, unless ``from_hardware``.
         """
@@ -305,7 +305,7 @@ class BfClient:
         return found
 
     def read_pipe(self, table: str, pipe: int) -> dict[str, Any]:
-        """Return the data of the only entry that a table without key has for one pipe, by names."""
+        """The data of the only entry that a table without key has for one pipe, by names."""
         known = self.bfrt.table(table)
         request = messages.ReadRequest(target=self._target(), client_id=self._client_id)
         request.target.pipe_id = pipe
@@ -315,7 +315,7 @@ class BfClient:
         return values_of(known, found.table_entry)
 
     def read_all(self, table: str) -> list[Any]:
-        """Return the TableEntry messages of all entries of a table."""
+        """The TableEntry messages of all entries of a table."""
         known = self.bfrt.table(table)
         request = messages.ReadRequest(target=self._target(), client_id=self._client_id)
         request.entities.add().table_entry.table_id = known.id
@@ -355,7 +355,7 @@ class BfClient:
         return array("Q", [cell.packets for cell in cells]), array("Q", [cell.bytes for cell in cells])
 
     def read_registers(self, name: str, cells: Sequence[int]) -> dict[str, np.ndarray[Any, Any]]:
-        """Return of each field of a register its values as last synchronised: rows are pipes, columns the cells.
+        """Of each field of a register its values as last synchronised: rows are pipes, columns the cells.
 
         Names of fields are without that of the register.
         """
@@ -376,7 +376,7 @@ class BfClient:
         self.packet_outs_sent += 1
 
     def take_packet_ins(self, count: int, timeout_s: float | None = None) -> list[PacketIn]:
-        """Return the next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
+        """The next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
         taken: list[PacketIn] = []
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         while len(taken) < count and (packet := self._cpu.take(limit_s)) is not None:
@@ -385,7 +385,7 @@ class BfClient:
         return taken
 
     def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
-        """Return the next packet-ins in columns, in their order, as :meth:`take_packet_ins` takes them."""
+        """The next packet-ins in columns, in their order, as :meth:`take_packet_ins` takes them."""
         return columns_of(self.take_packet_ins(count, timeout_s))
 
 
@@ -403,7 +403,7 @@ def _requests(updates: Sequence[_Update]) -> Iterator[Sequence[_Update]]:
 
 
 def values_of(table: TableInfo, entry: Any) -> dict[str, Any]:
-    """Return the data of an entry of a table without actions by names; numbers, texts, truth values, lists."""
+    """The data of an entry of a table without actions by names; numbers, texts, truth values, lists."""
     known = table.data_by_id
     values: dict[str, Any] = {}
     for found in entry.data.fields:

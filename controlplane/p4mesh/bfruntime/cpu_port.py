@@ -38,7 +38,7 @@ class FrameSocket(Protocol):
         """Send a frame."""
 
     def receive(self, timeout_s: float) -> bytes | None:
-        """Return the next frame; None when none comes in time."""
+        """The next frame; None when none comes in time."""
 
     def close(self) -> None:
         """Give the interface back."""
@@ -84,7 +84,7 @@ class PacketSocket:
             raise BfRuntimeError(f"the CPU interface takes no frame of {len(frame)} bytes: {error.strerror}") from None
 
     def receive(self, timeout_s: float) -> bytes | None:
-        """Return the next frame that comes in; None when none does."""
+        """The next frame that comes in; None when none does."""
         self._socket.settimeout(timeout_s)
         try:
             frame, extra, _, sender = self._socket.recvmsg(_LONGEST_FRAME_BYTES, socket.CMSG_SPACE(_AUXDATA.size))
@@ -167,7 +167,7 @@ class CpuPort:
         self._frames.send((self._out.encode(metadata) + payload).ljust(_SHORTEST_FRAME_BYTES, b"\0"))
 
     def take(self, timeout_s: float) -> PacketIn | None:
-        """Return the next frame from the program; None when none comes in time."""
+        """The next frame from the program; None when none comes in time."""
         assert self._in is not None, "headers are known before frames come"
         try:
             frame = self._received.get(timeout=timeout_s) if timeout_s > 0 else self._received.get_nowait()

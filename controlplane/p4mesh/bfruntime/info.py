@@ -53,14 +53,14 @@ class FieldInfo:
         return (self.width_bits + 7) // 8
 
     def bytes_of(self, value: Value, table: str) -> bytes:
-        """Return a number in the length that the server takes; raises BfSchemaError for one that does not fit."""
+        """A number in the length that the server takes; raises BfSchemaError for one that does not fit."""
         what = f"table {table!r}: field {self.name!r}"
         if isinstance(value, int) and (value < 0 or value >> self.width_bits):
             raise BfSchemaError(f"{what}: {value:#x} does not fit in {self.width_bits} bits")
         return encode(value, self.width_bits, what).rjust(self.size_bytes, b"\0")
 
     def key(self, value: MatchValue, table: str) -> Any:
-        """Return the field of a key."""
+        """The field of a key."""
         message = KeyField(field_id=self.id)
         if self.match == "Exact":
             if value is None or isinstance(value, tuple):
@@ -79,7 +79,7 @@ class FieldInfo:
         return value.encode() if self.kind == "string" and isinstance(value, str) else self.bytes_of(value, table)
 
     def data(self, value: DataValue, table: str) -> Any:
-        """Return the field of an entry's data."""
+        """The field of an entry's data."""
         message = DataField(field_id=self.id)
         what = f"table {table!r}: data field {self.name!r}"
         if self.choices and value not in self.choices:
@@ -126,11 +126,11 @@ class TableInfo:
     operations: tuple[str, ...] = ()
 
     def action(self, name: str) -> ActionInfo:
-        """Return an action by its name, or the end of it."""
+        """An action by its name, or the end of it."""
         return _by_end(self.actions, f"table {self.name!r}: action", name)
 
     def data_field(self, name: str) -> FieldInfo:
-        """Return a field of the data; names of registers may be the end of what bfrt.json has."""
+        """A field of the data; names of registers may be the end of what bfrt.json has."""
         return _by_end(self.data, f"table {self.name!r}: data field", name)
 
     @cached_property
@@ -159,7 +159,7 @@ class BfrtInfo:
         self._known: dict[str, TableInfo] = {}
 
     def table(self, name: str) -> TableInfo:
-        """Return a table by its name, or the end of it that no other table has."""
+        """A table by its name, or the end of it that no other table has."""
         found = self._known.get(name)
         if found is None:
             found = self._known[name] = _by_end(self.tables, "table", name)
@@ -171,7 +171,7 @@ class BfrtInfo:
         return {table.id: table for table in self.tables.values()}
 
     def missing_from(self, other: BfrtInfo) -> list[str]:
-        """Return what the tables here have and those of ``other`` do not, in words; numbers may differ."""
+        """What the tables here have and those of ``other`` do not, in words; numbers may differ."""
         found = []
         for name, table in sorted(self.tables.items()):
             theirs = other.tables.get(name)
@@ -185,18 +185,18 @@ class BfrtInfo:
 
 
 def tables_of_program(document: bytes) -> list[dict[str, Any]]:
-    """Return the tables of a bfrt.json as it has them, without those that compilers add for debugging."""
+    """The tables of a bfrt.json as it has them, without those that compilers add for debugging."""
     return [table for table in json.loads(document)["tables"] if table["table_type"] not in _OF_COMPILERS]
 
 
 def digest_of(document: bytes) -> str:
-    """Return the SHA-256 of the tables of the program in a bfrt.json, however it is laid out."""
+    """The SHA-256 of the tables of the program in a bfrt.json, however it is laid out."""
     tables = sorted(tables_of_program(document), key=lambda table: str(table["name"]))
     return sha256(json.dumps(tables, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _shape(table: TableInfo) -> list[str]:
-    """Return the fields of a table in words, without the numbers that compilers choose."""
+    """The fields of a table in words, without the numbers that compilers choose."""
     return [
         *(f"key field {one.name} ({one.match}, {one.width_bits} bits)" for one in table.key.values()),
         *(f"data field {one.name} ({one.width_bits} bits)" for one in table.data.values()),
@@ -258,7 +258,7 @@ def _field(one: dict[str, Any], form: dict[str, Any]) -> FieldInfo:
 
 
 def _by_end(items: Mapping[str, _Named], kind: str, name: str) -> _Named:
-    """Return the object with a name; the name may lack what is in front of one of its dots."""
+    """The object with a name; the name may lack what is in front of one of its dots."""
     if name in items:
         return items[name]
     fitting = [full for full in items if full.endswith(f".{name}")]

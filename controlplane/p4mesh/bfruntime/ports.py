@@ -54,7 +54,7 @@ class PortSettings:
         }
 
     def differences(self, found: Mapping[str, Any]) -> list[str]:
-        """Return what the fields of ``$PORT`` of a port have instead of :attr:`values`, in words."""
+        """What the fields of ``$PORT`` of a port have instead of :attr:`values`, in words."""
         return [
             f"{name} {found.get(name)}, not {value}"
             for name, value in self.values.items()
@@ -102,7 +102,7 @@ class PortWatch:
             state.up = up
 
     def states(self, ports: Iterable[int]) -> dict[int, PortState]:
-        """Return copies of the states of some ports, which have been seen."""
+        """Copies of the states of some ports, which have been seen."""
         with self._lock:
             return {port: PortState(self._states[port].up, self._states[port].losses) for port in ports}
 
@@ -136,13 +136,13 @@ class Ports:
             time.sleep(_LOOK_S)
 
     def links(self, ports: Sequence[int]) -> dict[int, PortState]:
-        """Return the states of ports that are set up."""
+        """The states of ports that are set up."""
         for port, values in self._read(_PORT, ports).items():
             self._watch.on_port(port, bool(values.get(_UP)))
         return self._watch.states(ports)
 
     def settings(self, ports: Sequence[int]) -> dict[int, dict[str, Any]]:
-        """Return the fields of ``$PORT`` of ports; those that are not set up are missing."""
+        """The fields of ``$PORT`` of ports; those that are not set up are missing."""
         every = {entry_port(entry): values_of(self._table, entry) for entry in self._client.read_all(_PORT)}
         return {port: every[port] for port in ports if port in every}
 
@@ -152,7 +152,7 @@ class Ports:
             self._write("modify", port, {_ENABLED: enabled})
 
     def counters(self, ports: Sequence[int]) -> dict[int, MacCounters]:
-        """Return the counters of the MACs of ports, as they are now."""
+        """The counters of the MACs of ports, as they are now."""
         return {
             port: MacCounters(
                 values.get("$FramesTransmittedwithError", 0),
@@ -188,5 +188,5 @@ class Ports:
 
 
 def entry_port(entry: Any) -> int:
-    """Return the device port in the key of an entry."""
+    """The device port in the key of an entry."""
     return int.from_bytes(entry.key.fields[0].exact.value, "big")

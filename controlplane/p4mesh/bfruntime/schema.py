@@ -66,7 +66,7 @@ class BfSchema:
         *,
         priority: int = 0,
     ) -> Entry:
-        """Return a table entry; of two that match, the one with the larger priority wins, as in P4Runtime."""
+        """A table entry; of two that match, the one with the larger priority wins, as in P4Runtime."""
         found = self.bfrt.table(table)
         given = dict(match or {})
         if MATCH_PRIORITY in found.key:
@@ -74,7 +74,7 @@ class BfSchema:
         return entry_of(found, given, action, params or {})
 
     def default_entry(self, table: str, action: str, params: Mapping[str, Value] | None = None) -> Entry:
-        """Return the default entry with a new action."""
+        """The default entry with a new action."""
         entry = entry_of(self.bfrt.table(table), None, action, params or {})
         entry.message.is_default_entry = True
         return entry
@@ -82,12 +82,12 @@ class BfSchema:
     def multicast_group(
         self, group: int, replicas: Iterable[tuple[int, int]] = (), *, numeric_ports: bool = True
     ) -> Group:
-        """Return a multicast group of (device port, replication id) pairs; ports have no other form here."""
+        """A multicast group of (device port, replication id) pairs; ports have no other form here."""
         assert numeric_ports, "BF Runtime has numbers of ports only"
         return Group(group, tuple(replicas))
 
     def value_set(self, name: str, members: Iterable[Mapping[str, MatchValue]] = ()) -> ValueSet:
-        """Return a parser value set with all its members; a match by field name, or "" for the only field."""
+        """A parser value set with all its members; a match by field name, or "" for the only field."""
         table = self.bfrt.table(name)
         (only, *others) = table.key
         return ValueSet(
@@ -102,7 +102,7 @@ class BfSchema:
 def entry_of(
     table: TableInfo, match: Mapping[str, MatchValue] | None, action: str | None, values: Mapping[str, DataValue]
 ) -> Entry:
-    """Return an entry of a table by names; raises BfSchemaError for names and values that it does not have.
+    """An entry of a table by names; raises BfSchemaError for names and values that it does not have.
 
     ``match`` None: no key, as default entries have none. Without an action, ``values`` are the data of the table.
     """

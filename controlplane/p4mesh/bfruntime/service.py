@@ -48,7 +48,7 @@ class Service:
         self._channel.close()
 
     def call(self, method: str, request: Any, response: Any, doing: str, names: Sequence[str] = ()) -> Any:
-        """Return the answer to a request; ``names`` are those of the tables of its elements, for errors."""
+        """The answer to a request; ``names`` are those of the tables of its elements, for errors."""
         run = self._channel.unary_unary(
             f"{messages.SERVICE}{method}",
             request_serializer=type(request).SerializeToString,
@@ -60,7 +60,7 @@ class Service:
             raise self.raised(error, doing, names) from None
 
     def read(self, request: Any, names: Sequence[str]) -> list[Any]:
-        """Return the entities of a read."""
+        """The entities of a read."""
         try:
             return [
                 entity for answer in self._read(request, timeout=self._request_timeout_s) for entity in answer.entities
@@ -69,7 +69,7 @@ class Service:
             raise self.raised(error, "read", names) from None
 
     def _patience(self) -> tuple[tuple[str, str], ...]:
-        """Return how long the server is to wait for the operations of a request: longer than we do.
+        """How long the server is to wait for the operations of a request: longer than we do.
 
         Without this it waits 5 s for each, and then answers as if the operation had ended. It compares seconds and
         nanoseconds on their own; with the largest number of these only the seconds count.
@@ -77,7 +77,7 @@ class Service:
         return ("deadline_sec", str(ceil(self._request_timeout_s) + 1)), ("deadline_nsec", "999999999")
 
     def raised(self, error: grpc.RpcError, doing: str, names: Sequence[str] = ()) -> BfRuntimeError:
-        """Return the exception for a failed call."""
+        """The exception for a failed call."""
         if refused := [(at, one) for at, one in enumerate(_outcomes(error)) if one.canonical_code]:
             at, first = refused[0]
             place = f" {names[at]}" if at < len(names) else ""
@@ -103,7 +103,7 @@ class Service:
 
 
 def _outcomes(error: grpc.RpcError) -> list[Any]:
-    """Return the outcome of each element up to the last that failed; none where the server gives none."""
+    """The outcome of each element up to the last that failed; none where the server gives none."""
     for entry in error.trailing_metadata() or ():
         if entry.key == _DETAILS_KEY:
             details = rpc_status.Status.FromString(entry.value).details

@@ -23,12 +23,12 @@ _DROPS_OF_PORT = "drop_count_packets"
 
 
 def has_drop_counters(client: BfClient) -> bool:
-    """Return whether the switch's SDE shows the counters of its traffic manager."""
+    """Whether the switch's SDE shows the counters of its traffic manager."""
     return any(name.endswith(_OF_PIPE) for name in client.bfrt.tables)
 
 
 def drop_counts(client: BfClient, pipes: Sequence[int], ports: Sequence[int]) -> dict[str, int]:
-    """Return frames that some pipes and device ports have dropped since the start, by table, counter and place."""
+    """Frames that some pipes and device ports have dropped since the start, by table, counter and place."""
     pipe_table = client.bfrt.table(_OF_PIPE)
     found: dict[str, int] = {}
     for pipe in pipes:

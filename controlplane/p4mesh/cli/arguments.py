@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> Parser:
-    """Return the parser of the whole command line."""
+    """The parser of the whole command line."""
     whole = Parser(prog="p4mesh", description="A network tester made from a programmable switch.")
     whole.add_argument("--version", action="version", version=f"p4mesh {__version__}")
     whole.add_argument("--debug", action="store_true", help="show a traceback with an error")

@@ -57,7 +57,7 @@ def _tests_and_files(prefix: str, **more: object) -> list[str]:
 
 
 def _settings(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """Return the parameters of the test that is named before, or the values of the one that is."""
+    """The parameters of the test that is named before, or the values of the one that is."""
     from p4mesh.methods.registry import suites
 
     test = getattr(parsed_args, "test", None) or ""

@@ -67,12 +67,12 @@ def served_folder(arguments: argparse.Namespace) -> None:
 
 
 def calibrated(arguments: argparse.Namespace) -> RunOptions:
-    """Return the options with their topology; raise TopologyError, and UsageError for options that do not fit."""
+    """The options with their topology; raise TopologyError, and UsageError for options that do not fit."""
     return with_topology(options_of(arguments))
 
 
 def traffic(arguments: argparse.Namespace) -> RunOptions:
-    """Return the options with their topology, once the traffic file is read with its settings; raise what is wrong."""
+    """The options with their topology, once the traffic file is read with its settings; raise what is wrong."""
     from p4mesh.traffic_file.text import read_traffic_text
 
     options = options_of(arguments)

@@ -57,7 +57,7 @@ def _text(imported: Imported, topology: Path, run: Path) -> str:
 
 
 def _grouped(items: Sequence[LeftOut]) -> list[str]:
-    """Return a line for the keys of one place that are left out for one reason."""
+    """A line for the keys of one place that are left out for one reason."""
     groups: dict[tuple[str, int, str], list[str]] = {}
     for item in items:
         place, _, key = item.key.rpartition(".")

@@ -44,5 +44,5 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
 
 
 def _name(stem: str) -> str:
-    """Return a name for the run, from that of the file."""
+    """A name for the run, from that of the file."""
     return re.sub("[^a-z0-9_-]", "-", stem.lower()).lstrip("0123456789_-")[:_LONGEST_NAME] or "run"

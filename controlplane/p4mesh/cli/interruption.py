@@ -117,7 +117,7 @@ class Interruption:
         os._exit(128 + number)
 
     def _next_signal(self, patience_s: float | None) -> int | None:
-        """Return the number of the next signal; None at the end of the context or of patience."""
+        """The number of the next signal; None at the end of the context or of patience."""
         while select.select([self._read], [], [], patience_s)[0]:
             data = os.read(self._read, 1)
             if not data:

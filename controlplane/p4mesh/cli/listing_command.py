@@ -43,7 +43,7 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
 
 
 def _asked(name: str | None) -> tuple[Method, ...]:
-    """Return all tests, those of a suite, or one; raises UnknownTestError."""
+    """All tests, those of a suite, or one; raises UnknownTestError."""
     if name is None:
         return TESTS
     require_known(name)
@@ -51,7 +51,7 @@ def _asked(name: str | None) -> tuple[Method, ...]:
 
 
 def _matching(test: Method, words: Sequence[str]) -> tuple[Parameter, ...]:
-    """Return the parameters that have every word; all of them where the test itself has."""
+    """The parameters that have every word; all of them where the test itself has."""
 
     def has(*texts: str) -> bool:
         return all(any(word in text.lower() for text in texts) for word in words)

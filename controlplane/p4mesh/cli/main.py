@@ -68,7 +68,7 @@ def _complete() -> int:
 
 
 def _reported(command: Callable[[], int], debug: bool) -> int:
-    """Return the exit code of a command; an error is one message."""
+    """The exit code of a command; an error is one message."""
     try:
         return command()
     except P4MeshError as error:

@@ -20,7 +20,7 @@ class Notice:
         self._directory = self._directory or directory
 
     def line(self) -> str:
-        """Return the line that an interrupt prints."""
+        """The line that an interrupt prints."""
         if self._directory is None:
             return "interrupted; nothing was written"
         return f"interrupted; the same command with --out {self._directory} resumes the run"

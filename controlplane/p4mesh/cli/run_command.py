@@ -43,7 +43,7 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
 
 
 def _with_topology(options: RunOptions) -> RunOptions:
-    """Return the options with the topology itself, which the choices of the user must fit; the run makes them again."""
+    """The options with the topology itself, which the choices of the user must fit; the run makes them again."""
     if options.calibration is not None:
         from p4mesh.store.calibration_file import read_calibration
 

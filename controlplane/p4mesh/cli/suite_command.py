@@ -46,7 +46,7 @@ def run_tests_of_file(options: RunOptions, as_json: bool = False, notice: Notice
 
 
 def _observer(as_json: bool, notice: Notice | None) -> Observer:
-    """Return an observer that shows the progress, and each test of a suite below its title when it is over."""
+    """An observer that shows the progress, and each test of a suite below its title when it is over."""
     progress = Progress(notice)
     suites: list[SuiteStarted] = []
 
@@ -77,13 +77,13 @@ def _show(finished: FinishedSuite, as_json: bool, require_all: bool) -> int:
 
 
 def headed(test: str, outcome: Outcome) -> str:
-    """Return the results of one test of a suite below its title."""
+    """The results of one test of a suite below its title."""
     method = find_test(test)
     return f"{method.title} ({method.section})\n\n{outcome_text(outcome)}\n"
 
 
 def summary_text(suite: str, rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Return one line per test, and below them which did not run."""
+    """One line per test, and below them which did not run."""
     missing = ", ".join(str(row["test"]) for row in rows if row["state"] == NOT_RUN)
     note = f"Not run, of {len(rows)} tests: {missing}." if missing else f"Tests run: all {len(rows)}."
     return table_text(Table("suite", f"Suite {suite}", SUMMARY_COLUMNS, tuple(dict(row) for row in rows), note))

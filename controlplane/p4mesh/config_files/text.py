@@ -14,7 +14,7 @@ _MOST_BYTES = 1_000_000
 
 
 def text_of(path: str | Path, what: str, failure: type[UsageError], examples: str) -> str:
-    """Return the text of the file; raises ``failure`` where there is none; ``what`` names the kind of file."""
+    """The text of the file; raises ``failure`` where there is none; ``what`` names the kind of file."""
     try:
         return read_text(Path(path), _MOST_BYTES)
     except FileNotFoundError:

@@ -66,7 +66,7 @@ def _explain(source: YamlSource, error: ValidationError) -> UsageError:
 
 
 def _meant(error: ValidationError) -> ValidationError:
-    """Return the fault within the form that has the type of the value, where several forms have no description."""
+    """The fault within the form that has the type of the value, where several forms have no description."""
     if error.validator != "anyOf" or "description" in cast("dict[str, Any]", error.schema):
         return error
     others = [inner for inner in error.context or () if inner.validator != "type" or inner.path]

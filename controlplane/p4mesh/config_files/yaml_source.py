@@ -20,7 +20,7 @@ _PLAIN = "use plain numbers, strings, lists and mappings"
 
 
 def as_written(value: str | int | float | bool) -> str:
-    """Return a value as it is written in YAML and after --set."""
+    """A value as it is written in YAML and after --set."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -59,7 +59,7 @@ class YamlSource:
         self.data = self._value(root, ())
 
     def with_values(self, values: Sequence[tuple[Path, Any, str]]) -> YamlSource:
-        """Return the file with other values at some paths; messages about them name their origin instead of a line.
+        """The file with other values at some paths; messages about them name their origin instead of a line.
 
         Mappings on the way are made where they are missing; raises the error of the kind where one is something else.
         """
@@ -86,7 +86,7 @@ class YamlSource:
         return value
 
     def line(self, path: Path) -> int:
-        """Return the line of a value, or of the nearest value around it."""
+        """The line of a value, or of the nearest value around it."""
         known = path
         while known and known not in self._lines:
             known = known[:-1]
@@ -122,7 +122,7 @@ class YamlSource:
             raise self.kind.error(f"{self.where(path)}: {problem}", hint=_PLAIN) from None
 
     def _plain(self, path: Path, value: Any) -> Any:
-        """Return a scalar as the schema knows it: 1.0e+9 is an integer, other texts are words."""
+        """A scalar as the schema knows it: 1.0e+9 is an integer, other texts are words."""
         if isinstance(value, float):
             if isnan(value):
                 return ".nan"

@@ -173,7 +173,7 @@ def _loop_and_clock(target: BfTofinoTarget, contract: Contract) -> Iterator[Find
 
 
 def _time_of_chip(target: BfTofinoTarget, contract: Contract) -> int | None:
-    """Return the time in a record of cell 0, which is read and not cleared; None when none comes."""
+    """The time in a record of cell 0, which is read and not cleared; None when none comes."""
     client = target.client
     client.packet_out(b"", kind=contract["KIND_READ"], value=0, count=1)
     end = time.monotonic() + _ANSWER_S

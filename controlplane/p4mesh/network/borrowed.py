@@ -81,7 +81,7 @@ def borrow(interfaces: Sequence[str], namespace: str) -> None:
 
 
 def give_back(namespace: str) -> tuple[str, ...]:
-    """Return the interfaces of a network to where they come from, as they were; return their names.
+    """Put the interfaces of a network back where they come from, as they were; gives their names.
 
     Those whose namespace is gone stay: the kernel takes hardware to the machine's own. The namespace of the network may
     be gone as well, with the last process of another mount namespace; then interfaces are where the kernel took them.

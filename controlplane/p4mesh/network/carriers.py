@@ -34,7 +34,7 @@ class Carrier:
 
 
 def carriers(namespace: str) -> dict[str, Carrier]:
-    """Return all interfaces of a namespace by their names; raises TargetError with the answer of the kernel."""
+    """All interfaces of a namespace by their names; raises TargetError with the answer of the kernel."""
     try:
         return _asked(namespace)
     except OSError as error:

@@ -31,7 +31,7 @@ _REQUEST_BYTES = 40
 
 
 def machine_facts() -> tuple[str, ...]:
-    """Return kernel, processors with their governor, and the load, a line each."""
+    """Kernel, processors with their governor, and the load, a line each."""
     governor = _GOVERNOR.read_text(encoding="ascii").strip() if _GOVERNOR.is_file() else "none"
     load = os.getloadavg()[0]
     return (
@@ -57,7 +57,7 @@ def port_facts(namespace: str, interfaces: Mapping[int, str], accesses: Mapping[
 
 
 def falsifying_offloads(interface: str) -> tuple[str, ...]:
-    """Return what joins, splits or changes frames of an interface at present."""
+    """What joins, splits or changes frames of an interface at present."""
     with _features(interface) as (_, features):
         return _active(features)
 
@@ -77,7 +77,7 @@ def switch_offloads_on(interface: str, names: Iterable[str]) -> None:
 
 
 def driver_of(interface: str) -> str:
-    """Return driver and firmware of an interface of the namespace that the thread is in; empty where none is told."""
+    """Driver and firmware of an interface of the namespace that the thread is in; empty where none is told."""
     told = array("B", bytes(_DRIVER_BYTES))
     told[:4] = array("B", struct.pack("=I", _ETHTOOL_GDRVINFO))
     request = struct.pack("16sP", interface.encode(), told.buffer_info()[0]).ljust(_REQUEST_BYTES, b"\0")

@@ -30,17 +30,17 @@ _HINT = "network namespaces need root"
 
 
 def new_name() -> str:
-    """Return a name for the network of a run of this process."""
+    """A name for the network of a run of this process."""
     return f"p4mesh-{os.getpid()}-{started(os.getpid())}-{uuid.uuid4().hex[:8]}"
 
 
 def existing() -> tuple[str, ...]:
-    """Return the names of all namespaces of this machine."""
+    """The names of all namespaces of this machine."""
     return tuple(sorted(path.name for path in NAMES.iterdir())) if NAMES.is_dir() else ()
 
 
 def is_here(name: str) -> bool:
-    """Return whether a name is that of a namespace that can be entered.
+    """Whether a name is that of a namespace that can be entered.
 
     One that was made in another mount namespace, such as a host of Mininet has, is a plain file here.
     """
@@ -95,7 +95,7 @@ def remove(name: str) -> None:
 
 
 def processes(name: str) -> tuple[int, ...]:
-    """Return the numbers of the processes in a namespace, those of this process's own threads not among them."""
+    """The numbers of the processes in a namespace, those of this process's own threads not among them."""
     try:
         wanted = (NAMES / name).stat().st_ino
     except OSError:
@@ -110,13 +110,13 @@ def processes(name: str) -> tuple[int, ...]:
 
 
 def abandoned() -> tuple[str, ...]:
-    """Return the namespaces of runs whose process is gone."""
+    """The namespaces of runs whose process is gone."""
     found = ((name, _OF_A_RUN.fullmatch(name)) for name in existing())
     return tuple(name for name, parts in found if parts and started(int(parts[1])) != int(parts[2]))
 
 
 def started(process: int) -> int | None:
-    """Return when a process has started; None when it does not run."""
+    """When a process has started; None when it does not run."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -140,7 +140,7 @@ def entered(name: str) -> Iterator[None]:
 
 
 def refused(name: str, reason: str | None) -> TargetError:
-    """Return the error for what the kernel has refused in a namespace."""
+    """The error for what the kernel has refused in a namespace."""
     return TargetError(f"network namespace {name}: {reason}", hint="network interfaces need root")
 
 

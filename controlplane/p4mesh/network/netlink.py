@@ -57,7 +57,7 @@ class Netlink:
         self.route = route
 
     def index(self, interface: str) -> int:
-        """Return the kernel's number of an interface."""
+        """The kernel's number of an interface."""
         found: list[int] = self.route.link_lookup(ifname=interface)
         if not found:
             raise TargetError(f"interface '{interface}': no such interface", hint="ip link shows those that exist")
@@ -85,7 +85,7 @@ class Netlink:
         return found
 
     def links(self) -> dict[str, dict[str, Any]]:
-        """Return all interfaces: on, ready (frames pass, or it is off), up (on, with a carrier), and others."""
+        """All interfaces: on, ready (frames pass, or it is off), up (on, with a carrier), and others."""
         found = {}
         for link in self.route.get_links():
             info = link.get("linkinfo")

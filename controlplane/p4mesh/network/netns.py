@@ -86,15 +86,15 @@ class NetnsNetwork:
         shutil.rmtree(namespaces.STATE / self.namespace, ignore_errors=True)
 
     def names(self) -> tuple[str, ...]:
-        """Return the namespaces of the network, the tester's first."""
+        """The namespaces of the network, the tester's first."""
         return (self.namespace, *(node.namespace for node in self.nodes))
 
     def node(self, name: str) -> LinuxNode:
-        """Return the Linux part of a node."""
+        """The Linux part of a node."""
         return next(node for node in self.nodes if node.device.name == name)
 
     def command(self, *arguments: str) -> list[str]:
-        """Return the command line that runs ``arguments`` in the tester's namespace."""
+        """The command line that runs ``arguments`` in the tester's namespace."""
         return ["ip", "netns", "exec", self.namespace, *arguments]
 
     @contextmanager
@@ -104,7 +104,7 @@ class NetnsNetwork:
             yield
 
     def interface(self, port: int) -> str:
-        """Return the name of a tester port's interface."""
+        """The name of a tester port's interface."""
         return self._named.get(port, f"t{port}")
 
     @property

@@ -7,7 +7,7 @@ from p4mesh.topology.model import TESTER, Link, Topology
 
 
 def outside_nodes(topology: Topology) -> frozenset[str]:
-    """Return the nodes that Linux parts must not stand for; raises TopologyError for cables that cannot be.
+    """The nodes that Linux parts must not stand for; raises TopologyError for cables that cannot be.
 
     A node is outside when a port of the tester reaches it by an interface of this machine, if need be through others.
     """

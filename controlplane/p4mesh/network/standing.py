@@ -73,7 +73,7 @@ def bring_down(topology: Topology) -> StandingNetwork:
 
 
 def list_networks() -> tuple[StandingNetwork, ...]:
-    """Return the networks that are up."""
+    """The networks that are up."""
     records = sorted(STATE.glob(f"{STANDING}*/{_RECORD}"))
     found = (StandingNetwork(**json.loads(record.read_text(encoding="utf-8"))) for record in records)
     names = set(existing())
@@ -93,13 +93,13 @@ def remove_unfinished() -> tuple[str, ...]:
 
 
 def interfaces_of(namespace: str) -> dict[str, bool]:
-    """Return the interfaces of a namespace, each with whether its link is up."""
+    """The interfaces of a namespace, each with whether its link is up."""
     with opened(namespace) as kernel:
         return {name: link["up"] for name, link in kernel.links().items() if name != "lo"}
 
 
 def name_of(topology: Topology) -> str:
-    """Return the name of the network of a topology."""
+    """The name of the network of a topology."""
     return STANDING + re.sub(r"[^a-z0-9_-]+", "-", topology.name.lower())[:_LONGEST_NAME]
 
 

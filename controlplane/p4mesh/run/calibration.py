@@ -99,7 +99,7 @@ def _load_pct(text: str) -> Fraction:
 
 
 def _pairs(topology: Topology) -> tuple[Pair, ...]:
-    """Return every direction of every wire; raises TopologyError when a port has a device behind it."""
+    """Every direction of every wire; raises TopologyError when a port has a device behind it."""
     pairs = []
     for link in topology.links:
         near, far = link.ends

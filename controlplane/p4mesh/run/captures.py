@@ -42,7 +42,7 @@ def write_capture(directory: RunDirectory, unit_order: Sequence[str]) -> None:
 
 
 def capture_tables(trials: Sequence[CapturedTrial]) -> tuple[Table, ...]:
-    """Return how many frames of each trial were captured, and the names of the lost ones."""
+    """How many frames of each trial were captured, and the names of the lost ones."""
     lost = [(trial, lost) for trial in trials for lost in trial.faults.lost]
     rows: list[dict[str, Cell]] = [
         {
@@ -84,7 +84,7 @@ def capture_tables(trials: Sequence[CapturedTrial]) -> tuple[Table, ...]:
 
 
 def capture_finding(trials: Sequence[CapturedTrial]) -> str:
-    """Return in one line what was captured."""
+    """In one line what was captured."""
     counts = Counter(frame.reason for trial in trials for frame in trial.faults.frames)
     lost = sum(trial.faults.lost_frames for trial in trials)
     named = sum(trial.faults.named_frames for trial in trials)

@@ -75,7 +75,7 @@ def _check_cluster(address: str, jobs: int | None) -> None:
 
 
 def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the frame sizes; raise ParameterError for a word, a repeated or an impossible size."""
+    """The frame sizes; raise ParameterError for a word, a repeated or an impossible size."""
     if text is None:
         return default
     valid = f"frame sizes are integers in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES} B with FCS, such as 64,1518"
@@ -91,7 +91,7 @@ def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, 
 
 
 def notes_of(notes: Sequence[str]) -> dict[str, str]:
-    """Return notes by their keys; raise UsageError for one that is not ``key=text`` or comes twice."""
+    """Notes by their keys; raise UsageError for one that is not ``key=text`` or comes twice."""
     found: dict[str, str] = {}
     for note in notes:
         key, _, text = note.partition("=")

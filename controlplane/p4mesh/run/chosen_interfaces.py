@@ -14,14 +14,14 @@ from p4mesh.topology import Topology, load_topology
 
 
 def chosen_topology(options: RunOptions) -> Topology:
-    """Return the topology of a run that no run file describes, with what the user has chosen for it."""
+    """The topology of a run that no run file describes, with what the user has chosen for it."""
     return topology_of(options.topology, options.access, options.interfaces)
 
 
 def topology_of(
     topology: str | Path | Topology | None, access: str | None = None, interfaces: str | None = None
 ) -> Topology:
-    """Return a topology as it is or the one in a file, with what the user has chosen for it.
+    """A topology as it is or the one in a file, with what the user has chosen for it.
 
     Raises TopologyError, and UsageError for a choice that does not fit the topology.
     """

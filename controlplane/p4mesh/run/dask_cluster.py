@@ -153,7 +153,7 @@ class _DaskWorker:
         self._closed = False
 
     def measure(self, task: Task, take_look: TakeLook) -> Measured:
-        """Return the answer of the worker; it shows nothing before."""
+        """The answer of the worker; it shows nothing before."""
         if self._device is None:
             self._device = self._submit(WorkerDevice, self._job)
         future = self._submit(WorkerDevice.answer, self._device, task)
@@ -211,7 +211,7 @@ class _DaskWorker:
 
 
 def _versions() -> Versions:
-    """Return the versions that must be equal on all machines, so that equal trials give equal results."""
+    """The versions that must be equal on all machines, so that equal trials give equal results."""
     return __version__, hashlib.sha256(load_contract().json_path.read_bytes()).hexdigest()
 
 

@@ -35,7 +35,7 @@ class DeliveryLimits:
                 self.note(decode(TrialSpec, trial.spec), decode(TrialResult, trial.result))
 
     def refused(self, spec: TrialSpec) -> TrialResult | None:
-        """Return the result of a trial that need not be tried, because less was not delivered; else None."""
+        """The result of a trial that need not be tried, because less was not delivered; else None."""
         less = [known for known in self._undelivered.get(_shape(spec), ()) if _at_most(known, spec)]
         if len(less) < _WITNESSES:
             return None
@@ -45,7 +45,7 @@ class DeliveryLimits:
 
 
 def _shape(spec: TrialSpec) -> Hashable:
-    """Return what the tester has to do, at any rate; which port a frame for one port goes to makes no difference."""
+    """What the tester has to do, at any rate; which port a frame for one port goes to makes no difference."""
     to_one: dict[Hashable, list[Stream]] = {}
     to_many: list[Hashable] = []
     for stream in spec.streams:
@@ -66,7 +66,7 @@ def _shape(spec: TrialSpec) -> Hashable:
 
 
 def _at_most(known: TrialSpec, asked: TrialSpec) -> bool:
-    """Return whether no port sent faster or longer in a trial than in another one of the same shape."""
+    """Whether no port sent faster or longer in a trial than in another one of the same shape."""
     faster = _fps_of_ports(asked)
     return known.duration_ns <= asked.duration_ns and all(
         rate_fps <= faster[port] for port, rate_fps in _fps_of_ports(known).items()

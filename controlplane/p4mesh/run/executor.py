@@ -31,7 +31,7 @@ class Worker(Protocol):
         ...
 
     def measure(self, task: Task, take_look: TakeLook) -> Measured:
-        """Return the answer; raises the error of the trial, WorkerLostError, and ClosedError after the end.
+        """The answer; raises the error of the trial, WorkerLostError, and ClosedError after the end.
 
         ``take_look`` gets looks at the trial while it runs, from workers that can show them.
         """

@@ -34,7 +34,7 @@ class DescribedMeasurer(Measurer, Protocol):
     """A measurer that says on what machine it measures."""
 
     def facts(self) -> tuple[str, ...]:
-        """Return a line for each fact."""
+        """A line for each fact."""
         ...
 
 
@@ -62,7 +62,7 @@ class Job:
 
 
 def opener_of(target: str, instead: str = "") -> Opener:
-    """Return the function that opens measurers on a target, or ``module:function`` instead of it."""
+    """The function that opens measurers on a target, or ``module:function`` instead of it."""
     module, _, function = (instead or _MEASURER).partition(":")
     found = getattr(importlib.import_module(module), function)
     return cast(Opener, found if instead else partial(found, target=target))

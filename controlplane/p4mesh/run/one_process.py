@@ -35,7 +35,7 @@ def run_in_process(
     wants_end: WantsEnd | None,
     limits: DeliveryLimits,
 ) -> Mapping[Unit, Record]:
-    """Return the results of all units, or of those before ``wants_end`` and of the one that it has ended."""
+    """The results of all units, or of those before ``wants_end`` and of the one that it has ended."""
 
     def publish(event: TrialFinished | SampleTaken | FaultsCaptured | TrafficSeen) -> None:
         if isinstance(event, TrafficSeen):

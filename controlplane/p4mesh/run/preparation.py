@@ -81,19 +81,19 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
 
 
 def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
-    """Return the notes in the configuration of a run: those of the user, then those of the topology."""
+    """The notes in the configuration of a run: those of the user, then those of the topology."""
     own = notes_of(notes)
     found = own | {key: text for key, text in topology.notes.items() if key not in own}
     return {"notes": found} if found else {}
 
 
 def capture_echo(frames: int) -> dict[str, Any]:
-    """Return what the configuration of a run says of its capture: nothing without one."""
+    """What the configuration of a run says of its capture: nothing without one."""
     return {"capture_frames": frames} if frames else {}
 
 
 def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSet, options: RunOptions) -> Job:
-    """Return the job for every process that measures for a run."""
+    """The job for every process that measures for a run."""
     capabilities = TARGETS[options.target_name].declare(topology)
     if options.capture_frames and not capabilities.captures_faults:
         raise UnsupportedError(
@@ -147,7 +147,7 @@ def _commands(method: Method, settings: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _resolve(method: Method, topology: Topology, options: RunOptions) -> ParameterSet:
-    """Return the parameters: the user's settings, else those of the topology for this test, else the defaults.
+    """The parameters: the user's settings, else those of the topology for this test, else the defaults.
 
     Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
     """
@@ -169,7 +169,7 @@ def _resolve(method: Method, topology: Topology, options: RunOptions) -> Paramet
 
 
 def _software_search(method: Method, given: Sequence[str]) -> tuple[str, ...]:
-    """Return the search for devices that are software, unless the user has chosen one, or accepts losses.
+    """The search for devices that are software, unless the user has chosen one, or accepts losses.
 
     A bisection takes a single lost frame for a lack of capacity.
     """
@@ -181,7 +181,7 @@ def _software_search(method: Method, given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions) -> Bed:
-    """Return the bed with the wires of the calibration; raises when the test prints no latency or a wire is missing."""
+    """The bed with the wires of the calibration; raises when the test prints no latency or a wire is missing."""
     assert options.calibration is not None
     pairs = method.latency_pairs(bed, parameters)
     if not pairs:
@@ -224,7 +224,7 @@ def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterS
 
 
 def _session_times_s(topology: Topology) -> tuple[float | None, float | None]:
-    """Return the times within which silence in BGP sessions is noticed, and within which lost routes are back."""
+    """The times within which silence in BGP sessions is noticed, and within which lost routes are back."""
     if topology.bgp is None:
         return None, None
     from p4mesh.tester.responders.bgp_peers import notice_time_s, return_time_s  # the engine takes long to load
@@ -234,7 +234,7 @@ def _session_times_s(topology: Topology) -> tuple[float | None, float | None]:
 
 
 def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
-    """Return the parts of a topology and of the target that methods may know."""
+    """The parts of a topology and of the target that methods may know."""
     capabilities = TARGETS[target].declare(topology)
     stamps = capabilities.stamps
     noticed_s, back_s = _session_times_s(topology)

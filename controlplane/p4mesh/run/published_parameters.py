@@ -42,13 +42,13 @@ def require_known_keys(suite: str, tests: Mapping[str, Iterable[Parameter]], set
 
 
 def settings_of(parameters: Iterable[Parameter], settings: Iterable[str]) -> tuple[str, ...]:
-    """Return the settings of a suite that are for a test with these parameters."""
+    """The settings of a suite that are for a test with these parameters."""
     known = {parameter.name for parameter in parameters}
     return tuple(setting for setting in settings if setting.partition("=")[0] in known)
 
 
 def published_parameters(test: str) -> tuple[Parameter, ...]:
-    """Return the parameters of a test in their order."""
+    """The parameters of a test in their order."""
     definitions = _definitions()
     for rule in definitions["RequestedTest"]["allOf"]:
         if rule["if"]["properties"]["test"]["const"] == test:

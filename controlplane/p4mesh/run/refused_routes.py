@@ -23,7 +23,7 @@ _KEYS = ("unit", "device", "ip_version")
 
 
 def refused_routes_findings(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return a finding per device and IP version that refused networks: how many, its limit, and in which trials."""
+    """A finding per device and IP version that refused networks: how many, its limit, and in which trials."""
     return tuple(
         f"{worst.text} (in {count} of {len(trials)} trials); frames to refused networks are lost"
         for worst, count in _worst(trials)
@@ -31,7 +31,7 @@ def refused_routes_findings(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def refused_routes_tables(trials_of: Mapping[str, Sequence[StoredTrial]]) -> tuple[Table, ...]:
-    """Return the table of refused networks by unit; none where nothing was refused."""
+    """The table of refused networks by unit; none where nothing was refused."""
     rows: list[dict[str, Cell]] = [
         {
             "unit": unit,

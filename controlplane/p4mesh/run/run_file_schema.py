@@ -17,7 +17,7 @@ _LONGEST_LINE = 5000
 
 
 def published() -> dict[str, Any]:
-    """Return the schema; its text is ``p4mesh/run_file/schema.json``."""
+    """The schema; its text is ``p4mesh/run_file/schema.json``."""
     made: dict[str, Any] = json.loads(json.dumps(schema()))
     definitions = made["$defs"]
     names = [*(test.name for test in TESTS), *NAMES]
@@ -46,7 +46,7 @@ def published() -> dict[str, Any]:
 
 
 def published_text() -> str:
-    """Return the schema as it is published."""
+    """The schema as it is published."""
     return _laid_out(published(), "") + "\n"
 
 
@@ -70,7 +70,7 @@ class _Rules:
         self.definitions: dict[str, dict[str, Any]] = {}
 
     def reference(self, parameter: Parameter) -> dict[str, str]:
-        """Return a reference to the rule of a parameter."""
+        """A reference to the rule of a parameter."""
         rule, number = _rule(parameter), 1
         while self.definitions.setdefault(f"{parameter.name}-{number}", rule) != rule:
             number += 1
@@ -78,7 +78,7 @@ class _Rules:
 
 
 def _rule(parameter: Parameter) -> dict[str, Any]:
-    """Return what a value of a parameter may be; in YAML, numbers and the words true and false are not texts."""
+    """What a value of a parameter may be; in YAML, numbers and the words true and false are not texts."""
     unit = f" in {parameter.unit}" if parameter.unit else ""
     described = {"title": f"{parameter.summary}{unit}", "description": f"{parameter.valid}; {parameter.section}"}
     if parameter.unit:

@@ -33,7 +33,7 @@ links:
 
 
 def run_file_text(name: str, topology: str, tests: Sequence[Method]) -> str:
-    """Return a run file for tests on the topology in a file."""
+    """A run file for tests on the topology in a file."""
     parts = [
         f"# yaml-language-server: $schema={published_path()}\n"
         "# A run file of P4Mesh. Run it with: p4mesh run FILE. What is commented out shows the value that holds\n"

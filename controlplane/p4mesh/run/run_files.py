@@ -42,7 +42,7 @@ def run_file(options: RunOptions, observer: Observer = unobserved) -> FinishedRu
 
 
 def plan_file(text: RunText, options: RunOptions) -> tuple[Planned, ...]:
-    """Return the tests of a file in their order, checked against their topology; raises what cannot be run."""
+    """The tests of a file in their order, checked against their topology; raises what cannot be run."""
     options = replace(options, target=options.target or text.file.target)
     topologies = {path: _topology(text, options, place, path) for place, path in _topology_paths(text)}
     for topology in topologies.values():
@@ -125,7 +125,7 @@ class _Plan:
                 raise self.text.error((*place, name), refusal_of(name, str(value)).partition(": ")[2], ALLOW_HOOKS)
 
     def tests_of(self, place: Place, entry: RequestedTest) -> list[_Placed]:
-        """Return the test of an entry, or those of its suite; tests of a suite that cannot run here are refused."""
+        """The test of an entry, or those of its suite; tests of a suite that cannot run here are refused."""
         tests = _tests_of(entry)
         planned = [_Placed(place, self._planned(place, entry, test)) for test in tests]
         refusals = [item.planned.prepared for item in planned if isinstance(item.planned.prepared, P4MeshError)]
@@ -153,7 +153,7 @@ class _Plan:
         return self.topologies[entry.topology or self.text.file.topology]
 
     def _options(self, entry: RequestedTest, test: Method) -> RunOptions:
-        """Return the options of one test: those of the command line, else of the entry, else of the whole file."""
+        """The options of one test: those of the command line, else of the entry, else of the whole file."""
         file, given = self.text.file, self.options
         known = {parameter.name for parameter in test.parameters}
         values = {**file.parameters, **entry.parameters}
@@ -179,7 +179,7 @@ class _Plan:
         return for_test(options, test, (*asked, *own))
 
     def _located(self, error: UsageError, place: Place, entry: RequestedTest) -> UsageError:
-        """Return an error about an option as one about the place in the file that has it."""
+        """An error about an option as one about the place in the file that has it."""
         option, _, rest = error.message.partition(": ")
         name = option.partition("=")[0]
         if name.startswith(_SET):
@@ -205,7 +205,7 @@ def _tests_of(entry: RequestedTest) -> tuple[Method, ...]:
 
 
 def _place_of_test(text: RunText, place: Place) -> Place:
-    """Return the place of the name of a test, which is the entry itself where it is nothing else."""
+    """The place of the name of a test, which is the entry itself where it is nothing else."""
     number = place[-1]
     assert isinstance(number, int)
     return place if isinstance(text.file.tests[number], str) else (*place, "test")

@@ -35,7 +35,7 @@ class SamplingCost:
         return self.samples * self.lines * LINE_BYTES
 
     def __str__(self) -> str:
-        """Return the words for people."""
+        """The words for people."""
         return (
             f"{self.samples} samples of {self.lines} lines, one each {self.every_ns / NS_PER_S:g} s: {self.cells} "
             f"cells in {self.reading_ns / 1000:.3g} us, {100 * self.share:.2g} % of the recirculation port"
@@ -43,7 +43,7 @@ class SamplingCost:
 
 
 def sampling_cost(spec: TrialSpec, plan: Plan, planner: Planner) -> SamplingCost | None:
-    """Return the cost of the samples of a trial; None where it takes none."""
+    """The cost of the samples of a trial; None where it takes none."""
     if spec.sampling is None:
         return None
     sampler = Sampler(plan, 1, flows=spec.sampling.flows)

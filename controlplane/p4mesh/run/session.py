@@ -61,7 +61,7 @@ class Bench(Protocol):
         ...
 
     def measure_announced(self, spec: TrialSpec) -> Measured:
-        """Return the answer to an announced trial."""
+        """The answer to an announced trial."""
         ...
 
 
@@ -109,7 +109,7 @@ class UnitSession:
         self._bench.announce([spec for spec in numbered if spec.number not in known and self._same(spec) is None])
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        """Return the result of a trial once it is on disk; one that the tester cannot send is not tried again."""
+        """The result of a trial once it is on disk; one that the tester cannot send is not tried again."""
         refused = None if self._index in self._announced else self._limits.refused(spec)
         if refused is not None:
             return refused
@@ -152,11 +152,11 @@ class UnitSession:
         return measured.result
 
     def _same(self, spec: TrialSpec) -> StoredTrial | None:
-        """Return the trial of the followed unit that asks the same, where trials do not depend on each other."""
+        """The trial of the followed unit that asks the same, where trials do not depend on each other."""
         return self._followed.get(_question(encode(spec))) if self._stands_alone(spec) else None
 
     def _taken_from(self, same: StoredTrial, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        """Return the result of an equal trial, under the label of the one that is asked."""
+        """The result of an equal trial, under the label of the one that is asked."""
         result = replace(decode(TrialResult, same.result), label=spec.label)
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         self._finish(spec, note, Measured(result, now, 0.0), f"trial {same.index} of {same.unit}")
@@ -177,7 +177,7 @@ class UnitSession:
             self._bench.announce(())
 
     def _trials_before(self) -> tuple[TrialSpec, ...]:
-        """Return the trials that a new device must measure before it can take the trial that is asked now.
+        """The trials that a new device must measure before it can take the trial that is asked now.
 
         The trials on disk have left theirs in a state that matters where a trial builds on another one, and
         where devices keep more than the learning phase of a trial restores.
@@ -188,7 +188,7 @@ class UnitSession:
         return tuple(self._on_device[:-1]) if builds else ()
 
     def _stands_alone(self, spec: TrialSpec) -> bool:
-        """Return whether a trial may be measured ahead on a device of its own, and then perhaps not be wanted.
+        """Whether a trial may be measured ahead on a device of its own, and then perhaps not be wanted.
 
         False for one that meets the state which another trial has left, and for one that runs a command of the user.
         """
@@ -196,7 +196,7 @@ class UnitSession:
         return not (spec.continues or hooks or self._finds_memory(spec))
 
     def _finds_memory(self, spec: TrialSpec) -> bool:
-        """Return whether devices may keep state for a trial: without learning, they still know earlier addresses."""
+        """Whether devices may keep state for a trial: without learning, they still know earlier addresses."""
         memory = self._job.memory if spec.learning.verify else self._job.memory_without_verification
         return bool(memory) or not spec.learning.enabled
 
@@ -216,7 +216,7 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
 
 
 def watched_trial(unit: Unit, spec: TrialSpec) -> WatchedTrial:
-    """Return the description of a trial for those who watch it."""
+    """The description of a trial for those who watch it."""
     sizes = sorted({stream.frame_size_bytes for stream in spec.streams})
     return WatchedTrial(unit.key, spec.number, spec.label, spec.duration_ns, tuple(sizes))
 
@@ -257,7 +257,7 @@ def timed(
 
 
 def _question(spec: Mapping[str, Any]) -> str:
-    """Return what a trial asks: everything but its label and its place in the unit."""
+    """What a trial asks: everything but its label and its place in the unit."""
     return canonical({name: value for name, value in spec.items() if name not in ("label", "number")})
 
 
@@ -268,7 +268,7 @@ def _verdict(result: TrialResult, note: TrialNote) -> Verdict:
 
 
 def _from_first_departure(result: TrialResult) -> TrialResult:
-    """Return the result with times counted from its first departure.
+    """The result with times counted from its first departure.
 
     The target's clock depends on the trials before this one, which a resumed run has not made.
     """

@@ -55,7 +55,7 @@ def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
 
 
 def directory_path(out: str | Path | None, name: str) -> Path:
-    """Return the directory of a run: the one that the user named, else a new and empty one below runs/.
+    """The directory of a run: the one that the user named, else a new and empty one below runs/.
 
     It exists when this returns, so that no other run can get the same one.
     """

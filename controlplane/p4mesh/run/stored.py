@@ -12,7 +12,7 @@ from p4mesh.target.names import repeats_exactly
 
 
 def measured(paths: Sequence[Path]) -> list[Measured]:
-    """Return runs for a comparison, with names that tell them apart.
+    """Runs for a comparison, with names that tell them apart.
 
     These are the names of their directories, longer ones where they are equal. Raises RunDirectoryError for what is no
     finished run.

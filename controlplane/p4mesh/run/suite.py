@@ -120,7 +120,7 @@ def _entry(plan: Planned, directory: Path, observer: Observer, limits: DeliveryL
 
 
 def plan_suite(options: RunOptions) -> tuple[Planned, ...]:
-    """Return each test, prepared or refused; raises the first refusal when all are refused."""
+    """Each test, prepared or refused; raises the first refusal when all are refused."""
     name = str(options.test)
     if name not in suites():
         raise UnknownTestError(f"unknown suite '{name}'", hint=f"valid suites: {', '.join(suites())}")
@@ -143,6 +143,6 @@ def plan_suite(options: RunOptions) -> tuple[Planned, ...]:
 
 
 def for_test(options: RunOptions, test: Method, settings: tuple[str, ...]) -> RunOptions:
-    """Return the options of one test with its own settings: a calibration is for those that print latencies."""
+    """The options of one test with its own settings: a calibration is for those that print latencies."""
     prints_latency = any(parameter.name == LATENCY_DEFINITION.name for parameter in test.parameters)
     return replace(options, settings=settings, calibration=options.calibration if prints_latency else None)

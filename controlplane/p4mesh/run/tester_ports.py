@@ -12,7 +12,7 @@ from p4mesh.topology.model import TESTER, PortRef, Topology
 
 
 def ports_of(topology: Topology) -> tuple[Port, ...]:
-    """Return the tester's ports in their order."""
+    """The tester's ports in their order."""
     far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
     return tuple(
         Port(
@@ -31,7 +31,7 @@ def ports_of(topology: Topology) -> tuple[Port, ...]:
 
 
 def chosen_ports(ports: Sequence[Port], text: str | None) -> tuple[Port, ...]:
-    """Return the ports that ``--ports`` names, in its order; all of them without it. Raises ParameterError."""
+    """The ports that ``--ports`` names, in its order; all of them without it. Raises ParameterError."""
     if text is None:
         return tuple(ports)
 

@@ -20,12 +20,12 @@ _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def frames_of(spec: TrialSpec) -> int:
-    """Return the frames that the ports of the tester send in a trial."""
+    """The frames that the ports of the tester send in a trial."""
     return sum(stream.frame_count * len(stream.tx_ports) for stream in spec.streams)
 
 
 def real_time_text(specs: Sequence[TrialSpec]) -> str:
-    """Return how long trials take on a target in real time, without learning; empty where that is short."""
+    """How long trials take on a target in real time, without learning; empty where that is short."""
     total_s = sum(spec.duration_ns + spec.settle_ns + spec.restabilise_ns for spec in specs) / NS_PER_S
     frames = sum(map(frames_of, specs))
     return f"{frames:,} frames in {_shown(total_s)}" if total_s >= _WORTH_TELLING_S else ""
@@ -34,7 +34,7 @@ def real_time_text(specs: Sequence[TrialSpec]) -> str:
 def simulated_text(
     specs: Sequence[TrialSpec], jobs: int, measurer: Measurer, clock_s: Callable[[], float] = time.process_time
 ) -> str:
-    """Return how long trials take in a simulation, by the rate of a piece of the longest one.
+    """How long trials take in a simulation, by the rate of a piece of the longest one.
 
     The clock is the time of the processor, which other work of the machine does not change: a piece is so short that a
     pause would count for most of it.
@@ -64,12 +64,12 @@ def simulated_text(
 
 
 def is_long(specs: Sequence[TrialSpec]) -> bool:
-    """Return whether trials send enough frames for their time in a simulation to matter."""
+    """Whether trials send enough frames for their time in a simulation to matter."""
     return sum(map(frames_of, specs)) >= _WORTH_TELLING_FRAMES
 
 
 def _piece(spec: TrialSpec, frames: int) -> TrialSpec:
-    """Return the trial with its rates, for as long as some frames take."""
+    """The trial with its rates, for as long as some frames take."""
     share = min(1.0, frames / frames_of(spec))
     streams = (
         replace(stream, frame_count=max(1, int(share * stream.frame_count)), start_offset_ns=())
@@ -82,7 +82,7 @@ def _piece(spec: TrialSpec, frames: int) -> TrialSpec:
 
 
 def _shown(seconds: float) -> str:
-    """Return a time in the two largest units that it has."""
+    """A time in the two largest units that it has."""
     left = round(seconds) or 1
     words: list[str] = []
     for size, unit in _UNITS:

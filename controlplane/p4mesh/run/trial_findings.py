@@ -23,7 +23,7 @@ def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[s
 
 
 def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return the finding on frames that came to the address of a port with the payload of another one, if there are."""
+    """The finding on frames that came to the address of a port with the payload of another one, if there are."""
     counts = [trial.result.get("misdirected_frames", 0) for trial in trials]
     if not any(counts):
         return ()
@@ -34,7 +34,7 @@ def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return the finding on test frames that came back damaged, if there are."""
+    """The finding on test frames that came back damaged, if there are."""
     counts = [trial.result["damaged_frames"] for trial in trials]
     if not any(counts):
         return ()
@@ -45,7 +45,7 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def _doubt(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return the finding on late frames that may be copies, if there are: loss is a range then."""
+    """The finding on late frames that may be copies, if there are: loss is a range then."""
     results = [trial.result for trial in trials if trial.result.get("doubtful_frames")]
     if not results:
         return ()
@@ -59,7 +59,7 @@ def _doubt(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def stamp_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return the finding on the time stamps of ports of Linux: their sources, and the worst error of departures."""
+    """The finding on the time stamps of ports of Linux: their sources, and the worst error of departures."""
     stamped = [trial.result["stamps"] for trial in trials if trial.result.get("stamps")]
     if not stamped:
         return ()
@@ -81,7 +81,7 @@ def stamp_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return the advice where no frame came through, because the device routes and the frames were for a switch."""
+    """The advice where no frame came through, because the device routes and the frames were for a switch."""
     routed, test = job.parameters.values.get("routed"), job.method.name
     if routed is True or not trials or any(trial.result["rx_frames"] for trial in trials):
         return ()
@@ -100,6 +100,6 @@ def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def _patterns(trial: StoredTrial) -> set[str]:
-    """Return the kinds of the patterns of a trial; a pattern without fields is stored as its kind."""
+    """The kinds of the patterns of a trial; a pattern without fields is stored as its kind."""
     patterns = [stream["pattern"] for stream in trial.spec["streams"]]
     return {pattern if isinstance(pattern, str) else pattern["kind"] for pattern in patterns}

@@ -21,7 +21,7 @@ class WorkerDevice:
         self._measurer: Measurer | None = None
 
     def answer(self, task: Task, take_look: TakeLook = lambda look: None) -> Measured | P4MeshError:
-        """Return the result of the trial, or its exception, ready to cross to the process that asked."""
+        """The result of the trial, or its exception, ready to cross to the process that asked."""
         try:
             return self._measure(task, take_look)
         except P4MeshError as error:

@@ -30,7 +30,7 @@ _LOADED_ONCE = ["p4mesh.run.worker_processes", "p4mesh.trial.opening"]
 
 
 def processors_of(workers: int) -> list[int | None]:
-    """Return the processor that each of so many workers keeps to; None where the system chooses.
+    """The processor that each of so many workers keeps to; None where the system chooses.
 
     The threads of a worker, those of its controller and of its switch, wait for each other most of the time. On one
     processor they take about a tenth less time than on two. That is left to the system where workers cannot be spread
@@ -92,7 +92,7 @@ class _WorkerProcess:
         self._connection: Connection | None = None
 
     def measure(self, task: Task, take_look: TakeLook) -> Measured:
-        """Return the answer of the process; raises its exception, and TargetError when it has died."""
+        """The answer of the process; raises its exception, and TargetError when it has died."""
         connection = self._connected()
         try:
             connection.send(task)

@@ -171,7 +171,7 @@ class _Run:
             self._start(bench.measure_ahead, bench.take_next(), self._idle.pop())
 
     def _next_unit(self) -> Unit | None:
-        """Return the first unit that has not begun and follows none, or one that is finished; the lock is held."""
+        """The first unit that has not begun and follows none, or one that is finished; the lock is held."""
         unfinished = {*self._pending, *(bench.unit for bench in self._active)}
         follows = self.job.method.follows
         return next((unit for unit in self._pending if follows(unit) not in unfinished), None)
@@ -268,7 +268,7 @@ class _UnitBench:
             self._run.assign()
 
     def measure_announced(self, spec: TrialSpec) -> Measured:
-        """Return the answer that is there, measure the trial, or wait for the worker that measures it."""
+        """Take the answer that is there, measure the trial, or wait for the worker that measures it."""
         run = self._run
         with run.changed:
             run.check_open()
@@ -289,7 +289,7 @@ class _UnitBench:
         return cast(Measured, trial.answer)
 
     def distance(self) -> int | None:
-        """Return how many trials the unit asks for before its next one that no worker has begun.
+        """How many trials the unit asks for before its next one that no worker has begun.
 
         None without one, and where it is so far ahead that answers would pile up behind a slow trial.
         """
@@ -325,7 +325,7 @@ class _UnitBench:
             self._run.release(worker)
 
     def _measured(self, task: Task, lost: int = 0) -> Measured:
-        """Return the answer of the unit's worker, or of the next one where it is lost, as ``lost`` were before."""
+        """The answer of the unit's worker, or of the next one where it is lost, as ``lost`` were before."""
         for _ in range(_WORKERS_PER_TRIAL - lost):
             try:
                 return self.worker.measure(task, self._shower(task.spec))

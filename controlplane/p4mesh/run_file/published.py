@@ -6,5 +6,5 @@ from pathlib import Path
 
 
 def published_path() -> Path:
-    """Return the file with the schema, which has the parameters of every test, too."""
+    """The file with the schema, which has the parameters of every test, too."""
     return Path(__file__).with_name("schema.json")

@@ -28,24 +28,24 @@ class RunText:
     """Paths in the file begin here."""
 
     def entries(self) -> tuple[tuple[Place, RequestedTest], ...]:
-        """Return the tests in their order, each with its place in the file."""
+        """The tests in their order, each with its place in the file."""
         return tuple(
             (("tests", number), RequestedTest(test=entry) if isinstance(entry, str) else entry)
             for number, entry in enumerate(self.file.tests)
         )
 
     def error(self, place: Place, problem: str, hint: str) -> RunFileError:
-        """Return the error about a value: file, line, key, what is wrong, what is valid."""
+        """The error about a value: file, line, key, what is wrong, what is valid."""
         return RunFileError(f"{self.source.where(place)}: {problem}", hint=hint)
 
 
 def load_run_file(path: str | Path) -> RunText:
-    """Return the file; raises RunFileError with file, line and what is valid."""
+    """The file; raises RunFileError with file, line and what is valid."""
     return parse_run_file(str(path), read_run_text(path))
 
 
 def parse_run_file(name: str, text: str) -> RunText:
-    """Return the file that ``text`` is; ``name`` is its path, for messages and for the paths in it."""
+    """The file that ``text`` is; ``name`` is its path, for messages and for the paths in it."""
     source = YamlSource(name, text, KIND)
     require_valid(source, schema())
     return RunText(source, msgspec.convert(source.data, RunFile), Path(name).parent)

@@ -11,5 +11,5 @@ EXAMPLES = "p4mesh init writes a complete example"
 
 
 def read_run_text(path: str | Path) -> str:
-    """Return the text of the file; raises RunFileError where there is none."""
+    """The text of the file; raises RunFileError where there is none."""
     return text_of(path, "run file", RunFileError, EXAMPLES)

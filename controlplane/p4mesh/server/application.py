@@ -47,7 +47,7 @@ _MOST_REQUEST_BYTES = 64 << 10
 
 
 def application(feed: Feed, control: Control | None = None) -> Starlette:
-    """Return the application; without ``control`` it is read-only."""
+    """The application; without ``control`` it is read-only."""
     server = _Server(feed, control)
     routes = [
         *(Route(path, server.page(name)) for path, name in _PAGES.items()),
@@ -165,7 +165,7 @@ class _Server:
         return JSONResponse({"stopped": run.name})
 
     async def _run(self, key: str) -> RunView:
-        """Return a run; raises HTTPException where there is none, after a look at the directories."""
+        """A run; raises HTTPException where there is none, after a look at the directories."""
         run = self._catalogue.runs.get(key)
         if run is None:
             await self._feed.look()
@@ -233,6 +233,6 @@ async def _unreadable(_: Request, error: Exception) -> Response:
 
 @cache
 def _part(name: str) -> str:
-    """Return a file of the page; what pages and reports look like is the same."""
+    """A file of the page; what pages and reports look like is the same."""
     folder = files("p4mesh.report") / "templates" if name == _STYLE else files(__package__) / "static"
     return (folder / name).read_text(encoding="utf-8")

@@ -57,21 +57,21 @@ class Catalogue:
         return folder(self.root, parts)
 
     def path(self, parts: tuple[str, ...]) -> Path:
-        """Return where a run or a suite lies."""
+        """Where a run or a suite lies."""
         return self.root.joinpath(*parts)
 
     def child(self, suite: str, name: str) -> RunView | None:
-        """Return a run of a suite by its name there."""
+        """A run of a suite by its name there."""
         parts = self.suites.get(suite)
         return None if parts is None else self.runs.get(key_of((*parts, name)))
 
 
 def key_of(parts: tuple[str, ...]) -> str:
-    """Return the key of a directory below the root."""
+    """The key of a directory below the root."""
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:20]
 
 
 def _shown(parts: tuple[str, ...]) -> str:
-    """Return a path as text, also where its bytes are not valid text."""
+    """A path as text, also where its bytes are not valid text."""
     name = "/".join(parts) or "."
     return name.encode(errors="surrogateescape").decode(errors="replace")

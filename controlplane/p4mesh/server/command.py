@@ -77,12 +77,12 @@ class _Server(uvicorn.Server):
 
 
 def _own_words(command: str) -> list[str]:
-    """Return how this process was started, up to its command."""
+    """How this process was started, up to its command."""
     return [sys.executable, *sys.orig_argv[1 : sys.orig_argv.index(command)]]
 
 
 def _token() -> str:
-    """Return the token: the user's, or a new one; raises UsageError for one that can be guessed."""
+    """The token: the user's, or a new one; raises UsageError for one that can be guessed."""
     given = os.environ.get(TOKEN_VARIABLE)
     if given is None:
         return secrets.token_urlsafe(_TOKEN_BYTES)

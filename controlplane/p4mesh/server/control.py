@@ -48,7 +48,7 @@ class Control:
         self._started: list[_Started] = []
 
     def choices(self) -> dict[str, list[str]]:
-        """Return what can be started: tests and suites, topologies, targets."""
+        """What can be started: tests and suites, topologies, targets."""
         return {
             "tests": [*NAMES, *(test.name for test in TESTS)],
             "topologies": self._topology_names(),
@@ -102,7 +102,7 @@ class Control:
             os.close(held)
 
     def started(self) -> list[dict[str, Any]]:
-        """Return the runs that were started here, the latest first, with the end of what those said that ended."""
+        """The runs that were started here, the latest first, with the end of what those said that ended."""
         return [
             {"name": item.name, "exit_code": item.process.poll(), "said": _end_of(item)}
             for item in reversed(self._started)
@@ -153,5 +153,5 @@ def _texts(wanted: Any, key: str) -> list[str]:
 
 
 def refused(error: P4MeshError) -> dict[str, str]:
-    """Return an error as JSON data."""
+    """An error as JSON data."""
     return {"error": error.message, "hint": error.hint}

@@ -137,5 +137,5 @@ class Feed:
 
 
 def _event(name: str, data: dict[str, Any]) -> bytes:
-    """Return one event; JSON has no line breaks, and no character of a name can end the event."""
+    """One event; JSON has no line breaks, and no character of a name can end the event."""
     return f"retry: {_RETRY_MS}\nevent: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()

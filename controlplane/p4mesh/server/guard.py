@@ -65,7 +65,7 @@ class Guard:
 
 
 def _refusal(method: str, headers: Headers) -> str:
-    """Return why a request is refused; empty where it is not."""
+    """Why a request is refused; empty where it is not."""
     hosts = headers.getlist("host")
     if len(hosts) != 1 or _name(f"//{hosts[0]}") not in HOSTS:
         return "the live page is at 127.0.0.1 and at localhost only"
@@ -87,5 +87,5 @@ def _name(address: str) -> str:
 
 
 def has_token(headers: Headers, token: str) -> bool:
-    """Return whether a request has the token of the server; comparing takes the same time for any wrong one."""
+    """Whether a request has the token of the server; comparing takes the same time for any wrong one."""
     return hmac.compare_digest(headers.get("authorization", "").encode(), f"Bearer {token}".encode())

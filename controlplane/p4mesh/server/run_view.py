@@ -100,7 +100,7 @@ class _Tail:
     mark: Mark | None = None
 
     def lines(self, folder: Folder) -> tuple[bool, list[bytes]]:
-        """Return whether this is another file than before, and its new lines."""
+        """Whether this is another file than before, and its new lines."""
         mark = folder.mark(self.name)
         again = mark is None or (self.mark is not None and mark.inode != self.mark.inode) or mark.size < self.offset
         if again:
@@ -165,7 +165,7 @@ class RunView:
         return changed
 
     def summary(self) -> dict[str, Any]:
-        """Return a line of the list of runs."""
+        """A line of the list of runs."""
         config, outcome = self._config, self._results.outcome if self._results else None
         verdict = badge(verdict_on_test(outcome.state, outcome.goal), outcome.goal) if outcome else None
         return {
@@ -189,7 +189,7 @@ class RunView:
         }
 
     def detail(self, after: int | None) -> dict[str, Any]:
-        """Return everything of the run: its trials from number ``after`` on, or the last ones for a new reader."""
+        """Everything of the run: its trials from number ``after`` on, or the last ones for a new reader."""
         oldest = self._trials_seen - len(self.trials)
         first = oldest if after is None else max(after, oldest)
         return {
@@ -306,7 +306,7 @@ def _row(trial: _Trial) -> dict[str, Any]:
 
 
 def _latest(text: str) -> list[dict[str, str]]:
-    """Return the last sample of each class in the end of the sample file."""
+    """The last sample of each class in the end of the sample file."""
     found: dict[tuple[str, str], dict[str, str]] = {}
     whole = text[: text.rfind("\n") + 1]
     for cells in csv.reader(io.StringIO(whole)):

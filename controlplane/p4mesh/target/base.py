@@ -67,7 +67,7 @@ class MacCounts:
     """Good frames that were dropped in front of the program."""
 
     def since(self, before: MacCounts) -> MacCounts:
-        """Return what was counted after ``before``."""
+        """What was counted after ``before``."""
         return MacCounts(
             self.bad_fcs_sent - before.bad_fcs_sent,
             self.bad_fcs_received - before.bad_fcs_received,
@@ -123,7 +123,7 @@ class Target(ABC):
     @classmethod
     @abstractmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return what the target can do on a topology; raises TopologyError where it cannot run on it."""
+        """What the target can do on a topology; raises TopologyError where it cannot run on it."""
 
     @classmethod
     def check(cls, topology: Topology) -> None:
@@ -144,7 +144,7 @@ class Target(ABC):
         packets.take_packet_in(duration_ps / PS_PER_S)
 
     def facts(self) -> tuple[str, ...]:
-        """Return what the reader of a result must know of the machine that has measured it, a line each."""
+        """What the reader of a result must know of the machine that has measured it, a line each."""
         return ()
 
     @property
@@ -162,7 +162,7 @@ class Target(ABC):
 
     @abstractmethod
     def in_flight(self) -> int:
-        """Return the number of frames known to be between the ports; 0 where it cannot be known."""
+        """The number of frames known to be between the ports; 0 where it cannot be known."""
 
     def set_bad_fcs(self, rules: Mapping[int, Sequence[BadFcsRule]]) -> None:
         """Let the frames that the rules of a port choose leave with a bad FCS; others leave unchanged."""
@@ -170,7 +170,7 @@ class Target(ABC):
             raise UnsupportedError(f"not supported on {self.name}: frames with a bad FCS", hint="use --target sim")
 
     def mac_counts(self) -> dict[int, MacCounts]:
-        """Return what the MAC of each port has counted since the start; empty where nobody tells."""
+        """What the MAC of each port has counted since the start; empty where nobody tells."""
         return {}
 
     def drop_counts(self) -> dict[str, int]:
@@ -187,11 +187,11 @@ class Target(ABC):
         """
 
     def take_pauses(self) -> Pauses:
-        """Return the pauses since the last call; there are none where time is simulated or in hardware."""
+        """The pauses since the last call; there are none where time is simulated or in hardware."""
         return Pauses()
 
     def port_stamps(self) -> dict[int, PortStamps]:
-        """Return the stamps of each port since :meth:`begin_departures`; empty where they need no correction."""
+        """The stamps of each port since :meth:`begin_departures`; empty where they need no correction."""
         return {}
 
     @property
@@ -201,7 +201,7 @@ class Target(ABC):
 
     @abstractmethod
     def links(self) -> Mapping[int, LinkState]:
-        """Return the links of the tester's ports."""
+        """The links of the tester's ports."""
 
     @abstractmethod
     def set_links(self, up: bool) -> None:
@@ -221,7 +221,7 @@ class Target(ABC):
         raise NotImplementedError
 
     def take_refused_routes(self) -> tuple[RefusedRoutes, ...]:
-        """Return the routes that devices had no room for since the last call; empty where no device tells."""
+        """The routes that devices had no room for since the last call; empty where no device tells."""
         return ()
 
     def cause_failures(self, count: int) -> int:

@@ -43,7 +43,7 @@ class Bmv2Target(NamespaceTarget):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return what software on Linux interfaces can do; tables and links of P4 devices change when asked to."""
+        """What software on Linux interfaces can do; tables and links of P4 devices change when asked to."""
         return replace(super().declare(topology), causes_failures=True)
 
     @classmethod

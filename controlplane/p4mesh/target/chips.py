@@ -43,11 +43,11 @@ class Chip:
     tick_ps: int = 1000
 
     def loop(self) -> LoopModel:
-        """Return the loop of one pipe: its recirculation port."""
+        """The loop of one pipe: its recirculation port."""
         return LoopModel(self.recirculation_bps, self.latency_ps)
 
     def front_loop(self, rate_bps: int) -> LoopModel:
-        """Return the loop of a front port in loopback, taken to be as far from the parser as the recirculation port.
+        """The loop of a front port in loopback, taken to be as far from the parser as the recirculation port.
 
         A stream is in one loop: further loops carry further streams (:func:`p4mesh.tester.pacing.shared_loops`).
         """
@@ -88,7 +88,7 @@ _TWO_PIPES = 2
 
 
 def chip_with_pipes(name: str, pipes: int | None) -> Chip:
-    """Return the chip ``tofino1`` or ``tofino2`` with so many pipes; None: those of the usual one."""
+    """The chip ``tofino1`` or ``tofino2`` with so many pipes; None: those of the usual one."""
     if name == TOFINO_2.program:
         return replace(TOFINO_2, pipes=pipes or TOFINO_2.pipes)
     usual = TOFINO_1_4_PIPES if pipes is not None and pipes > _TWO_PIPES else TOFINO_1
@@ -96,7 +96,7 @@ def chip_with_pipes(name: str, pipes: int | None) -> Chip:
 
 
 def pipe_of(port: int, chip: Chip) -> int:
-    """Return the pipe of a front port; raise ParameterError for a device port that is not a front port."""
+    """The pipe of a front port; raise ParameterError for a device port that is not a front port."""
     pipe, within = divmod(port, PORTS_PER_PIPE)
     if not 0 <= pipe < chip.pipes:
         raise ParameterError(

@@ -56,7 +56,7 @@ class LiveTarget(NamespaceTarget):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return what the engine can do here, with the passes that the topology declares for this machine."""
+        """What the engine can do here, with the passes that the topology declares for this machine."""
         declared = super().declare(topology)
         if topology.live.passes_per_s is None:
             return declared
@@ -96,7 +96,7 @@ class LiveTarget(NamespaceTarget):
                 del switch
 
     def facts(self) -> tuple[str, ...]:
-        """Return kernel, cores, ports with their drivers and offloads, devices, and where time stamps come from."""
+        """Kernel, cores, ports with their drivers and offloads, devices, and where time stamps come from."""
         interfaces = {port.number: self.network.interface(port.number) for port in self.topology.tester_ports}
         program, transmitter = self._open_switch.cores
         cores = "no core of its own" if program is None else f"program on core {program}, sending on core {transmitter}"
@@ -111,7 +111,7 @@ class LiveTarget(NamespaceTarget):
         )
 
     def take_pauses(self) -> Pauses:
-        """Return how long the loop of the program, or the thread that sends, stood still."""
+        """How long the loop of the program, or the thread that sends, stood still."""
         return Pauses(*self._open_switch.take_pauses())
 
     def begin_departures(self, rate_fps: Fraction) -> None:
@@ -119,7 +119,7 @@ class LiveTarget(NamespaceTarget):
         self._open_switch.begin_departures(rate_fps <= MOST_STAMPED_FPS)
 
     def port_stamps(self) -> dict[int, PortStamps]:
-        """Return what stamps the frames of each port, and the error of departures."""
+        """What stamps the frames of each port, and the error of departures."""
         return {
             port: port_stamps(port, arrivals, total_ns, range_ns, bins)
             for port, (arrivals, _, total_ns, range_ns, bins) in self._open_switch.stamps().items()

@@ -11,5 +11,5 @@ TARGET_NAMES = ("bmv2", "live", SIMULATED, "tofino")
 
 
 def repeats_exactly(target: str) -> bool:
-    """Return whether the same run gives the same numbers again: time and devices are simulated."""
+    """Whether the same run gives the same numbers again: time and devices are simulated."""
     return target == SIMULATED

@@ -29,7 +29,7 @@ class NamespaceTarget(Target):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return the capabilities of software on Linux interfaces: it takes stamps around whole frames, on the wall
+        """The capabilities of software on Linux interfaces: it takes stamps around whole frames, on the wall
         clock.
         """
         return Capabilities(
@@ -53,7 +53,7 @@ class NamespaceTarget(Target):
         time.sleep(float(duration_ns) / 1e9)
 
     def links(self) -> dict[int, LinkState]:
-        """Return the carrier of the tester's interfaces."""
+        """The carrier of the tester's interfaces."""
         return {port: LinkState(up, losses) for port, (up, losses) in self._network.carriers().items()}
 
     def set_links(self, up: bool) -> None:
@@ -61,5 +61,5 @@ class NamespaceTarget(Target):
         self._network.set_links(up, self.name)
 
     def in_flight(self) -> int:
-        """Return 0: neither Linux nor the switch tells; the settle time of the trial covers it."""
+        """0: neither Linux nor the switch tells; the settle time of the trial covers it."""
         return 0

@@ -38,7 +38,7 @@ class SimTarget(Target):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return the capabilities of the simulation: all, exact to the picosecond, with the loop of the topology."""
+        """The capabilities of the simulation: all, exact to the picosecond, with the loop of the topology."""
         return Capabilities(
             target=cls.name,
             architecture=Architecture.V1MODEL,
@@ -97,11 +97,11 @@ class SimTarget(Target):
             self._network.set_bad_fcs(port.number, list(rules.get(port.number, ())))
 
     def mac_counts(self) -> dict[int, MacCounts]:
-        """Return the counts of the MACs of the tester's ports."""
+        """The counts of the MACs of the tester's ports."""
         return {port: MacCounts(sent, received) for port, sent, received in self._network.bad_fcs_counts()}
 
     def links(self) -> dict[int, LinkState]:
-        """Return the links of the tester's ports."""
+        """The links of the tester's ports."""
         return {port: LinkState(up, losses) for port, up, losses in self._network.links()}
 
     def set_links(self, up: bool) -> None:
@@ -118,7 +118,7 @@ class SimTarget(Target):
         self._network.reset_device(device, off_ns * 1000)
 
     def take_refused_routes(self) -> tuple[RefusedRoutes, ...]:
-        """Return the routes that routers had no room for since the last call."""
+        """The routes that routers had no room for since the last call."""
         return tuple(RefusedRoutes(*refused) for refused in self._network.take_refused_routes())
 
     def cause_failures(self, count: int) -> int:
@@ -126,5 +126,5 @@ class SimTarget(Target):
         return -(-self._network.cause_failures(count) // 1000)
 
     def in_flight(self) -> int:
-        """Return the frames on wires and in devices."""
+        """The frames on wires and in devices."""
         return int(self._network.in_flight())

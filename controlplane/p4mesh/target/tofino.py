@@ -41,7 +41,7 @@ _BEYOND_THE_PARSER = (("routing", "destination", "fragment"),)
 
 
 def switch_of(topology: Topology) -> TofinoSwitch:
-    """Return the switch of a topology; raise TopologyError or ParameterError for one that cannot be used."""
+    """The switch of a topology; raise TopologyError or ParameterError for one that cannot be used."""
     switch = topology.tofino
     if switch is None:
         raise TopologyError(
@@ -72,7 +72,7 @@ def switch_of(topology: Topology) -> TofinoSwitch:
 
 
 def chip_of(switch: TofinoSwitch) -> Chip:
-    """Return the chip of a switch with the pipes, their rate and the loop latency that the topology gives it."""
+    """The chip of a switch with the pipes, their rate and the loop latency that the topology gives it."""
     chip = chip_with_pipes(switch.chip, switch.pipes)
     chip = replace(chip, pipe_frames_per_s=switch.pipe_frames_per_s or chip.pipe_frames_per_s)
     if switch.loop_latency_ns is None:
@@ -81,7 +81,7 @@ def chip_of(switch: TofinoSwitch) -> Chip:
 
 
 def port_settings_of(topology: Topology) -> list[PortSettings]:
-    """Return how the front ports of a switch are to be set up: those of the tester, and those in loopback."""
+    """How the front ports of a switch are to be set up: those of the tester, and those in loopback."""
     switch = switch_of(topology)
     rates = [(port.device_port, port.rate_bps, False) for port in topology.tester_ports]
     rates += [(loop.device_port, loop.rate_bps, True) for loop in switch.front_loops]
@@ -112,7 +112,7 @@ class TofinoTarget(Target):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return the capabilities of the program for Tofino on the switch of a topology (docs/LIMITATIONS.md)."""
+        """The capabilities of the program for Tofino on the switch of a topology (docs/LIMITATIONS.md)."""
         switch = switch_of(topology)
         chip = chip_of(switch)
         headroom = Fraction(str(switch.loop_headroom_pct)) / 100
@@ -144,7 +144,7 @@ class TofinoTarget(Target):
     @classmethod
     @contextmanager
     def open(cls, topology: Topology, ports: ProgramPorts) -> Iterator[TofinoTarget]:
-        """Return the target; with BF Runtime, connected, and with its ports set up."""
+        """The target; with BF Runtime, connected, and with its ports set up."""
         if switch_of(topology).api == "bfrt":
             with BfTofinoTarget.connected(topology) as target:
                 target.ports.wait_for_links(target.ports.set_up(port_settings_of(topology)), _LINK_UP_S)
@@ -157,7 +157,7 @@ class TofinoTarget(Target):
         time.sleep(float(duration_ns) / 1e9)
 
     def links(self) -> dict[int, LinkState]:
-        """Return every link as up: P4Runtime does not tell, so a loss of link shows as loss of frames only."""
+        """Every link as up: P4Runtime does not tell, so a loss of link shows as loss of frames only."""
         return {port.number: LinkState(True, 0) for port in self.topology.tester_ports}
 
     def set_links(self, up: bool) -> None:
@@ -173,7 +173,7 @@ class TofinoTarget(Target):
             super().set_bad_fcs(rules)
 
     def in_flight(self) -> int:
-        """Return 0: the switch does not tell; the settle time of the trial covers it."""
+        """0: the switch does not tell; the settle time of the trial covers it."""
         return 0
 
 
@@ -210,7 +210,7 @@ class BfTofinoTarget(TofinoTarget):
             yield cls(topology, client, Ports(client, watch))
 
     def links(self) -> dict[int, LinkState]:
-        """Return the links by notifications and by the switch's table of ports, whichever tells of a loss first."""
+        """The links by notifications and by the switch's table of ports, whichever tells of a loss first."""
         states = self.ports.links(list(self.devices.values()))
         return {number: LinkState(states[device].up, states[device].losses) for number, device in self.devices.items()}
 
@@ -219,12 +219,12 @@ class BfTofinoTarget(TofinoTarget):
         self.ports.enable(list(self.devices.values()), up)
 
     def mac_counters(self, numbers: Sequence[int]) -> dict[int, MacCounters]:
-        """Return what the MAC of some tester ports has counted since the switch was started."""
+        """What the MAC of some tester ports has counted since the switch was started."""
         found = self.ports.counters([self.devices[number] for number in numbers])
         return {number: found[self.devices[number]] for number in numbers}
 
     def mac_counts(self) -> dict[int, MacCounts]:
-        """Return what the MACs of the tester ports have counted, as they show in results."""
+        """What the MACs of the tester ports have counted, as they show in results."""
         return {
             number: MacCounts(
                 mac.sent_bad,

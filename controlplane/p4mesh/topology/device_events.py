@@ -26,7 +26,7 @@ class DeviceEvent:
 
 
 def events_of(device: Device) -> tuple[DeviceEvent, ...]:
-    """Return the events of a device, in the order of the file."""
+    """The events of a device, in the order of the file."""
     return tuple(
         DeviceEvent(
             event.get("at_s"),
@@ -39,5 +39,5 @@ def events_of(device: Device) -> tuple[DeviceEvent, ...]:
 
 
 def failures_of(topology: Topology) -> int:
-    """Return how many failures the devices of a topology can have: the largest number of one."""
+    """How many failures the devices of a topology can have: the largest number of one."""
     return max((event.failure for device in topology.devices for event in events_of(device)), default=0)

@@ -24,7 +24,7 @@ _SWITCH = "ethernet_switch"
 
 
 def keys_of(device: str) -> frozenset[str]:
-    """Return the keys that a node of a device model may have."""
+    """The keys that a node of a device model may have."""
     rules = schema()["properties"]["nodes"]["items"]["properties"]
     known = frozenset(key for key, rule in rules.items() if device in rule.get("models", [device]))
     return known if device in ON_LINUX else known - {"on_linux"}
@@ -62,7 +62,7 @@ def check_on_linux(source: YamlSource, path: tuple[str | int, ...], device: str,
 
 
 def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict[str, Any]) -> dict[str, Any]:
-    """Return a model with the path of its program resolved against the topology file, where the program is a file."""
+    """A model with the path of its program resolved against the topology file, where the program is a file."""
     if not _is_file(model.get("program", "")):
         return model
     place = (Path(source.name).parent / model["program"]).resolve()
@@ -83,13 +83,13 @@ def _is_file(program: str) -> bool:
 
 
 def programs() -> tuple[str, ...]:
-    """Return the compiled programs that can be a device; the tester's own program is not among them."""
+    """The compiled programs that can be a device; the tester's own program is not among them."""
     manifest = json.loads((COMPILED / "manifest.json").read_text(encoding="utf-8"))
     return tuple(sorted(name for name in manifest if name != _TESTER_PROGRAM))
 
 
 def program_files(name: str) -> tuple[Path, Path]:
-    """Return P4Info and p4c's output of a program; raises TopologyError where P4Info is missing."""
+    """P4Info and p4c's output of a program; raises TopologyError where P4Info is missing."""
     program = Path(name) if _is_file(name) else COMPILED / f"{name}{_JSON}"
     p4info = program.with_name(f"{program.name.removesuffix(_JSON)}{_P4INFO}")
     if not p4info.is_file():
@@ -101,7 +101,7 @@ def program_files(name: str) -> tuple[Path, Path]:
 
 
 def program_json(name: str) -> dict[str, Any]:
-    """Return p4c's output for a program, of p4src/compiled or in a file of its own."""
+    """Output of p4c for a program, of p4src/compiled or in a file of its own."""
     place = Path(name) if _is_file(name) else COMPILED / f"{name}{_JSON}"
     loaded: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     return loaded

@@ -41,7 +41,7 @@ class _Cables:
 
 
 def draw(topology: Topology) -> str:
-    """Return the drawing; equal topologies give equal text."""
+    """The drawing; equal topologies give equal text."""
     cables = _cables(topology)
     boxes = _boxes(topology, cables)
     width = max(box.x for box in boxes.values()) + _BOX_WIDTH_PX + _MARGIN_PX
@@ -81,7 +81,7 @@ def _boxes(topology: Topology, cables: list[_Cables]) -> dict[str, _Box]:
 
 
 def _columns(topology: Topology) -> dict[str, int]:
-    """Return the column of each node: its distance from the tester; equally distant ones in a chain step right."""
+    """The column of each node: its distance from the tester; equally distant ones in a chain step right."""
     columns = {TESTER: 0}
     for device in topology.devices:
         before = [
@@ -180,7 +180,7 @@ def _box_parts(box: _Box) -> list[str]:
 
 
 def _span(numbers: list[int]) -> str:
-    """Return 1-4,7 for 1, 2, 3, 4, 7."""
+    """1-4,7 for 1, 2, 3, 4, 7."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

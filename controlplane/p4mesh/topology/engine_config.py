@@ -23,7 +23,7 @@ class SpecialPorts:
 
 
 def engine_config(topology: Topology, special: SpecialPorts) -> dict[str, Any]:
-    """Return the network that the engine builds for ``topology``, as JSON data."""
+    """The network that the engine builds for ``topology``, as JSON data."""
     return {
         "seed": topology.seed,
         "tester": {

@@ -38,7 +38,7 @@ def build_network(topology: Topology, special: SpecialPorts = _ANY_PORTS) -> _en
 
 
 def _topology_error(topology: Topology, place: Path, problem: str, valid: str | None) -> TopologyError:
-    """Return an error at a place of the engine's document as one that points into the file of the topology."""
+    """An error at a place of the engine's document as one that points into the file of the topology."""
     source = YamlSource(topology.source, topology.text, TOPOLOGY_FILE)
     hint = _REFERENCE if valid is None else f"valid: {valid or 'none'}"
     path = _in_file(source.data, place)
@@ -47,7 +47,7 @@ def _topology_error(topology: Topology, place: Path, problem: str, valid: str | 
 
 
 def _in_file(data: Any, place: Path) -> Path:
-    """Return the part of the place that exists in the file."""
+    """The part of the place that exists in the file."""
     for start in _LISTS_OF_GROUPS:
         steps = zip(start, place, strict=False)
         if len(place) >= len(start) and all(step == found or step is type(found) for step, found in steps):

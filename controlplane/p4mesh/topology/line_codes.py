@@ -16,7 +16,7 @@ _PS_PER_NS = 1000
 
 
 def line_code_ns(source: YamlSource, path: Path, cable: Cable, rate_bps: int) -> float:
-    """Return the latency that the line code of a cable adds in each direction, in ns, to whole picoseconds.
+    """The latency that the line code of a cable adds in each direction, in ns, to whole picoseconds.
 
     It is what the file says, else the time of one code word at ``rate_bps``: a decoder must have all of it before it
     knows which bits are wrong. Raises TopologyError for a latency without a line code.

@@ -38,7 +38,7 @@ _OWN_KEYS_OF_NODES = ("name", "device", "ports", "on_linux")
 
 
 def load_topology(path: str | File) -> Topology:
-    """Return the topology in a file, or the one that comes with P4Mesh under this name, such as ``back-to-back``.
+    """The topology in a file, or the one that comes with P4Mesh under this name, such as ``back-to-back``.
 
     Raises TopologyError with file, line and what is valid.
     """
@@ -58,7 +58,7 @@ def load_topology(path: str | File) -> Topology:
 
 
 def parse_topology(name: str, text: str) -> Topology:
-    """Return the topology that ``text`` describes; ``name`` is the file name for messages.
+    """The topology that ``text`` describes; ``name`` is the file name for messages.
 
     The engine has judged it: what is returned can be run.
     """
@@ -121,19 +121,19 @@ def _tester_ports(source: YamlSource, groups: list[TesterPorts]) -> tuple[Tester
 
 
 def _others(source: YamlSource, path: Path, group: EngineMapping) -> dict[str, Any]:
-    """Return the keys of a group that the engine alone knows, as the file has them."""
+    """The keys of a group that the engine alone knows, as the file has them."""
     known = group.__struct_encode_fields__
     return {key: value for key, value in source.at(path).items() if key not in known}
 
 
 def _default_loop(ports: Sequence[TesterPort]) -> Loop:
-    """Return a loop with room for the streams of the fastest port."""
+    """A loop with room for the streams of the fastest port."""
     wanted = _LOOP_LINES * max(port.rate_bps for port in ports)
     return replace(DEFAULT_LOOP, rate_bps=min(_FASTEST_LOOP_BPS, max(DEFAULT_LOOP.rate_bps, wanted)))
 
 
 def _device_ports(source: YamlSource, groups: list[TesterPorts]) -> dict[int, int]:
-    """Return the device port of each tester port that has one; no device port twice."""
+    """The device port of each tester port that has one; no device port twice."""
 
     def numbers(path: Path, text: str) -> list[int]:
         return checked_numbers(source, path, text, 0, _HIGHEST_DEVICE_PORT)
@@ -142,7 +142,7 @@ def _device_ports(source: YamlSource, groups: list[TesterPorts]) -> dict[int, in
 
 
 def _interfaces(source: YamlSource, groups: list[TesterPorts]) -> dict[int, str]:
-    """Return the interface of each tester port that has one; no interface twice."""
+    """The interface of each tester port that has one; no interface twice."""
     return _behind_ports(source, groups, "interface", "an interface", lambda _, text: text.split(","))
 
 
@@ -153,7 +153,7 @@ def _behind_ports(
     one: str,
     items_of: Callable[[Path, str], list[_Item]],
 ) -> dict[int, _Item]:
-    """Return what ``key`` lists for the tester ports of each group that has it: one for each port, none twice."""
+    """What ``key`` lists for the tester ports of each group that has it: one for each port, none twice."""
     found: dict[int, _Item] = {}
     kind = one.partition(" ")[2]
     for index, group in enumerate(groups):

@@ -6,7 +6,7 @@ from p4mesh.topology.model import Device, Topology
 
 
 def memory_of(topology: Topology) -> str:
-    """Return the reason why a trial depends on those before it on the same devices; empty when it does not.
+    """The reason why a trial depends on those before it on the same devices; empty when it does not.
 
     A trial begins with the learning phase, at a whole second of simulated time, with random numbers of its own. Once
     its addresses are verified, a device is as a new one would be, apart from the state named here. Conservative: state
@@ -18,7 +18,7 @@ def memory_of(topology: Topology) -> str:
 
 
 def memory_without_verification(topology: Topology) -> str:
-    """Return the same for trials that do not verify learned addresses: an earlier trial may have taught some."""
+    """The same for trials that do not verify learned addresses: an earlier trial may have taught some."""
     if any(link.bit_errors_per_1e15 for link in topology.links):
         return "links may damage learning frames"
     lossy = (device for device in topology.devices if _learns_by_chance(device))

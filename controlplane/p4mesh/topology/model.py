@@ -84,7 +84,7 @@ class PortRef:
     port: int
 
     def __str__(self) -> str:
-        """Return the spelling of the YAML file."""
+        """The spelling of the YAML file."""
         return f"{self.node}:{self.port}"
 
 

@@ -23,7 +23,7 @@ _MODELS = "models"
 
 @cache
 def schema() -> Rule:
-    """Return the JSON Schema of a topology file; raises EngineMissingError without the engine, which has keys of it."""
+    """The JSON Schema of a topology file; raises EngineMissingError without the engine, which has keys of it."""
     try:
         from p4mesh import _engine
     except ImportError as error:
@@ -32,7 +32,7 @@ def schema() -> Rule:
 
 
 def topology_schema(engine: Rule) -> Rule:
-    """Return the JSON Schema of a topology file; ``engine`` is the engine's description of its keys."""
+    """The JSON Schema of a topology file; ``engine`` is the engine's description of its keys."""
     made = msgspec.json.schema(TopologyFile)
     places = {place.__name__: place for place in EngineMapping.__subclasses__()}
     rules = _Rules(engine, made["$defs"], places)
@@ -53,7 +53,7 @@ class _Rules:
         self._places = places
 
     def complete(self, rule: Rule) -> Rule:
-        """Return a rule in which nothing refers to another place; absent values have no default."""
+        """A rule in which nothing refers to another place; absent values have no default."""
         rule = dict(rule)
         if "$ref" in rule:
             return self._mapping(str(rule.pop("$ref")).rpartition("/")[2]) | _own(rule)
@@ -92,7 +92,7 @@ class _Rules:
         return made | ({"required": required} if required else {}) | {"properties": keys}
 
     def _at(self, place: str) -> Rule:
-        """Return the engine's rule at a place of its document."""
+        """The engine's rule at a place of its document."""
         rule = self._engine
         for key in place.split("."):
             rule = rule.get("properties", rule)[key]
@@ -100,7 +100,7 @@ class _Rules:
         return rule
 
     def _of_models(self, common: dict[str, Rule]) -> dict[str, Rule]:
-        """Return the keys of single models, each with the models that have it."""
+        """The keys of single models, each with the models that have it."""
         own = self.complete(msgspec.json.schema(P4Keys)["$defs"][P4Keys.__name__])["properties"]
         keys: dict[str, Rule] = {}
         for model, rule in self._engine[_MODELS].items():
@@ -117,13 +117,13 @@ def _own(rule: Rule) -> Rule:
 
 
 def read(source: YamlSource) -> TopologyFile:
-    """Return the values of a file with all defaults; raises TopologyError for the first fault in file order."""
+    """The values of a file with all defaults; raises TopologyError for the first fault in file order."""
     require_valid(source, schema())
     return msgspec.convert(_with_defaults(source.data, schema()), TopologyFile)
 
 
 def _with_defaults(data: Any, rule: Rule) -> Any:
-    """Return a value with the defaults of the keys that it leaves out: those of the engine are in the schema alone."""
+    """A value with the defaults of the keys that it leaves out: those of the engine are in the schema alone."""
     if isinstance(data, list):
         return [_with_defaults(item, rule.get("items", {})) for item in data]
     if not isinstance(data, dict) or "properties" not in rule:

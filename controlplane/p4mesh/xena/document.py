@@ -64,7 +64,7 @@ class Accounts:
         self._used.difference_update(self._below.get(path, ()))
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Return everything that was not used, in the order of the file."""
+        """Everything that was not used, in the order of the file."""
         groups: dict[tuple[str, str], list[str]] = {}
         for path, value in self._values.items():
             if path not in self._used:
@@ -84,17 +84,17 @@ class Node:
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
 
     def node(self, key: str) -> Node:
-        """Return the mapping at a key; an empty one where there is none."""
+        """The mapping at a key; an empty one where there is none."""
         return Node(self.accounts, self.data.get(key), (*self.path, key))
 
     def nodes(self, key: str) -> list[Node]:
-        """Return the mappings of a list."""
+        """The mappings of a list."""
         found = self.data.get(key)
         items = found if isinstance(found, list) else []
         return [Node(self.accounts, item, (*self.path, key, number)) for number, item in enumerate(items)]
 
     def items(self) -> list[tuple[str, Node]]:
-        """Return the mappings below this one by their keys."""
+        """The mappings below this one by their keys."""
         return [(key, self.node(key)) for key in self.data]
 
     def has(self, key: str) -> bool:
@@ -102,12 +102,12 @@ class Node:
         return self.data.get(key) is not None
 
     def text(self, key: str, default: str = "") -> str:
-        """Return a word; numbers as they are written."""
+        """A word; numbers as they are written."""
         value = self._taken(key)
         return default if value is None or isinstance(value, dict | list) else str(value)
 
     def number(self, key: str, default: float) -> float:
-        """Return a number, also one that is written as a text."""
+        """A number, also one that is written as a text."""
         value = self._taken(key)
         if isinstance(value, bool) or value is None:
             return default
@@ -122,7 +122,7 @@ class Node:
         return number
 
     def flag(self, key: str, default: bool) -> bool:
-        """Return a switch."""
+        """A switch."""
         value = self._taken(key)
         if isinstance(value, str) and value.lower() in ("true", "false"):
             return value.lower() == "true"
@@ -157,7 +157,7 @@ def _pattern(path: Path) -> str:
 
 
 def _shown(path: Path, value: Any) -> str:
-    """Return a value as people read it; a password is not for them."""
+    """A value as people read it; a password is not for them."""
     if path and "password" in str(path[-1]).lower():
         return "***"
     text = value if isinstance(value, str) else json.dumps(value)

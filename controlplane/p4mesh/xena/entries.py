@@ -31,7 +31,7 @@ class Entry:
 
 
 def entries_of(tests: Node, ports: Ports) -> list[Entry]:
-    """Return the tests in the order of the file; a type of test that is not known is left out with its keys."""
+    """The tests in the order of the file; a type of test that is not known is left out with its keys."""
     found: list[Entry] = []
     for kind, options in tests.items():
         if kind == "RateTest":
@@ -113,7 +113,7 @@ def _pattern(sub: Node, ports: Ports, entry: Entry) -> None:
 
 
 def _pairs(sub: Node, ports: Ports, east: list[int], west: list[int]) -> list[tuple[int, int]]:
-    """Return the pairs that ports name as their peers, sender first; else the ports of the blocks one by one."""
+    """The pairs that ports name as their peers, sender first; else the ports of the blocks one by one."""
     found: list[tuple[int, int]] = []
     for key, role in sub.node("PortRoleHandler").node("RoleMap").items():
         peer = ports.get(role.text("PeerPortId"))
@@ -125,7 +125,7 @@ def _pairs(sub: Node, ports: Ports, east: list[int], west: list[int]) -> list[tu
 
 
 def _roles(options: Node, ports: Ports) -> dict[str, list[int]]:
-    """Return the ports that are used by their role, in the order of the file; unknown ones are left out."""
+    """The ports that are used by their role, in the order of the file; unknown ones are left out."""
     found: dict[str, list[int]] = {}
     for key, role in options.node("PortRoleHandler").node("RoleMap").items():
         port = ports.get(key.removeprefix(GUID))
@@ -196,7 +196,7 @@ def _caching(options: Node, ports: Ports, entry: Entry) -> None:
 
 
 def _capacity(caching: Node) -> Parameters:
-    """Return how the learning test finds the capacity: as the caching test does."""
+    """How the learning test finds the capacity: as the caching test does."""
     search = caching.node("AddressIterationOptions")
     return {
         "capacity_initial": round(search.number("InitialValue", 100)),
@@ -334,7 +334,7 @@ def _sweep(options: Node) -> Parameters:
 
 
 def toggled(options: Node) -> Parameters:
-    """Return the reset that switches links off and on before each trial."""
+    """The reset that switches links off and on before each trial."""
     return {
         "reset_between": "toggle_link",
         "link_off_s": _plain(options.number("SyncOffDuration", 1)),
@@ -343,7 +343,7 @@ def toggled(options: Node) -> Parameters:
 
 
 def mac_base(text: str) -> str:
-    """Return the first half of an address from decimal bytes such as ``2,244,188``; empty for anything else."""
+    """The first half of an address from decimal bytes such as ``2,244,188``; empty for anything else."""
     words = [word.strip() for word in text.split(",")]
     if len(words) != 3 or not all(word.isdecimal() and int(word) < 256 for word in words):
         return ""

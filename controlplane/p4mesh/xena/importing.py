@@ -57,7 +57,7 @@ class Imported:
 
 
 def import_file(path: Path, topology_name: str, run_name: str) -> Imported:
-    """Return a Xena file as a topology and a run file with these names; raises XenaFileError."""
+    """A Xena file as a topology and a run file with these names; raises XenaFileError."""
     root = Node(accounts := Accounts(data := read_configuration(path)), data)
     ports = ports_of(root.node("PortHandler"))
     if not ports:
@@ -108,13 +108,13 @@ def _note_what_does_not_hold(entry: Entry, shared: Shared) -> None:
 
 
 def _held(shared: Shared, entries: list[Entry]) -> Parameters:
-    """Return the shared parameters that at least one of the tests has."""
+    """The shared parameters that at least one of the tests has."""
     known = {parameter.name for entry in entries for parameter in find_test(entry.test).parameters}
     return {key: value for key, value in shared.parameters.items() if key in known}
 
 
 def _problem(entry: Entry, shared: Shared, topology: Callable[[], Topology], name: str) -> str:
-    """Return why a test cannot run; empty where it can."""
+    """Why a test cannot run; empty where it can."""
     if len(set(entry.ports)) != len(entry.ports):
         return "a port has two roles"
     least = _LEAST_PORTS.get(entry.test, 2)
@@ -173,7 +173,7 @@ def _entry(entry: Entry) -> list[str]:
 
 
 def _ranges(ports: list[int]) -> str:
-    """Return ports in their order, those that follow each other as a range."""
+    """Ports in their order, those that follow each other as a range."""
     runs: list[list[int]] = []
     for port in ports:
         if runs and port == runs[-1][-1] + 1:

@@ -38,7 +38,7 @@ class Shared:
 
 
 def shared_of(root: Node, ports: Iterable[XenaPort]) -> Shared:
-    """Return what holds for all tests."""
+    """What holds for all tests."""
     options = root.node("TestOptions")
     found = Shared(sizes=_sizes(options.node("PacketSizes")))
     found.parameters |= _axis(options.node("RateDefinition"), list(ports))
@@ -63,7 +63,7 @@ def shared_of(root: Node, ports: Iterable[XenaPort]) -> Shared:
 
 
 def _sizes(options: Node) -> tuple[int, ...]:
-    """Return the sizes; empty where the file has none that a test can take one by one."""
+    """The sizes; empty where the file has none that a test can take one by one."""
     kind = options.text("PacketSizeType", "IEEEDefault").lower()
     sizes: Iterable[int] = ()
     if kind in ("ieeedefault", "ieee_default"):
@@ -85,7 +85,7 @@ def _sizes(options: Node) -> tuple[int, ...]:
 
 
 def _custom_sizes(options: Node) -> list[int]:
-    """Return the sizes of the list that a test can have; each other value is left out by itself."""
+    """The sizes of the list that a test can have; each other value is left out by itself."""
     key = "CustomPacketSizes"
     found: list[int] = []
     options.accounts.use((*options.path, key))
@@ -105,7 +105,7 @@ def _is_size(value: float) -> bool:
 
 
 def _axis(options: Node, ports: list[XenaPort]) -> Parameters:
-    """Return what 100 % of a load is."""
+    """What 100 % of a load is."""
     found: Parameters = {}
     caps = {port.cap_bps for port in ports}
     cap = min((value for value in caps if value is not None), default=None)
@@ -145,7 +145,7 @@ def _flows(options: Node) -> Parameters:
 
 
 def _frames(handler: Node) -> Parameters:
-    """Return the headers of the profile that the ports have; the first one where they have several."""
+    """The headers of the profile that the ports have; the first one where they have several."""
     assigned = [handler.node("ProfileAssignmentMap").text(key) for key in handler.node("ProfileAssignmentMap").data]
     profiles = {profile.text("ItemID"): profile for profile in handler.nodes("EntityList")}
     chosen = next((name for name in assigned if name in profiles), None)
@@ -175,7 +175,7 @@ def _frames(handler: Node) -> Parameters:
 
 
 def _vlan(segment: Node) -> int:
-    """Return the VLAN of a header of two tags and a type; 0 where it has none, or where it is another tag."""
+    """The VLAN of a header of two tags and a type; 0 where it has none, or where it is another tag."""
     try:
         header = base64.b64decode(segment.text("SegmentValue"), validate=True)
     except (binascii.Error, ValueError):

@@ -37,18 +37,18 @@ class XenaPort:
 
 
 def rate_of(text: str) -> int | None:
-    """Return the rate of a port speed such as ``F100M`` or ``F10G``; None for AUTO and unknown ones."""
+    """The rate of a port speed such as ``F100M`` or ``F10G``; None for AUTO and unknown ones."""
     found = _SPEED.match(text.upper())
     return int(float(found[1]) * _BPS[found[2]]) if found else None
 
 
 def bits_per_s(value: float, unit: str) -> float:
-    """Return a rate in bit/s; an unknown unit is taken for Mbit/s."""
+    """A rate in bit/s; an unknown unit is taken for Mbit/s."""
     return value * _UNITS_BPS.get(unit.lower().replace("it/s", "ps"), _UNITS_BPS["mbps"])
 
 
 def ports_of(handler: Node) -> dict[str, XenaPort]:
-    """Return the ports by their identifiers."""
+    """The ports by their identifiers."""
     found: dict[str, XenaPort] = {}
     for number, entity in enumerate(handler.nodes("EntityList"), 1):
         reference = entity.node("PortRef")
@@ -87,7 +87,7 @@ def ports_of(handler: Node) -> dict[str, XenaPort]:
 
 
 def topology_text(name: str, source: str, ports: list[XenaPort], gap_delta_bytes: int) -> str:
-    """Return a topology: the ports, each cabled to one simulated switch.
+    """A topology: the ports, each cabled to one simulated switch.
 
     ``gap_delta_bytes`` is by how much ports may shorten their gaps (RFC 2889 5.6.1).
     """

@@ -16,7 +16,7 @@ VALID = f"name a file of Xena2889 or Valkyrie2889: {' or '.join(SUFFIXES)}"
 
 
 def read_configuration(path: Path) -> dict[str, Any]:
-    """Return the data of a file; raises XenaFileError for one of another kind."""
+    """The data of a file; raises XenaFileError for one of another kind."""
     if path.suffix.lower() == _BINARY:
         raise XenaFileError(
             f"{path}: a port configuration of XenaManager, which has no tests",

@@ -55,11 +55,11 @@ class LinuxNode(ABC):
         """End what would survive the namespace."""
 
     def interfaces(self) -> tuple[str, ...]:
-        """Return the interfaces of the node, in the order of its ports."""
+        """The interfaces of the node, in the order of its ports."""
         return tuple(f"p{port.number}" for port in self.device.ports)
 
     def command(self, *arguments: str) -> list[str]:
-        """Return the command line that runs ``arguments`` in the namespace."""
+        """The command line that runs ``arguments`` in the namespace."""
         return ["ip", "netns", "exec", self.namespace, *arguments]
 
     def kernel_values(self, values: dict[str, int | str]) -> None:
@@ -78,7 +78,7 @@ def prepare_interface(namespace: str, interface: str) -> None:
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program: beside the Python that runs, in PATH, or where only root's shell looks."""
+    """The path of a program: beside the Python that runs, in PATH, or where only root's shell looks."""
     places = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath), _FURTHER_PLACES)
     return shutil.which(name, path=os.pathsep.join(places))
 

@@ -45,7 +45,7 @@ class BirdNode(RouterNode):
         self._processes.stop()
 
     def ask(self, question: str) -> str:
-        """Return the answer of BIRD to a command such as ``show route``."""
+        """The answer of BIRD to a command such as ``show route``."""
         program = find_program("birdc")
         assert program is not None, "checked before"
         return run_command(self.command(program, "-r", "-s", self._socket, question))

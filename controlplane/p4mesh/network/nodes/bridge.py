@@ -96,14 +96,14 @@ class BridgeNode(LinuxNode):
             )
 
     def table_limit(self) -> int | None:
-        """Return how many addresses the bridge learns at most; 0 = any number, None where the kernel does not say."""
+        """How many addresses the bridge learns at most; 0 = any number, None where the kernel does not say."""
         with opened(self.namespace) as kernel:
             link = kernel.route.get_links(kernel.index(_BRIDGE))[0]
             found: int | None = link.get_nested("IFLA_LINKINFO", "IFLA_INFO_DATA", "IFLA_BR_FDB_MAX_LEARNED")
             return found
 
     def learned(self) -> dict[str, int]:
-        """Return the addresses that the bridge has learned, each with the port that it belongs to."""
+        """The addresses that the bridge has learned, each with the port that it belongs to."""
         with opened(self.namespace) as kernel:
             ports = {kernel.index(name): port.number for name, port in self._named_ports()}
             entries = [entry for entry in kernel.route.fdb("dump") if entry["ifindex"] in ports]

@@ -48,7 +48,7 @@ class FrrNode(RouterNode):
         self._processes.stop()
 
     def ask(self, question: str) -> str:
-        """Return the answer of FRR to a command such as ``show ip route``."""
+        """The answer of FRR to a command such as ``show ip route``."""
         return run_command([*self._shell(), "-c", question])
 
     def _shell(self) -> list[str]:
@@ -56,7 +56,7 @@ class FrrNode(RouterNode):
 
 
 def configuration(model: dict[str, Any]) -> str:
-    """Return what vtysh reads: static routes and BGP sessions of a model."""
+    """What vtysh reads: static routes and BGP sessions of a model."""
     lines = []
     for route in model.get("routes", []):
         family = "ipv6" if ":" in route["prefix"] else "ip"

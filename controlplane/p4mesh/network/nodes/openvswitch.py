@@ -50,7 +50,7 @@ class OpenVSwitchNode(LinuxNode):
         self._processes.stop()
 
     def control(self, *arguments: str) -> str:
-        """Return the answer of ``ovs-appctl``."""
+        """The answer of ``ovs-appctl``."""
         return run_command([_path("ovs-appctl"), "-t", f"{self.directory}/vswitchd.ctl", *arguments])
 
     def _start(self, name: str, command: list[str]) -> None:
@@ -76,7 +76,7 @@ class OpenVSwitchNode(LinuxNode):
 
 
 def _vlan(mode: dict[str, object]) -> list[str]:
-    """Return the columns of a port: one VLAN without tags, or several with tags and perhaps one without."""
+    """The columns of a port: one VLAN without tags, or several with tags and perhaps one without."""
     if "access" in mode:
         return [f"tag={mode['access']}", "vlan_mode=access"]
     trunk = mode["trunk"]

@@ -39,7 +39,7 @@ class SwitchNode(LinuxNode):
             self._write(client)
 
     def connect(self) -> Client:
-        """Return a client that speaks to the switch while it is entered."""
+        """A client that speaks to the switch while it is entered."""
         return Client(self.address, _DEVICE_ID)
 
     def require_running(self) -> None:
@@ -52,7 +52,7 @@ class SwitchNode(LinuxNode):
 
     @abstractmethod
     def words(self) -> list[str]:
-        """Return the command line of the switch."""
+        """The command line of the switch."""
 
     def _ports(self) -> list[str]:
         ports = zip(self.device.ports, self.interfaces(), strict=True)
@@ -80,7 +80,7 @@ class SimpleSwitchNode(SwitchNode):
     package = "p4lang-bmv2"
 
     def words(self) -> list[str]:
-        """Return its command line; options behind -- are those of its server."""
+        """Its command line; options behind -- are those of its server."""
         options = ["--no-p4", "--device-id", str(_DEVICE_ID)]
         # Its default is one file in /tmp for all switches of a number.
         options += ["--notifications-addr", f"ipc://{self.directory}/notifications.ipc"]
@@ -95,7 +95,7 @@ class EngineSwitchNode(SwitchNode):
     package = "p4mesh"
 
     def words(self) -> list[str]:
-        """Return its command line."""
+        """Its command line."""
         server = ["--device-id", str(_DEVICE_ID), "--grpc-server-addr", self.address]
         program = find_program(self.programs[0])
         assert program is not None, "checked before"

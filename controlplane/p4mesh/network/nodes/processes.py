@@ -40,7 +40,7 @@ class Processes:
             file.write(f"{process.pid}\n")
 
     def log(self, name: str) -> Path:
-        """Return the file with the output of a program."""
+        """The file with the output of a program."""
         return self._directory / f"{name}.log"
 
     def wait_for(self, name: str, ready: Callable[[], bool]) -> None:
@@ -83,7 +83,7 @@ class Processes:
 
 
 def _runs(number: int) -> bool:
-    """Return whether a process runs; a child that has ended is taken away."""
+    """Whether a process runs; a child that has ended is taken away."""
     with suppress(ChildProcessError):
         if os.waitpid(number, os.WNOHANG)[0] == number:
             return False

@@ -70,7 +70,7 @@ class RouterNode(LinuxNode):
             kernel.route.route("add", dst=route["prefix"], multipath=hops)
 
     def _interface_to(self, address: str) -> str:
-        """Return the interface whose network has the address; the topology was checked for it."""
+        """The interface whose network has the address; the topology was checked for it."""
         wanted = ip_address(address)
         for entry in self.device.model["interfaces"]:
             if any(wanted in ip_interface(own).network for own in entry["addresses"]):

@@ -27,7 +27,7 @@ PARTS: Mapping[str, type[LinuxNode]] = {
 
 
 def node_class(device: Device) -> type[LinuxNode]:
-    """Return what stands for a node; raises UnsupportedError where nothing can."""
+    """What stands for a node; raises UnsupportedError where nothing can."""
     usual = ON_LINUX.get(device.device, ())
     if not usual:
         raise UnsupportedError(
