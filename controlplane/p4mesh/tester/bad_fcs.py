@@ -11,7 +11,11 @@ _RECEIVER_SHIFT, _RUN_SHIFT, _MAGIC_SHIFT = 16, 24, 32
 
 
 def bad_fcs_rules(plan: Plan, run: int, contract: Contract) -> dict[int, list[BadFcsRule]]:
-    """Return by port magic, run, receiver and flow (six bytes of the signature) of every flow with bad FCS."""
+    """Rules for the ports, by transmit port: which frames leave with a bad FCS.
+
+    A rule is the place of the signature in the frame, in bytes, and the range of the six bytes there (magic, run,
+    receiver tag, flow) that it damages.
+    """
     rules: dict[int, set[BadFcsRule]] = {}
     damaged = {item.origin: item.stream for item in plan.streams if item.stream.bad_fcs}
     for flow in plan.flows if damaged else ():

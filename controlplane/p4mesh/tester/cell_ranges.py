@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def ranges_of(cells: Iterable[int], longest: int | None = None) -> list[range]:
-    """Return the runs of cells that follow one another, cut to at most ``longest`` cells; ``cells`` are in order."""
+    """Joins cells that follow one another; ``cells`` ascend, and a range has at most ``longest`` of them."""
     found: list[range] = []
     for cell in cells:
         if found and found[-1].stop == cell and (longest is None or len(found[-1]) < longest):

@@ -54,13 +54,13 @@ class RecordFormat:
 
 
 def v1model_format(contract: Contract) -> RecordFormat:
-    """Return the format of ``record_t``."""
+    """Reports of one ``record_t``."""
     dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
     return RecordFormat(lambda payloads: np.ascontiguousarray(payloads).reshape(-1).view(dtype))
 
 
 def message_format(contract: Contract) -> RecordFormat:
-    """Return the format of ``record_t`` with ``message_record_t`` behind it."""
+    """Reports of a ``record_t`` with a ``message_record_t`` behind it."""
     dtype = np.dtype([(name, f">u{width}") for name, width in (*contract.record_fields, *contract.message_fields)])
     return RecordFormat(
         lambda payloads: np.ascontiguousarray(payloads).reshape(-1).view(dtype), flags=contract["READ_MESSAGES"]
@@ -119,7 +119,7 @@ class CellReader:
     def read(
         self, wanted: Sequence[range], wait: WaitForPasses, *, port: int = 0, form: RecordFormat | None = None
     ) -> Array:
-        """Return the records of some cells in their order: fields as in ``record_t``, and when each was read.
+        """Records of the cells of ``wanted``, in their order: the fields of ``record_t``, and when each was read.
 
         With a ``form``, records are of that form.
 
@@ -144,6 +144,8 @@ class CellReader:
                 for arrived in come:
                     lost[arrived.cells] = False
                 found += come
+                # Records were lost: the channel to the controller is slower than the loop, so smaller windows lose
+                # fewer of them.
                 if self._window_cells is not None and any(lost[part.start : part.stop].any() for part in together):
                     self._window_cells = max(1, self._window_cells // 2)
             missing = ranges_of(np.flatnonzero(lost).tolist())
@@ -170,7 +172,7 @@ class CellReader:
         self._client.packet_out(b"", kind=self._contract["KIND_READ"], count=count, **fields)
 
     def _records(self, cells: Sequence[range], older: int | None, timeout_s: float | None = None) -> list[_Arrived]:
-        """Return the first record of each cell that was read later than ``older``; fewer when no more come."""
+        """First record of each cell that was read later than ``older``; fewer when no more come."""
         found: list[_Arrived] = []
         asked = _marked(cells)
         missing = asked.copy()
@@ -199,7 +201,7 @@ class CellReader:
         return found
 
     def _of_readings(self, packets: PacketColumns) -> PacketColumns:
-        """Return those of the packet-ins that are records, and keep the others."""
+        """Picks the packet-ins that are records, and keeps the others."""
         records = packets.metadata["kind"] == self._contract["KIND_READ"]
         if records.all():
             return packets
@@ -209,7 +211,7 @@ class CellReader:
 
 
 def _marked(cells: Sequence[range]) -> Array:
-    """Return, up to the last of some cells, which cells are among them."""
+    """Truth value for each cell up to the last of ``cells``: whether it is among them."""
     found = np.zeros(max((part.stop for part in cells), default=0), dtype=bool)
     for part in cells:
         found[part.start : part.stop] = True
@@ -217,7 +219,7 @@ def _marked(cells: Sequence[range]) -> Array:
 
 
 def _in_order(found: Sequence[_Arrived], cells: Array, form: RecordFormat) -> Array:
-    """Return the records of cells, all of which have come, with the times of their reading."""
+    """Records of ``cells``, all of which have come, each with the time of its reading."""
     # Payloads of one length are decoded together.
     parts = [
         form.decode(np.concatenate([arrived.packets.payloads for arrived in same]))

@@ -24,7 +24,7 @@ _FIX = "run make p4 where p4c is installed, or check out p4src again"
 
 
 def sources_of(main: str, p4src: Path = P4SRC) -> list[str]:
-    """Return the main file and everything it includes, relative to ``p4src``, sorted."""
+    """Names of the main file and of everything that it includes, relative to ``p4src``, sorted."""
     pending, found = [p4src / main], set()
     while pending:
         path = pending.pop()
@@ -37,7 +37,7 @@ def sources_of(main: str, p4src: Path = P4SRC) -> list[str]:
 
 
 def hash_of_sources(sources: list[str], p4src: Path = P4SRC) -> str:
-    """Return the SHA-256 over names and contents of the sources."""
+    """SHA-256 over names and contents of the sources, in hexadecimal digits."""
     digest = hashlib.sha256()
     for name in sources:
         digest.update(name.encode() + b"\0" + (p4src / name).read_bytes() + b"\0")
@@ -45,7 +45,7 @@ def hash_of_sources(sources: list[str], p4src: Path = P4SRC) -> str:
 
 
 def constants_of(sources: list[str], p4src: Path = P4SRC, defines: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Return every ``const bit<N> NAME = number;`` and ``#define NAME number`` of the sources.
+    """Numbers of every ``const bit<N> NAME = number;`` and ``#define NAME number`` of the sources, by name.
 
     ``defines`` are the numbers that the compiler is given with -D; lines that their conditionals exclude are left out.
     """
@@ -58,7 +58,7 @@ def constants_of(sources: list[str], p4src: Path = P4SRC, defines: Mapping[str, 
 
 
 def _selected(text: str, defines: Mapping[str, int]) -> str:
-    """Return the lines that ``#if NAME == number``, ``#ifdef`` and ``#ifndef`` leave, for names that -D defines.
+    """Lines that ``#if NAME == number``, ``#ifdef`` and ``#ifndef`` leave, for names that -D defines.
 
     Both branches of any other condition are kept: it depends on the source itself.
     """
@@ -104,7 +104,7 @@ class Contract:
         return self.directory / f"{self.name}.p4info.txtpb"
 
     def __getitem__(self, constant: str) -> int:
-        """Return a constant of the program by its P4 name."""
+        """A constant of the program by its P4 name."""
         return self.constants[constant]
 
     @cached_property
@@ -121,7 +121,7 @@ class Contract:
         return _header_fields(self.json_path.read_text(), "message_record_t")
 
     def reason(self, name: str) -> int:
-        """Return the number of a reason, for example ``EXPECTED``."""
+        """Number of a reason, for example of ``EXPECTED``."""
         return self.constants[f"REASON_{name}"]
 
     @cached_property
@@ -137,7 +137,7 @@ class Contract:
 
 @lru_cache(maxsize=4)
 def _header_fields(program: str, name: str) -> tuple[tuple[str, int], ...]:
-    """Return names and widths in bytes of the fields of a header type in BMv2 JSON; none without such a header."""
+    """Names and widths in bytes of the fields of a header type in BMv2 JSON; none without such a header."""
     for header_type in json.loads(program)["header_types"]:
         if header_type["name"] == name:
             return tuple((name, bits // 8) for name, bits, *_ in header_type["fields"])
@@ -145,7 +145,7 @@ def _header_fields(program: str, name: str) -> tuple[tuple[str, int], ...]:
 
 
 def load_contract(name: str = TESTER, p4src: Path = P4SRC) -> Contract:
-    """Return the compiled program; raise ProgramError when it is missing or stale."""
+    """Opens the compiled program; raises ProgramError when it is missing or stale."""
     directory = p4src / "compiled"
     manifest_path = directory / "manifest.json"
     try:

@@ -30,7 +30,7 @@ _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
 """With the longest start offset still within reach of the departure clock, which compares 31 bits."""
 _OF_ALL_CELLS = 4
-"""A cell that is asked for by its index takes about so many times as long as one among all cells of a counter."""
+"""Cost of reading a cell by its index, in cells of a counter that is read as a whole."""
 _NO_GROUPS = np.zeros((0, 0), dtype=np.int64)
 PORT_REASONS = (
     "expected", "flooded", "misdirected", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
@@ -54,7 +54,7 @@ class SwitchPorts:
     """Ports in loopback, which are loops 1, 2, ... beside loop 0 of the program."""
 
     def of(self, number: int) -> int:
-        """Return the number of a tester port in the program."""
+        """Number of a tester port in the program."""
         return self.devices.get(number, number)
 
 
@@ -127,6 +127,7 @@ class DataPlane:
 
     def configure(self, plan: Plan, run: int) -> None:
         """Install the entries and groups of a plan and remove those of the plan before; histograms begin anew."""
+        # Counters of P4 are never cleared: counts of a trial are differences.
         self._bins_before |= self._bins
         self._group_counts_before = self._group_counts
         self._set_groups(
@@ -170,7 +171,7 @@ class DataPlane:
         self._request("SEED", payload, flags=flags, stream=stream, value=begun, window=window, port=port)
 
     def hold(self, streams: range, wait: WaitForPasses) -> None:
-        """Set the clocks of streams far ahead: an interrupted run may have left departures."""
+        """Set the clocks of streams far ahead, so that seeds do not depart by those of an interrupted run."""
         self.start(streams, _HOLD_TICKS)
         wait(len(streams) + 2)
 
@@ -213,14 +214,15 @@ class DataPlane:
         return bool(packets)
 
     def take_handed(self) -> list[tuple[int, bytes]]:
-        """Return (port, frame) of every punted frame that is here already."""
+        """(port, frame) of every punted frame that is here already."""
         taken, self._handed = self._handed, []
         self._punted += len(taken)
         return taken
 
     def take_punted(self, ports: Sequence[int]) -> list[tuple[int, bytes]]:
-        """Return (port, frame) of every frame that was handed to the controller since the last call."""
+        """(port, frame) of every frame that was handed to the controller since the last call."""
         cells = {self._reason_cell(port, "punted"): port for port in ports}
+        # The program counts every frame that it punts, so that those still on their way are known and waited for.
         counted = sum(data.packets for _, data in self._client.read_counters("receive_reason", list(cells)))
         missing, self._punted = counted - self._punted - len(self._handed), counted
         while missing > 0 and (packets := self._client.take_packet_ins(missing)):
@@ -237,7 +239,6 @@ class DataPlane:
         return punted
 
     def _number_of(self, port: int) -> int:
-        """Return the number of the tester port that is a port of the program."""
         return self._numbers.get(port, port)
 
     def clear(self, cells: int, wait: WaitForPasses) -> None:
@@ -255,14 +256,14 @@ class DataPlane:
         return self._reader.passes_per_cell
 
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of cells 0 to ``cells`` - 1; all of them, or TargetError.
+        """Records of cells 0 to ``cells`` - 1; all of them, or TargetError.
 
         Fields are those of ``record_t`` that the target measures, and READ_TICKS (:mod:`p4mesh.tester.records`).
         """
         return self._reader.read([range(cells)], wait)
 
     def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of some cells, in their order; fields of ports may be missing from them."""
+        """Records of some cells, in their order; fields of ports may be missing from them."""
         return self._reader.read(wanted, wait)
 
     def clear_messages(self, sources: int, wait: WaitForPasses) -> None:
@@ -270,11 +271,11 @@ class DataPlane:
         self._reader.clear(sources, wait, flags=self._contract["READ_MESSAGES"])
 
     def read_messages(self, sources: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the messages of sources 0 to ``sources`` - 1: the fields of ``message_record_t`` are among theirs."""
+        """Records of sources 0 to ``sources`` - 1, with the fields of ``message_record_t``."""
         return self._reader.read([range(sources)], wait, form=message_format(self._contract))
 
     def reason_counts(self, ports: Sequence[int]) -> dict[Reason, int]:
-        """Return the frames per (port, reason)."""
+        """Frames per (port, reason) since the program was loaded."""
         counted, places, read = self._reasons_of
         if counted != tuple(ports):
             places, read = self._reasons(ports)
@@ -282,7 +283,7 @@ class DataPlane:
         return dict(zip(places, read(), strict=True))
 
     def ended_seeds(self) -> int:
-        """Return the seeds that have ended in the loops because their streams had, since the program was loaded."""
+        """Seeds that have ended in the loops because their streams had, since the program was loaded."""
         loops = (self._contract["PORT_LOOP"], *self._ports.front_loops)
         cells = [self._reason_cell(port, "unknown_stream") for port in loops]
         return sum(data.packets for _, data in self._client.read_counters("receive_reason", cells))
@@ -293,7 +294,7 @@ class DataPlane:
         return "flooded_flow" in self._client.schema.info.counters
 
     def stray_counts(self, flows: int) -> np.ndarray[Any, Any]:
-        """Return flooded and misdirected frames of flows 0 to ``flows`` - 1 since the program was loaded: two rows."""
+        """Flooded and misdirected frames of flows 0 to ``flows`` - 1 since the program was loaded: two rows."""
         found = np.zeros((2, flows), dtype=np.int64)
         for row, counter in enumerate(("flooded_flow", "misdirected_flow")):
             for cell, data in self._client.read_counters(counter, range(flows)):
@@ -301,7 +302,7 @@ class DataPlane:
         return found
 
     def histogram_counts(self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
-        """Return the frames per bin that each histogram has counted since :meth:`configure`.
+        """Frames per bin that each histogram has counted since :meth:`configure`.
 
         Only bins between the extremes of ``records`` are read, or of the one flow of a histogram: the others cannot
         have changed.
@@ -320,7 +321,7 @@ class DataPlane:
         return found
 
     def group_counts(self, plan: Plan) -> np.ndarray[Any, Any] | None:
-        """Return the frames per (place of the port, flow number) of counted groups since :meth:`configure`.
+        """Frames per (place of the port, flow number) of counted groups since :meth:`configure`.
 
         None where the plan counts none. Counters of other numbers and ports are 0.
         """
@@ -344,7 +345,7 @@ class DataPlane:
         return now - self._group_counts_before if self._group_counts_before.size else now
 
     def _new_counts(self, counter: str, first: int, size: int, bins: range) -> list[int]:
-        """Return ``size`` counts from cell ``first`` on, of which those outside of ``bins`` are 0."""
+        """Counts of ``size`` cells from ``first`` on since :meth:`configure`; those outside of ``bins`` are 0."""
         counts = [0] * size
         cells = range(first + bins.start, first + bins.stop)
         for cell, data in self._client.read_counters(counter, cells) if cells else ():
@@ -353,7 +354,7 @@ class DataPlane:
         return counts
 
     def _reasons(self, ports: Sequence[int]) -> tuple[list[Reason], Callable[[], list[int]]]:
-        """Return the reasons for which frames are counted on some ports, and what reads the counts."""
+        """Reasons for which frames are counted on some ports, and a function that reads the counts."""
         counters = {"receive_reason": PORT_REASONS + LOOP_REASONS, "transmit_reason": TRANSMIT_REASONS}
         places = {counter: [(port, reason) for port in ports for reason in counters[counter]] for counter in counters}
         cells = {counter: [self._reason_cell(*place) for place in places[counter]] for counter in counters}
@@ -370,7 +371,7 @@ class DataPlane:
         return ((loop, 0), *((self._ports.of(t.port), t.id) for t in stream.transmitters))
 
     def _reading_group(self, loop_port: int) -> dict[int, tuple[tuple[int, int], ...]]:
-        """Return the group by which a record goes to the controller and its frame round the loop of a port."""
+        """Group by which a record goes to the controller and its frame round the loop of a port."""
         return {self._contract["GROUP_READ"]: ((self._contract["PORT_CPU"], _RECORD_REPLICA), (loop_port, 0))}
 
     def _set_entries(self, wanted: dict[EntryKey, Entity]) -> None:

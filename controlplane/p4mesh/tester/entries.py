@@ -30,7 +30,7 @@ class PlanEntries:
         self._port_of = port_of
 
     def of(self, plan: Plan) -> dict[EntryKey, Entity]:
-        """Return every entry that the streams of a plan need."""
+        """Every entry that the streams of a plan need, by its name."""
         wanted: dict[EntryKey, Entity] = {}
         for place, (stream, station) in enumerate(plan.destinations):
             wanted["destination", place] = self._destination(place, stream, station)

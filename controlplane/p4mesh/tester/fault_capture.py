@@ -77,7 +77,7 @@ class FaultCapture:
         self._entries = []
 
     def take(self) -> list[CapturedPacket]:
-        """Return the frames handed over since the last call, in their order; waits for those that are on their way."""
+        """Frames handed over since the last call, in their order; waits for those that are on their way."""
         numbers = range(len(_KINDS))
         counted = sum(data.packets for _, data in self._client.read_counters("captured", numbers))
         before, self._counted = self._counted, counted

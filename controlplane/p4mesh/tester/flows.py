@@ -46,14 +46,14 @@ class FlowColumns:
 
     @classmethod
     def joined(cls, blocks: Iterable[FlowColumns]) -> FlowColumns:
-        """Return the flows of some blocks, one block after the other."""
+        """Chains the flows of some blocks, one block after the other."""
         kept = [_NO_FLOWS, *blocks]
         arrays = (item.name for item in fields(cls) if item.name != "part")
         columns = {name: np.concatenate([getattr(block, name) for block in kept]) for name in arrays}
         return cls(**columns, part=tuple(chain.from_iterable(block.part for block in kept)))
 
     def some(self, rows: Array) -> FlowColumns:
-        """Return the flows with a truth value."""
+        """Flows whose entry in ``rows``, a truth value for each of them, is true."""
         arrays = {item.name: getattr(self, item.name)[rows] for item in fields(self) if item.name != "part"}
         return FlowColumns(**arrays, part=tuple(compress(self.part, rows)))
 

@@ -14,7 +14,7 @@ from p4mesh.traffic.addresses import BROADCAST_MAC
 SIGNATURE_BYTES = 18
 FCS_BYTES = 4
 _LEARNING_FRAME_BYTES = 60
-"""Of an untagged one."""
+"""Length of an untagged learning frame, without FCS."""
 
 
 @lru_cache(maxsize=64)

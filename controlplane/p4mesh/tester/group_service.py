@@ -13,7 +13,7 @@ from p4mesh.tester.stations import station
 from p4mesh.traffic.memberships import MembershipChange, Memberships
 
 LONGEST_REPORT_BYTES = 1514
-"""Of a report with as many records as fit, without FCS."""
+"""Length of a report with as many records as fit, without FCS."""
 _NS_PER_S = 1_000_000_000
 _STEP_NS = 100_000_000
 
@@ -131,19 +131,15 @@ class _Alarm:
         self._due = (at_ns, action)
 
     def wants(self) -> Collection[PuntRule]:
-        """Return nothing."""
         return ()
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
-        """Return nothing."""
         return ()
 
     def next_event(self) -> int | None:
-        """Return the time that was set."""
         return self._due[0] if self._due else None
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
-        """Call the function that was set."""
         if self._due:
             action, self._due = self._due[1], None
             action(now_ns)

@@ -23,7 +23,7 @@ _SUMS = {"_sum_high": ("_sum", "high"), "_sum_low": ("_sum", "low")}
 
 
 def records_of_halves(payloads: Sequence[bytes], contract: Contract, p4src: Path = P4SRC) -> np.ndarray[Any, Any]:
-    """Return the reports of a Tofino, one per payload, as records of v1model.
+    """Joins the reports of a Tofino, one per payload, to records of v1model.
 
     Fields that Tofino does not measure (docs/LIMITATIONS.md) are missing. Zeros behind a report are the padding of the
     packet-out that asked for it. Raises ProgramError for a payload that is no report.
@@ -44,7 +44,7 @@ def records_of_halves(payloads: Sequence[bytes], contract: Contract, p4src: Path
 
 
 def _report(payload: bytes, size_bytes: int) -> bytes:
-    """Return a payload without its padding."""
+    """Cuts the padding off a payload."""
     padding = payload[size_bytes:]
     if len(payload) < size_bytes or len(padding) >= SHORTEST_PACKET_OUT_BYTES or any(padding):
         raise ProgramError(
@@ -55,7 +55,7 @@ def _report(payload: bytes, size_bytes: int) -> bytes:
 
 
 def _words(headers: Path) -> list[str]:
-    """Return the names of the words of a report in wire order: the cell, the high and the low words."""
+    """Names of the words of a report in wire order: the cell, the high and the low words."""
     source = headers.read_text()
     fields = {}
     for header in ("transmit_half_t", "receive_half_t"):
@@ -67,7 +67,7 @@ def _words(headers: Path) -> list[str]:
 
 
 def _source(name: str) -> tuple[str, str | None]:
-    """Return the field of a half, and the half when a field of the record is one word of a pair."""
+    """Field of a half, and the half when a field of the record is one word of a pair."""
     for ending, (field, half) in (_EXTREMES | _SUMS).items():
         if name.endswith(ending) and not name.startswith("spacing"):
             return name.removesuffix(ending) + field, half

@@ -70,7 +70,7 @@ class Bins:
 
 
 def bin_bounds_ticks(index: int) -> tuple[int, int]:
-    """Return the smallest and the largest latency of a bin, in ticks."""
+    """Smallest and largest latency of a bin, in ticks."""
     if index < _EXACT_TICKS:
         return index, index
     octave, place = divmod(index, _EXACT_TICKS)
@@ -80,7 +80,7 @@ def bin_bounds_ticks(index: int) -> tuple[int, int]:
 
 
 def bin_of(ticks: int) -> int:
-    """Return the bin that counts a latency, or the size of an IPDV."""
+    """Bin that counts a latency, or the size of an IPDV, in ticks."""
     if ticks < _EXACT_TICKS:
         return ticks
     octave = ticks.bit_length() - 1
@@ -88,7 +88,7 @@ def bin_of(ticks: int) -> int:
 
 
 def joined_bins(counts: Sequence[int], most: int) -> list[tuple[int, int, int]]:
-    """Return (smallest, largest latency, frames) of the bins with frames, in ticks and in order.
+    """(smallest latency, largest latency, frames) of the bins with frames, in ticks and in order.
 
     Where there are more than ``most``, neighbours are joined: two of them, four, and so on.
     """
@@ -106,13 +106,13 @@ def joined_bins(counts: Sequence[int], most: int) -> list[tuple[int, int, int]]:
 
 
 def percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
-    """Return the latency that ``percentile`` per cent of the frames do not exceed; None without frames."""
+    """Latency that ``percentile`` per cent of the frames do not exceed, in ticks; None without frames."""
     place = _place(counts, percentile)
     return None if place is None else _middle_ticks(place)
 
 
 def signed_percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
-    """Return the IPDV that ``percentile`` per cent do not exceed.
+    """IPDV that ``percentile`` per cent of the frames do not exceed, in ticks; None without frames.
 
     The first half of ``counts`` holds the bins of increases and of no change, the second half those
     of decreases.
@@ -125,13 +125,13 @@ def signed_percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Frac
 
 
 def sizes(counts: Sequence[int]) -> list[int]:
-    """Return the bins of the size of IPDV, increases and decreases together."""
+    """Bins of the size of IPDV, increases and decreases together."""
     half = len(counts) // 2
     return [up + down for up, down in zip(counts[:half], counts[half:], strict=True)]
 
 
 def _place(counts: Sequence[int], percentile: Fraction) -> int | None:
-    """Return which count holds the percentile; None without frames."""
+    """Index of the count that holds the percentile; None without frames."""
     seen = list(accumulate(counts))
     if not seen or not seen[-1]:
         return None
@@ -144,7 +144,7 @@ def _middle_ticks(index: int) -> Fraction:
 
 
 def blocks(numbers: set[int], width_bits: int) -> list[tuple[int, int]]:
-    """Return (value, mask) pairs of aligned blocks that cover exactly these numbers."""
+    """Aligned blocks, as (value, mask) pairs, that cover exactly these numbers."""
     firsts = sorted(number for number in numbers if number - 1 not in numbers)
     lasts = sorted(number for number in numbers if number + 1 not in numbers)
     return [
@@ -155,7 +155,7 @@ def blocks(numbers: set[int], width_bits: int) -> list[tuple[int, int]]:
 
 
 def prefixes(first: int, count: int, width_bits: int) -> list[tuple[int, int]]:
-    """Return (value, mask) pairs that cover exactly ``first`` to ``first + count - 1``."""
+    """Aligned blocks, as (value, mask) pairs, that cover exactly ``first`` to ``first + count - 1``."""
     full = (1 << width_bits) - 1
     found = []
     while count:

@@ -16,7 +16,7 @@ from p4mesh.tester.plan import FLOW_BITS, Limits, Plan, require
 
 
 def with_histograms(plan: Plan, per: HistogramPer | None, chosen: Sequence[FlowName], limits: Limits) -> Plan:
-    """Return the plan with histograms per class, stream, (stream, receive port) or flow.
+    """Adds histograms per class, stream, (stream, receive port) or flow to a plan.
 
     Raises UnsupportedError when the program has fewer histograms or rules than that, ParameterError
     when a chosen flow is not one of the plan.

@@ -18,7 +18,7 @@ class InnerLosses:
     drops: dict[str, int] = field(default_factory=dict)
     """Frames by the name of the counter; those that have not moved are missing."""
     seeds_injected: int = 0
-    """Of the streams that have ended."""
+    """Seeds of the streams that have ended."""
     seeds_ended: int = 0
     """Counted at the loops when their streams had ended."""
 

@@ -64,7 +64,7 @@ class Tester:
         chosen: Sequence[FlowName] = (),
         departure_error_ns: int | None = None,
     ) -> Plan:
-        """Return the plan of the streams, as :meth:`Planner.plan`; nothing is sent."""
+        """Plans streams as :meth:`Planner.plan` does; nothing is sent."""
         return self._planner.plan(streams, per, chosen, departure_error_ns)
 
     # Verbs
@@ -119,7 +119,7 @@ class Tester:
         return lead_ns
 
     def _peak_fps(self, plan: Plan) -> Fraction:
-        """Return the frames per second of all ports while they send bursts, or all the time without bursts."""
+        """Frames per second of all ports together while they send bursts, or all the time without bursts."""
         rates = self.target.own_rate_bps_of
         return sum(
             (
@@ -133,7 +133,7 @@ class Tester:
         )
 
     def read(self, *names: str) -> Reading:
-        """Return counts and registers of streams, by default of all, also while traffic runs.
+        """Counts and registers of streams, by default of all, also while traffic runs.
 
         With names, records of cells that are none of theirs are 0. Counters of ports are always those of all streams.
 
@@ -169,6 +169,7 @@ class Tester:
     @property
     def _copy_window(self) -> CopyWindow:
         capabilities = self.target.capabilities
+        # Where no machine delays departures, one is late by no more than the rounds in which its seed passes the clock.
         paced = not capabilities.real_time or capabilities.pipes is not None
         lateness_ticks = 2 * self._round_ns * 1000 // self.tick_ps if paced else None
         return CopyWindow(1 << self.contract["WINDOW_BITS"], lateness_ticks)
@@ -181,20 +182,20 @@ class Tester:
         return records
 
     def records(self) -> np.ndarray[Any, Any]:
-        """Return the records of a reading alone."""
+        """Records of all cells that the streams use, without counters and histograms."""
         return self.dataplane.read(self.loaded.cells, self._wait_for_passes)
 
     def records_of(self, wanted: Sequence[range]) -> np.ndarray[Any, Any]:
-        """Return the records of some cells, in their order, each as :meth:`read` describes; the ranges all at once."""
+        """Records of some cells, in their order, each as :meth:`read` describes; ranges are read at the same time."""
         return self.dataplane.read_some(wanted, self._wait_for_passes)
 
     def reason_counts(self) -> ReasonCounts:
-        """Return the frames per port and reason since the streams were loaded."""
+        """Frames per port and reason since the streams were loaded."""
         now = self.dataplane.reason_counts(self.loaded.ports)
         return {place: count - self._frames_before.get(place, 0) for place, count in now.items()}
 
     def frames(self, reason: str) -> int:
-        """Return the frames that all ports have counted for a reason since the streams were loaded."""
+        """Frames that all ports together have counted for a reason since the streams were loaded."""
         return sum(count for place, count in self.reason_counts().items() if place[1] == reason)
 
     def stop(self, *names: str) -> None:

@@ -28,7 +28,7 @@ class Prediction:
     seeds: int
     round_ps: Fraction
     port_share: Fraction
-    """Of the time of the recirculation port."""
+    """Part of the time of the recirculation port that the stream takes."""
     rate_step_ppb: Fraction
     """Distance of two programmable rates, in parts per 10^9 of the rate."""
     departure_error_ps: Fraction
@@ -36,7 +36,7 @@ class Prediction:
 
 
 def predict(rate_fps: Fraction, frame_size_bytes: int, loop: LoopModel, tick_ps: int, target: str) -> Prediction:
-    """Return the prediction for one stream; raises UnsupportedError when the loop is too slow for it."""
+    """Predicts the pacing of one stream; raises UnsupportedError when the loop is too slow for it."""
     clock = departure_clock(rate_fps, _MANY_FRAMES, tick_ps)
     seeds = seed_counts([(slot_rate_fps(clock, tick_ps), frame_size_bytes)], loop, target)
     (use,) = loop_use(seeds, [frame_size_bytes], loop, tick_ps)
@@ -45,7 +45,7 @@ def predict(rate_fps: Fraction, frame_size_bytes: int, loop: LoopModel, tick_ps:
 
 
 def prediction_rows(loop: LoopModel, chip: Chip, line_rates_bps: tuple[int, ...], sizes: tuple[int, ...]) -> list[str]:
-    """Return the lines of a Markdown table: one stream at line rate in a loop of a chip."""
+    """Lines of a Markdown table: one stream at line rate in a loop of a chip."""
     lines = [
         "| line rate | frame | seeds | recirculation port | rate step | worst departure error |",
         "|---|---|---|---|---|---|",

@@ -10,7 +10,7 @@ from p4mesh.traffic.patterns import Message
 
 
 def with_messages(plan: Plan, limits: Limits) -> Plan:
-    """Return the plan with a source for each (stream, transmit port, receive port) of its messages.
+    """Adds a source for each (stream, transmit port, receive port) of the messages of a plan.
 
     None on a target whose program does not count messages. Raises UnsupportedError when the program has fewer sources
     or rules than that.
@@ -38,6 +38,6 @@ def _sources(plan: Plan) -> Iterator[MessageSource]:
 
 
 def _frames(planned: StreamPlan) -> int:
-    """Return the frames of a message; 0 for a stream without messages."""
+    """Frames of a message; 0 for a stream without messages."""
     pattern = planned.stream.pattern
     return pattern.frames if isinstance(pattern, Message) else 0

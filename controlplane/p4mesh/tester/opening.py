@@ -45,7 +45,7 @@ def client_of(target: Target) -> Iterator[Client | BfClient]:
 
 
 def credentials_of(target: Target) -> TlsCredentials | None:
-    """Return the credentials for the target's server; None where it does not encrypt."""
+    """Credentials for the target's server; None where it does not encrypt."""
     files = target.tls
     if files is None:
         return None
@@ -54,7 +54,7 @@ def credentials_of(target: Target) -> TlsCredentials | None:
 
 
 def dataplane_of(target: Target, client: Client | BfClient, contract: Contract) -> DataPlane:
-    """Return the data plane of a program in the form that the target has it; nothing is loaded yet."""
+    """Chooses the data plane for the target's architecture and client; nothing is loaded yet."""
     if target.capabilities.architecture is Architecture.V1MODEL:
         return DataPlane(client, contract)
     switch = target.topology.tofino

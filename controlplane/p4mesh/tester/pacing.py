@@ -22,7 +22,7 @@ _MARGIN = Fraction(5, 4)
 """Passes per slot: with a quarter more, a departure is never a whole frame late at line rate."""
 _FINEST_SHARE = 64
 _FINE_SHARE = Fraction(19, 20)
-"""Of a round that seeds may fill for the sake of small departure errors: reading frames pass between them."""
+"""Part of a round that seeds may fill for the sake of small departure errors: reading frames pass between them."""
 _RATE_ROUNDING = Fraction(1, 10**6)
 """The rate of a clock is rounded to 2^-32 tick; at the port's own line rate that may be upwards."""
 
@@ -61,7 +61,7 @@ class DepartureClock:
 def departure_clock(
     rate_fps: Fraction, frame_count: int, tick_ps: int, *, burst_frames: int = 1, wire_slot_ps: Fraction | None = None
 ) -> DepartureClock:
-    """Return the clock for ``frame_count`` frames at ``rate_fps``.
+    """Clock for ``frame_count`` frames at ``rate_fps``.
 
     A burst is sent in slots no longer than the wire time of a frame (``wire_slot_ps``), so that the
     port's own minimum gap separates its frames (RFC 2889 appendix A).
@@ -84,12 +84,12 @@ def departure_clock(
 
 
 def slot_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:
-    """Return how often per second a slot begins, silent slots included."""
+    """Slots that begin in a second, silent ones included."""
     return Fraction(_PS_PER_S, 1) / (clock.slot_ticks * tick_ps)
 
 
 def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: str) -> list[int]:
-    """Return the number of seeds of each stream, given (slot rate in 1/s, frame size) of each.
+    """Number of seeds of each stream, given (slot rate in 1/s, frame size in bytes) of each.
 
     A stream needs one pass per slot; a seed makes one pass per round. Raises LoopOverloadError when
     the passes of all streams do not fit through the recirculation port, less its headroom.
@@ -132,7 +132,7 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
 def finer_counts(
     counts: Sequence[int], sizes: Sequence[int], loop: LoopModel, tick_ps: int, departure_error_ps: int
 ) -> list[int]:
-    """Return at least ``counts`` seeds of each stream, as many as departure errors of ``departure_error_ps`` take.
+    """Raises the seeds of each stream from ``counts`` to as many as departure errors of ``departure_error_ps`` take.
 
     The seeds together take no longer than a round of the slowest one alone. Where that leaves no room for as many, all
     streams get the smallest error that there is room for. Nothing is added where they fill the loop already, nor where
@@ -166,7 +166,7 @@ def finer_counts(
 
 
 def _seeds_for(error_ps: int, round_ps: Fraction, tick_ps: int, most: int) -> int:
-    """Return the fewest seeds, evenly spread over a round, with a departure error, or those with the smallest one."""
+    """Fewest seeds, evenly spread over a round, with a departure error; else the number with the smallest one."""
     finest, smallest_ps = 1, round_ps + tick_ps
     for count in range(1, most + 1):
         found_ps = round_ps / count + rounding_ticks(count) * tick_ps
@@ -180,7 +180,7 @@ def _seeds_for(error_ps: int, round_ps: Fraction, tick_ps: int, most: int) -> in
 def shared_loops(
     slots: Sequence[tuple[Fraction, int]], loops: Sequence[LoopModel], target: str
 ) -> list[tuple[int, int]]:
-    """Return (seeds, number of the loop) of each stream; ``slots`` as for :func:`seed_counts`.
+    """(seeds, number of the loop) of each stream; ``slots`` as for :func:`seed_counts`.
 
     A stream is in one loop. The largest ones come first, each into the loop that is then the least busy. Raises
     UnsupportedError when they do not fit.
@@ -209,13 +209,13 @@ class LoopUse:
 
     round_ps: Fraction
     port_share: Fraction
-    """Of the time of the recirculation port."""
+    """Part of the time of the recirculation port that the seeds take."""
     departure_error_ps: Fraction
     """Distance of two passes of the stream's seeds, evenly spread, plus the rounding of their fractions to ticks."""
 
 
 def loop_use(seeds: Sequence[int], sizes: Sequence[int], loop: LoopModel, tick_ps: int) -> list[LoopUse]:
-    """Return how each stream uses the loop, given its number of seeds and its frame size."""
+    """Pacing of each stream in the loop, given its number of seeds and its frame size."""
     queued = sum((count * loop.pass_ps(size) for count, size in zip(seeds, sizes, strict=True)), Fraction(0))
     uses = []
     for count, size in zip(seeds, sizes, strict=True):
@@ -226,7 +226,7 @@ def loop_use(seeds: Sequence[int], sizes: Sequence[int], loop: LoopModel, tick_p
 
 
 def first_fraction_q32(number: int, seeds: int) -> int:
-    """Return the fraction of a tick with which a seed begins: each adds up its own, and rounds it for itself.
+    """Fraction of a tick, in 2^-32, with which a seed begins: each adds up its own, and rounds it for itself.
 
     The fractions of all seeds are spread evenly, in an order of reversed bits: those of any seeds in a row are
     spread as well, so that their carries do not come all together.
@@ -235,7 +235,7 @@ def first_fraction_q32(number: int, seeds: int) -> int:
 
 
 def rounding_ticks(seeds: int) -> int:
-    """Return how many ticks a clock is at most from its ideal time, because each seed rounds for itself.
+    """Largest distance of a clock from its ideal time in ticks, because each seed rounds for itself.
 
     One seed rounds by less than a tick; in an order of reversed bits the sum grows with the logarithm of their number.
     """
@@ -244,7 +244,7 @@ def rounding_ticks(seeds: int) -> int:
 
 @cache
 def _ranks(count: int) -> tuple[int, ...]:
-    """Return the rank of each number below ``count`` in the order of reversed bits."""
+    """Rank of each number below ``count`` in the order of reversed bits."""
     bits = (count - 1).bit_length()
     order = sorted(range(count), key=lambda number: f"{number:0{bits}b}"[::-1])
     ranks = [0] * count

@@ -103,7 +103,7 @@ class PacketService:
                 due_ns = later_ns
 
     def _next_ps(self) -> int | None:
-        """Return when something is to be sent next; None when nothing is."""
+        """Time at which something is to be sent next; None when nothing is."""
         times = [due_ns * _PS_PER_NS for one in self._responders if (due_ns := one.next_event()) is not None]
         return min([*times, *(at_ps for at_ps, _, _ in self._scheduled[:1])], default=None)
 

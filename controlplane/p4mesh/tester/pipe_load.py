@@ -46,7 +46,7 @@ def require_pipe_rates(
 
 
 def _frames_per_s(plan: Plan, pipes: Pipes, rate_bps_of: Mapping[int, int]) -> dict[str, dict[int, float]]:
-    """Return the largest rate of each gress and pipe at any time, without the passes of the loop."""
+    """Largest frame rate of each gress and pipe at any time, without the passes of the loop."""
     ports = {port: place for place, port in enumerate(plan.ports)}
     senders = [(stream, transmitter) for stream in plan.streams for transmitter in stream.transmitters]
     rows = {(transmitter.stream, transmitter.port): row for row, (_, transmitter) in enumerate(senders)}
@@ -74,6 +74,7 @@ def _frames_per_s(plan: Plan, pipes: Pipes, rate_bps_of: Mapping[int, int]) -> d
         for sizes in (shortest_sent, shortest_received)
     )
     found: dict[str, dict[int, float]] = {"ingress": {}, "egress": {}}
+    # The load of a pipe rises only where a stream begins, so that its largest value is at one of these moments.
     for begin in np.unique(begins):
         active = (begins <= begin) & ((begins == begin) | (begin < ends))
         for gress, rates in (
@@ -86,7 +87,7 @@ def _frames_per_s(plan: Plan, pipes: Pipes, rate_bps_of: Mapping[int, int]) -> d
 
 
 def _rate_fps(stream: Stream, rate_bps: int) -> float:
-    """Return the rate of a port while it sends: within a burst nothing but the line limits it."""
+    """Rate of a port while it sends: within a burst nothing but the line limits it."""
     return float(stream.rate_fps if stream.burst_frames == 1 else max_rate_fps(stream.frame_size_bytes, rate_bps))
 
 

@@ -72,7 +72,7 @@ class MessageSource:
     tx_port: int
     rx_port: int
     first_flow: int
-    """Of the first position."""
+    """Flow of the first position."""
     frames: int
 
     @property
@@ -140,7 +140,7 @@ class Plan:
     destinations: tuple[tuple[Stream, Station], ...]
     receivers: tuple[Receiver, ...]
     columns: FlowColumns
-    """Of the flows."""
+    """Flows of the streams, in columns."""
     ports: tuple[int, ...]
     value_lists: tuple[tuple[int, ...], ...] = ((), ())
     """Values of all lists, for the first and for the second modifier of the streams."""
@@ -175,7 +175,7 @@ class Plan:
         return {plan.origin: plan.stream.name for plan in self.streams}
 
     def of_streams(self, names: Collection[str]) -> Plan:
-        """Return the part of the plan that belongs to some streams, all without names; their numbers stay."""
+        """Part of the plan that belongs to some streams, all without names; their numbers stay."""
         if not names:
             return self
         chosen = {number for number, name in self.names.items() if name in names}
@@ -250,7 +250,6 @@ class Limits:
         bad_fcs: bool = False,
         front_loops: tuple[LoopModel, ...] = (),
     ) -> Limits:
-        """Return the limits of a compiled program on a target."""
         return cls(
             streams=contract["STREAMS"],
             transmitters=contract["TRANSMITTERS"],
@@ -274,7 +273,7 @@ class Limits:
 
 
 def limits_of(contract: Contract, capabilities: Capabilities) -> Limits:
-    """Return the limits of a compiled program on a target that declares these capabilities."""
+    """Limits of a compiled program on a target that declares these capabilities."""
     return Limits.of(
         contract,
         capabilities.stamps.tick_ps,
@@ -374,6 +373,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
                 next_cell = int(blocks[-1].cell[-1]) + 1
         plans += _groups(len(plans), index, stream, clock, transmitters, starts)
     require(len(plans), limits.streams, "streams", limits)
+    # Replication id 0 is that of the copy that stays in the loop.
     require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
     require(next_cell, limits.flows, "flows", limits)
     require(len(destinations), limits.destinations, "destination places", limits)
@@ -459,7 +459,7 @@ def _lists_of(stream: Stream, values: tuple[list[int], list[int]]) -> tuple[int,
 def _list_base(
     stream: Stream, source: int, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]
 ) -> int:
-    """Return where the destination list of a stream's transmitter begins; equal lists are kept once."""
+    """First entry of the destination list of a stream's transmitter; equal lists are kept once."""
     stations = destinations_of(stream, source)
     key = (type(stream.frame.network), *stations)
     if key not in bases:
@@ -490,7 +490,7 @@ class _Start:
 
 
 def _starts(stream: Stream, clock: DepartureClock, limits: Limits, phases: int | None) -> list[_Start]:
-    """Return the start of each transmitter; ``phases`` of a period at most, 1: whole departures, None: exact ones."""
+    """Start of each transmitter; ``phases`` of a period at most, 1: whole departures, None: exact ones."""
     period, interval = clock.period_ticks, clock.frame_interval_ticks
     offsets_ns = stream.start_offset_ns or (0,) * len(stream.tx_ports)
     starts = {}
@@ -516,7 +516,7 @@ def _groups(
     transmitters: Sequence[Transmitter],
     starts: Sequence[_Start],
 ) -> list[StreamPlan]:
-    """Return one clock for the transmitters of each start, numbered from ``index``."""
+    """One clock for the transmitters of each start, numbered from ``index``."""
     plans = []
     for number, ticks in enumerate(dict.fromkeys(start.ticks for start in starts), index):
         members = [(t, start) for t, start in zip(transmitters, starts, strict=True) if start.ticks == ticks]

@@ -41,7 +41,7 @@ class Planner:
         chosen: Sequence[FlowName] = (),
         departure_error_ns: int | None = None,
     ) -> Plan:
-        """Return the plan of the streams, with histograms per class, stream, receive port or flow.
+        """Plans streams, with histograms per class, stream, receive port or flow.
 
         With ``departure_error_ns``, streams have as many seeds as that takes, or as there is room for. Raises
         ParameterError for streams that contradict themselves or the ports, UnsupportedError where the program has no
@@ -65,7 +65,7 @@ class Planner:
             require_pipe_rates(plan, capabilities.pipes, plan.loop_uses, self._rates, capabilities.target)
 
     def _finer(self, plan: Plan, departure_error_ns: int) -> Plan:
-        """Return a plan with smaller departure errors; the same where a pipe cannot execute the passes of its seeds."""
+        """Adds seeds for smaller departure errors, unless a pipe cannot execute the passes of so many."""
         capabilities = self._capabilities
         seeds = {stream.index: stream.seeds for stream in plan.streams}
         for number, loop in enumerate((capabilities.loop, *capabilities.front_loops)):
@@ -93,12 +93,12 @@ class Planner:
         return replace(plan, loop_uses=tuple(uses[stream.index] for stream in plan.streams))
 
     def reading_ns(self, plan: Plan, cells: Sequence[range]) -> int:
-        """Return how long it takes to read cells of a plan while its streams run, the ranges at the same time."""
+        """Time to read cells of a plan while its streams run, the ranges at the same time."""
         passes = 1 if self._capabilities.architecture is Architecture.V1MODEL else PASSES_PER_CELL
         return passes * max(map(len, cells), default=0) * plan.round_ns
 
     def reading_share(self, cells: Sequence[range], every_ns: int) -> float:
-        """Return the share of the recirculation port that readings of cells take, one in ``every_ns``."""
+        """Part of the recirculation port that readings of cells take, one in ``every_ns``: 0 to 1."""
         record_bytes = sum(width for _, width in self._contract.record_fields)
         passes = 1 if self._capabilities.architecture is Architecture.V1MODEL else PASSES_PER_CELL
         busy_ps = passes * sum(map(len, cells)) * self._capabilities.loop.pass_ps(record_bytes)

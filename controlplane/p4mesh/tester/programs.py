@@ -17,7 +17,7 @@ _contract = cache(load_contract)
 
 
 def contract_of(target: type[Target], topology: Topology) -> Contract:
-    """Return the program that a target runs; raise ProgramError where it is missing or stale."""
+    """Chooses the program that a target runs; raises ProgramError where it is missing or stale."""
     if target.declare(topology).architecture is Architecture.V1MODEL:
         return _contract()
     switch = topology.tofino

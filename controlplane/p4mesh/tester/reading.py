@@ -24,7 +24,7 @@ class CopyWindow:
     """How long the data plane knows a copy of a frame as one."""
 
     frames: int = 0
-    """While fewer later frames of its flow lie between."""
+    """A copy is recognised while fewer later frames of its flow than this lie between."""
     lateness_ticks: int | None = None
     """How late a departure may be; None where the machine may keep departures waiting for any time."""
 
@@ -51,7 +51,7 @@ class Reading:
     strays: np.ndarray[Any, Any] | None = None
     """Flooded and misdirected frames per flow number, two rows; None where they are not counted per flow."""
     window: CopyWindow = CopyWindow()
-    """Of each flow."""
+    """Window of every flow within which copies are told from late frames."""
 
     @cached_property
     def of_ports(self) -> dict[int, Counter[str]]:
@@ -70,5 +70,5 @@ class Reading:
         return found
 
     def received(self, reason: str) -> int:
-        """Return the frames of one reason on all ports."""
+        """Frames of one reason on all ports."""
         return self.of_all_ports[reason]

@@ -20,12 +20,12 @@ IPDV_ZERO = 1 << 31
 
 
 def chip_fields(fields: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return names and widths in bytes of the fields of records as a chip has them."""
+    """Names and widths in bytes of the fields of records as a chip has them."""
     return [(name, 4 if name in STOPPING_COUNTS else width) for name, width in fields]
 
 
 def latency_bins(records: np.ndarray[Any, Any]) -> range:
-    """Return the bins between the smallest and the largest latency of all records."""
+    """Bins between the smallest and the largest latency of all records."""
     if not records["frames"].any():
         return range(0)
     shortest = ALL_ONES - int(records["latency_min_inverted"].max())
@@ -33,7 +33,7 @@ def latency_bins(records: np.ndarray[Any, Any]) -> range:
 
 
 def ipdv_bins(records: np.ndarray[Any, Any]) -> range:
-    """Return the bins up to the largest size of an IPDV of all records."""
+    """Bins up to the largest size of an IPDV of all records."""
     varied = with_ipdv(records)
     if not len(varied):
         return range(0)
@@ -43,12 +43,12 @@ def ipdv_bins(records: np.ndarray[Any, Any]) -> range:
 
 
 def with_ipdv(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the records with IPDV; none on a target that does not measure it."""
+    """Records with IPDV; none on a target that does not measure it."""
     return records[records["ipdv_count"] > 0] if "ipdv_count" in (records.dtype.names or ()) else records[:0]
 
 
 def chosen_records(records: np.ndarray[Any, Any], places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the records at some places, or those with a truth value."""
+    """Picks records by their places, or by a truth value for each."""
     # Bytes as they are: NumPy copies a record field by field, which takes longer.
     octets = records.view(np.dtype((np.void, records.dtype.itemsize)))
     found: np.ndarray[Any, Any] = octets[places].view(records.dtype)
@@ -56,7 +56,7 @@ def chosen_records(records: np.ndarray[Any, Any], places: np.ndarray[Any, Any]) 
 
 
 def with_read_ticks(records: np.ndarray[Any, Any], ticks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the records with the field READ_TICKS."""
+    """Adds the field READ_TICKS to records."""
     timed = np.empty(len(records), dtype=_timed(records.dtype))
     # Bytes as they are: field by field takes four times as long.
     timed.view(np.uint8).reshape(len(timed), -1)[:, : records.dtype.itemsize] = records.view(np.uint8).reshape(

@@ -85,7 +85,7 @@ class RegisterDataPlane(TofinoDataPlane):
         self._registers.reset(self._in_banks([_WINDOW]))
 
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of cells 0 to ``cells`` - 1 of all pipes."""
+        """Records of cells 0 to ``cells`` - 1 of all pipes."""
         found = self.read_some([range(cells)], wait)
         name, field = _SPACING
         devices = {number: device for number, device in self._ports.devices.items() if number < cells}
@@ -115,7 +115,7 @@ class RegisterDataPlane(TofinoDataPlane):
         return of_pipes
 
     def _values(self, name: str, cells: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the fields of a register for some cells: rows are pipes. A cell that has none reads as 0."""
+        """Fields of a register for some cells: rows are pipes. A cell that has none reads as 0."""
         pipes = self._pipes[-1] + 1
         fields = self._registers.bfrt.table(name).data_by_id.values()
         found = {one.name.rpartition(".")[2]: np.zeros((pipes, len(cells)), dtype=np.uint64) for one in fields}
@@ -134,7 +134,7 @@ class RegisterDataPlane(TofinoDataPlane):
         return found
 
     def _banks(self, name: str) -> list[tuple[int, str]]:
-        """Return (first cell, name) of each register that holds a part of the cells."""
+        """(first cell, name) of each register that holds a part of the cells."""
         banks = [(0, name)]
         if name.startswith("cells.") and self._contract["FLOWS"] > 1 << self._contract["BANK_BITS"]:
             banks.append((1 << self._contract["BANK_BITS"], _UPPER_BANK + name))

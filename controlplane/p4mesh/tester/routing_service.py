@@ -20,13 +20,13 @@ from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
 from p4mesh.traffic.stream import Stream
 
 LONGEST_PERIODIC_BYTES = 96
-"""Of a KEEPALIVE over IPv6 and of a BFD packet, with their headers and without FCS."""
+"""Length of the longer of a KEEPALIVE over IPv6 and a BFD packet, with their headers and without FCS."""
 _STEP_NS = 50_000_000
 _MOST_STEPS = 1200
 """One minute in all: several attempts to connect."""
 _IPV4_PREFIX_BITS = 24
 _MAX_IPV4_PORT = 255
-"""Of the one network in 198.19.0.0/16 behind each port."""
+"""Last port with a network of its own in 198.19.0.0/16 (RFC 2544 C.2.2)."""
 
 
 class RoutingService:
@@ -107,7 +107,7 @@ class RoutingService:
             self._target.set_link(port, False)
 
     def refused(self) -> tuple[RefusedRoutes, ...]:
-        """Return the networks of the sessions that devices had no room for, those of earlier calls left out."""
+        """Networks of the sessions that devices had no room for, without those of earlier calls."""
         return self._target.take_refused_routes() if self.is_active else ()
 
     def end(self) -> str:
@@ -133,7 +133,7 @@ class RoutingService:
 
 
 def networks_behind(port: int, version: int, count: int = 0) -> list[IPv4Network | IPv6Network]:
-    """Return the networks of the hosts behind the station of a port (RFC 2544 C.2.2, RFC 5180 5.2); ``count``: many."""
+    """Networks of the hosts behind the station of a port (RFC 2544 C.2.2, RFC 5180 5.2), or ``count`` numbered ones."""
     owner = station(port)
     if count:
         hosts = [host_in_network(port, version, number) for number in range(count)]

@@ -12,7 +12,7 @@ from p4mesh.layers.layer import Layer, Role
 
 _EXTENSION = "|".join(extension_kinds())
 _STACKS = re.compile(rf"ethernet( vlan){{0,2}}(( ipv4 gre)?( ipv4| ipv6( ({_EXTENSION}))*) udp)?")
-"""By the names of the layers, the outermost first."""
+"""Names of the layers, the outermost first."""
 _VALID = (
     "Ethernet, up to two VLAN tags, then nothing or UDP over IPv4 or IPv6 with extension headers, also in GRE over IPv4"
 )

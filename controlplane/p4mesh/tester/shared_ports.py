@@ -42,7 +42,7 @@ class SharedPorts:
 
 
 def shared_ports(streams: Sequence[Stream], room: CounterRoom) -> SharedPorts:
-    """Return the ports of streams to many, with counters where the cells do not suffice and the counters do."""
+    """Lays out the ports of streams to many, with counters where the cells do not suffice and the counters do."""
     many = [stream for stream in streams if stream.pattern.to_many]
     ports = tuple(sorted({port for stream in many for port in (*stream.rx_ports, *stream.tx_ports)}))
     positions = [count for stream in many for count in _positions(stream)]
@@ -86,7 +86,7 @@ def _positions(stream: Stream) -> list[int]:
 
 
 def _measured(stream: Stream, most: int) -> int:
-    """Return how many of the first groups have cells: up to ``most``, and such that few blocks of addresses cover both.
+    """Number of the first groups that have cells: up to ``most``, so that few blocks of addresses cover both parts.
 
     Groups that share an address with one that is counted have no cells either.
     """
@@ -98,7 +98,7 @@ def _measured(stream: Stream, most: int) -> int:
 
 
 def _shares_address(macs: Sequence[int], count: int) -> bool:
-    """Return whether a group from ``count`` on has the address of one before it; only 2^23 groups apart do."""
+    """Whether a group from ``count`` on has the address of one before it; only groups 2^23 apart do (RFC 1112 6.4)."""
     return len(macs) != len(set(macs)) and not set(macs[:count]).isdisjoint(macs[count:])
 
 

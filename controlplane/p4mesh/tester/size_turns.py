@@ -17,7 +17,7 @@ class FrameSize:
     length_bytes: int
     """Without FCS."""
     shorter_bytes: int
-    """Than the seed."""
+    """Difference to the seed."""
     payload_sum: int
     """Ones' complement sum of the payload behind the signature, for a checksum that covers it."""
 
@@ -29,11 +29,11 @@ class SizeTurn:
     first_entry: int
     last_step: int
     last_round_frame: int
-    """One step is left out behind each so many frames and one; 0 = none."""
+    """Frames of a round less one: behind each round one step is left out; 0 = none."""
 
 
 def frame_sizes_of(stream: Stream) -> list[FrameSize]:
-    """Return the sizes in turn of a stream; none where all its frames are as long as their seeds.
+    """Sizes in turn of a stream; none where all its frames are as long as their seeds.
 
     Raises ParameterError for a size that has no room for the headers and the signature.
     """
@@ -52,7 +52,7 @@ def frame_sizes_of(stream: Stream) -> list[FrameSize]:
 
 
 def size_turn_of(stream: Stream, first_entry: int, positions: int) -> SizeTurn | None:
-    """Return how a transmitter with so many destinations goes through the sizes; None without sizes in turn.
+    """Order in which a transmitter with so many destinations goes through the sizes; None without sizes in turn.
 
     Frame n has size number ``(n + n // round) mod count``, and a round is the least common multiple of both numbers: in
     ``count * positions`` frames each destination gets every size once.

@@ -23,9 +23,7 @@ _RESOLUTION_NS = 10_000_000
 
 
 class StationService:
-    """The stations of one trial after the other; idle in trials without routed streams and without frames of the
-    controller.
-    """
+    """The stations of one trial after the other; idle without routed streams and frames of the controller."""
 
     def __init__(self, packets: PacketService, routers: Mapping[int, bytes]) -> None:
         """``routers``: MAC addresses of routers that need not be asked for, by port."""
@@ -44,11 +42,10 @@ class StationService:
         self._stations.hosts.forget_answers()
 
     def begin(self, streams: tuple[Stream, ...], frames: Sequence[ControllerFrame]) -> tuple[tuple[Stream, ...], str]:
-        """Return the streams with the routers' addresses, and a sentence on a router that did not answer, or an empty
-        text.
+        """Gives the streams the addresses of their routers, and a sentence on a router that is silent, or no text.
 
-        Every station of a routed stream asks, receivers too: their routers then know them. Of frames to many those ask
-        that are the end of a tunnel.
+        Every station of a routed stream asks, receivers too: their routers then know them. For frames to many, those
+        stations ask that are the end of a tunnel.
         """
         wanted = {neighbour for stream in streams for neighbour in _asking(stream)}
         self._given = {neighbour: self._fixed[neighbour[0]] for neighbour in wanted if neighbour[0] in self._fixed}
@@ -88,7 +85,7 @@ class StationService:
         return missing
 
     def _routers(self) -> dict[Neighbour, bytes]:
-        """Return the routers that are known: those that the topology gives, and those that have answered."""
+        """Routers that are known: those that the topology gives, and those that have answered."""
         return self._stations.hosts.routers | self._given
 
     def _addressed(self, frame: ControllerFrame) -> bytes:
@@ -99,7 +96,7 @@ class StationService:
 
 
 def _ip_version(stream: Stream) -> int:
-    """Return the IP version of the headers by which a router forwards the frames of a stream; tunnels have IPv4."""
+    """IP version of the headers by which a router forwards the frames of a stream; tunnels have IPv4."""
     return 4 if stream.pattern.to_many else stream.address_version
 
 

@@ -57,24 +57,24 @@ class Receiver:
 
 
 def receiver_tag(port: int) -> int:
-    """Return the tag of a receiving port, 1 to 255: ports whose numbers are 255 apart share one."""
+    """Tag of a receiving port, 1 to 255: ports whose numbers are 255 apart share one."""
     return 1 + port % _RECEIVER_TAGS
 
 
 @cache
 def station(port: int) -> Station:
-    """Return the one test address of a port."""
+    """The one test address of a port."""
     return Station(port, station_mac(port), _ipv4(port), station_ipv6(port))
 
 
 def addresses_of(port: int, count: int) -> list[bytes]:
-    """Return the ``count`` MAC addresses behind a port; the station's is the first."""
+    """MAC addresses behind a port, ``count`` of them; the station's is the first."""
     first = int.from_bytes(station(port).mac, "big")
     return [((first + place) & FULL_MASK).to_bytes(6, "big") for place in range(count)]
 
 
 def destinations_of(stream: Stream, source: int = 0) -> list[Station]:
-    """Return the destination list of a stream: its stations, or addresses of many.
+    """Destination list of a stream: its stations, or addresses of many.
 
     A routed stream has a list for each transmit port, number ``source``: the stations behind its router, in the order
     of its flows where routers have MAC addresses of their own, else those of all ports.
@@ -106,20 +106,20 @@ def _places(ports: tuple[int, ...]) -> dict[int, int]:
 
 
 def host_behind(owner: Station, version: int, prefix_bits: int) -> Station:
-    """Return the host of one IP version behind a station: in a network of ``prefix_bits``, or of 24 bits of IPv4."""
+    """Host of one IP version behind a station: in a network of ``prefix_bits``, or of 24 bits of IPv4."""
     if version == 4:
         return replace(owner, ipv4=station_ipv4(owner.port, output_half=True))
     return replace(owner, ipv6=ipv6_host_behind(owner.port, prefix_bits))
 
 
 def host_in(owner: Station, version: int, number: int) -> Station:
-    """Return the host of one IP version in network ``number`` of many behind a station."""
+    """Host of one IP version in network ``number`` of many behind a station."""
     address = host_in_network(owner.port, version, number)
     return replace(owner, ipv4=address) if isinstance(address, IPv4Address) else replace(owner, ipv6=address)
 
 
 def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range_length: int) -> tuple[Receiver, ...]:
-    """Return the destinations of each port; the flow offset of an address of many is the port's range of flows."""
+    """Destinations of each port; the flow offset of an address of many is the port's range of flows."""
     receivers = {
         _receiver(stream, port) for stream in streams if not stream.pattern.to_many for port in stream.rx_ports
     }
@@ -144,7 +144,7 @@ def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range
 def counting_receivers_of(
     streams: Sequence[Stream], shared_ports: tuple[int, ...], ranges: Sequence[tuple[set[int], int, int]]
 ) -> tuple[Receiver, ...]:
-    """Return the destinations that each port owns where groups are counted.
+    """Destinations that each port owns where groups are counted.
 
     ``ranges`` are (addresses, flow offset of the first port, distance of the offsets of two ports).
     """
@@ -164,13 +164,13 @@ def _shared(block: tuple[bytes, int], ports: tuple[int, ...], distance: int, fir
 
 
 def _receiver(stream: Stream, port: int) -> Receiver:
-    """Return the destinations that ``port`` owns: its address, and all that modifiers of the stream make of it."""
+    """Destinations that ``port`` owns: its address, and all that modifiers of the stream make of it."""
     mac, mask = _owned(stream, stream.destination_mac or station(port).mac)
     return Receiver(port, mac, 0, mask, receiver_tag(port))
 
 
 def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
-    """Return (value, mask) pairs that cover exactly the addresses of many of a stream."""
+    """Aligned blocks, as (value, mask) pairs, that cover exactly the addresses of many of a stream."""
     macs = {entry.shared.mac for entry in stream.pattern.destinations(stream) if entry.shared is not None}
     if len(macs) == 1 or any(modifier.field == ethernet.DESTINATION for modifier in stream.modifiers):
         return [_owned(stream, mac) for mac in macs]
@@ -179,7 +179,7 @@ def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
 
 
 def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:
-    """Return (value, mask) of ``mac`` and of all addresses that the stream's modifiers make of it."""
+    """(value, mask) of ``mac`` and of all addresses that the stream's modifiers make of it."""
     first = int.from_bytes(mac, "big")
     changed = 0
     for modifier in stream.modifiers:
@@ -190,7 +190,7 @@ def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:
 
 
 def _bits_changed(first: int, values: Progression | ValueList | PseudoRandom) -> int:
-    """Return a mask of the low bits in which ``first`` plus any of the values may differ from it."""
+    """Mask of the low bits in which ``first`` plus any of the values may differ from it."""
     added: tuple[int, ...]
     if isinstance(values, Progression):
         added = (0, values.step * (values.count - 1))
@@ -207,4 +207,5 @@ def _bits_changed(first: int, values: Progression | ValueList | PseudoRandom) ->
 def _ipv4(port: int) -> IPv4Address:
     if port <= 255:
         return station_ipv4(port)
+    # The plan of RFC 2544 C.2.2 has one octet for the port; later ports have networks of 30 bits.
     return IPv4Address(int(IPv4Address("198.19.0.0")) + (port << 2) + 2)

@@ -32,7 +32,7 @@ class Strays:
         self._before = self._counts() if self._flows and _any(frames) else self._nothing()
 
     def read(self, frames: ReasonCounts) -> np.ndarray[Any, Any] | None:
-        """Return flooded and misdirected frames per flow number: two rows; None where nobody counts them.
+        """Flooded and misdirected frames per flow number: two rows; None where nobody counts them.
 
         ``frames`` are those of all ports since the streams were loaded.
         """

@@ -52,6 +52,7 @@ def require_line_rates(streams: Sequence[Stream], tester_ports: Iterable[TesterP
 
 
 def _require_room_on_the_line(number: int, uses: Sequence[_Use]) -> None:
+    # The line is busiest when one of the streams begins.
     for beginning in uses:
         busy = sum(use.share for use in uses if use.lasts_until(beginning.first_ns))
         if busy > 1 + _ROUNDING:

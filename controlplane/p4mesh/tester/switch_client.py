@@ -29,18 +29,18 @@ class SwitchSchema(Protocol):
         *,
         priority: int = 0,
     ) -> Entity:
-        """Return a table entry; of two that match, the one with the larger priority wins."""
+        """Entry of a table; of two that match, the one with the larger priority wins."""
 
     def default_entry(self, table: str, action: str, params: Mapping[str, Any] | None = None) -> Entity:
-        """Return the default entry with a new action."""
+        """Default entry of a table, with a new action."""
 
     def multicast_group(
         self, group: int, replicas: Iterable[tuple[int, int]] = (), *, numeric_ports: bool = False
     ) -> Entity:
-        """Return a multicast group of (port, instance) pairs."""
+        """Multicast group of (port, instance) pairs."""
 
     def value_set(self, name: str, members: Iterable[Mapping[str, Any]] = ()) -> Entity:
-        """Return a parser value set with all its members."""
+        """Parser value set with all its members."""
 
 
 class SwitchClient(Protocol):
@@ -73,19 +73,19 @@ class SwitchClient(Protocol):
         """Delete entities, in order."""
 
     def read_counters(self, name: str, indices: Iterable[int]) -> list[tuple[int, CounterData]]:
-        """Return (index, value) of some cells of a counter."""
+        """(index, value) of some cells of a counter."""
 
     def packet_counts(self, cells: Mapping[str, Iterable[int]]) -> Callable[[], list[int]]:
         """Prepare to read counter cells again and again: a call returns the packets of all of them, in their order."""
 
     def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:
-        """Return (packets, bytes) of all cells of a counter, in order of their index."""
+        """(packets, bytes) of all cells of a counter, in order of their index."""
 
     def packet_out(self, payload: bytes, **metadata: int) -> None:
         """Send a frame to the program."""
 
     def take_packet_ins(self, count: int, timeout_s: float | None = None) -> list[PacketIn]:
-        """Return the next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
+        """Takes the next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
 
     def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
-        """Return the next packet-ins in columns, in their order: as many as :meth:`take_packet_ins` returns."""
+        """Takes the next packet-ins in columns, in their order: as many as :meth:`take_packet_ins`."""

@@ -34,7 +34,7 @@ class TofinoContract(Contract):
 
 
 def load_tofino_contract(chip: Chip, device_config: Path | None, p4src: Path = P4SRC) -> TofinoContract:
-    """Return the program for a chip; raise ProgramError when something is missing or stale.
+    """Opens the program for a chip; raises ProgramError when something is missing or stale.
 
     ``device_config`` None: the switch has the program already, which is compared with our bfrt.json.
     """

@@ -51,9 +51,7 @@ class TofinoDataPlane(DataPlane, ABC):
         self._pipes = sorted({device // PORTS_PER_PIPE for device in ports.devices.values()})
 
     def load_program(self) -> None:
-        """Push the compiled tester and install the entries that every trial needs, with the front ports that are in the
-        loop.
-        """
+        """Push the compiled tester and the entries that every trial needs, with the front ports in the loop."""
         super().load_program()
         if self._ports.front_loops:
             members = [{"": port} for port in self._ports.front_loops]
@@ -92,12 +90,12 @@ class TofinoDataPlane(DataPlane, ABC):
         super().configure(plan, run)
 
     def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of some cells, from whichever pipe they count in."""
+        """Records of some cells, from whichever pipe they count in."""
         return joined_pipes(self._of_pipes(wanted, wait))
 
     @abstractmethod
     def _of_pipes(self, wanted: Sequence[range], wait: WaitForPasses) -> dict[int, np.ndarray[Any, Any]]:
-        """Return the records of some cells of every pipe that has tester ports."""
+        """Records of some cells of every pipe that has tester ports."""
 
 
 class InBandTofinoDataPlane(TofinoDataPlane):
@@ -118,7 +116,7 @@ class InBandTofinoDataPlane(TofinoDataPlane):
             self._sweep(cells, wait, place)
 
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of cells 0 to ``cells`` - 1 of all pipes, joined by :func:`joined_pipes`."""
+        """Records of cells 0 to ``cells`` - 1 of all pipes, joined by :func:`joined_pipes`."""
         found = self.read_some([range(max(cells, self._port_cells))], wait)
         spacings = found[OF_PORTS].copy()
         found[OF_PORTS] = 0
@@ -145,14 +143,14 @@ class InBandTofinoDataPlane(TofinoDataPlane):
 
 
 def fits_the_parser(headers: Sequence[ExtensionHeader], units: int) -> bool:
-    """Return whether the program finds UDP behind these IPv6 extension headers (p4src/tna/parser.p4)."""
+    """Whether the program finds UDP behind these IPv6 extension headers (p4src/tna/parser.p4)."""
     sizes = [header.header_bytes for header in headers]
     in_front = sizes[: -2 if headers and isinstance(headers[-1], Encapsulation) else -1]
     return sum(sizes) <= units * UNIT_BYTES and all(size == UNIT_BYTES for size in in_front)
 
 
 def joined_pipes(of_pipes: Mapping[int, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    """Return the records of several pipes as one: of every cell, the values of the pipe that has counted there.
+    """Joins the records of several pipes: every cell has the values of the pipe that has counted there.
 
     A flow has one transmit port and one receive port, and a transmitter one port, so that one pipe has counted for
     each of them and all others hold 0. Raises TargetError where that does not hold: values of two pipes cannot be

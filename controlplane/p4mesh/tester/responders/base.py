@@ -21,7 +21,7 @@ class PuntRule:
 
     @classmethod
     def of(cls, **keys: Match) -> PuntRule:
-        """Return the rule of some keys, such as ``PuntRule.of(port=3, ether_type=0x0806)``; ports are the tester's."""
+        """Rule with some keys, such as ``PuntRule.of(port=3, ether_type=0x0806)``; ports are the tester's."""
         return cls(tuple(sorted(keys.items())))
 
 
@@ -39,13 +39,13 @@ class Responder(Protocol):
     """One protocol. ``now_ns`` is the target's time, which never goes back; only differences have a meaning."""
 
     def wants(self) -> Collection[PuntRule]:
-        """Return the frames that the responder is to see; it may get others as well."""
+        """Rules for the frames that the responder is to see; it may get others as well."""
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
-        """Return the frames to send because a frame has arrived."""
+        """Takes a frame that has arrived, and gives the frames to send because of it."""
 
     def next_event(self) -> int | None:
-        """Return the time of the next timer in ns; None without one."""
+        """Time of the next timer in ns; None without one."""
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
-        """Return the frames to send because the next timer is due; the timer after it is later."""
+        """Gives the frames to send because the next timer is due; the timer after it is later."""

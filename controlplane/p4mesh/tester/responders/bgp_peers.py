@@ -36,8 +36,9 @@ _CONNECT_S = 1
 
 
 def notice_time_s(settings: Settings) -> Fraction | None:
-    """Return the time within which the end of one side of a session is noticed by the other one: by BFD, where stations
-    have that, else by the hold time. None: without both nothing is noticed.
+    """Time within which one side of a session notices the end of the other one; None where it never does.
+
+    It is that of BFD where stations have it, else the hold time.
     """
     if settings.bfd:
         return Fraction(settings.bfd.interval_ms * settings.bfd.multiplier, _MS_PER_S)
@@ -45,7 +46,7 @@ def notice_time_s(settings: Settings) -> Fraction | None:
 
 
 def return_time_s(settings: Settings, sessions: int) -> Fraction | None:
-    """Return the time within which a router that has lost its sessions uses the routes of all stations again.
+    """Time within which a router that has lost its sessions uses the routes of all stations again.
 
     It begins when the router can speak. A station notices the loss, connects again and announces; then the router has
     the time that it has before streams. None: a station notices nothing.
@@ -57,7 +58,7 @@ def return_time_s(settings: Settings, sessions: int) -> Fraction | None:
 
 
 def _retry_s(sessions: int) -> int:
-    """Return the time between attempts to connect of each of so many sessions."""
+    """Seconds between attempts to connect of each of so many sessions."""
     return 1 + sessions // _SESSIONS_PER_RETRY_S
 
 
@@ -126,7 +127,7 @@ class BgpPeers:
             self._peers[session].announce(0, [str(network) for network in given], now_ns)
 
     def waiting(self) -> dict[Session, str]:
-        """Return the sessions whose router has not acknowledged all announcements, each with the last known reason."""
+        """Sessions whose router has not acknowledged all announcements, each with the last known reason."""
         return {
             session: self._reasons.get(session, "the router does not answer")
             for session in self._peers
@@ -143,7 +144,7 @@ class BgpPeers:
         return leaving
 
     def wants(self) -> Collection[PuntRule]:
-        """Return ARP, IPv4 and IPv6: the keys of the table cannot single out BGP."""
+        """Rules for ARP, IPv4 and IPv6: the keys of the table cannot single out BGP."""
         return tuple(PuntRule.of(ether_type=kind) for kind in (_ARP, _IPV4, _IPV6))
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
@@ -157,13 +158,12 @@ class BgpPeers:
         return self._leaving(heard)
 
     def next_event(self) -> int | None:
-        """Return the time of the next timer of any session, in ns."""
         times = [time_ns for time_ns in self._next_ns.values() if time_ns is not None]
         times += [at_ns for at_ns, _, _ in self._scheduled[:1]]
         return min(times, default=None)
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
-        """Return the frames to send because timers are due, or because the sessions have just begun."""
+        """Gives the frames to send because timers are due, or because the sessions have just begun."""
         self._now_ns = now_ns
         changed: set[Session] = set()
         while self._scheduled and self._scheduled[0][0] <= now_ns:
@@ -175,11 +175,11 @@ class BgpPeers:
         return self._leaving(sorted({*due, *changed}))
 
     def begin(self) -> list[Outgoing]:
-        """Return the first frames of the sessions."""
+        """Gives the first frames of the sessions."""
         return self._leaving()
 
     def _leaving(self, sessions: Iterable[Session] | None = None) -> list[Outgoing]:
-        """Return the frames of some sessions, by default of all: what happened to them is noted first."""
+        """Gives the frames of some sessions, by default of all, and notes before what happened to them."""
         leaving = []
         for session in self._peers if sessions is None else sessions:
             peer = self._peers[session]
