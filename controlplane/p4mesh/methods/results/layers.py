@@ -15,7 +15,6 @@ from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, Lat
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.record import Record, Row, table_of
 
-KIND_COLUMNS = (fields.KIND, fields.NAME, fields.RECEIVERS)
 _NOTE = (
     "Frames that the ports of a layer, or of a role, received; layers and roles in the order of their ports. Low and "
     "high: means of its ports. Increment: mean less that of the layer before. Nothing is subtracted for wires unless "

@@ -13,8 +13,10 @@ Cell = str | int | float | bool | None
 
 
 def with_reasons(columns: tuple[Column, ...], rows: Iterable[Mapping[str, Cell]]) -> tuple[Column, ...]:
-    """The columns, and one of reasons where a row has one."""
-    return (*columns, fields.REASON) if any(row.get(fields.REASON.key) for row in rows) else columns
+    """The columns, and one of reasons where a row has one and none of them is for it."""
+    key = fields.REASON.key
+    told = any(row.get(key) for row in rows) and all(column.key != key for column in columns)
+    return (*columns, fields.REASON) if told else columns
 
 
 @dataclass(frozen=True)

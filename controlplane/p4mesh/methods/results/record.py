@@ -76,13 +76,14 @@ class Record:
         note: str = "",
         *,
         columns: Sequence[Column] | None = None,
+        optional: Sequence[Column] = (),
         keys: Sequence[Column] | None = None,
         headline: Sequence[Column] = (),
         detail: bool = False,
     ) -> Table:
         """A table of such records, as :func:`table_of`; by default of all columns of the class."""
         shown = cls.columns() if columns is None else columns
-        return table_of(name, title, shown, rows, note, keys=keys, headline=headline, detail=detail)
+        return table_of(name, title, shown, rows, note, optional=optional, keys=keys, headline=headline, detail=detail)
 
 
 Row = Record | Mapping[str, Any] | tuple[Record | Mapping[str, Any], ...]
@@ -98,14 +99,19 @@ def table_of(
     rows: Iterable[Row],
     note: str = "",
     *,
+    optional: Sequence[Column] = (),
     keys: Sequence[Column] | None = None,
     headline: Sequence[Column] = (),
     detail: bool = False,
 ) -> Table:
-    """A table of some columns, and of the reasons of verdicts where a row has one; a cell that a row lacks is empty."""
+    """A table of some columns, and of the reasons of verdicts where a row has one; a cell that a row lacks is empty.
+
+    Columns that are ``optional`` are shown where a row has a value.
+    """
     known = {fields.REASON.key, *(column.key for column in columns)}
     found = tuple(_joined(row, known) for row in rows)
-    shown = with_reasons(tuple(columns), found)
+    empty = {column.key for column in optional if all(row.get(column.key) is None for row in found)}
+    shown = with_reasons(tuple(column for column in columns if column.key not in empty), found)
     cells = tuple({column.key: row.get(column.key) for column in shown} for row in found)
     table = Table(name, title, shown, cells, note, detail, headline=tuple(one.key for one in headline))
     return table if keys is None else dataclasses.replace(table, keys=tuple(one.key for one in keys))

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
@@ -15,8 +15,8 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
-from p4mesh.methods.results.outcome import Cell, Figure, Outcome
-from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.outcome import Figure, Outcome
+from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note, search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import JudgedTrial, Searched
@@ -101,13 +101,8 @@ class CopiesThroughput(MethodOf[_Unit]):
         state = Verdict.worst(unit.search.verdict for unit in units)
         sizes = [self.offered_size_bytes(unit.frame_size_bytes) for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, self.clause)
-        table = Record.table(
-            self.table,
-            self.title,
-            [(unit, unit.search.shown, _found(unit.search)) for unit in units],
-            f"{self.note} {excluded_note(units)}",
-            columns=self.columns,
-        )
+        rows = [(unit, unit.search.shown, _found(unit.search)) for unit in units]
+        table = table_of(self.table, self.title, self.columns, rows, f"{self.note} {excluded_note(units)}")
         return Outcome(
             state,
             f"{self.title}: {self.about(bed, parameters)}, {state.value}",
@@ -121,11 +116,11 @@ class CopiesThroughput(MethodOf[_Unit]):
         )
 
 
-def _found(search: Searched[MulticastTrial]) -> dict[str, Cell]:
+def _found(search: Searched[MulticastTrial]) -> dict[str, Any]:
     return {
         "tx_pct": search.shown.load_pct,
         "tx_fps": search.shown.offered_fps,
-        "state": search.verdict.value,
+        "state": search.verdict,
         "reason": search.reason,
     }
 

@@ -66,14 +66,14 @@ class LaidClass:
     accept: Acceptance | None
     rate_text: str
     rate_fps: Fraction
-    """Of each sender, all sizes together."""
+    """What each sender sends of all sizes together."""
     mean_bytes: Fraction
     end_ns: int
     """When the last sender ends, from the start of the run."""
 
 
 def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
-    """Return one class with its streams; raises TrafficFileError for requests that its ports cannot meet."""
+    """One class with its streams; raises TrafficFileError for requests that its ports cannot meet."""
     given = run.traffic.classes[name]
     place: Place = ("classes", name)
     senders = names.ports(given.senders, (*place, "senders"))
@@ -125,7 +125,7 @@ def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
 def _rate_fps(
     run: FileRun, place: Place, given: TrafficClass, senders: Sequence[Port], parts: Sequence[MixPart]
 ) -> Fraction:
-    """Return the frames per second of each sender; raises TrafficFileError where a line cannot carry them."""
+    """The frames per second of each sender; raises TrafficFileError where a line cannot carry them."""
     where = (*place, "rate")
     size = mean_bytes(parts)
     try:
@@ -160,7 +160,7 @@ def _overhead_bytes(port: Port) -> Fraction:
 
 
 def _length(run: FileRun, place: Place, given: TrafficClass, rate_fps: Fraction) -> tuple[Fraction, int]:
-    """Return how long each sender sends, in seconds, and how many frames."""
+    """How long each sender sends, in seconds, and how many frames."""
     if given.frames is not UNSET:
         if given.duration_s is not UNSET:
             raise run.error((*place, "frames"), "duration_s is given as well", "keep one of the two")
@@ -250,7 +250,7 @@ def _sized(run: FileRun, place: Place, stream: Stream, parts: Sequence[MixPart],
 
 
 def _in_turn(run: FileRun, place: Place, stream: Stream, sizes: Sequence[int], bed: Bed) -> Stream:
-    """Return a stream of all sizes; its flows have one latency, so the definition must add the same to every size."""
+    """A stream of all sizes; its flows have one latency, so the definition must add the same to every size."""
     definition = Definition(run.traffic.latency_definition)
     for source, tx_port in enumerate(stream.tx_ports):
         for rx_port in stream.pattern.receivers(stream, source):
@@ -287,7 +287,7 @@ def _exact(value: object) -> Fraction | None:
 
 
 def indistinguishable(one: LaidClass, other: LaidClass) -> tuple[int, int] | None:
-    """Return a pair of ports between which two classes send equal frames; None where there is none."""
+    """A pair of ports between which two classes send equal frames; None where there is none."""
     for left in one.streams:
         for right in other.streams:
             same = (left.frame, left.modifiers, left.priority) == (right.frame, right.modifiers, right.priority)
@@ -298,7 +298,7 @@ def indistinguishable(one: LaidClass, other: LaidClass) -> tuple[int, int] | Non
 
 
 def _addressed(stream: Stream) -> set[tuple[int, tuple[int, ...], SharedAddress | None]]:
-    """Return the ways of the frames of a stream: sender, the ports of each destination, their common address."""
+    """The ways of the frames of a stream: sender, the ports of each destination, their common address."""
     return {
         (port, item.ports, item.shared)
         for source, port in enumerate(stream.tx_ports)

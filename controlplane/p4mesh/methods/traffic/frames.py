@@ -24,7 +24,6 @@ _RANGE = re.compile(r"([0-9]+)-([0-9]+)(?: step ([0-9]+))?")
 
 
 def sizes_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[MixPart, ...]:
-    """Return the frame sizes of a class with their shares."""
     sizes = given.sizes
     if isinstance(sizes, int):
         return (MixPart(sizes, 1),)
@@ -48,17 +47,16 @@ def sizes_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[MixPart, 
 
 
 def is_range(given: TrafficClass) -> bool:
-    """Return whether a class has all sizes of a range in turn."""
+    """Whether a class has all sizes of a range in turn."""
     return isinstance(given.sizes, str) and _RANGE.fullmatch(given.sizes) is not None
 
 
 def mean_bytes(parts: Sequence[MixPart]) -> Fraction:
-    """Return the mean frame size of a mix."""
     return Fraction(sum(part.weight * part.frame_size_bytes for part in parts), sum(part.weight for part in parts))
 
 
 def frame_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence[MixPart]) -> Frame:
-    """Return the headers; raises TrafficFileError where a frame is too short for them and the signature."""
+    """The headers; raises TrafficFileError where a frame is too short for them and the signature."""
     headers = given.headers
     tags = () if given.vlan is UNSET else (given.vlan,) if isinstance(given.vlan, int) else tuple(given.vlan)
     frame = FRAME_FORMATS[headers.format].tagged(*tags, priority=given.priority)
@@ -80,7 +78,7 @@ def frame_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence[Mi
 
 
 def modifiers_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[FieldModifier, ...]:
-    """Return the fields that change from frame to frame."""
+    """The fields that change from frame to frame."""
     return tuple(
         FieldModifier(Modifiable.of_name(item.field), _values(run, (*place, "modifiers", number), item))
         for number, item in enumerate(given.modifiers)

@@ -44,11 +44,9 @@ class Traffic(MethodOf[RunResult]):
         require_definition(self.name, bed, self.definition)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per run."""
         return tuple(Unit(0, run.label) for run in self.runs)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return 1."""
         return 1
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> RunResult:
@@ -62,7 +60,7 @@ class Traffic(MethodOf[RunResult]):
         return result_of(run, result, bed, self.definition)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, RunResult]) -> Outcome:
-        """Return the tables of all runs and the worst of their verdicts."""
+        """The tables of all runs and the worst of their verdicts."""
         found = list(results.values())
         state = Verdict.worst(result.state for result in found)
         classes = [item for result in found for item in result.classes]
@@ -80,7 +78,7 @@ class Traffic(MethodOf[RunResult]):
 
 
 def laid_over(text: TrafficText, bed: Bed) -> Traffic:
-    """Return the test of a traffic file on a bed; raises TrafficFileError for requests that its ports cannot meet."""
+    """The test of a traffic file on a bed; raises TrafficFileError for requests that its ports cannot meet."""
     runs = tuple(lay_run(run, bed) for run in text.runs)
     traffic = text.traffic
     return Traffic(traffic.description or traffic.name, runs, Definition(traffic.latency_definition))

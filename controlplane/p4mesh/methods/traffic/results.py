@@ -10,6 +10,7 @@ from typing import Annotated
 from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
 from p4mesh.methods.results.latency_cells import us
 from p4mesh.methods.results.layers import Increments, ports_by_layer
@@ -32,111 +33,120 @@ class Counts(Record):
     """Without duplicates."""
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     doubtful_frames: Annotated[int | None, fields.DOUBTFUL_FRAMES] = field(default=None, metadata=OMITTED)
-    """Of those lost, frames that may have come late; None where there is none."""
+    """Frames among those lost that may have come late; None where there is none."""
     misordered_frames: Annotated[int, fields.MISORDERED_FRAMES]
     duplicate_frames: Annotated[int, fields.DUPLICATE_FRAMES]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Delay(Record):
-    """Latency in the definition of the run, and its variation; empty without frames."""
+class Latency(Record):
+    """Latency in the definition of the run; empty without frames, and without percentiles but for a class."""
 
-    latency_us_min: float | None = None
-    latency_us_avg: float | None = None
-    latency_us_max: float | None = None
-    latency_us_p50: float | None = None
-    latency_us_p99: float | None = None
-    latency_us_p99_9: float | None = None
-    jitter_us_min: float | None = None
-    jitter_us_avg: float | None = None
-    jitter_us_max: float | None = None
+    latency_us_min: Annotated[float | None, fields.LATENCY_US_MIN] = None
+    latency_us_avg: Annotated[float | None, fields.LATENCY_US_AVG] = None
+    latency_us_max: Annotated[float | None, fields.LATENCY_US_MAX] = None
+    latency_us_p50: Annotated[float | None, fields.LATENCY_US_P50] = None
+    latency_us_p99: Annotated[float | None, fields.LATENCY_US_P99] = None
+    latency_us_p99_9: Annotated[float | None, fields.LATENCY_US_P99_9] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jitter(Record):
+    """RFC 4689 jitter; empty without two frames of a flow."""
+
+    jitter_us_min: Annotated[float | None, fields.JITTER_US_MIN] = None
+    jitter_us_avg: Annotated[float | None, fields.JITTER_US_AVG] = None
+    jitter_us_max: Annotated[float | None, fields.JITTER_US_MAX] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassResult(Record):
     """One class in one run, with its verdict."""
 
-    run: str
-    traffic_class: str
-    state: Verdict
-    reason: str
-    rate: str
+    run: Annotated[str, fields.RUN]
+    traffic_class: Annotated[str, fields.TRAFFIC_CLASS]
+    rate: Annotated[str, retitled(fields.RATE, "Rate", "per sender")]
     rate_fps: float
-    mean_bytes: float
+    mean_bytes: Annotated[float, fields.MEAN_BYTES]
+    state: Annotated[Verdict, retitled(fields.STATE, "State")]
     counts: Counts = field(metadata=INLINE)
-    received_bytes: int
-    """Of the frames received, FCS included."""
-    loss_ratio: float | None
-    loss_ratio_below: float | None
+    received_bytes: Annotated[int, fields.RECEIVED_BYTES]
+    """FCS included."""
+    loss_ratio: Annotated[float | None, fields.LOSS_RATIO]
+    loss_ratio_below: Annotated[float | None, fields.LOSS_RATIO_BELOW]
     """Upper bound at 95 % confidence; None where frames were lost."""
-    delay: Delay = field(metadata=INLINE)
-    flooded_frames: int | None
-    misdirected_frames: int | None
+    flooded_frames: Annotated[int | None, fields.FLOODED_FRAMES]
+    misdirected_frames: Annotated[int | None, fields.MISDIRECTED_FRAMES]
     """At ports that they were not for; None where the target counts them per port alone."""
-    departure_error_ns: float | None
+    latency: Latency = field(metadata=INLINE)
+    jitter: Jitter = field(metadata=INLINE)
+    departure_error_ns: Annotated[float | None, fields.DEPARTURE_ERROR_NS]
     """How late its frames may have left; None where that is not known."""
-    queues: str | None
+    queues: Annotated[str | None, fields.QUEUES]
     """Whether a queue on its way filled meanwhile; None where queues were not watched."""
+    reason: Annotated[str, retitled(fields.REASON, "Why")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowResult(Record):
-    """One flow, or all flows of a class between two ports."""
+    """One flow, or all flows of a class between two ports, which have no ``stream`` and ``part``."""
 
-    run: str
-    traffic_class: str
-    stream: str
-    part: str
-    tx_port: int
-    rx_port: int
+    run: Annotated[str, fields.RUN]
+    traffic_class: Annotated[str, fields.TRAFFIC_CLASS]
+    stream: Annotated[str | None, fields.STREAM]
+    part: Annotated[str | None, fields.PART]
+    tx_port: Annotated[int, retitled(fields.TX_PORT, "Sender", "port")]
+    rx_port: Annotated[int, retitled(fields.RX_PORT, "Receiver", "port")]
     counts: Counts = field(metadata=INLINE)
-    flooded_frames: int | None
-    misdirected_frames: int | None
+    flooded_frames: Annotated[int | None, fields.FLOODED_FRAMES]
+    misdirected_frames: Annotated[int | None, fields.MISDIRECTED_FRAMES]
     """At ports that they were not for; None for frames to many, and where the target counts them per port alone."""
-    delay: Delay = field(metadata=INLINE)
+    latency: Latency = field(metadata=INLINE)
+    jitter: Jitter = field(metadata=INLINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerResult(Record):
     """Counts and delays of a class at the receivers of one layer or role."""
 
-    run: str
-    traffic_class: str
-    kind: str
+    run: Annotated[str, fields.RUN]
+    traffic_class: Annotated[str, fields.TRAFFIC_CLASS]
+    kind: Annotated[str, fields.KIND]
     """``layer`` or ``role``."""
-    name: str
-    receivers: int
+    name: Annotated[str, fields.NAME]
+    receivers: Annotated[int, fields.RECEIVERS]
     counts: Counts = field(metadata=INLINE)
-    delay: Delay = field(metadata=INLINE)
-    latency_us_low: float | None
-    latency_us_high: float | None
+    latency: Latency = field(metadata=INLINE)
+    latency_us_low: Annotated[float | None, fields.LATENCY_US_LOW]
+    latency_us_high: Annotated[float | None, fields.LATENCY_US_HIGH]
     """Lowest and highest mean of its receivers."""
-    increment_us: float | None
+    increment_us: Annotated[float | None, fields.INCREMENT_US]
     """Mean less that of the layer before; None for roles, which have no order."""
+    jitter: Jitter = field(metadata=INLINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult(Record):
     """One run of the traffic."""
 
-    run: str
-    state: Verdict
+    run: Annotated[str, fields.RUN]
+    state: Annotated[Verdict, retitled(fields.STATE, "State")]
     status: Verdict
     reason: str
-    flooded_frames: int
-    misdirected_frames: int
-    foreign_frames: int
+    flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
+    misdirected_frames: Annotated[int, fields.MISDIRECTED_FRAMES]
+    foreign_frames: Annotated[int, fields.FOREIGN_FRAMES]
     classes: tuple[ClassResult, ...]
     flows: tuple[FlowResult, ...]
     pairs: tuple[FlowResult, ...]
     layers: tuple[LayerResult, ...]
-    """By the layers and roles of the topology; empty where it has none."""
+    """A row for each layer and role of the topology."""
     rounded_starts: tuple[str, ...]
     """Streams whose starts the tester had to round, and by how much."""
 
 
 def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definition) -> RunResult:
-    """Return the counts of one trial, class by class."""
+    """The counts of one trial, class by class."""
     flows = {item.name: [] for item in run.classes}  # type: dict[str, list[tuple[Stream, FlowCounts]]]
     streams = {stream.name: stream for stream in run.spec.streams}
     for flow in result.flows:
@@ -188,10 +198,11 @@ def _row(
     bed: Bed,
     definition: Definition,
     strays: bool,
-    stream: str = "",
-    part: str = "",
+    stream: str | None = None,
+    part: str | None = None,
 ) -> FlowResult:
     flow = found[0][1]
+    summary = merged(_summaries(found, bed, definition))
     counted = strays and not any(one.pattern.to_many for one, _ in found)
     return FlowResult(
         run=run,
@@ -203,7 +214,8 @@ def _row(
         counts=_counts(found),
         flooded_frames=sum(flow.flooded_frames for _, flow in found) if counted else None,
         misdirected_frames=sum(flow.misdirected_frames for _, flow in found) if counted else None,
-        delay=_delay(merged(_summaries(found, bed, definition))),
+        latency=_latency(summary),
+        jitter=_jitter(summary),
     )
 
 
@@ -214,13 +226,12 @@ def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: D
         inside = [item for items in by_port.values() for item in items]
         if not inside:
             continue
-        delay = _delay(merged(_summaries(inside, bed, definition)))
+        whole = merged(_summaries(inside, bed, definition))
         means = [
             us(summary.latency.avg_ns)
             for items in by_port.values()
             if (summary := merged(_summaries(items, bed, definition))) is not None
         ]
-        mean = delay.latency_us_avg
         yield LayerResult(
             run=run,
             traffic_class=name,
@@ -228,10 +239,11 @@ def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: D
             name=of_kind,
             receivers=sum(map(bool, by_port.values())),
             counts=_counts(inside),
-            delay=delay,
+            latency=_latency(whole),
             latency_us_low=min(means, default=None),
             latency_us_high=max(means, default=None),
-            increment_us=None if mean is None else increments.after(kind, mean),
+            increment_us=None if whole is None else increments.after(kind, us(whole.latency.avg_ns)),
+            jitter=_jitter(whole),
         )
 
 
@@ -271,17 +283,17 @@ def _class_result(
 ) -> ClassResult:
     counts = _counts(found)
     summary = merged(_summaries(found, bed, definition))
-    delay = _delay(summary, _percentiles(item, found, result, bed, definition))
+    latency = _latency(summary, _percentiles(item, found, result, bed, definition))
+    jitter = _jitter(summary)
     ratio = Fraction(counts.lost_frames, counts.expected_frames) if counts.expected_frames else None
-    judgement = _judgement(item.accept, counts, ratio, delay, result)
+    judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
     return ClassResult(
         run=run.label,
         traffic_class=item.name,
-        state=judgement.state,
-        reason=judgement.reason,
         rate=item.rate_text,
         rate_fps=float(item.rate_fps),
         mean_bytes=float(item.mean_bytes),
+        state=judgement.state,
         counts=counts,
         received_bytes=sum(
             (flow.rx_frames - flow.duplicate_frames) * stream.frame_size_bytes
@@ -293,14 +305,15 @@ def _class_result(
         loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
         flooded_frames=_strays(item, result, "flooded_frames"),
         misdirected_frames=_strays(item, result, "misdirected_frames"),
-        delay=delay,
+        latency=latency,
+        jitter=jitter,
         departure_error_ns=_departure_error_ns(item, result),
         queues=_queues(found, result),
+        reason=judgement.reason,
     )
 
 
 def _queues(found: Sequence[Found], result: TrialResult) -> str | None:
-    """Return what is known of the queues to the receivers of a class."""
     trend = result.queues
     if any(flow.lost_frames for _, flow in found):
         return "frames lost"
@@ -318,33 +331,42 @@ def _departure_error_ns(item: LaidClass, result: TrialResult) -> float | None:
 def _percentiles(
     item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
 ) -> LatencySummary | None:
-    """Return the summary of the histogram of a class; None where the times to add to FIFO differ between its frames."""
+    # A class has one histogram, and so one time to add to FIFO.
     shifts = {shift_ns(bed, definition, stream.frame_size_bytes, flow.tx_port, flow.rx_port) for stream, flow in found}
     counted = next((one for one in result.histograms if one.stream == item.name and one.tx_port is None), None)
     return summarise(counted.latency, shifts.pop()) if counted and len(shifts) == 1 else None
 
 
-def _delay(summary: LatencySummary | None, counted: LatencySummary | None = None) -> Delay:
+def _latency(summary: LatencySummary | None, counted: LatencySummary | None = None) -> Latency:
     if summary is None:
-        return Delay()
+        return Latency()
     percentiles = counted.percentiles_ns if counted else {}
-    return Delay(
+    return Latency(
         latency_us_min=us(summary.latency.min_ns),
         latency_us_avg=us(summary.latency.avg_ns),
         latency_us_max=us(summary.latency.max_ns),
         latency_us_p50=us(percentiles.get(50.0)),
         latency_us_p99=us(percentiles.get(99.0)),
         latency_us_p99_9=us(percentiles.get(99.9)),
-        jitter_us_min=us(summary.jitter.min_ns) if summary.jitter else None,
-        jitter_us_avg=us(summary.jitter.avg_ns) if summary.jitter else None,
-        jitter_us_max=us(summary.jitter.max_ns) if summary.jitter else None,
     )
 
 
+def _jitter(summary: LatencySummary | None) -> Jitter:
+    found = summary.jitter if summary else None
+    if found is None:
+        return Jitter()
+    return Jitter(jitter_us_min=us(found.min_ns), jitter_us_avg=us(found.avg_ns), jitter_us_max=us(found.max_ns))
+
+
 def _judgement(
-    accept: Acceptance | None, counts: Counts, ratio: Fraction | None, delay: Delay, result: TrialResult
+    accept: Acceptance | None,
+    counts: Counts,
+    ratio: Fraction | None,
+    latency: Latency,
+    jitter: Jitter,
+    result: TrialResult,
 ) -> Judgement:
-    """Return the verdict on a class and the criteria that it missed."""
+    """The verdict on a class and the criteria that it missed."""
     if not result.status.trusted:
         return Judgement(result.status, result.reason)
     if accept is None:
@@ -354,9 +376,9 @@ def _judgement(
         ("lost frames", counts.lost_frames, accept.lost_frames),
         ("misordered frames", counts.misordered_frames, accept.misordered_frames),
         ("duplicate frames", counts.duplicate_frames, accept.duplicate_frames),
-        ("latency in us", delay.latency_us_max, accept.latency_us),
-        ("mean latency in us", delay.latency_us_avg, accept.mean_latency_us),
-        ("jitter in us", delay.jitter_us_max, accept.jitter_us),
+        ("latency in us", latency.latency_us_max, accept.latency_us),
+        ("mean latency in us", latency.latency_us_avg, accept.mean_latency_us),
+        ("jitter in us", jitter.jitter_us_max, accept.jitter_us),
     )
     against = [
         f"{name} {float(found):.6g} above {float(limit):.6g}"

@@ -33,7 +33,7 @@ class LaidRun:
 
 
 def lay_run(run: FileRun, bed: Bed) -> LaidRun:
-    """Return the trial of a run; raises TrafficFileError, with file and line, for what the ports cannot do."""
+    """The trial of a run; raises TrafficFileError, with file and line, for what the ports cannot do."""
     names = PortNames(bed.ports, run.error, run.traffic.groups)
     classes = tuple(lay(run, bed, names, name) for name in run.traffic.classes)
     for number, one in enumerate(classes):
@@ -72,7 +72,7 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
 
 
 def _is_even(classes: tuple[LaidClass, ...], latest_ns: int) -> bool:
-    """Return whether classes leave latency as it is but for queues.
+    """Whether classes leave latency as it is but for queues.
 
     A class that begins or ends moves the latency of others; frames that grow from one to the next have a latency that
     grows.
