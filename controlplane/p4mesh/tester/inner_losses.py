@@ -45,7 +45,7 @@ class LossWatch:
             self._injected += seeds
 
     def read(self) -> InnerLosses:
-        """Return the losses since :meth:`begin`."""
+        """Losses since :meth:`begin`."""
         moved = {
             name: count - before
             for name, count in self._target.drop_counts().items()

@@ -22,18 +22,19 @@ _NETWORKS_IPV4 = int(IPv4Address("10.0.0.0"))
 MAX_NETWORKS_PORT = 256
 MAX_NETWORKS_PER_PORT = 256
 NETWORK_BITS = {4: 24, 6: 64}
-"""Of networks of which there are many behind a port, by IP version."""
+"""Prefix length of the networks of which there are many behind a port, by IP version."""
 
 
 def station_mac(port: int, host: int = 0, seed: int = 0) -> bytes:
-    """Return ``(RR & 0xFC):PP:PP:RR:RR:RR`` of RFC 4814 section 4.2, PP:PP the 1-based port number."""
+    """MAC address ``(RR & 0xFC):PP:PP:RR:RR:RR`` of RFC 4814 section 4.2, PP:PP the 1-based port number."""
     _check_port(port)
     random = splitmix64((seed << 40) ^ (port << 20) ^ host)
+    # 0xFC: the address is neither a group's nor locally administered.
     return bytes([random >> 56 & 0xFC]) + port.to_bytes(2, "big") + (random & 0xFFFFFF).to_bytes(3, "big")
 
 
 def group_mac(group: IPv4Address | IPv6Address) -> bytes:
-    """Return the MAC address of a multicast group (RFC 1112 6.4, RFC 2464 7)."""
+    """MAC address of a multicast group (RFC 1112 6.4, RFC 2464 7); raises ValueError for another address."""
     if not group.is_multicast:
         raise ValueError(f"{group} is not a multicast group")
     if isinstance(group, IPv4Address):
@@ -42,7 +43,7 @@ def group_mac(group: IPv4Address | IPv6Address) -> bytes:
 
 
 def random_offsets(count: int, seed: int = 0) -> tuple[int, ...]:
-    """Return ``count`` different numbers below 2^24, to be added to an address; the same for equal seeds."""
+    """Different numbers below 2^24, ``count`` of them, to be added to an address; the same for equal seeds."""
     offsets: dict[int, None] = {}
     step = 0
     while len(offsets) < count:
@@ -52,7 +53,7 @@ def random_offsets(count: int, seed: int = 0) -> tuple[int, ...]:
 
 
 def station_ipv4(port: int, host: int = 2, *, output_half: bool = False) -> IPv4Address:
-    """Return the host on the subnet of ``port``: 198.18.0.0/16 for inputs, 198.19.0.0/16 for outputs.
+    """Host on the subnet of ``port`` (RFC 2544 C.2.2): 198.18.0.0/16 for inputs, 198.19.0.0/16 for outputs.
 
     The device is host 1, the first tester host 2; one /24 per port, ports 1..255.
     """
@@ -62,14 +63,14 @@ def station_ipv4(port: int, host: int = 2, *, output_half: bool = False) -> IPv4
 
 
 def station_ipv6(port: int, host: int = 2, *, output_half: bool = False) -> IPv6Address:
-    """Return the host on the /64 of ``port`` inside 2001:2::/48; the upper half serves outputs."""
+    """Host on the /64 of ``port`` inside 2001:2::/48 (RFC 5180 5.2); the upper half serves outputs."""
     _check_port(port)
     subnet = port + (0x8000 if output_half else 0)
     return IPv6Address(_IPV6_BASE + (subnet << 64) + host)
 
 
 def ipv6_host_behind(port: int, prefix_bits: int) -> IPv6Address:
-    """Return a host one hop behind the station of ``port``, in a network that a device has a route to (RFC 5180 5.2).
+    """Host one hop behind the station of ``port``, in a network that a device has a route to (RFC 5180 5.2).
 
     No route of another length leads to it: networks of 64, 126 and 128 bits are apart in the destination half of
     2001:2::/48, and those of 48 bits are 2001:2:N::/48, N the port, as the range of the RFC is only one of them.
@@ -84,7 +85,7 @@ def ipv6_host_behind(port: int, prefix_bits: int) -> IPv6Address:
 
 
 def host_in_network(port: int, version: int, number: int) -> IPv4Address | IPv6Address:
-    """Return the host in network ``number`` (0..255) of many behind the station of ``port`` (1..256).
+    """Host in network ``number`` (0..255) of many behind the station of ``port`` (1..256).
 
     The networks are 10.P.N.0/24 and 2001:2:P:N::/64, P the port less 1 in IPv4, the port in IPv6, where they lie in the
     network of 48 bits of the port.

@@ -29,14 +29,14 @@ _SNMP_GET_UPTIME = bytes.fromhex("302602010004067075626c6963a0190201010201000201
 
 
 def management_query(source_mac: bytes, source: IPAddress, device: IPAddress) -> bytes:
-    """Return an SNMP query for sysUpTime from a station to the device (RFC 2544 11.2)."""
+    """SNMP query for sysUpTime from a station to the device (RFC 2544 11.2)."""
     return _frame(BROADCAST_MAC, source_mac, source, device, SNMP_PORT, _SNMP_GET_UPTIME)
 
 
 def routing_update(
     source_mac: bytes, source: IPAddress, networks: Sequence[IPv4Network | IPv6Network], metric: int
 ) -> bytes:
-    """Return a RIP (RFC 1058) or RIPng (RFC 2080) response for ``networks``, metric 1 to 16 (unreachable)."""
+    """RIP (RFC 1058) or RIPng (RFC 2080) response for ``networks``, metric 1 to 16 (unreachable)."""
     if source.version == 4:
         entries = [struct.pack("!HH4s8xI", _AF_INET, 0, net.network_address.packed, metric) for net in networks]
         target: IPAddress = _RIP_BROADCAST_V4

@@ -27,7 +27,7 @@ SIMPLE_IMIX = (MixPart(64, 7), MixPart(570, 4), MixPart(1518, 1))
 
 
 def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Stream, ...]:
-    """Return one stream per frame size, which together have the rate and the count of ``stream``.
+    """Splits a stream into one per frame size, which together have its rate and its count.
 
     Each has its own seeds and its exact share of the rate, so the shares hold over any time. The frame counts are
     rounded down, except that of the first part, which takes the rest.
@@ -51,7 +51,7 @@ def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Strea
 
 
 def mixed_in_turn(stream: Stream, parts: Sequence[MixPart]) -> tuple[Stream, ...]:
-    """Return the streams of a mix, the first frame of each size one frame interval after that of the size before.
+    """Splits a stream as :func:`mixed` does; each size begins one frame interval after the size before.
 
     With equal shares, sizes then leave in turn and never at the same moment.
     """
@@ -67,7 +67,7 @@ CLOCK_SPREAD_PPM = 100
 
 
 def drifting(stream: Stream, duration_ns: int | None, seed: int = 0) -> tuple[Stream, ...]:
-    """Return one stream per transmit port, as senders with clocks of their own send: their phases move.
+    """Splits a stream into one per transmit port, as senders with clocks of their own send: their phases move.
 
     Each is slower than ``stream`` by a pseudo-random part of at most 100 ppm and begins at a moment of its own. It
     sends the frames of ``duration_ns``, or as many as ``stream`` without one. Its destinations and their order stay.
@@ -76,6 +76,7 @@ def drifting(stream: Stream, duration_ns: int | None, seed: int = 0) -> tuple[St
     random = Random(f"clocks {seed} {stream.name}")
     streams = []
     for source, port in enumerate(stream.tx_ports):
+        # Never faster: a stream at line rate would no longer fit.
         rate_fps = stream.rate_fps * (1 - Fraction(random.randrange(1000 * CLOCK_SPREAD_PPM), 10**9))
         to_each = tuple(flow.ports[0] for flow in stream.pattern.flows(stream, source))
         streams.append(
@@ -94,7 +95,7 @@ def drifting(stream: Stream, duration_ns: int | None, seed: int = 0) -> tuple[St
 
 
 def in_turn(stream: Stream, sizes_bytes: Sequence[int], interval_carries_bytes: Rational) -> Stream:
-    """Return the stream with frames of all sizes in turn, given upwards, at the same distance of their starts.
+    """Gives the frames of a stream all sizes in turn, at equal distances of their starts; ``sizes_bytes`` ascend.
 
     They go upwards where a frame interval, which carries frames of ``interval_carries_bytes``, has room for the largest
     one. Else the smallest and the largest of those that are left take turns, so that no port falls behind.
@@ -108,7 +109,7 @@ def in_turn(stream: Stream, sizes_bytes: Sequence[int], interval_carries_bytes: 
 
 
 def with_independent_phases(stream: Stream, seed: int = 0) -> Stream:
-    """Return the stream with a pseudo-random start of each port within one frame interval, or one burst."""
+    """Gives each port a pseudo-random start within one frame interval, or one burst."""
     random = Random(f"{seed} {stream.name}")
     together = stream.burst.frames if stream.burst else 1
     interval_ns = int(Fraction(together * NS_PER_S) / stream.rate_fps)
@@ -116,11 +117,10 @@ def with_independent_phases(stream: Stream, seed: int = 0) -> Stream:
 
 
 def consecutive(stream: Stream, parts: Mapping[str, int]) -> tuple[Stream, ...]:
-    """Return streams that send the frames of ``stream`` one part after the other; parts are names and numbers of
-    frames.
+    """Splits a stream into parts that send its frames one after the other, given as names and numbers of frames.
 
-    Each begins in the slot after the last one of the part before it, so that the frames keep their distance.
-    Parts without frames are left out. The order of destinations starts anew in every part.
+    Each begins in the slot after the last one of the part before it, so that the frames keep their distance. Parts
+    without frames are left out. The order of destinations starts anew in every part.
     """
     interval_ns = Fraction(NS_PER_S) / stream.rate_fps
     offsets = stream.start_offset_ns or (0,) * len(stream.tx_ports)
@@ -135,7 +135,7 @@ def consecutive(stream: Stream, parts: Mapping[str, int]) -> tuple[Stream, ...]:
 
 
 def staggered(streams: Sequence[Stream], step_ns: int) -> tuple[Stream, ...]:
-    """Return the streams with each transmit port starting ``step_ns`` after the one before it."""
+    """Lets each transmit port start ``step_ns`` after the one before it."""
     if not step_ns:
         return tuple(streams)
     ports = dict.fromkeys(port for stream in streams for port in stream.tx_ports)
@@ -144,7 +144,7 @@ def staggered(streams: Sequence[Stream], step_ns: int) -> tuple[Stream, ...]:
 
 
 def with_start_skew(stream: Stream, skew_ns_of: Mapping[int, int]) -> Stream:
-    """Return the stream with each transmit port starting later by the port's own skew."""
+    """Lets each transmit port start later by its own skew, in ns."""
     skews = [skew_ns_of.get(port, 0) for port in stream.tx_ports]
     if not any(skews):
         return stream
@@ -153,7 +153,7 @@ def with_start_skew(stream: Stream, skew_ns_of: Mapping[int, int]) -> Stream:
 
 
 def with_addresses(stream: Stream) -> Stream:
-    """Return the stream with a pseudo-random choice of its ``addresses_per_port`` in every frame (methodology 0.4)."""
+    """Makes each frame choose among its ``addresses_per_port`` pseudo-randomly (methodology 0.4), by both modifiers."""
     if stream.addresses_per_port == 1:
         return stream
     mask = stream.addresses_per_port - 1

@@ -25,7 +25,7 @@ Rational = int | Fraction
 
 @lru_cache
 def own_line_rate_bps(rate_bps: int, clock_offset_ppm: Rational | float) -> int:
-    """Return the line rate of a port by its own clock, in whole bit/s that it can send (RFC 8238 section 5.3)."""
+    """Line rate of a port by its own clock, in whole bit/s that it can send (RFC 8238 section 5.3)."""
     return int(rate_bps * (1 + Fraction(str(clock_offset_ppm)) / 1_000_000))
 
 
@@ -33,22 +33,22 @@ def own_line_rate_bps(rate_bps: int, clock_offset_ppm: Rational | float) -> int:
 def max_rate_fps(
     frame_size_bytes: Rational, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
 ) -> Fraction:
-    """Return the highest frame rate of a line: ``R / (8 (L + overhead))``, not rounded."""
+    """Highest frame rate of a line, not rounded: ``R / (8 (L + overhead))`` (RFC 2544 appendix B)."""
     return Fraction(line_rate_bps) / (8 * (frame_size_bytes + Fraction(overhead_bytes)))
 
 
 def l1_rate_bps(rate_fps: Rational, frame_size_bytes: int) -> Fraction:
-    """Return the L1 bit rate ``f * 8 (L + 20)``, overhead of the standard gap included."""
+    """L1 bit rate ``f * 8 (L + 20)``, overhead of the standard gap included."""
     return Fraction(rate_fps) * 8 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES)
 
 
 def l2_rate_bps(rate_fps: Rational, frame_size_bytes: int) -> Fraction:
-    """Return the L2 bit rate ``f * 8 L``."""
+    """L2 bit rate ``f * 8 L``."""
     return Fraction(rate_fps) * 8 * frame_size_bytes
 
 
 def utilisation_pct(rate_fps: Rational, frame_size_bytes: int, line_rate_bps: Rational) -> Fraction:
-    """Return the L1 rate as percent of the line rate, the "%" of every report table."""
+    """L1 rate as percent of the line rate, the "%" of every report table."""
     return 100 * l1_rate_bps(rate_fps, frame_size_bytes) / Fraction(line_rate_bps)
 
 
@@ -58,17 +58,17 @@ def rate_at_pct(
     line_rate_bps: Rational,
     overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES,
 ) -> Fraction:
-    """Return the frame rate at ``load_pct`` percent of the line rate (or of a port rate cap)."""
+    """Frame rate at ``load_pct`` percent of the line rate, or of the rate cap of a port."""
     return Fraction(load_pct) / 100 * max_rate_fps(frame_size_bytes, line_rate_bps, overhead_bytes)
 
 
 def tx_frames(duration_ns: int, rate_fps: Rational) -> int:
-    """Return the exact frame count of a frame-based trial: ``floor(T * fps)``."""
+    """Frames that a trial of this length sends: ``floor(T * fps)``."""
     return int(Fraction(duration_ns, NS_PER_S) * Fraction(rate_fps))
 
 
 def serialization_ns(frame_size_bytes: int, line_rate_bps: Rational) -> Fraction:
-    """Return the store-and-forward time of one frame, ``8 L / R``, without preamble and gap."""
+    """Nanoseconds that the bits of one frame take, ``8 L / R``, without preamble and gap."""
     return Fraction(8 * frame_size_bytes * NS_PER_S) / Fraction(line_rate_bps)
 
 
@@ -76,26 +76,26 @@ def serialization_ns(frame_size_bytes: int, line_rate_bps: Rational) -> Fraction
 def frame_time_ns(
     frame_size_bytes: int, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
 ) -> Fraction:
-    """Return the wire slot of one frame, ``8 (L + overhead) / R``."""
+    """Nanoseconds that a frame occupies the line, with preamble and gap: ``8 (L + overhead) / R``."""
     return 8 * (frame_size_bytes + Fraction(overhead_bytes)) * NS_PER_S / Fraction(line_rate_bps)
 
 
 def overload_utilisation_pct(frame_size_bytes: int, gap_delta_bytes: int) -> Fraction:
-    """Return the utilisation shown when the gap is ``gap_delta_bytes`` short (forward pressure)."""
+    """Utilisation in percent when the gap is ``gap_delta_bytes`` short (forward pressure, RFC 2889 5.5)."""
     return forwarded_utilisation_pct(frame_size_bytes, STANDARD_OVERHEAD_BYTES - gap_delta_bytes)
 
 
 def forwarded_utilisation_pct(frame_size_bytes: int, overhead_bytes: Rational) -> Fraction:
-    """Return the utilisation of a saturated output whose overhead per frame is not 20 bytes."""
+    """Utilisation in percent of a saturated output whose overhead per frame is not 20 bytes."""
     shown = 100 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES)
     return Fraction(shown) / (frame_size_bytes + Fraction(overhead_bytes))
 
 
 def stream_share_fps(port_rate_fps: Rational, stream_count: int) -> Fraction:
-    """Return the rate of each of ``stream_count`` streams that share a port's L1 rate equally."""
+    """Rate of each of ``stream_count`` streams that share a port's L1 rate equally."""
     return Fraction(port_rate_fps) / stream_count
 
 
 def floor_to_ppm(load_pct: Rational) -> Fraction:
-    """Return ``load_pct`` on the 1 ppm grid of the published testers: ``floor(10000 p) / 10000``."""
+    """Rounds a load down to the 1 ppm grid of the published testers: ``floor(10000 p) / 10000``."""
     return Fraction(int(Fraction(load_pct) * 10_000), 10_000)

@@ -52,11 +52,11 @@ class Memberships:
 
     version: Version
     groups: tuple[GroupRange, ...]
-    """With the ports that receive them."""
+    """Groups with the ports that receive them."""
     sources: tuple[str, ...] = ()
     """The only senders that are received; empty = all (RFC 3376, RFC 3810)."""
     joins_per_s: int = 1000
-    """Of all ports together."""
+    """Joins in a second, of all ports together."""
     robustness: int = 2
     """Number of reports of a change, and the robustness variable of the querier."""
     querier_port: int = 0
@@ -80,7 +80,7 @@ class Memberships:
             )
 
     def at_start(self) -> tuple[GroupRange, ...]:
-        """Return the groups with the ports that join before the streams run."""
+        """Groups with the ports that join before the streams run."""
         if self.change is None or not self.change.joins:
             return self.groups
         later = set(self.change.ports)
@@ -99,5 +99,5 @@ class Memberships:
 
 
 def report_bytes(version: Version) -> int:
-    """Return the length, with FCS, of the frame that tells of one group and of all or no senders."""
+    """Length, with FCS, of the frame that tells of one group and of all or no senders."""
     return {Version.IGMPV2: 64, Version.IGMPV3: 64, Version.MLDV1: 90, Version.MLDV2: 94}[version]

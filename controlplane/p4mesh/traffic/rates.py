@@ -19,7 +19,7 @@ _NUMBER = r"^(?P<number>[0-9]{1,15}(\.[0-9]{1,15})?) ?"
 _RATE = re.compile(_NUMBER + r"((?P<percent>%( of cap)?)|(?P<prefix>[kMGT]?)(?P<unit>frames/s|bit/s (L1|L2|no FCS)))$")
 _BIT_RATE = re.compile(_NUMBER + r"(?P<prefix>[kMGT]?)bit/s$")
 RATE_PATTERN, BIT_RATE_PATTERN = (re.sub(r"\?P<\w+>", "", found.pattern) for found in (_RATE, _BIT_RATE))
-"""For a JSON Schema, whose groups have no names."""
+"""Expressions for a JSON Schema, whose groups have no names."""
 VALID_RATES = (
     "a rate with its unit, such as 10 %, 10 % of cap, 1000 frames/s, 20 Mbit/s L1, 20 Mbit/s L2, 20 Mbit/s no FCS"
 )
@@ -49,7 +49,7 @@ class Rate:
 
     @classmethod
     def parse(cls, text: str) -> Rate:
-        """Return the rate of a text; raises ValueError, with what is valid, for any other text."""
+        """Rate that a text names, such as ``20 Mbit/s L1``; raises ValueError, with the valid forms, for other text."""
         found = _RATE.match(text)
         if found is None or not Fraction(found["number"]):
             raise ValueError(VALID_RATES)
@@ -59,7 +59,7 @@ class Rate:
         return cls(value * _PREFIXES[found["prefix"]], RateUnit(found["unit"]))
 
     def fps(self, frame_size_bytes: Rational, line_rate_bps: int, cap_bps: Rational | None = None) -> Fraction:
-        """Return frames per second of frames that have ``frame_size_bytes`` on average, on a line with a cap.
+        """Frames per second on a line with a cap; ``frame_size_bytes`` is their mean size.
 
         Percent count the standard gap: 100 % is the frame rate of a line, or of a line as fast as the cap. Raises
         ValueError for percent of a cap where there is none.
@@ -76,7 +76,7 @@ class Rate:
 
 
 def parse_bit_rate(text: str) -> Fraction:
-    """Return bit/s of a text such as ``900 Mbit/s``; raises ValueError for any other text."""
+    """Bit rate in bit/s of a text such as ``900 Mbit/s``; raises ValueError for any other text."""
     found = _BIT_RATE.match(text)
     if found is None or not Fraction(found["number"]):
         raise ValueError(VALID_BIT_RATES)
@@ -84,5 +84,5 @@ def parse_bit_rate(text: str) -> Fraction:
 
 
 def line_share(rate_fps: Rational, frame_size_bytes: Rational, line_rate_bps: Rational) -> Fraction:
-    """Return which part of a line frames take that have ``frame_size_bytes`` on average."""
+    """Part of a line that frames take, 0 to 1; ``frame_size_bytes`` is their mean size."""
     return Fraction(rate_fps) * 8 * (Fraction(frame_size_bytes) + STANDARD_OVERHEAD_BYTES) / Fraction(line_rate_bps)

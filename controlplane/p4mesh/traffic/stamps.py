@@ -54,7 +54,7 @@ DelayBins = Sequence[tuple[int, int, int]]
 def port_stamps(
     port: int, arrivals: str, total_ns: int, range_ns: tuple[int, int] | None, bins: DelayBins
 ) -> PortStamps:
-    """Return the stamps of a port from the sum, the smallest and largest, and the distribution of its delays."""
+    """Describes the stamps of a port by its delays: their sum, the smallest and the largest, and their distribution."""
     samples = sum(number for _, _, number in bins)
     if range_ns is None or not samples:
         return PortStamps(port, arrivals, PROGRAM)
@@ -73,7 +73,7 @@ def port_stamps(
 
 
 def _quantile(values: Sequence[tuple[float, int]], total: int, share: float) -> float:
-    """Return the smallest value that is not exceeded by a share of all."""
+    """Smallest value that is not exceeded by a share of all."""
     seen = 0
     for value, number in values:
         seen += number

@@ -13,7 +13,7 @@ from p4mesh.layers import UDP_OVER_IPV4, Frame, Modifiable
 from p4mesh.traffic.patterns.base import USUAL_GROUP, Pattern
 
 MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
-"""Of RFC 2889 5.1.2."""
+"""Burst sizes of RFC 2889 5.1.2."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Stream:
     priority: int = 0
     """Queue of the transmit port, 0 to 7, larger is more urgent."""
     modifiers: tuple[FieldModifier, ...] = ()
-    """At most two."""
+    """At most two: the program has two modifiers."""
     addresses_per_port: int = 1
     """MAC addresses behind each port, consecutive from the station's: 1, 2, 4, ... 1024 (RFC 2889 5.1.2). Each frame
     has a pseudo-random source and destination of them, in an unchanged order of ports; this takes both modifiers."""
@@ -111,13 +111,13 @@ class Stream:
     """Destinations of a routed stream are hosts behind the receivers, in IPv6 networks of this prefix length (or IPv4
     networks of 24 bits) that the device has a route to; 0 = the receivers themselves."""
     advertised_networks: int = field(default=0, metadata={"stored": "if set"})
-    """Destinations of a routed stream are hosts in so many networks behind each receiver, of which each of its senders
-    uses one; 0 = the one of ``advertised_prefix_bits``, or the receivers themselves."""
+    """Networks behind each receiver with destinations of a routed stream; each sender uses one of them. 0 = the one of
+    ``advertised_prefix_bits``, or the receivers themselves."""
     network: int = field(default=0, metadata={"stored": "if set"})
-    """Of ``advertised_networks``, that of a receiver with the place of the sender; a sender that is n places behind it
-    uses the n-th one after it."""
+    """Number of the network (below ``advertised_networks``) in which a receiver is reached by the sender of its own
+    place. The sender n places behind uses network ``(network + n) mod advertised_networks``."""
     router_macs: tuple[bytes, ...] = ()
-    """The answers, one per transmit port; filled in by the trial."""
+    """MAC addresses of the routers, one per transmit port; filled in by the trial when they have answered."""
     traffic_class: str = field(default="", metadata={"stored": "if set"})
     """Class of the stream: streams of one class can share one histogram."""
     sizes_in_turn_bytes: tuple[int, ...] = field(default=(), metadata={"stored": "if set"})
@@ -159,5 +159,5 @@ class Stream:
         return self.frame.network.version if self.frame.network else 4
 
     def as_sent(self) -> Stream:
-        """Return the stream that the tester sends for this one: patterns may choose start offsets."""
+        """Form in which the tester sends this stream: patterns may choose start offsets."""
         return replace(self, pattern=self.pattern.sent_as, start_offset_ns=self.pattern.start_offsets_ns(self))

@@ -87,7 +87,7 @@ class Places:
     """Number of entries of the list; place = first + position, less the length where that is reached."""
 
     def at(self, position: int) -> int:
-        """Return the place in the list of a position."""
+        """Place in the list of a position."""
         place = self.first + position
         return place - self.length if place >= self.length else place
 
@@ -110,21 +110,21 @@ class Pattern(ABC):
 
     @staticmethod
     def of_kind(kind: str) -> type[Pattern]:
-        """Return the pattern of a name; raises ValueError for an unknown one."""
+        """Pattern of a name; raises ValueError for an unknown one."""
         if kind not in Pattern._kinds:
             raise ValueError(f"no pattern '{kind}'; valid: {', '.join(sorted(Pattern._kinds))}")
         return Pattern._kinds[kind]
 
     @abstractmethod
     def destinations(self, ports: Ports) -> tuple[Destination, ...]:
-        """Return the destination list, one for all sources."""
+        """Destination list, one for all sources."""
 
     @abstractmethod
     def places(self, ports: Ports, source: int) -> Places:
-        """Return how a source goes through the destination list."""
+        """Path of a source through the destination list."""
 
     def flows(self, ports: Ports, source: int) -> tuple[Destination, ...]:
-        """Return the flows of a source in the order of their positions: where the frames of each go."""
+        """Destinations of the flows of a source, in the order of their positions."""
         listed = _listed(self, ports.tx_ports, ports.rx_ports)
         places = self.places(ports, source)
         first = places.at(0)
@@ -133,13 +133,13 @@ class Pattern(ABC):
         return listed[first : min(behind, places.length)] + listed[: max(0, behind - places.length)]
 
     def expected_ports(self, ports: Ports, source: int, k: int) -> tuple[int, ...]:
-        """Return the ports that are to receive frame ``k`` = 0, 1, 2, ... of a source."""
+        """Ports that are to receive frame ``k`` = 0, 1, 2, ... of a source."""
         places = self.places(ports, source)
         found = _listed(self, ports.tx_ports, ports.rx_ports)[places.at(k % places.positions)].ports
         return _others(found, ports.tx_ports[source]) if self.to_many else found
 
     def receivers(self, ports: Ports, source: int) -> tuple[int, ...]:
-        """Return all ports that are to receive frames of a source, in the order of the receive ports."""
+        """Ports that are to receive any frame of a source, in the order of the receive ports."""
         found = {port for flow in self.flows(ports, source) for port in flow.ports}
         return tuple(port for port in ports.rx_ports if port in found and port != ports.tx_ports[source])
 
@@ -148,25 +148,25 @@ class Pattern(ABC):
 
     @property
     def sent_as(self) -> Pattern:
-        """Return the pattern that the tester sends for this one."""
+        """Pattern that the tester sends for this one."""
         return self
 
     def start_offsets_ns(self, stream: Carrier) -> tuple[int, ...]:
-        """Return the start offset of each transmit port with this pattern; empty = all 0."""
+        """Start offset of each transmit port with this pattern; empty = all 0."""
         return stream.start_offset_ns
 
     def for_each_address(self) -> Pattern | None:
-        """Return a pattern whose first frames reach every receiver, one each; None where frames are for many."""
+        """Pattern whose first frames reach every receiver, one each; None where frames are for many."""
         return None if self.to_many else self
 
     @property
     def frames_together(self) -> int:
-        """Return the number of frames between which no source may begin."""
+        """Frames that leave as a unit: a source may begin at a multiple of this number alone."""
         return 1
 
     @property
     def first_group(self) -> str:
-        """Return the first multicast group; the usual one for patterns without groups."""
+        """First multicast group; the usual one for patterns without groups."""
         return USUAL_GROUP
 
 

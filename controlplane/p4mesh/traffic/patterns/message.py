@@ -36,7 +36,7 @@ class Message(Pattern):
     """Every position is in one of them; empty = each position by itself."""
 
     def destinations(self, ports: Ports) -> tuple[Destination, ...]:
-        """Return the list of ``order`` with each entry once per position."""
+        """Destination list of ``order``, with each entry once per position."""
         parts = self._parts()
         return tuple(
             Destination(entry.ports, entry.shared, part) for entry in self.order.destinations(ports) for part in parts
@@ -76,12 +76,12 @@ class Message(Pattern):
             )
 
     def for_each_address(self) -> Pattern:
-        """Return the order of the messages: single frames reach the same receivers."""
+        """Order of the messages: single frames reach the same receivers."""
         return self.order
 
     @property
     def frames_together(self) -> int:
-        """Return the frames of a message: sources begin with a whole one."""
+        """Frames of a message: sources begin with a whole one."""
         return self.frames
 
     def _parts(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac
 from p4mesh.traffic.patterns.base import USUAL_GROUP, Carrier, Destination, Pattern, Places, Ports, SharedAddress
 
 MAX_GROUPS = 1 << 16
-"""Of one range; no program has room for as many flows."""
+"""Groups of one range; no program has room for as many flows."""
 _ALL_SYSTEMS = IPv4Address("224.0.0.1")
 _ALL_NODES = IPv6Address("ff02::1")
 _BROADCAST = SharedAddress(BROADCAST_MAC, IPv4Address("255.255.255.255"), _ALL_NODES)
@@ -26,7 +26,7 @@ class Broadcast(Pattern):
     to_many: ClassVar[bool] = True
 
     def destinations(self, ports: Ports) -> tuple[Destination, ...]:
-        """Return the one address of all receive ports."""
+        """The one address of all receive ports."""
         return (Destination(ports.rx_ports, _BROADCAST),)
 
     def places(self, ports: Ports, source: int) -> Places:
@@ -69,7 +69,7 @@ class Multicast(Pattern):
     own_groups: bool = False
 
     def destinations(self, ports: Ports) -> tuple[Destination, ...]:
-        """Return all groups. Frames are told apart by their group where there are several."""
+        """All groups. Frames are told apart by their group where there are several."""
         several = sum(part.count for part in self.groups) > 1
         return tuple(
             Destination(part.receivers or ports.rx_ports, _shared(group), str(group) if several else "")
@@ -108,7 +108,6 @@ class Multicast(Pattern):
 
     @property
     def first_group(self) -> str:
-        """Return the first group."""
         return self.groups[0].first if self.groups else USUAL_GROUP
 
 

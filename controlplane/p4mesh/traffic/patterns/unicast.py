@@ -54,11 +54,11 @@ class MeshStreams(FullMesh):
 
     @property
     def sent_as(self) -> Pattern:
-        """Return a full mesh; the start offsets take its ports out of step."""
+        """A full mesh; the start offsets take its ports out of step."""
         return FullMesh()
 
     def start_offsets_ns(self, stream: Carrier) -> tuple[int, ...]:
-        """Return offsets with which every port leaves out a pseudo-random number of departures.
+        """Start offsets with which every port leaves out a pseudo-random number of departures.
 
         The number is smaller than the number of destinations.
         The destinations of a moment are then no permutation: outputs are over-subscribed for short times.
