@@ -24,22 +24,22 @@ class Groups:
 
     @classmethod
     def of_numbers(cls, numbers: Array) -> Groups:
-        """Return the groups of rows that have a number in common, by this number; each has its rows in their order."""
+        """Groups rows that have a number in common, in order of the numbers; each group keeps the order of its rows."""
         found = cls(())
         found.rows = np.argsort(numbers, kind="stable")
         found._starts = np.flatnonzero(np.diff(numbers[found.rows], prepend=-1))
         return found
 
     def totals(self, values: Array) -> Array:
-        """Return the sum of each group."""
+        """Sum of each group."""
         return self._reduced(np.add, values)
 
     def largest(self, values: Array) -> Array:
-        """Return the largest value of each group."""
+        """Largest value of each group."""
         return self._reduced(np.maximum, values)
 
     def smallest(self, values: Array) -> Array:
-        """Return the smallest value of each group."""
+        """Smallest value of each group."""
         return self._reduced(np.minimum, values)
 
     def _reduced(self, function: np.ufunc, values: Array) -> Array:
@@ -49,7 +49,7 @@ class Groups:
 
 
 def from_columns(kind: type[T], columns: Mapping[str, Sequence[Any] | Array]) -> list[T]:
-    """Return an object for each row of columns that have the names of fields; others have their defaults.
+    """Makes an object of each row of columns that have the names of fields; other fields have their defaults.
 
     ``kind`` is a dataclass with slots. Numbers of arrays become those of Python. Columns are of one length, and one at
     least is given.
@@ -69,7 +69,7 @@ def from_columns(kind: type[T], columns: Mapping[str, Sequence[Any] | Array]) ->
 
 @cache
 def _not_frozen(kind: type) -> type[Any]:
-    """Return a dataclass with the slots of another one, whose objects may become those of the other.
+    """Makes a dataclass with the slots of another one, whose objects may become those of the other.
 
     Its __init__ just sets them. That of a frozen dataclass looks for each field by its name, which takes longer than
     both steps here.

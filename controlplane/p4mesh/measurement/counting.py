@@ -17,7 +17,7 @@ from p4mesh.tester.reading import Reading
 def count(
     plan: Plan, reading: Reading, tick_ps: int, *, per_flow: bool = False, flows: FlowArrays | None = None
 ) -> Counts:
-    """Return the counts of a reading; ``flows`` are those of :func:`flow_arrays`, where they are known already."""
+    """Counts of a reading; ``flows`` are those of :func:`flow_arrays`, where they are known already."""
     flows = flows or flow_arrays(plan, reading)
     records, expected = reading.records, flows.expected
     frames = reading.of_all_ports
@@ -57,7 +57,7 @@ def count(
 
 
 def count_flows(plan: Plan, reading: Reading, tick_ps: int, *names: str) -> tuple[FlowCounts, ...]:
-    """Return the counts of the flows of some streams, by default of all: what is theirs, whatever else the ports carry.
+    """Counts of the flows of some streams, by default of all, whatever else the ports carry.
 
     A reading of these streams alone (:meth:`p4mesh.tester.instrument.Tester.read`) is enough.
     """

@@ -70,7 +70,7 @@ class PortCounts:
     """Expected here, signature valid, duplicates included."""
     flooded_frames: int = 0
     misdirected_frames: int = 0
-    """With a destination of this port, and the payload of a frame for another one."""
+    """Frames with a destination of this port, and the payload of a frame for another one."""
     foreign_frames: int = 0
     stale_frames: int = 0
     damaged_frames: int = 0
@@ -85,9 +85,8 @@ class PortCounts:
     min_spacing_ns: float | None = None
     """Smallest distance of the starts of two frames received; None with fewer than two frames."""
     late_frames: int = field(default=0, metadata={"stored": "if set"})
-    """Of those received, in excess of what arrives in the time that the streams take at the mean rate from the first to
-    the last: frames that came while the device emptied its queues.
-    """
+    """Frames received while the device emptied its queues: those in excess of what arrives in the time that the streams
+    take at the mean rate from the first to the last."""
     controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """Departure of the first bit of the last report of a change that a host on the port sent among the streams."""
 
@@ -119,12 +118,13 @@ class FlowCounts:
     rx_bytes: int | None = field(default=None, metadata={"stored": "if set"})
     """Bytes of the frames received, FCS included and duplicates not; None where all frames have one size."""
     flooded_frames: int = field(default=0, metadata={"stored": "if set"})
-    """At ports that they were not for, where the trial has ``strays``; 0 for frames to several ports."""
+    """Frames at ports that they were not for, where the reading has ``strays``; 0 for frames to several ports."""
     misdirected_frames: int = field(default=0, metadata={"stored": "if set"})
-    """At the port of their destination address, with the payload of a frame for another one; as flooded ones."""
+    """Frames at the port of their destination address, with the payload of a frame for another one; known as flooded
+    ones are."""
 
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
-    """Of those reordered, frames that came too late to tell them from copies of earlier ones."""
+    """Reordered frames that came too late to tell them from copies of earlier ones."""
 
     @property
     def lost_frames(self) -> int:
@@ -142,7 +142,7 @@ class StrayCounts:
     stream: str
     flooded_frames: int
     misdirected_frames: int
-    """At the port of their destination address, with the payload of a frame for another one."""
+    """Frames at the port of their destination address, with the payload of a frame for another one."""
 
 
 @dataclass(frozen=True)
@@ -163,13 +163,13 @@ class MessageCounts:
     tx_port: int
     rx_port: int
     frames: int
-    """Of a message."""
+    """Frames of a message."""
     sent: int
     """Messages whose last frame was sent."""
     complete: int
-    """All frames arrived before one of a later message."""
+    """Messages of which all frames arrived before one of a later message."""
     damaged: int
-    """Sent and not complete."""
+    """Messages sent and not complete."""
     fifo: MessageTime | None = None
     """From the departure of the first frame to the first arrival; None where no message is complete."""
     lilo: MessageTime | None = None
@@ -288,9 +288,8 @@ class Counts:
     """Offered less intended load of the transmitter that is farthest off, relative to its intended load."""
     histograms: tuple[HistogramStats, ...] = ()
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
-    """Of those reordered, frames that came too late to tell them from copies of earlier ones. ``lost_frames`` takes
-    them for copies, so that a loss is never hidden: it may be too high by so many.
-    """
+    """Reordered frames that came too late to tell them from copies of earlier ones. ``lost_frames`` takes them for
+    copies, so that a loss is never hidden: it may be too high by so many."""
     misdirected_frames: int = 0
     """Misdirected payload (methodology 0.1): the destination of the port, made for another one. They are lost."""
     strays: tuple[StrayCounts, ...] = ()

@@ -27,7 +27,7 @@ _NONE = _Delay(0.0, 0.0)
 
 
 def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps: Mapping[int, PortStamps]) -> Counts:
-    """Return counts with the stamps of their ports, whose latencies are less by the delay of departures.
+    """Takes the delay of departures out of latencies, and adds the stamps of the ports to the counts.
 
     The delay of a single frame is not known, but the distribution of delays. Averages are less by the average delay.
     The smallest and the largest value, percentiles and bins are of single frames: they are less by the smallest delay,
@@ -41,7 +41,7 @@ def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps:
     cells = {(found.stream, found.tx_port, found.rx_port): found.cells for found in plan.histograms}
 
     def delay_of(chosen: Iterable[int]) -> _Delay:
-        """Return the delay of the frames of some cells."""
+        """Delay of the frames of some cells."""
         counted = [(int(records["frames"][cell]), delays.get(ports[cell], _NONE)) for cell in chosen]
         sent = [(frames, delay) for frames, delay in counted if frames]
         if not sent:
@@ -91,14 +91,15 @@ def _earlier(latency: LatencyStats, delay: _Delay) -> LatencyStats:
 
 
 def _spread(found: LatencyStats | MessageTime, delay: _Delay) -> tuple[float, float, float]:
-    """Return the smallest value, the sum and the largest value."""
+    """Smallest value, sum and largest value, less the delay."""
     sum_ns = _less(found.sum_ns, found.count * delay.average_ns)
     min_ns, max_ns = (_less(value, delay.smallest_ns) for value in (found.min_ns, found.max_ns))
+    # They are less by different delays: the smallest value stays at or below the average.
     return min(min_ns, sum_ns / max(1, found.count)), sum_ns, max_ns
 
 
 def _bins(bins: LatencyBins, delay_ns: float) -> LatencyBins:
-    """Return the bins, of which those that would be below 0 are one."""
+    """Moves bins down by the delay; those that would begin below 0 become one."""
     moved: list[tuple[float, float, int]] = []
     for low, high, frames in zip(bins.low_ns, bins.high_ns, bins.frames, strict=True):
         low_ns = _less(low, delay_ns)
@@ -110,5 +111,5 @@ def _bins(bins: LatencyBins, delay_ns: float) -> LatencyBins:
 
 
 def _less(value_ns: float, delay_ns: float) -> float:
-    """Return a time less a delay: below 0 only by the error of clocks, or of a delay that few frames have told."""
+    """Time less a delay, at least 0: less than that is an error of clocks, or of a delay that few frames have told."""
     return max(0.0, value_ns - delay_ns)

@@ -15,7 +15,7 @@ READ_ERROR_TICKS = 2
 
 
 def departures(plan: Plan, records: Array) -> tuple[int, int]:
-    """Return the first and the last departure of a test frame in ticks; 0 where none has left."""
+    """First and last departure of a test frame in ticks; 0 where none has left."""
     ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
     sent = [identifier for identifier in ids if records["departures"][identifier]]
     if not sent:
@@ -39,13 +39,13 @@ def spans(plan: Plan, records: Array) -> Iterator[tuple[Transmitter, float, int]
 
 
 def load_error_ppm(plan: Plan, records: Array) -> float:
-    """Return offered less intended load of the transmitter that is farthest off."""
+    """Offered less intended load of the transmitter that is farthest off, relative to its intended load."""
     errors = (1_000_000 * (wanted / span - 1) for _, wanted, span in spans(plan, records) if span > 0)
     return max(errors, key=abs, default=0.0)
 
 
 def start_differences(plan: Plan, records: Array) -> tuple[int, int]:
-    """Return the largest difference of the starts of two ports of a stream: not asked for, and asked for."""
+    """Largest difference of the starts of two ports of a stream, in ticks: not asked for, and asked for."""
     skew = spread = 0
     for number in plan.names:
         ids = [t.id for stream in plan.streams if stream.origin == number for t in stream.transmitters]
@@ -61,22 +61,22 @@ def start_differences(plan: Plan, records: Array) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Window:
-    """How long the streams send, in ticks."""
+    """Time for which the streams send, in ticks."""
 
     transmission: Fraction
     """``count / rate`` of the stream that takes longest."""
     starts: int
-    """Between the first departures of the first and of the last transmitter."""
+    """Time between the first departures of the first and of the last transmitter."""
 
     def late_frames(self, frames: int, first: int, last: int) -> int:
-        """Return how many frames, spread evenly over their arrivals, came after the time of transmission was over."""
+        """Frames that came after the time of transmission was over, if their arrivals are spread evenly."""
         if last - first <= self.transmission + self.starts + READ_ERROR_TICKS:
             return 0
         return frames - int(self.transmission * (frames - 1) / (last - first))
 
 
 def window(plan: Plan, records: Array, tick_ps: int) -> Window:
-    """Return how long the streams were to send, and how far apart their ports began."""
+    """Time for which the streams were to send, and the distance of the starts of their ports."""
     longest_s = max((Fraction(stream.frame_count) / stream.rate_fps for stream in plan.asked), default=Fraction(0))
     ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
     starts = records["first_departure"][[number for number in ids if records["departures"][number]]]

@@ -40,7 +40,7 @@ class FaultyFrame:
     flow: str
     """Flow of this trial that its signature names; empty where there is none."""
     frame: bytes
-    """As it came, without FCS."""
+    """Bytes as they came, without FCS."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class LostFrames:
     first_sequence: int
     frames: int
     late_frames: int
-    """So many of the ranges of this flow may have come late, at most; 0: each frame of the range is lost."""
+    """Frames of the ranges of this flow that may have come late, at most; 0: each frame of the range is lost."""
 
     @property
     def last_sequence(self) -> int:
@@ -80,7 +80,7 @@ class Faults:
 def faults_of(
     plan: Plan, records: np.ndarray[Any, Any], packets: Sequence[CapturedPacket], tick_ps: int, most: int
 ) -> Faults:
-    """Return the faults of a trial from its last records and the frames that were captured."""
+    """Faults of a trial from its last records and the frames that were captured; at most ``most`` tails of flows."""
     origin, _ = departures(plan, records)
     names = _flow_names(plan)
     frames = tuple(
@@ -117,6 +117,7 @@ def _ranges(
     for flow in flows:
         name = (stream_names[flow.stream], flow.tx_port, flow.rx_port, flow.part)
         came = late.get(flow.cell, set())
+        # Late frames that were not captured: each may be one of a range.
         unknown = max(0, int(records["reordered"][flow.cell]) - len(came))
         for gap in gaps.get(flow.cell, ()):
             for first, frames in _without(gap.expected_sequence, gap.sequence, came):
@@ -141,7 +142,7 @@ def _without(first: int, end: int, came: set[int]) -> Iterable[tuple[int, int]]:
 
 
 def _flow_names(plan: Plan) -> dict[int, str]:
-    """Return names of flows by the numbers in the signatures of their frames."""
+    """Names of flows by the numbers in the signatures of their frames."""
     receivers = Counter(flow.sequence_cell for flow in plan.flows if flow.expected)
     names = {}
     for flow in plan.flows:
@@ -152,6 +153,6 @@ def _flow_names(plan: Plan) -> dict[int, str]:
 
 
 def _signed(ticks: int) -> int:
-    """Return a difference of two time stamps, which wrap."""
+    """Difference of two time stamps, which wrap, as a signed number."""
     half = 1 << (_STAMP_BITS - 1)
     return (ticks + half) % (1 << _STAMP_BITS) - half

@@ -18,16 +18,17 @@ class FlowArrays:
     """Columns over the flows of a plan, in the plan's order."""
 
     cells: Array
-    """Of those that have one: the first ones. The others are counted alone, and have no duplicates and no order."""
+    """Cells of the flows that have one: the first ones. The others are counted alone, and have no duplicates and no
+    order."""
     rx_port: Array
     expected: Array
     sent: Array
     unique: Array
-    """Received without copies, and with those that may be copies."""
+    """Frames received without copies, and with those that may be copies."""
     duplicates: Array
     reordered: Array
     doubtful: Array
-    """Of those that are unique: late frames that may be copies of earlier ones."""
+    """Late frames, among the unique ones, that may be copies of earlier ones."""
 
     @property
     def lost(self) -> Array:
@@ -36,7 +37,7 @@ class FlowArrays:
 
 
 def flow_arrays(plan: Plan, reading: Reading) -> FlowArrays:
-    """Return the flows with cells, and behind them those that are counted alone."""
+    """Columns of the flows with cells, and behind them of those that are counted alone."""
     records = reading.records
     columns = plan.columns
     cells = columns.cell
@@ -68,6 +69,6 @@ def flow_arrays(plan: Plan, reading: Reading) -> FlowArrays:
 
 
 def addresses_reached(plan: Plan, reading: Reading) -> set[int]:
-    """Return the ports that own the destinations of which at least one frame arrived there."""
+    """Ports at whose destinations at least one frame arrived."""
     flows = flow_arrays(plan, reading)
     return {int(port) for port in flows.rx_port[flows.expected & (flows.unique > 0)]}

@@ -64,19 +64,19 @@ def flow_counts(plan: Plan, reading: Reading, flows: FlowArrays, tick_ps: int) -
 
 
 def tail_lost(sent: Any, next_sequence: Any) -> Any:
-    """Return the frames sent behind the last one received; sequence numbers are those of 32 bits."""
+    """Frames sent behind the last one received; sequence numbers have 32 bits."""
     return (sent - next_sequence.astype(np.int64)) % (1 << 32)
 
 
 def _ns(ticks: Array, tick_ps: int) -> Array:
-    """Return whole nanoseconds. The product of a time and its tick may be too large for numbers of the machine."""
+    """Whole nanoseconds. The product of a time and its tick may be too large for 64 bits."""
     whole, rest = np.divmod(ticks, 1000)
     found: Array = whole * tick_ps + rest * tick_ps // 1000
     return found
 
 
 def _flow_keys(columns: FlowColumns) -> Array:
-    """Return a number for each flow; it is the same for flows of one stream, pair of ports and part."""
+    """Number for each flow; it is the same for flows of one stream, pair of ports and part."""
     names = dict(zip(dict.fromkeys(columns.part), count(), strict=False))
     parts = np.fromiter(map(names.__getitem__, columns.part), dtype=np.int64, count=len(columns.part))
     places = columns.stream, columns.tx_port, columns.rx_port, parts
@@ -85,7 +85,7 @@ def _flow_keys(columns: FlowColumns) -> Array:
 
 
 def _in_order_of_appearance(keys: Array) -> tuple[Array, Array]:
-    """Return where each key is for the first time, and for each row the number of its key in this order."""
+    """Row in which each key is for the first time, and for each row the number of its key in this order."""
     _, firsts, numbers = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(firsts)
     ranks = np.empty_like(order)
@@ -94,7 +94,7 @@ def _in_order_of_appearance(keys: Array) -> tuple[Array, Array]:
 
 
 def _first_departures(plan: Plan, records: Array) -> Array:
-    """Return the first departures in ticks by stream and transmit port."""
+    """First departures in ticks by stream and transmit port."""
     transmitters = [transmitter for stream in plan.streams for transmitter in stream.transmitters]
     places = [item.stream for item in transmitters], [item.port for item in transmitters]
     found = np.zeros([1 + max(numbers, default=0) for numbers in places], dtype=np.int64)
@@ -103,7 +103,7 @@ def _first_departures(plan: Plan, records: Array) -> Array:
 
 
 def _strays_of_flows(columns: FlowColumns, strays: Array) -> tuple[Array, Array]:
-    """Return flooded and misdirected frames by row of the plan; frames to many have one number for all receivers."""
+    """Flooded and misdirected frames by row of the plan; 0 for frames to many, as receivers share one number."""
     numbers = columns.sequence_cell
     own = np.bincount(numbers)[numbers] == 1
     flooded, misdirected = strays[:, numbers] * own
@@ -111,7 +111,7 @@ def _strays_of_flows(columns: FlowColumns, strays: Array) -> tuple[Array, Array]
 
 
 def stray_counts(plan: Plan, reading: Reading, flows: FlowArrays) -> tuple[StrayCounts, ...]:
-    """Return the frames of each stream that went astray; frames to many that came back to their source are flooded."""
+    """Frames of each stream that went astray; frames to many that came back to their source are flooded."""
     if reading.strays is None:
         return ()
     numbers: dict[int, set[int]] = {}

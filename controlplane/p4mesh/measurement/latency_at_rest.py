@@ -32,12 +32,12 @@ class RestingPort:
 
     @property
     def upper(self) -> float:
-        """The largest growth that is not excluded."""
+        """Largest growth that is not excluded."""
         return max(self.value, 0.0) + self.margin
 
 
 def ports_at_rest(pairs: Mapping[tuple[int, int], Sequence[Flow]], last: Array) -> dict[int, RestingPort]:
-    """Return what the records of all cells at rest say of each receive port; empty with too few ports.
+    """Growth of latency at each receive port, from the records of all cells at rest; empty with too few ports.
 
     ``pairs`` has the flows by (transmit port, receive port).
     """

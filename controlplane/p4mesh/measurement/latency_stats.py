@@ -24,7 +24,7 @@ from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import ALL_ONES, IPDV_ZERO, chosen_records
 
 MOST_BINS = 256
-"""Stored of one histogram."""
+"""Bins stored of one histogram, at most."""
 _MOST_BINS_OF_A_TRIAL = 4096
 _LEAST_BINS = 16
 _MOST_HIGH = 1 << 30
@@ -32,7 +32,7 @@ _MOST_HIGH = 1 << 30
 
 
 def latency_stats(records: Array, tick_ps: int, bins: Sequence[Bins] = ()) -> LatencyStats | None:
-    """Return the statistics of the flows of these records; percentiles when ``bins`` count their frames."""
+    """Statistics of the flows of these records; with percentiles when ``bins`` count their frames."""
     if not len(records):
         return None
     (found,) = latency_of_groups(records, Groups([range(len(records))]), tick_ps)
@@ -40,7 +40,7 @@ def latency_stats(records: Array, tick_ps: int, bins: Sequence[Bins] = ()) -> La
 
 
 def latency_of_groups(records: Array, groups: Groups, tick_ps: int) -> list[LatencyStats | None]:
-    """Return the statistics of the flows of each group; None for a group without frames.
+    """Statistics of the flows of each group; None for a group without frames.
 
     ``records`` are those of :attr:`Groups.rows`. Statistics that the target does not measure have a count of 0.
     """
@@ -52,11 +52,11 @@ def latency_of_groups(records: Array, groups: Groups, tick_ps: int) -> list[Late
     tick_ns = tick_ps / 1000
 
     def of(chosen: Array, name: str) -> Array:
-        """Return a field of the chosen flows, 0 for the others and where the target does not measure it."""
+        """Field of the chosen flows; 0 for the others and where the target does not measure it."""
         return np.where(chosen, records[name].astype(np.int64), 0) if name in names else nothing
 
     def spread(name: str, chosen: Array, some: Array, zero: int = 0) -> dict[str, Array]:
-        """Return the smallest value, the largest one and the sum of the chosen flows in nanoseconds."""
+        """Smallest value, largest one and sum of the chosen flows in nanoseconds."""
         least = ALL_ONES - zero - groups.largest(of(chosen, f"{name}_min_inverted"))
         most = groups.largest(of(chosen, f"{name}_max")) - zero
         # Sums have 96 bits, and their high part is signed.
@@ -88,7 +88,7 @@ def latency_of_groups(records: Array, groups: Groups, tick_ps: int) -> list[Late
 
 
 def _with_bins(found: LatencyStats, bins: Sequence[Bins], tick_ps: int, most_bins: int) -> LatencyStats:
-    """Return the statistics with percentiles, and with a histogram of ``most_bins`` bins at most."""
+    """Adds percentiles, and a histogram of ``most_bins`` bins at most."""
     if not bins:
         return found
     latencies, variations = [part.latency for part in bins], [part.ipdv for part in bins]
@@ -121,7 +121,7 @@ def _stored_bins(bins: Sequence[Sequence[int]], tick_ps: int, most: int) -> Late
 
 
 def latency_of_all(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps: int) -> LatencyStats | None:
-    """Return the statistics of all frames; percentiles when every flow has a histogram."""
+    """Statistics of all frames; with percentiles when every flow has a histogram."""
     cells = plan.columns.cell[plan.columns.expected]
     counted = [cell for histogram in plan.histograms for cell in histogram.cells]
     complete = np.isin(cells, counted).all()
@@ -129,7 +129,7 @@ def latency_of_all(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps
 
 
 def histogram_stats(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps: int) -> tuple[HistogramStats, ...]:
-    """Return the statistics of the frames of each histogram."""
+    """Statistics of the frames of each histogram."""
     histograms = [histogram for histogram in plan.histograms if histogram.cells]
     most = min(MOST_BINS, max(_LEAST_BINS, _MOST_BINS_OF_A_TRIAL // max(1, len(plan.histograms))))
     groups = Groups([histogram.cells for histogram in histograms])

@@ -14,7 +14,7 @@ _ALL_ONES = (1 << 64) - 1
 
 
 def message_counts(plan: Plan, reading: Reading, tick_ps: int) -> tuple[MessageCounts, ...]:
-    """Return the messages of each source; none where the data plane does not count them."""
+    """Messages of each source; none where the data plane does not count them."""
     if reading.messages is None:
         return ()
     names = plan.names

@@ -22,7 +22,7 @@ class StallFinder:
         self._cells = plan.columns.cell[plan.columns.expected]
         self._frames: NDArray[np.int64] | None = None
         self.last_before: dict[int, int] = {}
-        """Cell of a flow: departure of the last frame that it had received when it stood still, in ticks."""
+        """Cell of a flow: departure of the last frame that it had received when it stalled, in ticks."""
 
     def look(self, records: NDArray[np.void]) -> None:
         """Take note of every flow that has received nothing since the look before."""
@@ -35,14 +35,14 @@ class StallFinder:
 
     @property
     def complete(self) -> bool:
-        """Whether every flow has stood still."""
+        """Whether every flow has stalled."""
         return len(self.last_before) == len(self._cells)
 
 
 def outages(
     plan: Plan, reading: Reading, last_before: Mapping[int, int], flows: FlowArrays, tick_ps: int
 ) -> tuple[Outage, ...]:
-    """Return the outage of each flow; ``last_before`` is that of a :class:`StallFinder` that has looked meanwhile."""
+    """Outage of each flow; ``last_before`` is that of a :class:`StallFinder` that has looked meanwhile."""
 
     def since_first_ns(ticks: int | None) -> int | None:
         return (ticks - origin) * tick_ps // 1000 if ticks else None

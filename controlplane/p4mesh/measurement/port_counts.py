@@ -43,14 +43,14 @@ def port_counts(
 
 
 def _back_at_source(flows: FlowArrays) -> dict[int, int]:
-    """Return the frames to many, by receive port, that came where they were not expected."""
+    """Frames to many, by receive port, that came where they were not expected."""
     rows = np.flatnonzero(~flows.expected)
     ports, groups = _by_port(flows, rows)
     return dict(zip(ports, groups.totals((flows.unique + flows.duplicates)[rows[groups.rows]]).tolist(), strict=True))
 
 
 def _late_frames(flows: FlowArrays, records: Array, sending: Window) -> dict[int, int]:
-    """Return the late frames by receive port. Flows that are counted alone have no times."""
+    """Late frames by receive port. Flows that are counted alone have no times."""
     timed = len(flows.cells)
     rows = np.flatnonzero((flows.expected & (flows.unique > 0))[:timed])
     ports, groups = _by_port(flows, rows)
@@ -66,7 +66,7 @@ def _late_frames(flows: FlowArrays, records: Array, sending: Window) -> dict[int
 
 
 def _by_port(flows: FlowArrays, rows: Array) -> tuple[list[int], Groups]:
-    """Return the receive ports of some flows in their order, and these flows in groups by port."""
+    """Receive ports of some flows in their order, and these flows in groups by port."""
     ports, numbers = np.unique(flows.rx_port[rows], return_inverse=True)
     return ports.tolist(), Groups.of_numbers(numbers)
 

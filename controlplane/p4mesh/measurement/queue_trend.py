@@ -29,7 +29,7 @@ from p4mesh.tester.records import ALL_ONES, READ_TICKS
 _CERTAIN_LIMIT = 10e-6
 """Excess that is not missed where latency is quiet enough to see it."""
 _COARSE_LIMIT = 1000e-6
-"""The same for pairs of ports that were not read while traffic ran; from this on latencies at rest tell, too."""
+"""The same for pairs of ports that were not read while traffic ran; from this limit on, latencies at rest tell, too."""
 _SIGMAS = 5
 """Errors of a slope are this many standard deviations: thousands of trials, each with many pairs, have no false one."""
 _LATE_SIGMAS = 4
@@ -71,7 +71,7 @@ def queue_trend(
     tick_ps: int,
     limit: float,
 ) -> QueueTrend | None:
-    """Return the trend of the queues between the ports; None where no pair of ports has got two frames.
+    """Trend of the queues between the ports; None where no pair of ports has got two frames.
 
     ``last`` are the records of all cells at rest, ``limit`` is the excess that must not be missed: growth of latency by
     time, which is the share of the arrivals that the queue keeps.
@@ -90,14 +90,14 @@ def queue_trend(
 
 @dataclass(frozen=True)
 class _Spread:
-    """Between the shortest and the longest latency of a pair of ports, and between its first and last arrival."""
+    """Largest less smallest latency of a pair of ports, and time from its first to its last arrival."""
 
     ticks: int
     span_ticks: int
 
 
 def _spreads(last: Array, pairs: Mapping[Pair, Sequence[Flow]]) -> dict[Pair, _Spread]:
-    """Return those of the pairs that have got two frames."""
+    """Spread of each pair that has got two frames."""
     groups = Groups([[flow.cell for flow in flows] for flows in pairs.values()])
     records = last[groups.rows]
     frames, inverted, longest, first, end = (
@@ -147,7 +147,7 @@ class _Slope:
 
     @property
     def upper(self) -> float:
-        """The largest slope that is not excluded."""
+        """Largest slope that is not excluded."""
         return max(self.value, 0.0) + self.margin
 
     def is_steady(self, limit: float) -> bool:
@@ -218,12 +218,12 @@ class _Judge:
         return rx_port in self._at_rest and self._at_rest[rx_port].upper < self._limit
 
     def _upper(self, rx_port: int, slope: _Slope | None) -> float:
-        """Return the largest excess that is not excluded at a port that is steady."""
+        """Largest excess that is not excluded at a port that is steady."""
         by_windows = [slope.upper] if slope is not None and slope.is_steady(self._limit) else []
         return min(by_windows + ([self._at_rest[rx_port].upper] if rx_port in self._at_rest else []))
 
     def _of_ports(self, watched: set[Pair]) -> dict[int, _Slope | None]:
-        """Return the slope of each receive port whose latency has moved; None where it has too few windows."""
+        """Slope of each receive port whose latency has moved; None where it has too few windows."""
         assert self._windows is not None
         joined: dict[int, _Series | None] = {}
         for rx in sorted({rx for _, rx in self._moved}):
@@ -233,7 +233,7 @@ class _Judge:
         return {rx: slopes.get(rx) for rx in joined}
 
     def _filling(self, slopes: Mapping[Pair, _Slope], of_ports: Mapping[int, _Slope | None]) -> QueueTrend | None:
-        """Return the queue that fills fastest: one to a port, or on the way of some of its frames.
+        """Queue that fills fastest: one to a port, or on the way of some of its frames.
 
         None where latencies at rest exclude the limit: what windows show there is a queue that comes to rest.
         """
@@ -257,7 +257,7 @@ class _Judge:
         return self._of_single_flows()
 
     def _of_single_flows(self) -> QueueTrend | None:
-        """Return the queue that only some flows of a pair of ports go through, such as those of one priority."""
+        """Queue that only some flows of a pair of ports go through, such as those of one priority."""
         assert self._windows is not None
         for pair in sorted(pair for pair in self._moved if not self._rests(pair[1])):
             flows = self._pairs[pair]
@@ -270,7 +270,7 @@ class _Judge:
         return None
 
     def _share(self, pair: Pair, some: Mapping[Pair, _Slope]) -> float:
-        """Return which part of the pairs to the same port has a queue that fills."""
+        """Part of the pairs to the same port whose queue fills, 0 to 1."""
         mates = [other for other in self._pairs if other[1] == pair[1]]
         return sum(other in some for other in mates) / len(mates)
 
@@ -287,7 +287,7 @@ class _Judge:
         )
 
     def _slopes(self, series: Mapping[tuple[int, _Key], _Series]) -> dict[_Key, _Slope]:
-        """Return a slope of each series, which are those of a receive port and a key of the caller's.
+        """Slope of each series; a series is that of a receive port and a key of the caller's.
 
         Queues of one trial wander alike, which tells more of each than its own few windows.
         """
@@ -300,13 +300,13 @@ class _Judge:
         return self._duration_ticks / self._frames_to[rx_port]
 
     def _growth_ticks(self, rx_port: int) -> float:
-        """Return by how much latency must grow: senders out of step may meet later than they did at first."""
+        """Least growth of latency that tells: senders out of step may meet later than they did at first."""
         clocks = self._clocks[rx_port]
         frames = _GROWN_FRAMES if len(clocks) == 1 else _GROWN_FRAMES + sum(clocks.values())
         return frames * self._frame_ticks(rx_port)
 
     def _longer(self, rx_port: int, slope: _Slope | None) -> int:
-        """Return how many times longer a trial would tell: errors of a slope shrink with T^1.5, growth is as T.
+        """Factor by which a trial must be longer to tell: errors of a slope shrink with T^1.5, growth is as T.
 
         What a flow is late by in the end has nothing to do with T, so what it says of the excess shrinks with T.
         """
@@ -349,7 +349,7 @@ class _Windows:
         return all(flow.cell in self._column for flow in flows)
 
     def series(self, flows: Sequence[Flow]) -> _Series | None:
-        """Return the latency of some flows together; None with too few windows in which they have frames."""
+        """Latency of some flows together; None with too few windows in which they have frames."""
         columns = [self._column[flow.cell] for flow in flows]
         frames = self._frames[:, columns].sum(axis=1)
         full = frames > max(1, frames.max() // 2)
@@ -372,7 +372,7 @@ def _sum_of(records: Array, name: str) -> Array:
 
 
 def _joined(series: Sequence[_Series]) -> _Series | None:
-    """Return the mean of series over the windows that the most of them have, weighed by their frames."""
+    """Mean of the series that have the most windows, weighed by their frames."""
     if not series:
         return None
     windows = max(len(each.times) for each in series)
@@ -388,7 +388,7 @@ def _joined(series: Sequence[_Series]) -> _Series | None:
 
 
 def _wandering(series: _Series, frame_ticks: float) -> float:
-    """Return the variance of the steps from one window to the next that jitter and phases of frames do not explain.
+    """Variance of the steps from one window to the next that jitter and phases of frames do not explain.
 
     A queue near its capacity with random arrivals goes up and down for longer than a window: its next mean begins where
     the last one was, so that noise of the steps adds up and looks like a line for a while.
@@ -422,7 +422,7 @@ def _slope(series: _Series, wandering: float) -> _Slope:
 
 
 def _line(times: Array, values: Array) -> tuple[float, Array]:
-    """Return the slope of the line through points, and its residual at each of them."""
+    """Slope of the line through points by least squares, and its residual at each of them."""
     centred = times - times.mean()
     slope = float((centred * values).sum() / (centred**2).sum())
     return slope, values - values.mean() - slope * centred
@@ -433,7 +433,7 @@ def _deviations(times: Array) -> float:
 
 
 def _clocks(plan: Plan) -> dict[int, dict[object, int]]:
-    """Return, per receive port, how many transmitters send to it with each distance of frames."""
+    """Number of transmitters that send to each receive port, by the distance of their frames in ticks."""
     found: dict[int, dict[object, set[Pair]]] = {}
     clock_of = {stream.origin: stream.clock.frame_interval_ticks for stream in plan.streams}
     for flow in plan.flows:
@@ -448,7 +448,7 @@ def _frames(records: Array, flows: Iterable[Flow]) -> int:
 
 
 def _of_departures(slope: float) -> float:
-    """Return the share of the departures that arrives beyond them, from the share of the arrivals that is kept."""
+    """Share of the departures that arrives beyond them, from the share of the arrivals that a queue keeps."""
     return slope / (1 - slope) if slope < 1 else float("inf")
 
 

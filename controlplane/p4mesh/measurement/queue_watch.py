@@ -21,7 +21,7 @@ READINGS = 7
 _READING_SHARE = 4
 """A reading takes at most this part of a window."""
 _FRAMES_PER_CELL = 2500
-"""Of a trial for each cell that its readings have, so that they stay a small part of its cost."""
+"""Frames of a trial for each cell that its readings have, so that they stay a small part of its cost."""
 _SPREAD = 2_654_435_761
 """2^32 over the golden ratio: neighbours in an order by multiples of it are far apart."""
 
@@ -44,7 +44,7 @@ class QueueWatch:
 
 
 def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passes_per_cell: int) -> QueueWatch | None:
-    """Return the readings of a transmission of ``duration_ns``; None where it is over before cells could be read.
+    """Readings of a transmission of ``duration_ns``; None where it is over before cells could be read.
 
     ``round_ns`` is one round of a reading frame, of which it makes ``passes_per_cell`` for a cell.
     """
@@ -70,7 +70,7 @@ def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passe
 
 
 def pairs_of(plan: Plan) -> dict[Pair, list[Flow]]:
-    """Return the flows between each pair of ports that frames are meant for."""
+    """Flows that are to receive frames, by their pair of ports."""
     pairs: dict[Pair, list[Flow]] = {}
     for flow in plan.flows:
         if flow.expected:
@@ -79,7 +79,7 @@ def pairs_of(plan: Plan) -> dict[Pair, list[Flow]]:
 
 
 def _cycle_ns(plan: Plan, tick_ps: int) -> Fraction:
-    """Return the time after which the slowest stream does the same again: each burst, and all of its destinations."""
+    """Time after which the slowest stream does the same again: each burst, and all of its destinations."""
     cycles = [
         lcm(stream.clock.burst_slots, max(transmitter.positions for transmitter in stream.transmitters))
         * stream.clock.frame_interval_ticks
@@ -89,7 +89,7 @@ def _cycle_ns(plan: Plan, tick_ps: int) -> Fraction:
 
 
 def _chosen(pairs: Mapping[Pair, Sequence[Flow]], room: int) -> list[Pair]:
-    """Return pairs with at most ``room`` flows: first one of each receiver, then one of each sender, then others."""
+    """Pairs with at most ``room`` flows: first one of each receiver, then one of each sender, then others."""
     if sum(map(len, pairs.values())) <= room:
         return list(pairs)
     mixed = [pair for _, pair in sorted((number * _SPREAD % (1 << 32), pair) for number, pair in enumerate(pairs))]
@@ -103,7 +103,7 @@ def _chosen(pairs: Mapping[Pair, Sequence[Flow]], room: int) -> list[Pair]:
 
 
 def _neighbours(pairs: Mapping[Pair, Sequence[Flow]], longest: int) -> list[range]:
-    """Return ranges of cells for few reading frames, evenly spread over those of all pairs."""
+    """Ranges of cells for few reading frames, evenly spread over those of all pairs."""
     order = sorted(pairs, key=lambda pair: pairs[pair][0].cell)
     together = max(1, longest * len(order) // sum(map(len, pairs.values())))
     found: list[range] = []

@@ -16,7 +16,7 @@ from p4mesh.tester.records import READ_TICKS
 _SEQUENCE_BITS = 32
 _STAMP_BITS = 48
 _READING_FRAMES = 16
-"""As many parts of the cells are read at the same time: a loop carries them beside its seeds."""
+"""Parts of the cells that are read at the same time: a loop carries so many reading frames beside its seeds."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,10 @@ class SampledCounts:
     sent_frames: int
     """A frame to many counts once."""
     received_frames: int
-    """Without duplicates, at all receivers."""
+    """Frames at all receivers, without duplicates."""
     lost_frames: int
-    """Missing among those sent before the last one received: frames on their way are not lost. A frame that arrives
-    late no longer counts as lost.
-    """
+    """Frames missing among those sent before the last one received: frames on their way are not lost. A frame that
+    arrives late no longer counts as lost."""
     misordered_frames: int
     duplicate_frames: int
     last_gap_ns: int | None
@@ -52,9 +51,9 @@ class Sample:
     """One look at streams that run."""
 
     at_ns: int
-    """From the first departure to the reading of the last record."""
+    """Time from the first departure to the reading of the last record."""
     classes: tuple[SampledCounts, ...]
-    """By traffic class, or by stream where streams have none."""
+    """Counts by traffic class, or by stream where streams have none."""
     ports: tuple[SampledPort, ...]
     flows: tuple[SampledCounts, ...] = ()
 
@@ -87,7 +86,7 @@ class Sampler:
         return len(self.classes) + len(self._plan.ports) + (len(self._flows) if self._with_flows else 0)
 
     def sample(self, at_ns: int, records: np.ndarray[Any, Any], frames: ReasonCounts) -> Sample:
-        """Return the sample of records of ``cells`` and of the counts per port.
+        """Interprets the records of ``cells`` and the counts per port.
 
         ``at_ns`` is the time since the first departure was due, for a sample before it.
         """
@@ -145,5 +144,5 @@ class _Columns:
 
 
 def cells_in_parts(cells: Sequence[int]) -> list[range]:
-    """Return cells, which are in order, as ranges that are read at the same time, none much longer than the others."""
+    """Cuts ascending cells into ranges that are read at the same time, none much longer than the others."""
     return ranges_of(cells, max(1, -(-len(cells) // _READING_FRAMES)))

@@ -9,7 +9,7 @@ from p4mesh.tester.plan import Plan
 
 
 def stream_pacing(plan: Plan, tick_ps: int) -> tuple[StreamPacing, ...]:
-    """Return the pacing of each stream; one with several clocks has the worst of them."""
+    """Pacing of each stream; one with several clocks has the worst of them."""
     tick_ns = Fraction(tick_ps, 1000)
     uses = list(zip(plan.streams, plan.loop_uses, strict=True))
     paced = []
