@@ -50,7 +50,7 @@ class Wire:
         return self.tx_port, self.rx_port, self.frame_size_bytes
 
     def __str__(self) -> str:
-        """Return the words of messages."""
+        """Name of the wire in messages."""
         return f"ports {self.tx_port} -> {self.rx_port}, {self.frame_size_bytes} B"
 
 
@@ -66,7 +66,7 @@ class Calibration:
         return {wire.place: wire for wire in self.wires}
 
     def wire(self, tx_port: int, rx_port: int, frame_size_bytes: int) -> Wire:
-        """Return a measured wire; raises KeyError for one that :meth:`require` has not confirmed."""
+        """A measured wire; raises KeyError for one that :meth:`require` has not confirmed."""
         return self._by_place[tx_port, rx_port, frame_size_bytes]
 
     def require(
@@ -113,7 +113,7 @@ class Calibration:
                 )
 
     def joined(self, other: Calibration, source: str) -> Calibration:
-        """Return the wires of both; raises CalibrationError when they contradict each other."""
+        """Adds the wires of another measurement; raises CalibrationError when the two contradict each other."""
         if {run.target for run in self.runs} != {run.target for run in other.runs}:
             raise CalibrationError(
                 f"{source}: measured on {self.runs[0].target}, not on {other.runs[0].target}",

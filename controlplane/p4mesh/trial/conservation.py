@@ -40,7 +40,7 @@ def doubt(
     tick_ps: int,
     lateness_ns: int,
 ) -> Doubt | None:
-    """Return the first reason for doubt; None where the counts can be trusted.
+    """First reason for doubt; None where the counts can be trusted.
 
     ``lateness_ns`` is how late a departure may be; it bounds the accuracy of the offered load that a short trial shows.
     """
@@ -56,7 +56,7 @@ def doubt(
 
 
 def _lost_inside(reading: Reading) -> str:
-    """Return what the tester has lost on the way to its ports, or an empty text."""
+    """Names the losses on the way to the ports of the tester, or is an empty text."""
     losses = reading.losses
     if losses.drops:
         dropped = ", ".join(f"{frames} by {name}" for name, frames in sorted(losses.drops.items()))
@@ -70,7 +70,7 @@ def _lost_inside(reading: Reading) -> str:
 
 
 def _missing(plan: Plan, records: Array) -> str:
-    """Return which port did not send all of its frames, or an empty text."""
+    """Names a port that did not send all of its frames, or is an empty text."""
     for stream in plan.streams:
         for transmitter in stream.transmitters:
             cells = slice(transmitter.flow_base, transmitter.flow_base + transmitter.positions)
@@ -81,7 +81,7 @@ def _missing(plan: Plan, records: Array) -> str:
 
 
 def _contradiction(plan: Plan, reading: Reading, flows: FlowArrays, counts: Counts) -> str:
-    """Return why the counts cannot be trusted, or an empty text (invariant 6 of the design)."""
+    """Names two counts that contradict each other, or is an empty text (methodology 0.6)."""
     records = reading.records
     if counts.tx_frames != counts.intended_frames:
         return f"transmit counters show {counts.tx_frames} frames, the flows {counts.intended_frames}"
@@ -107,7 +107,7 @@ def _contradiction(plan: Plan, reading: Reading, flows: FlowArrays, counts: Coun
 
 
 def _not_counted(port: int, mac: MacCounts, counted: Mapping[str, int]) -> str:
-    """Return what the MAC of a port has received and the program has not counted, or an empty text.
+    """Names frames that the MAC of a port has received and the program has not counted, or is an empty text.
 
     Frames that come between the two readings are in the program's count alone.
     """
@@ -123,7 +123,7 @@ def _not_counted(port: int, mac: MacCounts, counted: Mapping[str, int]) -> str:
 
 
 def _of_messages(plan: Plan, reading: Reading) -> str:
-    """Return why the counts of messages contradict themselves, or an empty text.
+    """Names a contradiction in the counts of messages, or is an empty text.
 
     Every message up to the newest one is complete or has been counted as damaged, but for the newest one itself.
     """
@@ -156,7 +156,7 @@ def _load_mismatch(plan: Plan, records: Array, tick_ps: int, lateness_ns: int) -
 
 
 def _late_loss(plan: Plan, pauses: Pauses, counts: Counts) -> str:
-    """Return why losses may be the tester's, or an empty text.
+    """Says that losses may be the tester's, or is an empty text.
 
     What is due while the tester has no processor leaves at once afterwards, closer together than the load asks for. A
     device may lose as many frames by that as left late; more than these it has lost by itself.
@@ -167,6 +167,7 @@ def _late_loss(plan: Plan, pauses: Pauses, counts: Counts) -> str:
     frames = sum(transmitter.frames for stream in plan.streams for transmitter in stream.transmitters)
     rate_fps = sum(stream.stream.rate_fps * len(stream.transmitters) for stream in plan.streams)
     late = min(frames, int(rate_fps * pauses.late_ns / NS_PER_S) + 1)
+    # Shares and not counts: a lost frame to many is missing at each of its receivers.
     if lost * frames > late * expected:
         return ""
     return (

@@ -37,7 +37,7 @@ class TrialEngine:
         self.tester = tester
 
     def facts(self) -> tuple[str, ...]:
-        """Return what the reader of results must know of the machine that measures."""
+        """Facts of the machine that measures, for the reader of results."""
         return self.tester.target.facts()
 
     def measure(self, spec: TrialSpec, onlooker: Onlooker | None = None) -> TrialResult:
@@ -120,7 +120,7 @@ class _Phases:
         return observed
 
     def refused(self, reason: str, *, undelivered: bool) -> TrialResult:
-        """Return the result of a trial that could not be prepared."""
+        """Result of a trial that could not be prepared."""
         self._close()
         result = not_measured(self._trial.spec, Verdict.INVALID, reason, undelivered=undelivered)
         for part in self._parts:
@@ -128,7 +128,7 @@ class _Phases:
         return result
 
     def result(self, aborted: str) -> TrialResult:
-        """Return the result; the streams of an aborted trial are ended, and count if they had been started."""
+        """Result of the trial; streams of an aborted one are ended, and count if they had been started."""
         observed = self._transmission.end() if self._transmission else None
         self._close()
         trial = self._trial

@@ -20,6 +20,7 @@ def run_hook(hook: Hook, label: str) -> None:
     """
     environment = {**os.environ, "P4MESH_TRIAL": label}
     try:
+        # In a session of its own, so that a time-out ends what the command has started, too.
         process = subprocess.Popen(
             shlex.split(hook.command),
             stdin=subprocess.DEVNULL,

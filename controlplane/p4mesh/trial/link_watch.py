@@ -23,7 +23,7 @@ class LinkWatch:
         self._down = [port for port in ports if not links[port].up]
 
     def losses(self) -> dict[int, int]:
-        """Return how often the link of each port went down since the trial began."""
+        """Number of times that the link of each port went down since the trial began."""
         links = self._target.links()
         return {port: links[port].losses - self._before[port] for port in self._ports}
 

@@ -11,11 +11,11 @@ from p4mesh.verdict import Verdict
 def trial_result(
     spec: TrialSpec, status: Verdict, reason: str, counts: Counts, *, undelivered: bool = False
 ) -> TrialResult:
-    """Return the result with these counts, without what the features of the trial add."""
+    """Result with these counts, without what the features of the trial add."""
     return TrialResult(status, reason, spec.label, spec.duration_ns, undelivered=undelivered, **vars(counts))
 
 
 def not_measured(spec: TrialSpec, status: Verdict, reason: str, *, undelivered: bool = False) -> TrialResult:
-    """Return the result of a trial whose streams have not been started."""
+    """Result of a trial whose streams have not been started."""
     intended = sum(stream.frame_count * len(stream.tx_ports) for stream in spec.streams)
     return trial_result(spec, status, reason, Counts(intended_frames=intended), undelivered=undelivered)

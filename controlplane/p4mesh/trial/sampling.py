@@ -12,4 +12,4 @@ class Sampling:
     every_ns: int
     """From the start of one reading to the next; where reading takes longer, they follow each other."""
     flows: bool = False
-    """Of every flow, too."""
+    """Whether there is a line for every flow, too."""

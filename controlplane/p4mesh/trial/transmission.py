@@ -23,7 +23,7 @@ class Observed:
     link_losses: Mapping[int, int]
     """Number of times that the link of each port went down."""
     pauses: Pauses
-    """Of the departures."""
+    """Pauses of the departures."""
 
 
 class Transmission:

@@ -15,7 +15,7 @@ _LOAD_PCT = 1
 
 
 def verification_streams(streams: Sequence[Stream], rate_bps_of: dict[int, int]) -> tuple[tuple[Stream, ...], int]:
-    """Return the streams, each shortened to one frame per destination, and their duration in ns.
+    """Shortens the streams to one frame per destination; with them, their duration in ns.
 
     Frames to many are left out, they are meant to be flooded; so are those that a device is meant to drop.
     """
@@ -35,7 +35,7 @@ def verification_streams(streams: Sequence[Stream], rate_bps_of: dict[int, int])
 
 
 def _to_each_address(stream: Stream) -> Stream:
-    """Return the stream with one round of all its ports for each address of a port."""
+    """Gives the stream one round of all its ports for each address of a port."""
     if stream.addresses_per_port == 1:
         return stream
     rounds = tuple(place for place in range(stream.addresses_per_port) for _ in stream.rx_ports)

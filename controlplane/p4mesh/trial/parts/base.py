@@ -32,10 +32,10 @@ class Trial:
     send: Callable[[Plan, int], Reading]
     """Lets streams that only prepare the trial run for some ns, to their end."""
     plan: Plan = field(init=False)
-    """Of the streams of the trial; known once they are addressed."""
+    """Plan of the streams of the trial; known once they are addressed."""
 
     def wire_ns(self, length_bytes: int, ports: Sequence[int]) -> int:
-        """Return how long a frame without FCS, sent by the controller, may hold up the test frames of its port."""
+        """Nanoseconds for which a frame of the controller, without FCS, may hold up the test frames of its port."""
         rates = self.tester.target.own_rate_bps_of
         return max(int(frame_time_ns(length_bytes + FCS_BYTES, rates[port])) + 1 for port in ports)
 
@@ -58,11 +58,11 @@ class Sending:
 
     @property
     def now_ns(self) -> int | Fraction:
-        """The time."""
+        """Nanoseconds since the start request."""
         return self.tester.elapsed_ns - self.began_ns
 
     def read(self, cells: Sequence[range]) -> np.ndarray[Any, Any]:
-        """Return the records of some cells."""
+        """Records of some cells, which are kept as :attr:`last_read`."""
         self.last_read = self.tester.records_of(cells)
         return self.last_read
 
@@ -125,13 +125,13 @@ class Part:
         """End what was begun, in a trial that failed, too; features are closed in reverse order."""
 
     def lateness_ns(self) -> int:
-        """Return how late the feature may make a departure."""
+        """Nanoseconds by which the feature may delay a departure."""
         return 0
 
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
-        """Return the result with what the feature has found."""
+        """Adds what the feature has found to the result."""
         return result
 
     def explain(self, result: TrialResult) -> TrialResult:
-        """Return the result of a trial that could not be prepared with what the feature knows of it."""
+        """Adds what the feature knows to the result of a trial that could not be prepared."""
         return result

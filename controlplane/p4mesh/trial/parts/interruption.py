@@ -56,7 +56,7 @@ class Interrupting(Part):
             target.reset_device(interruption.device, interruption.off_ns)
 
     def _find_stalls(self, sending: Sending) -> None:
-        """Look at the records until every flow has stood still, at most until the streams end."""
+        """Look at the records until every flow has stalled, at most until the streams end."""
         every_ns = self._interruption.sample_ns
         while not self._stalls.complete:
             sending.links.require_links()

@@ -103,7 +103,7 @@ def _silent(plan: Plan, reading: Reading, only_group: str) -> Iterator[tuple[int
 
 
 def _only_group(streams: tuple[Stream, ...]) -> str:
-    """Return the group of streams whose frames need not be told apart."""
+    """The group of streams whose frames need not be told apart."""
     return streams[0].pattern.first_group
 
 

@@ -15,6 +15,8 @@ from p4mesh.trial.parts.sampling import TakingSamples
 from p4mesh.trial.parts.stations import Stations
 from p4mesh.trial.parts.watching import Watching
 
+# Routers are found before sessions with them begin. Where several features are due at once, the first one acts: no
+# reading holds up an interruption.
 PARTS: tuple[type[Part], ...] = (
     Resetting,
     Failing,
@@ -31,5 +33,4 @@ PARTS: tuple[type[Part], ...] = (
 
 
 def parts_of(trial: Trial) -> tuple[Part, ...]:
-    """Return the features that a trial asks for."""
     return tuple(kind(trial) for kind in PARTS if kind.is_wanted(trial))
