@@ -11,7 +11,7 @@ _SILENT = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE)
 
 
 def channel_options(metadata_bytes: int) -> list[tuple[str, object]]:
-    """Return the options of a channel of its own, straight to the server, whose calls may be of any size.
+    """Options of a channel of its own, straight to the server, whose calls may be of any size.
 
     ``metadata_bytes`` limits the metadata of an answer.
     """

@@ -182,7 +182,7 @@ class Client:
             self._use(info)
 
     def commit_pipeline(self) -> None:
-        """Realize the config that was saved with VERIFY_AND_SAVE."""
+        """Realize the config that was saved with VERIFY_AND_SAVE (P4Runtime section 14)."""
         self._send_pipeline(self._pipeline_request("COMMIT"))
 
     def _pipeline_request(self, action: PipelineAction) -> p4r.SetForwardingPipelineConfigRequest:
@@ -207,12 +207,12 @@ class Client:
         self._use(config.p4info)
 
     def get_pipeline_cookie(self) -> int | None:
-        """Return the cookie of the switch's pipeline config; ``None`` without one."""
+        """Cookie of the switch's pipeline config; ``None`` without one (P4Runtime section 15)."""
         config = self._get_pipeline("COOKIE_ONLY")
         return config.cookie.cookie if config.HasField("cookie") else None
 
     def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
-        """Return the switch's pipeline config."""
+        """Pipeline config of the switch (P4Runtime section 15)."""
         return self._get_pipeline("ALL")
 
     def _get_pipeline(self, kind: str) -> p4r.ForwardingPipelineConfig:
@@ -231,7 +231,7 @@ class Client:
         self._codec = PacketCodec(self._schema.info)
 
     def capabilities(self) -> str:
-        """Return the P4Runtime version of the server."""
+        """P4Runtime version of the server, such as ``1.4.1`` (section 17)."""
         try:
             answer: p4r.CapabilitiesResponse = self._stub.Capabilities(
                 p4r.CapabilitiesRequest(), timeout=self.timeout_s
@@ -255,7 +255,7 @@ class Client:
         self.write([("DELETE", entity) for entity in entities])
 
     def write(self, updates: Sequence[Update], atomicity: Atomicity = "CONTINUE_ON_ERROR") -> None:
-        """Apply updates in order; all are tried, then :class:`WriteError` lists those that failed.
+        """Apply updates in order (P4Runtime section 12); all are tried, then :class:`WriteError` lists the failed ones.
 
         With another atomicity they go in one request and are applied all or none.
         """
@@ -285,7 +285,7 @@ class Client:
     # Reading
 
     def read(self, *wanted: Entity) -> Iterator[Entity]:
-        """Return the entities that the filters select, as they arrive."""
+        """Entities that the filters select, as they arrive (P4Runtime section 13)."""
         for response in self._responses(wanted):
             yield from response.entities
 
@@ -307,7 +307,7 @@ class Client:
             raise batch_error(ReadError, failures(info, outcomes, wanted, 0), len(wanted)) from None
 
     def read_counters(self, name: str, indices: Iterable[int] | None = None) -> list[tuple[int, CounterData]]:
-        """Return (index, value) of some cells of a counter, or of all."""
+        """(index, value) of some cells of a counter, or of all."""
         schema = self.schema
         wanted = [schema.counter(name)] if indices is None else schema.counter_cells(name, indices)
         return [
@@ -337,7 +337,7 @@ class Client:
         return read
 
     def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:
-        """Return (packets, bytes) of all cells of a counter, in order of their index."""
+        """(packets, bytes) of all cells of a counter, in order of their index."""
         packets, octets = array("Q"), array("Q")
         for response in self._responses([self.schema.counter(name)]):
             cells = [entity.counter_entry.data for entity in response.entities]
@@ -346,7 +346,7 @@ class Client:
         return packets, octets
 
     def read_registers(self, name: str, index: int | None = None) -> list[int]:
-        """Return the value of one cell of a register of unsigned numbers, or of all cells."""
+        """Value of one cell of a register of unsigned numbers, or of all cells."""
         values = []
         for entity in self.read(self.schema.register(name, index)):
             data = entity.register_entry.data
@@ -369,11 +369,11 @@ class Client:
         self.packet_outs_sent += 1
 
     def take_packet_ins(self, count: int, timeout_s: float | None = None) -> list[PacketIn]:
-        """Return the next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
+        """Takes the next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
         return self._known_codec.packet_ins(self._take(count, timeout_s))
 
     def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
-        """Return the next packet-ins in columns, in their order: ``count``, or fewer as :meth:`take_packet_ins` does.
+        """Takes the next packet-ins in columns, in their order: as many as :meth:`take_packet_ins`.
 
         Thousands of packet-ins of one form are a few columns, made without an object for each of them.
         """
@@ -396,7 +396,7 @@ class Client:
         return len(self.take_packet_ins(1 << 62, timeout_s=0))
 
     def next_digest(self, timeout_s: float | None = None) -> p4r.DigestList:
-        """Return the next digest list; raises WaitError when none comes."""
+        """Takes the next digest list (P4Runtime section 9.8); raises WaitError when none comes."""
         return take(self._stream.digests, self.timeout_s if timeout_s is None else timeout_s, "digest")  # type: ignore[return-value]
 
     def acknowledge_digest(self, digest: p4r.DigestList) -> None:
@@ -407,6 +407,6 @@ class Client:
         self._stream.send(message)
 
     def next_idle_notification(self, timeout_s: float | None = None) -> p4r.IdleTimeoutNotification:
-        """Return the next idle timeout notification; raises WaitError when none comes."""
+        """Takes the next idle timeout notification (P4Runtime section 16.5); raises WaitError when none comes."""
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         return take(self._stream.idle_notifications, limit_s, "idle notification")  # type: ignore[return-value]

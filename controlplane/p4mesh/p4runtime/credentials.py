@@ -23,7 +23,7 @@ class TlsCredentials:
     """Name in the server's certificate, where it is not the host of the address."""
 
     def channel_credentials(self) -> grpc.ChannelCredentials:
-        """Return the credentials; raises ParameterError for a file that cannot be read or is missing."""
+        """Loads the files; raises ParameterError for one that cannot be read or is missing."""
         if (self.certificate is None) != (self.key is None):
             given, missing = ("certificate", "key") if self.key is None else ("key", "certificate")
             raise ParameterError(f"TLS: there is a {given} without its {missing}", hint="give both files, or none")

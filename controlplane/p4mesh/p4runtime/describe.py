@@ -13,7 +13,7 @@ _ARRAYS = {
 
 
 def describe(info: Info, entity: Entity) -> str:
-    """Return one line that names the entity."""
+    """Names an entity in one line."""
     kind = entity.WhichOneof("entity")
     if kind is None:
         return "an entity without content"

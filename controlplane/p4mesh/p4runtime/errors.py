@@ -29,7 +29,7 @@ CODES = (
 
 
 def code_name(code: int) -> str:
-    """Return the name of a canonical code."""
+    """Name of a canonical gRPC code."""
     return CODES[code] if 0 <= code < len(CODES) else f"code {code}"
 
 

@@ -29,7 +29,7 @@ def load_p4info(path: str | Path) -> p4i.P4Info:
 
 @lru_cache(maxsize=4)
 def _parsed(text: str) -> p4i.P4Info:
-    """Return the message of a text, which must not be changed; every simulated device of a run has the same one."""
+    """Parses a text once: every simulated device of a run has the same one. The message must not be changed."""
     info = p4i.P4Info()
     text_format.Parse(text, info)
     return info
@@ -71,7 +71,7 @@ class Info:
                 self._names[item.preamble.id] = item.preamble.alias or item.preamble.name
 
     def name_of(self, number: int) -> str:
-        """Return the short name of an object, or its id where P4Info does not have it."""
+        """Short name of an object, or its id where P4Info does not have it."""
         return self._names.get(number, f"{number:#010x}")
 
 

@@ -55,12 +55,12 @@ class PacketColumns:
             yield PacketIn(octets[place * size : (place + 1) * size], dict(zip(names, values, strict=True)))
 
     def some(self, chosen: Array) -> PacketColumns:
-        """Return those that are chosen by their places or by truth values."""
+        """Picks packet-ins by their places, or by a truth value for each."""
         return PacketColumns(self.payloads[chosen], {name: column[chosen] for name, column in self.metadata.items()})
 
 
 def columns_of(packets: Iterable[PacketIn]) -> list[PacketColumns]:
-    """Return packet-ins in columns, in their order."""
+    """Puts packet-ins into columns, in their order."""
     found = []
     for (size, names), same in groupby(packets, key=lambda packet: (len(packet.payload), tuple(packet.metadata))):
         group = list(same)
@@ -75,7 +75,7 @@ def _numbers(values: list[int]) -> Array:
 
 
 def numbers_of(rows: Array) -> Array:
-    """Return the unsigned numbers that rows of bytes are, of eight bytes at most."""
+    """Unsigned numbers of rows of bytes, of eight bytes at most."""
     padded = np.zeros((len(rows), _NUMBER_BYTES), dtype=np.uint8)
     padded[:, _NUMBER_BYTES - rows.shape[1] :] = rows
     found: Array = padded.view(">u8").ravel().astype(np.uint64)
@@ -87,7 +87,7 @@ class PacketRun:
     """Encoded packet-ins that follow each other and have one form: equal lengths of everything, and equal fields."""
 
     rows: Array
-    """Bytes of each."""
+    """A row of bytes for each."""
     payload: slice
     """Place of the payload in a row."""
     values: Mapping[int, slice]
@@ -97,7 +97,7 @@ class PacketRun:
         return len(self.rows)
 
     def part(self, places: slice) -> PacketRun:
-        """Return those at some places."""
+        """Packet-ins at some places."""
         return PacketRun(self.rows[places], self.payload, self.values)
 
 
@@ -122,7 +122,7 @@ def split_batch(message: Any) -> Iterator[PacketRun | p4r.PacketIn]:
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-    """Return a number and the place behind it."""
+    """Number, and the place behind it."""
     found = shift = 0
     while True:
         byte = data[position]
@@ -134,7 +134,7 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def _run(data: bytes, begin: int, start: int, end: int) -> PacketRun | None:
-    """Return the packet-ins of the form of the one from ``start`` to ``end``; None where there are few of them.
+    """Packet-ins of the form of the one from ``start`` to ``end``; None where there are few of them.
 
     ``begin`` is the place of its length.
     """
@@ -160,7 +160,7 @@ def _run(data: bytes, begin: int, start: int, end: int) -> PacketRun | None:
 
 
 def _form(data: bytes, begin: int, position: int, end: int) -> tuple[slice, dict[int, slice]] | None:
-    """Return the places of the payload and of the metadata from ``begin`` on, of the packet-in up to ``end``.
+    """Places of the payload and of the metadata from ``begin`` on, of the packet-in up to ``end``.
 
     None for a packet-in with anything else, or with values that are too long for numbers of the machine.
     """

@@ -17,7 +17,7 @@ _PACKET_OUT_BATCH = "type.googleapis.com/p4mesh.v1.PacketOutBatch"
 
 
 def pack_batch(packets: list[bytes]) -> p4r.StreamMessageRequest:
-    """Return one message for packet-outs that are encoded as :meth:`PacketCodec.packet_out` does it."""
+    """One message for packet-outs, each encoded by :meth:`PacketCodec.packet_out`."""
     message = p4r.StreamMessageRequest()
     message.other.type_url = _PACKET_OUT_BATCH
     message.other.value = b"".join([varint(len(packet)) + packet for packet in packets])
@@ -25,7 +25,7 @@ def pack_batch(packets: list[bytes]) -> p4r.StreamMessageRequest:
 
 
 def single(packet: bytes) -> p4r.StreamMessageRequest:
-    """Return the message for one encoded packet-out."""
+    """Message for one encoded packet-out."""
     message = p4r.StreamMessageRequest()
     message.packet.MergeFromString(packet)
     return message
@@ -37,7 +37,8 @@ class PacketCodec:
     def __init__(self, info: Info) -> None:
         out = info.headers.get("packet_out")
         self._out: dict[str, tuple[bytes, list[bytes], int, str]] = {}
-        """By name: the encoded field with the value 0, what stands before others, width, and a name for errors."""
+        """Name of a field: its encoding with the value 0, the bytes before other values, its width in bits, its name in
+        errors."""
         for field in out.metadata if out else ():
             by_length = heads(tag(2, 2), number(1, field.id) + tag(2, 2), field.bitwidth)
             what = f"packet_out field {field.name!r}"
@@ -46,7 +47,7 @@ class PacketCodec:
         self._in = _FieldNames((field.id, field.name) for field in (incoming.metadata if incoming else ()))
 
     def packet_out(self, payload: bytes, metadata: Mapping[str, Value]) -> bytes:
-        """Return an encoded PacketOut; fields that are left out are 0."""
+        """Encodes a PacketOut (P4Runtime section 16.1); fields that are left out are 0."""
         parts = [delimited(1, payload)] if payload else []
         for name, (zero, by_length, width_bits, what) in self._out.items():
             value = metadata.get(name, 0)
@@ -62,7 +63,7 @@ class PacketCodec:
         return b"".join(parts)
 
     def packet_ins(self, arrived: Iterable[PacketRun | p4r.PacketIn]) -> list[PacketIn]:
-        """Return packet-ins with their metadata by name."""
+        """Packet-ins with their metadata by name."""
         found: list[PacketIn] = []
         for item in arrived:
             if isinstance(item, PacketRun):
@@ -72,7 +73,7 @@ class PacketCodec:
         return found
 
     def packet_columns(self, arrived: Iterable[PacketRun | p4r.PacketIn]) -> list[PacketColumns]:
-        """Return packet-ins with their metadata by name, in columns."""
+        """Packet-ins with their metadata by name, in columns."""
         found: list[PacketColumns] = []
         single: list[PacketIn] = []
         for item in arrived:

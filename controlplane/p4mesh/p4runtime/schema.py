@@ -31,7 +31,6 @@ class MeterConfig:
     pburst: int
 
     def message(self) -> p4r.MeterConfig:
-        """Return the P4Runtime message."""
         return p4r.MeterConfig(cir=self.cir, cburst=self.cburst, pir=self.pir, pburst=self.pburst)
 
 
@@ -76,7 +75,7 @@ class Schema:
         idle_timeout_ns: int = 0,
         metadata: bytes = b"",
     ) -> Entity:
-        """Return a table entry that leads to an action, a member, a group, or a one-shot action set.
+        """Table entry that leads to an action, a member, a group, or a one-shot action set (P4Runtime section 9.1).
 
         An action set is a list of (action, parameters, weight).
         """
@@ -85,6 +84,7 @@ class Schema:
         if action is not None:
             body = encoder.action(action, params or {})
             length = varint(len(body))
+            # Field 3 of TableEntry, a TableAction, whose field 1 is the Action.
             parts += (b"\x1a", varint(len(body) + 1 + len(length)), b"\x0a", length, body)
         elif params:
             raise SchemaError(f"table {encoder.name!r}: parameters are given without an action")
@@ -120,7 +120,7 @@ class Schema:
         counter: CounterData | None = None,
         meter: MeterConfig | None = None,
     ) -> Entity:
-        """Return the default entry with a new action; without an action, modifying resets it."""
+        """Default entry with a new action; without an action, modifying resets it (P4Runtime section 9.1.3)."""
         encoder = self._table(table)
         entry = p4r.TableEntry(table_id=encoder.message.preamble.id, is_default_action=True)
         if action is not None:
@@ -143,7 +143,7 @@ class Schema:
         marked: bool = False,
         idle: bool = False,
     ) -> Entity:
-        """Return the filter that reads entries of a table, all of them without ``match``."""
+        """Filter that reads entries of a table, all of them without ``match`` (P4Runtime section 9.1.6)."""
         encoder = self._table(table)
         entry = p4r.TableEntry.FromString(encoder.head + (encoder.key(match) if match else b""))
         entry.priority = priority
@@ -159,7 +159,7 @@ class Schema:
         return Entity(table_entry=entry)
 
     def counter(self, name: str, index: int | None = None, data: CounterData | None = None) -> Entity:
-        """Return a counter cell, or all cells of the counter."""
+        """Counter cell, or all cells of the counter (P4Runtime section 9.3.2)."""
         entry = p4r.CounterEntry(counter_id=lookup(self.info.counters, "counter", name).preamble.id)
         if index is not None:
             entry.index.index = index
@@ -168,7 +168,7 @@ class Schema:
         return Entity(counter_entry=entry)
 
     def counter_cells(self, name: str, indices: Iterable[int]) -> list[Entity]:
-        """Return some cells of a counter, to be read."""
+        """Cells of a counter, to be read."""
         counter_id = lookup(self.info.counters, "counter", name).preamble.id
         cells = []
         for index in indices:
@@ -187,7 +187,7 @@ class Schema:
         priority: int = 0,
         default: bool = False,
     ) -> Entity:
-        """Return the direct counter of an entry, or of all entries of a table."""
+        """Direct counter of an entry, or of all entries of a table (P4Runtime section 9.3.1)."""
         place = self.table(table, match, priority=priority, default=default).table_entry
         entry = p4r.DirectCounterEntry(table_entry=place)
         if data is not None:
@@ -197,7 +197,7 @@ class Schema:
     def meter(
         self, name: str, index: int | None = None, config: MeterConfig | None = None, *, marked: bool = False
     ) -> Entity:
-        """Return a meter cell, or all cells of the meter; without ``config``, modifying resets it.
+        """Meter cell, or all cells of the meter (P4Runtime section 9.4.2); without ``config``, modifying resets it.
 
         ``marked``: reads its counters per colour, or sets them to 0.
         """
@@ -220,7 +220,7 @@ class Schema:
         default: bool = False,
         marked: bool = False,
     ) -> Entity:
-        """Return the direct meter of an entry, or of all entries of a table; ``marked`` as for :meth:`meter`."""
+        """Direct meter of an entry, or of all entries of a table (section 9.4.1); ``marked`` as for :meth:`meter`."""
         place = self.table(table, match, priority=priority, default=default).table_entry
         entry = p4r.DirectMeterEntry(table_entry=place)
         if config is not None:
@@ -230,7 +230,7 @@ class Schema:
         return Entity(direct_meter_entry=entry)
 
     def register(self, name: str, index: int | None = None, value: Value | None = None) -> Entity:
-        """Return a register cell, or all cells of the register."""
+        """Register cell, or all cells of the register (P4Runtime section 9.7)."""
         register = lookup(self.info.registers, "register", name)
         entry = p4r.RegisterEntry(register_id=register.preamble.id)
         if index is not None:
@@ -242,7 +242,7 @@ class Schema:
     def member(
         self, profile: str, member: int, action: str | None = None, params: Mapping[str, Value] | None = None
     ) -> Entity:
-        """Return a member of an action profile."""
+        """Member of an action profile (P4Runtime section 9.2.1)."""
         number = lookup(self.info.action_profiles, "action profile", profile).preamble.id
         entry = p4r.ActionProfileMember(action_profile_id=number, member_id=member)
         if action is not None:
@@ -260,7 +260,7 @@ class Schema:
         return encoder
 
     def group(self, profile: str, group: int, members: Mapping[int, int], max_size: int = 0) -> Entity:
-        """Return a group of an action selector: weights by member."""
+        """Group of an action selector (P4Runtime section 9.2.2): weights by member."""
         number = lookup(self.info.action_profiles, "action profile", profile).preamble.id
         entry = p4r.ActionProfileGroup(action_profile_id=number, group_id=group, max_size=max_size)
         for member, weight in members.items():
@@ -268,7 +268,7 @@ class Schema:
         return Entity(action_profile_group=entry)
 
     def multicast_group(self, group: int, replicas: Replicas = (), *, numeric_ports: bool = False) -> Entity:
-        """Return a multicast group of (port, instance) pairs.
+        """Multicast group of (port, instance) pairs (P4Runtime section 9.5.1).
 
         ``numeric_ports`` names ports by the deprecated field ``egress_port``, the only one that servers older than
         P4Runtime 1.4 read, Stratum among them; they take its absence for port 0.
@@ -284,7 +284,7 @@ class Schema:
     def clone_session(
         self, session: int, replicas: Replicas = (), *, class_of_service: int = 0, packet_length_bytes: int = 0
     ) -> Entity:
-        """Return a clone session; ``packet_length_bytes`` 0 clones the whole packet."""
+        """Clone session (P4Runtime section 9.5.2); ``packet_length_bytes`` 0 clones the whole packet."""
         entry = p4r.CloneSessionEntry(
             session_id=session, class_of_service=class_of_service, packet_length_bytes=packet_length_bytes
         )
@@ -292,7 +292,7 @@ class Schema:
         return Entity(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=entry))
 
     def value_set(self, name: str, members: Iterable[Mapping[str, MatchValue]] = ()) -> Entity:
-        """Return a parser value set with all its members; a match by field name, or "" for the only field.
+        """Parser value set with all its members (section 9.6); a match by field name, or "" for the only field.
 
         P4Info of the Tofino back end describes no fields: such a value set has one, exact, with number 1.
         """
@@ -311,7 +311,7 @@ class Schema:
         return Entity(value_set_entry=entry)
 
     def digest(self, name: str, *, max_timeout_ns: int = 0, max_list_size: int = 1, ack_timeout_ns: int = 0) -> Entity:
-        """Return a digest's configuration."""
+        """Configuration of a digest (P4Runtime section 9.8); times in ns."""
         config = p4r.DigestEntry.Config(
             max_timeout_ns=max_timeout_ns, max_list_size=max_list_size, ack_timeout_ns=ack_timeout_ns
         )

@@ -22,7 +22,7 @@ _DETAILS_KEY = "grpc-status-details-bin"
 
 
 def raised(error: grpc.RpcError, doing: str, address: str) -> P4RuntimeError:
-    """Return the exception for a failed call that is not a batch error."""
+    """Exception for a failed call that is not a batch error."""
     code = error.code()
     text = error.details() or "no reason given"
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED):
@@ -36,7 +36,7 @@ def raised(error: grpc.RpcError, doing: str, address: str) -> P4RuntimeError:
 
 
 def batch_errors(error: grpc.RpcError) -> list[p4r.Error] | None:
-    """Return the outcomes of the elements of a batch; ``None`` for a status without them."""
+    """Outcomes of the elements of a batch (P4Runtime section 12.3); ``None`` for a status without them."""
     for entry in error.trailing_metadata() or ():
         if entry.key == _DETAILS_KEY:
             outcomes = []
@@ -50,7 +50,7 @@ def batch_errors(error: grpc.RpcError) -> list[p4r.Error] | None:
 
 
 def failures(info: Info | None, outcomes: Sequence[p4r.Error], entities: Sequence[Entity], first: int) -> list[Failure]:
-    """Return the failed elements of a batch that starts at position ``first`` of the caller's list."""
+    """Failed elements of a batch that starts at position ``first`` of the caller's list."""
     return [
         Failure(
             index=first + index,
@@ -64,10 +64,9 @@ def failures(info: Info | None, outcomes: Sequence[p4r.Error], entities: Sequenc
 
 
 def without_aborted(found: list[Failure]) -> list[Failure]:
-    """Return the failures of an all-or-none batch that are causes, not consequences."""
+    """Failures of an all-or-none batch that are causes, not consequences (P4Runtime section 12.2)."""
     return [failure for failure in found if failure.code != "ABORTED"] or found
 
 
 def batch_error(kind: type[BatchError], found: list[Failure], total: int) -> BatchError:
-    """Return the exception for a batch."""
     return kind(without_aborted(found), total)

@@ -66,7 +66,7 @@ class Stream:
             raise raised(self._failure, "use the stream", self._address)
 
     def take_packet_ins(self, most: int, timeout_s: float) -> list[PacketRun | p4r.PacketIn]:
-        """Return the packet-ins that are here, up to ``most``; wait for the first; none when none comes in time.
+        """Packet-ins that are here, up to ``most``; waits for the first; none when none comes in time.
 
         Raises ConnectError when the stream has ended and all its packet-ins are taken.
         """
@@ -77,6 +77,7 @@ class Stream:
             except Empty:
                 return []
             if arrived is None:
+                # The end stays in the queue, for the next call.
                 self._packet_ins.put(None)
                 self.check()
                 raise ConnectError(f"the P4Runtime server at {self._address} closed the stream")
@@ -180,12 +181,12 @@ class Stream:
 
 
 def packets_of(item: PacketRun | p4r.PacketIn) -> int:
-    """Return the number of packet-ins that an element of a stream stands for."""
+    """Number of packet-ins in an element of the stream."""
     return len(item) if isinstance(item, PacketRun) else 1
 
 
 def take(queue: Queue, timeout_s: float, what: str) -> object:  # type: ignore[type-arg]
-    """Return the next element of a queue; raise WaitError when none comes in time or the stream ends."""
+    """Next element of a queue; raises WaitError when none comes in time or the stream ends."""
     end = monotonic() + timeout_s
     try:
         item = queue.get(timeout=max(0.0, end - monotonic()))

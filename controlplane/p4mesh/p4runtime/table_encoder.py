@@ -41,11 +41,12 @@ class FieldEncoder:
         self._heads = []
         if self._one_value:
             for n in range((field.bitwidth + 7) // 8 + 2 if field.bitwidth else MAX_TEXT_BYTES + 1):
+                # Field 2 of TableEntry, a FieldMatch; the value is field 1 of the message of its kind.
                 message = self._head + self._tag + varint(n + 1 + len(varint(n))) + b"\x0a" + varint(n)
                 self._heads.append(b"\x12" + varint(len(message) + n) + message)
 
     def element(self, value: MatchValue) -> bytes:
-        """Return the field as an element of ``match``; empty for a value that matches anything."""
+        """Encodes the field as an element of ``match``; empty for a value that matches anything."""
         if self._one_value:
             if value.__class__ is int and not value >> self.width_bits:
                 n = (value.bit_length() + 7) >> 3 or 1
@@ -62,7 +63,7 @@ class FieldEncoder:
         return delimited(2, self._head + self._tag + varint(len(body)) + body) if body else b""
 
     def value_set_element(self, value: MatchValue) -> bytes:
-        """Return the field as an element of a value set member's ``match``."""
+        """Encodes the field as an element of a value set member's ``match``."""
         element = self.element(value)
         # ValueSetMember.match is field 1, TableEntry.match is field 2.
         return b"\x0a" + element[1:] if element else b""
@@ -98,6 +99,7 @@ class ActionEncoder:
 
     def __init__(self, action: p4i.Action) -> None:
         self.name = action.preamble.alias or action.preamble.name
+        # Fields of Action: 1 is its id, 4 a parameter, which has its id in 2 and its value in 3.
         self._head = number(1, action.preamble.id)
         self._params = [
             (
@@ -110,7 +112,7 @@ class ActionEncoder:
         ]
 
     def __call__(self, params: Mapping[str, Value]) -> bytes:
-        """Return the encoded Action."""
+        """Encodes an Action."""
         parts = [self._head]
         for name, by_length, width_bits, what in self._params:
             try:
@@ -154,7 +156,7 @@ class TableEncoder:
             self._actions.setdefault(action.preamble.alias, encoder)
 
     def key(self, match: Mapping[str, MatchValue]) -> bytes:
-        """Return the encoded match fields."""
+        """Encodes the match fields."""
         if not match.keys() <= self._names:
             match = self._with_full_names(match)
         return b"".join([field.element(match.get(field.name)) for field in self._fields])
@@ -169,7 +171,7 @@ class TableEncoder:
         return found
 
     def action(self, name: str, params: Mapping[str, Value]) -> bytes:
-        """Return the encoded Action message of one of the table's actions."""
+        """Encodes an Action of the table."""
         return self._action(name)(params)
 
     def action_params(self, name: str) -> tuple[str, ...]:
@@ -185,7 +187,7 @@ class TableEncoder:
 
 
 def table_action(**kind: Any) -> bytes:
-    """Return the encoded ``action`` field of a TableEntry: one of action, member, group, action_set."""
+    """Encodes the field ``action`` of a TableEntry: one of action, member, group, action_set."""
     ((name, value),) = kind.items()
     if name == "action":
         return delimited(3, delimited(1, value))

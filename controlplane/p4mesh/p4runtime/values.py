@@ -7,14 +7,14 @@ import ipaddress
 from p4mesh.p4runtime.errors import SchemaError
 
 MAX_TEXT_BYTES = 1024
-"""Of a string that a type is translated to."""
+"""Longest string that a type is translated to (P4Runtime section 18)."""
 
 Value = int | bytes | str
 """A number, its big-endian bytes, or the text of a number, MAC, IPv4 or IPv6 address."""
 
 
 def encode(value: Value, width_bits: int, what: str) -> bytes:
-    """Return the shortest big-endian form of a value of at most ``width_bits``; ``what`` names it in errors.
+    """Canonical bytestring (P4Runtime section 8.4) of a value of at most ``width_bits``; ``what`` names it in errors.
 
     Without a width in P4Info (0) text is sent as it is, for types that are translated to strings.
     """
@@ -52,5 +52,5 @@ def _number(value: Value, what: str) -> int:
 
 
 def decode(value: bytes) -> int:
-    """Return the number of a bytestring."""
+    """Number of a bytestring."""
     return int.from_bytes(value, "big")

@@ -41,7 +41,7 @@ def delimited(field: int, body: bytes) -> bytes:
 
 
 def heads(outer: bytes, inner: bytes, width_bits: int) -> list[bytes]:
-    """Return, by length of a value in bytes, all that stands before the value.
+    """Bytes that stand before a value, by its length in bytes.
 
     The value is a bytes field whose tag ends ``inner``, in a message whose tag is ``outer``. Width 0: a string.
     """

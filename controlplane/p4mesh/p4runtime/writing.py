@@ -45,6 +45,7 @@ class Requests:
                 parts = [encoded_head]
                 size, first = 0, index
             parts.append(delimited(4, update))
+            # Tag and length of an update take 6 bytes at most.
             size += len(update) + 6
         if updates:
             yield first, updates[first:], b"".join(parts)
