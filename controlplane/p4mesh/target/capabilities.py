@@ -52,7 +52,7 @@ class Capabilities:
     """Largest delay of the target outside of its loop; it limits how exactly a short trial shows its load."""
     pipes: Pipes | None = None
     """None where nothing but ports and loops limits the rate of frames."""
-    front_loops: tuple[LoopModel, ...] = ()
+    other_loops: tuple[LoopModel, ...] = ()
     """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
     bad_fcs: bool = False
     """Ports can send frames with a wrong frame check sequence."""

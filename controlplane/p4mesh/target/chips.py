@@ -38,6 +38,8 @@ class Chip:
     """Of the recirculation port of one pipe, as the switch software sets it up by itself."""
     latency_ps: int
     """From the end of a pass on the recirculation port to the next pass: an assumption."""
+    inner_loops: Mapping[int, int]
+    """Other ports of pipe 0 that the switch software sets up in loopback, with their rates in bits per second."""
     pipe_frames_per_s: int
     """Frames that a pipe passes in each gress: one per clock, of a chip whose SKU does not reduce it."""
     tick_ps: int = 1000
@@ -46,8 +48,8 @@ class Chip:
         """The loop of one pipe: its recirculation port."""
         return LoopModel(self.recirculation_bps, self.latency_ps)
 
-    def front_loop(self, rate_bps: int) -> LoopModel:
-        """The loop of a front port in loopback, taken to be as far from the parser as the recirculation port.
+    def other_loop(self, rate_bps: int) -> LoopModel:
+        """The loop of another port in loopback, taken to be as far from the parser as the recirculation port.
 
         A stream is in one loop: further loops carry further streams (:func:`p4mesh.tester.pacing.shared_loops`).
         """
@@ -63,6 +65,7 @@ TOFINO_1 = Chip(
     recirculation_port=68,
     recirculation_bps=100_000_000_000,
     latency_ps=700_000,
+    inner_loops={},
     pipe_frames_per_s=1_220_000_000,
 )
 """The two-pipe Tofino 1 of a Wedge100BF-32X; the compiler reckons with this clock, and the driver sets it."""
@@ -77,11 +80,13 @@ TOFINO_2 = Chip(
     recirculation_port=6,
     recirculation_bps=100_000_000_000,
     latency_ps=1_000_000,
+    inner_loops={1: 50_000_000_000, 2: 100_000_000_000, 4: 100_000_000_000},
     pipe_frames_per_s=1_100_000_000,
 )
 """Its two clocks are 1.25 or 1.3125 GHz, and 1.1 to 1.5 GHz, by SKU; the slowest is taken.
 
-bf_switchd adds the recirculation port of pipe 0 with 100 Gbit/s; a front port in loopback may have 400.
+bf_switchd adds ports 2, 4 and 6 of a pipe with 100 Gbit/s and two lanes, and an odd one with 50 where a lane is left:
+in pipe 0 port 1, beside the CPU port. An Ethernet CPU port takes 2 and 4. A front port in loopback may have 400 Gbit/s.
 """
 CHIPS = (TOFINO_1, TOFINO_1_4_PIPES, TOFINO_2)
 _TWO_PIPES = 2

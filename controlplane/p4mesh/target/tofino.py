@@ -34,6 +34,8 @@ from p4mesh.traffic.stamps import StampKind
 
 _TICK_PS = 1000
 _CONNECT_S = 10.0
+_MOST_LOOPS = 8
+"""Members of the program's value set ``loop_ports``."""
 _LINK_UP_S = 10.0
 """Time that a port which has just been set up is given for its link."""
 _BEYOND_THE_PARSER = (("routing", "destination", "fragment"),)
@@ -68,7 +70,30 @@ def switch_of(topology: Topology) -> TofinoSwitch:
                 f"{topology.source}: front loop {loop.device_port} is not in pipe 0, where the clocks of streams are",
                 hint="use front ports with device ports below 128",
             )
+    for inner in switch.inner_loops:
+        if inner not in chip.inner_loops:
+            raise TopologyError(
+                f"{topology.source}: port {inner} is no inner loop of {chip.name}",
+                hint=f"valid for tester.tofino.inner_loops: {', '.join(map(str, chip.inner_loops)) or 'none'}",
+            )
+    if len(set(switch.inner_loops)) < len(switch.inner_loops):
+        raise TopologyError(
+            f"{topology.source}: a port is in tester.tofino.inner_loops twice", hint="name each port once"
+        )
+    if len(loops_of(switch)) > _MOST_LOOPS:
+        raise TopologyError(
+            f"{topology.source}: {len(loops_of(switch))} ports in loopback, the program has room for {_MOST_LOOPS}",
+            hint="name fewer ports in tester.tofino.front_loops and inner_loops",
+        )
     return switch
+
+
+def loops_of(switch: TofinoSwitch) -> dict[int, int]:
+    """Ports of the loop beside the recirculation port, by their numbers, with their rates."""
+    inner = chip_of(switch).inner_loops
+    return {port: inner[port] for port in switch.inner_loops} | {
+        loop.device_port: loop.rate_bps for loop in switch.front_loops
+    }
 
 
 def chip_of(switch: TofinoSwitch) -> Chip:
@@ -126,8 +151,8 @@ class TofinoTarget(Target):
                 chip.pipe_frames_per_s,
             ),
             loop=replace(chip.loop(), headroom=headroom),
-            front_loops=tuple(
-                replace(chip.front_loop(loop.rate_bps), headroom=headroom) for loop in switch.front_loops
+            other_loops=tuple(
+                replace(chip.other_loop(rate_bps), headroom=headroom) for rate_bps in loops_of(switch).values()
             ),
             start_lead_ns=50_000_000,
             scheduling_jitter_ns=1_000_000,
@@ -188,7 +213,7 @@ class BfTofinoTarget(TofinoTarget):
         self.devices = {port.number: port.device_port for port in topology.tester_ports if port.device_port is not None}
         """Device port of each tester port."""
         switch = switch_of(topology)
-        self._loops = (chip_of(switch).recirculation_port, *(loop.device_port for loop in switch.front_loops))
+        self._loops = (chip_of(switch).recirculation_port, *loops_of(switch))
 
     @classmethod
     @contextmanager
@@ -241,7 +266,7 @@ class BfTofinoTarget(TofinoTarget):
         """Return that drops of the traffic manager stay unseen, where the SDE of the switch does not show them."""
         if has_drop_counters(self.client):
             return ()
-        return ("bf_switchd has no table tm.counter.pipe: frames that the traffic manager drops are not seen",)
+        return ("a bf_switchd without table tm.counter.pipe: frames that its traffic manager drops are not seen",)
 
     def drop_counts(self) -> dict[str, int]:
         """Return what the traffic manager has dropped in the pipes and at the ports of the tester and of its loops."""

@@ -50,7 +50,7 @@ class SwitchPorts:
 
     devices: Mapping[int, int] = field(default_factory=dict)
     """Number of a tester port for the program; ports that are not named have their own number."""
-    front_loops: tuple[int, ...] = ()
+    other_loops: tuple[int, ...] = ()
     """Ports in loopback, which are loops 1, 2, ... beside loop 0 of the program."""
 
     def of(self, number: int) -> int:
@@ -164,7 +164,7 @@ class DataPlane:
         self, stream: int, payload: bytes, number: int, count: int, loop: int = 0, fraction_q32: int = 0
     ) -> None:
         """Put one of ``count`` seeds into a loop, as if it had closed gaps with this fraction before."""
-        port = self._ports.front_loops[loop - 1] if loop else 0
+        port = self._ports.other_loops[loop - 1] if loop else 0
         begun = first_fraction_q32(number, count)
         flags = self._contract["SIZES_IN_TURN"] if stream in self._cut_streams else 0
         window = int(begun < fraction_q32)
@@ -284,8 +284,8 @@ class DataPlane:
 
     def ended_seeds(self) -> int:
         """Seeds that have ended in the loops because their streams had, since the program was loaded."""
-        loops = (self._contract["PORT_LOOP"], *self._ports.front_loops)
-        cells = [self._reason_cell(port, "unknown_stream") for port in loops]
+        loops = (self._contract["PORT_LOOP"], *self._ports.other_loops)
+        cells = [self._cell_of(port, "unknown_stream") for port in loops]
         return sum(data.packets for _, data in self._client.read_counters("receive_reason", cells))
 
     @property
@@ -361,13 +361,17 @@ class DataPlane:
         return [place for counter in counters for place in places[counter]], self._client.packet_counts(cells)
 
     def _reason_cell(self, port: int, reason: str) -> int:
-        return (self._ports.of(port) << self._contract["REASON_BITS"]) + self._contract.reason(reason.upper())
+        return self._cell_of(self._ports.of(port), reason)
+
+    def _cell_of(self, port: int, reason: str) -> int:
+        """Cell of a reason for a port by its number in the program."""
+        return (port << self._contract["REASON_BITS"]) + self._contract.reason(reason.upper())
 
     def _request(self, kind: str, payload: bytes, **fields: int) -> None:
         self._client.packet_out(payload, kind=self._contract[f"KIND_{kind}"], **fields)
 
     def _replicas(self, stream: StreamPlan) -> tuple[tuple[int, int], ...]:
-        loop = self._ports.front_loops[stream.loop - 1] if stream.loop else self._contract["PORT_LOOP"]
+        loop = self._ports.other_loops[stream.loop - 1] if stream.loop else self._contract["PORT_LOOP"]
         return ((loop, 0), *((self._ports.of(t.port), t.id) for t in stream.transmitters))
 
     def _reading_group(self, loop_port: int) -> dict[int, tuple[tuple[int, int], ...]]:

@@ -10,7 +10,7 @@ from p4mesh.bfruntime import BfClient
 from p4mesh.p4runtime import Client, TlsCredentials
 from p4mesh.target.base import ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture
-from p4mesh.target.tofino import BfTofinoTarget
+from p4mesh.target.tofino import BfTofinoTarget, loops_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane, SwitchPorts
 from p4mesh.tester.instrument import Tester
@@ -60,7 +60,7 @@ def dataplane_of(target: Target, client: Client | BfClient, contract: Contract) 
     switch = target.topology.tofino
     assert switch is not None, "a target that declares itself for TNA has found its switch"
     devices = {port.number: port.device_port for port in target.topology.tester_ports if port.device_port is not None}
-    ports = SwitchPorts(devices, tuple(loop.device_port for loop in switch.front_loops))
+    ports = SwitchPorts(devices, tuple(loops_of(switch)))
     if isinstance(client, BfClient):
         return RegisterDataPlane(client, contract, ports)
     return InBandTofinoDataPlane(client, contract, ports)

@@ -228,7 +228,7 @@ class Limits:
     target: str
     bad_fcs: bool = False
     """Whether ports can send frames with a wrong FCS."""
-    front_loops: tuple[LoopModel, ...] = ()
+    other_loops: tuple[LoopModel, ...] = ()
     """Ports in loopback, loops 1, 2, ..."""
     groups: int = 0
     """Groups that are counted on each of :attr:`group_ports` beside the flows; 0 = the program has no such counters."""
@@ -248,7 +248,7 @@ class Limits:
         target: str,
         *,
         bad_fcs: bool = False,
-        front_loops: tuple[LoopModel, ...] = (),
+        other_loops: tuple[LoopModel, ...] = (),
     ) -> Limits:
         return cls(
             streams=contract["STREAMS"],
@@ -263,7 +263,7 @@ class Limits:
             loop=loop,
             target=target,
             bad_fcs=bad_fcs,
-            front_loops=front_loops,
+            other_loops=other_loops,
             groups=contract.constants.get("GROUPS", 0),
             group_ports=contract.constants.get("GROUP_PORTS", 0),
             message_sources=contract.constants.get("MESSAGE_SOURCES", 0),
@@ -280,7 +280,7 @@ def limits_of(contract: Contract, capabilities: Capabilities) -> Limits:
         capabilities.loop,
         capabilities.target,
         bad_fcs=capabilities.bad_fcs,
-        front_loops=capabilities.front_loops,
+        other_loops=capabilities.other_loops,
     )
 
 
@@ -383,7 +383,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
     plans = _with_contention(plans, rate_bps_of)
-    shares = shared_loops(slots, (limits.loop, *limits.front_loops), limits.target)
+    shares = shared_loops(slots, (limits.loop, *limits.other_loops), limits.target)
     return Plan(
         tuple(replace(plan, seeds=seeds, loop=loop) for plan, (seeds, loop) in zip(plans, shares, strict=True)),
         tuple(destinations),

@@ -68,7 +68,7 @@ class Planner:
         """Adds seeds for smaller departure errors, unless a pipe cannot execute the passes of so many."""
         capabilities = self._capabilities
         seeds = {stream.index: stream.seeds for stream in plan.streams}
-        for number, loop in enumerate((capabilities.loop, *capabilities.front_loops)):
+        for number, loop in enumerate((capabilities.loop, *capabilities.other_loops)):
             members = [stream for stream in plan.streams if stream.loop == number]
             counts = [stream.seeds for stream in members]
             sizes = [stream.stream.frame_size_bytes for stream in members]
@@ -85,7 +85,7 @@ class Planner:
     def _with_loop_uses(self, plan: Plan) -> Plan:
         capabilities = self._capabilities
         uses: dict[int, LoopUse] = {}
-        for number, loop in enumerate((capabilities.loop, *capabilities.front_loops)):
+        for number, loop in enumerate((capabilities.loop, *capabilities.other_loops)):
             members = [stream for stream in plan.streams if stream.loop == number]
             sizes = [stream.stream.frame_size_bytes for stream in members]
             found = loop_use([stream.seeds for stream in members], sizes, loop, capabilities.stamps.tick_ps)

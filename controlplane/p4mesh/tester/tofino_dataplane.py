@@ -53,15 +53,15 @@ class TofinoDataPlane(DataPlane, ABC):
     def load_program(self) -> None:
         """Push the compiled tester and the entries that every trial needs, with the front ports in the loop."""
         super().load_program()
-        if self._ports.front_loops:
-            members = [{"": port} for port in self._ports.front_loops]
+        if self._ports.other_loops:
+            members = [{"": port} for port in self._ports.other_loops]
             try:
                 self._client.modify([self._client.schema.value_set(_LOOP_PORTS, members)])
             except TargetError as error:
                 raise TargetError(
                     f"the switch refuses the front ports in loopback: {error.message}",
-                    hint="leave tester.tofino.front_loops out, or use BF Runtime or a P4Runtime server with "
-                    "ValueSetEntry",
+                    hint="leave tester.tofino.front_loops and inner_loops out, or use BF Runtime or a P4Runtime "
+                    "server with ValueSetEntry",
                 ) from None
 
     def configure(self, plan: Plan, run: int) -> None:

@@ -223,6 +223,14 @@ class TofinoSwitch(_Mapping, frozen=True, kw_only=True):
     front_loops: Annotated[
         list[FrontLoop], Meta(max_length=8, title="front ports in loopback that carry seeds, too")
     ] = field(default_factory=list)
+    inner_loops: Annotated[
+        list[int],
+        Meta(
+            max_length=3,
+            title="ports of pipe 0 of a tofino2 that carry seeds, too, and that bf_switchd has put into loopback: 1 "
+            "(50G), 2 and 4 (100G); an Ethernet CPU port takes 2 and 4",
+        ),
+    ] = field(default_factory=list)
     pipe_frames_per_s: Annotated[
         Annotated[int, Meta(ge=1_000_000, le=10_000_000_000)] | None,
         Meta(

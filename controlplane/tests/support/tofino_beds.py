@@ -73,15 +73,17 @@ def bfrt_topology(address: str, more: str = "") -> Topology:
     return parse_topology("wedge.yaml", bfrt_text(address, more))
 
 
-def tofino_2_topology(address: str) -> Topology:
-    """Return four ports of an AS9516-32D in three pipes, and one in loopback."""
+FRONT_LOOP = ", front_loops: [{device_port: 24, rate_bps: 400000000000}]"
+
+
+def tofino_2_topology(address: str, loops: str = FRONT_LOOP) -> Topology:
+    """Return four ports of an AS9516-32D in three pipes, and ``loops`` beside the recirculation port."""
     text = f"""
 name: as9516
 tester:
   tofino:
     {{chip: tofino2, api: bfrt, address: "{address}", cpu_interface: bf_pci0,
-     front_loops: [{{device_port: 24, rate_bps: 400000000000}}],
-     port_settings: [{{device_ports: "8,16,136,400", fec: reed_solomon}}]}}
+     port_settings: [{{device_ports: "8,16,136,400", fec: reed_solomon}}]{loops}}}
   ports: [{{numbers: 1-4, device_ports: "8,16,136,400", rate_bps: 400000000000}}]
 nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 400000000000}}]}}]
 links: [{{from: "tester:1-4", to: "dut:1-4"}}]

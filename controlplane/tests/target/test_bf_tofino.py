@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+import msgspec
 import pytest
 from support.fake_bfruntime import TOFINO_2, FakeBfSwitchd
 from support.tofino_beds import (
@@ -35,6 +36,7 @@ from p4mesh.target import tofino
 from p4mesh.target.tofino import BfTofinoTarget
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.topology.keys import FrontLoop
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -83,7 +85,7 @@ def test_a_mesh_on_a_tofino_2_of_four_pipes(monkeypatch: pytest.MonkeyPatch) -> 
         with open_measurer(tofino_2_topology(chip.address), "tofino") as measurer:
             result = measurer.measure(mesh())
             declared = measurer.tester.target.capabilities
-            loops = (declared.loop, *declared.front_loops)
+            loops = (declared.loop, *declared.other_loops)
             assert [loop.rate_bps for loop in loops] == [100 * 10**9, 400 * 10**9]
         assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (
             Verdict.MEASURED,
@@ -96,6 +98,61 @@ def test_a_mesh_on_a_tofino_2_of_four_pipes(monkeypatch: pytest.MonkeyPatch) -> 
         assert {values["$FEC"] for port, values in chip.ports.items() if port != 24} == {"BF_FEC_TYP_REED_SOLOMON"}
         assert [port for port, values in chip.ports.items() if values["$LOOPBACK_MODE"] != "BF_LPBK_NONE"] == [24]
         assert chip.faults == []
+
+
+def test_streams_circulate_in_the_inner_ports_of_a_tofino_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: four loops and no front port; bf_switchd has set them up, and the controller leaves them alone.
+
+    Three streams of 60 % and one of 30 % of 100 Gbit/s: the last is in the loop of 50 Gbit/s.
+    """
+    program = (P4SRC / "compiled" / "p4mesh.tofino2.bfrt.json").read_bytes()
+    loads = {1: (2, 60), 2: (1, 60), 3: (4, 60), 4: (3, 30)}
+    streams = tuple(
+        Stream(f"s{tx}", 1518, Fraction(gbps * 10**9, 8 * 1538), 40, Pairs(), (tx,), (rx,))
+        for tx, (rx, gbps) in loads.items()
+    )
+    device = switch(devices=PORTS_OF_TOFINO_2)
+    with switch_of_chip(monkeypatch, device, program=program, chip=TOFINO_2) as chip:
+        topology = tofino_2_topology(chip.address, ", inner_loops: [4, 1, 2]")
+        with open_measurer(topology, "tofino") as measurer:
+            declared = measurer.tester.target.capabilities
+            gbps = [loop.rate_bps // 10**9 for loop in (declared.loop, *declared.other_loops)]
+            result = measurer.measure(replace(mesh(), streams=streams, duration_ns=20_000))
+        used = [port for group, copies in sorted(chip.groups.items()) if group > 1 for port, to in copies if to == 0]
+    assert gbps == [100, 100, 50, 100]
+    assert (result.status, result.reason, result.rx_frames) == (Verdict.MEASURED, "", 160)
+    assert sorted(chip.loop_ports) == [1, 2, 4]
+    assert (sorted(used[:3]), used[3]) == ([2, 4, 6], 1)
+    assert chip.ports.keys() == set(PORTS_OF_TOFINO_2.values())
+    assert chip.faults == []
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (", inner_loops: [6]", "as9516.yaml: port 6 is no inner loop of tofino2"),
+        (", inner_loops: [2, 2]", "as9516.yaml: a port is in tester.tofino.inner_loops twice"),
+    ],
+)
+def test_inner_loops_that_do_not_exist_are_refused(more: str, message: str) -> None:
+    with pytest.raises(TopologyError, match=f"^{message}$"):
+        tofino.switch_of(tofino_2_topology("127.0.0.1:1", more))
+
+
+def test_a_tofino_1_has_no_inner_loops() -> None:
+    with pytest.raises(TopologyError, match=r"port 2 is no inner loop of tofino$") as caught:
+        tofino.switch_of(bfrt_topology("127.0.0.1:1", ", inner_loops: [2]"))
+    assert caught.value.hint == "valid for tester.tofino.inner_loops: none"
+
+
+def test_loops_beyond_the_value_set_are_refused() -> None:
+    more = ", inner_loops: [1, 2]"
+    found = tofino_2_topology("127.0.0.1:1", more)
+    assert found.tofino is not None
+    loops = [FrontLoop(device_port=port, rate_bps=10**11) for port in range(32, 39)]
+    crowded = replace(found, tofino=msgspec.structs.replace(found.tofino, front_loops=loops))
+    with pytest.raises(TopologyError, match="9 ports in loopback, the program has room for 8"):
+        tofino.switch_of(crowded)
 
 
 @pytest.mark.parametrize("port", [0, 5, 7, 72, 130, 512])

@@ -171,7 +171,7 @@ def test_a_switch_without_counters_of_its_traffic_manager_is_told_of(monkeypatch
         assert target.facts() == ()
         for name in [name for name in target.client.bfrt.tables if ".tm." in name]:
             del target.client.bfrt.tables[name]
-        assert "no table tm.counter.pipe" in target.facts()[0]
+        assert "without table tm.counter.pipe" in target.facts()[0]
         assert measurer.measure(SPEC).status is Verdict.MEASURED
 
 

@@ -205,7 +205,7 @@ def test_a_server_without_value_sets_is_one_clear_message(program: Path) -> None
         pytest.raises(TargetError, match=r"the switch refuses the front ports in loopback: .*value set") as caught,
     ):
         measured(program, chip, more=", front_loops: [{device_port: 8, rate_bps: 100000000000}]")
-    assert caught.value.hint.startswith("leave tester.tofino.front_loops out")
+    assert caught.value.hint.startswith("leave tester.tofino.front_loops and inner_loops out")
 
 
 def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: Path, fake: FakeTofino) -> None:

@@ -34,7 +34,7 @@ START_LEAD_PS = 100_000_000
 LINE_RATES_BPS = tuple(giga * 10**9 for giga in (1, 10, 25, 40, 100, 400))
 SIZES = (64, 512, 1518, 9216)
 OWN_LOOP = TOFINO_1.loop()
-FRONT_LOOP = TOFINO_2.front_loop(400_000_000_000)
+FRONT_LOOP = TOFINO_2.other_loop(400_000_000_000)
 LOOPS = (OWN_LOOP, FRONT_LOOP)
 TOFINO_PAGE = Path(__file__).resolve().parents[3] / "docs" / "TOFINO.md"
 
@@ -147,7 +147,7 @@ def test_seeds_round_fractions_by_few_ticks_together(seeds: int, fraction: Fract
 
 def test_front_ports_in_loopback_carry_streams_of_their_own() -> None:
     """Goal: three streams of 60 % of 100 Gbit/s need three loops; each gets the one that is the least busy with it."""
-    loops = (TOFINO_1.loop(), TOFINO_1.front_loop(10**11), TOFINO_1.front_loop(2 * 10**11))
+    loops = (TOFINO_1.loop(), TOFINO_1.other_loop(10**11), TOFINO_1.other_loop(2 * 10**11))
     slots = [(Fraction(6, 10) * max_rate_fps(512, 10**11), 512)] * 3
 
     shares = shared_loops(slots, loops, "tofino")
