@@ -22,7 +22,7 @@ _EDGES = {
 
 
 def configuration_chapters(config: dict[str, Any]) -> tuple[Chapter, ...]:
-    """Return the configuration echo, and the calibration where there is one."""
+    """Configuration echo, and the calibration where there is one."""
     topology = config["topology"]
     blocks = (_parameters(config), _ports(config))
     sent = (_traffic(config["traffic"]),) if "traffic" in config else ()
@@ -36,14 +36,14 @@ def configuration_chapters(config: dict[str, Any]) -> tuple[Chapter, ...]:
 
 
 def notes_of(config: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the notes of the topology and of the user with their names as people write them."""
+    """Notes of the topology and of the user, with their names as people write them."""
     return tuple(
         (name[:1].upper() + name[1:].replace("_", " "), text) for name, text in config.get("notes", {}).items()
     )
 
 
 def tester_text(config: dict[str, Any]) -> str:
-    """Return the tester in one line: version, target, ports."""
+    """The tester in one line: version, target, ports."""
     rates: dict[int, int] = {}
     for port in config["ports"]:
         rates[port["rate_bps"]] = rates.get(port["rate_bps"], 0) + 1
@@ -52,7 +52,7 @@ def tester_text(config: dict[str, Any]) -> str:
 
 
 def cables_text(config: dict[str, Any]) -> str:
-    """Return the cables of the tester in one line, by groups of the topology, and whether they were measured."""
+    """The cables of the tester in one line, by groups of the topology, and whether they were measured."""
     document = yaml.safe_load(config["topology"]["text"])
     links = document["links"] if isinstance(document, dict) else []
     ends = [link for link in links if TESTER in (_node(link["from"]), _node(link["to"]))]
@@ -78,7 +78,7 @@ def _node(end: str) -> str:
 
 
 def device_text(config: dict[str, Any]) -> str:
-    """Return the names of the devices that the tester's ports are cabled to."""
+    """Names of the devices that the tester's ports are cabled to."""
     return ", ".join(dict.fromkeys(port["attached_to"] for port in config["ports"]))
 
 
@@ -115,7 +115,7 @@ def _ports(config: dict[str, Any]) -> Grid:
 
 
 def _traffic(traffic: dict[str, Any]) -> Chapter:
-    """Return the traffic file of a run that had one, and the settings on top of it."""
+    """Traffic file of the run, and the settings on top of it."""
     settings = (Bullets("Set in addition", tuple(traffic["settings"])),) if traffic["settings"] else ()
     return Chapter(f"Traffic {traffic['name']}", "traffic", (*settings, Listing("Traffic file", traffic["text"])))
 

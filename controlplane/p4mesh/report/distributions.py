@@ -26,7 +26,7 @@ Curve = dict[str, Any]
 
 
 def distribution_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
-    """Return latency over percentile and the histogram, of the last trial of each part; none without bins."""
+    """Latency over percentile and the histogram, of the last trial of each part; none without bins."""
     curves: dict[str, Curve] = {}
     for trial in trials:
         if trial.status.trusted:
@@ -42,7 +42,7 @@ def distribution_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -
 
 
 def _worst(curves: dict[str, Curve]) -> dict[str, Curve]:
-    """Return those with the largest latency: the worst one of each frame size, then the second one, and so on."""
+    """Curves with the largest latency: the worst one of each frame size, then the second one, and so on."""
     rank: dict[str, tuple[int, float]] = {}
     seen = Counter[str]()
     for name in sorted(curves, key=lambda name: -curves[name]["max_ns"]):
@@ -91,7 +91,7 @@ def _percentiles(definition: str, curves: dict[str, Curve], note: str) -> Chart:
 
 
 def _curve(latency: Curve) -> list[tuple[float, float]]:
-    """Return (one frame in so many is slower, latency in us), from the smallest to the largest latency."""
+    """(one frame in so many is slower, latency in us), from the smallest to the largest latency."""
     bins = latency["bins"]
     total = sum(bins["frames"])
     found = [(1.0, latency["min_ns"] / _NS_PER_US)]
@@ -187,7 +187,7 @@ def _by_series(legend: tuple[LegendEntry, ...], values: list[Any]) -> dict[str, 
 
 
 def _table(title: str, curves: dict[str, Curve]) -> Grid:
-    """Return the percentiles that tables of results have as well, for readers who cannot see the figures."""
+    """Percentiles that tables of results have as well, for readers who cannot see the figures."""
     labels = list(dict.fromkeys(percent for latency in curves.values() for percent, _ in latency["percentiles_ns"]))
     names = ["min", *(f"p{percent:g}" for percent in labels), "max"]
     heads = (Head("Of", key=True), *(Head(name, "us", number=True) for name in names))

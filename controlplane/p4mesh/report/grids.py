@@ -11,11 +11,11 @@ from p4mesh.report.document import Grid, GridRow, Head
 from p4mesh.report.numbers import cell_text, is_numeric
 
 MOST_ROWS = 10_000
-"""Of a table in a report: pages of browsers get slow, and nobody reads so many."""
+"""Rows of a table in a report, at most: pages of browsers get slow, and nobody reads so many."""
 
 
 def grid_of(table: Table) -> Grid:
-    """Return a result table with every column; statistics of iterations are muted.
+    """A result table with every column; statistics of iterations are muted.
 
     A table that is too long for a page has its first rows, and a note that says where all are.
     """
@@ -32,7 +32,6 @@ def grid_of(table: Table) -> Grid:
 
 
 def heads_of(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]], keys: Iterable[str]) -> tuple[Head, ...]:
-    """Return the heads of columns."""
     about = set(keys)
     return tuple(
         Head(
@@ -46,7 +45,7 @@ def heads_of(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]], keys
 
 
 def cells_of(columns: Sequence[Column], row: Mapping[str, Cell]) -> tuple[str, ...]:
-    """Return the cells of a row as text."""
+    """Cells of a row as text."""
     return tuple(cell_text(column, row.get(column.key)) for column in columns)
 
 

@@ -18,14 +18,14 @@ DURATION = Column("trial_duration", "Trials of")
 _DURATION_KEY = "duration_ms"
 _SIZE_KEY = "frame_size_bytes"
 _OTHERWISE = 4
-"""Columns of a table that names none."""
+"""Headline columns of a table that names none."""
 _MOST_ROWS = 16
 _NS_PER_MS = 1_000_000
 _MS_PER_S = 1000
 
 
 def headline_grids(outcome: Outcome, trials: Sequence[StoredTrial]) -> tuple[Grid, ...]:
-    """Return the headline of every table that has one; of the first table with rows where none has."""
+    """Headline of every table that has one; of the first table with rows where none has."""
     durations = _Durations(trials)
     return tuple(_grid(table, durations) for table in _chosen(outcome))
 
@@ -50,19 +50,19 @@ def _grid(table: Table, durations: _Durations) -> Grid:
 
 
 def _shown(rows: Sequence[dict[str, Cell]]) -> list[dict[str, Cell]]:
-    """Return the rows; of several iterations the averages, where there are some."""
+    """Rows to show: of several iterations the averages, where there are some."""
     averages = [row for row in rows if str(row.get(ITERATION.key, "")).startswith("avg")]
     return averages or list(rows)
 
 
 def _first_columns(table: Table) -> tuple[str, ...]:
-    """Return the verdict and the first numbers of a table that names no headline columns."""
+    """Verdict and first numbers of a table that names no headline columns."""
     others = [column for column in table.columns if column.key not in table.keys]
     return tuple(column.key for column in others[:_OTHERWISE])
 
 
 def key_numbers(outcome: Outcome) -> str:
-    """Return the most important number of a test, from its lowest to its highest row; else its words, counted."""
+    """Most important number of a test, from its lowest to its highest row; else its words, counted."""
     table = next(iter(_chosen(outcome)), None)
     if table is None:
         return ""
@@ -92,7 +92,7 @@ class _Durations:
                 self._of_size.setdefault(size, set()).add(trial.spec["duration_ns"] / _NS_PER_MS)
 
     def of(self, row: Mapping[str, Cell]) -> str:
-        """Return the duration of the trials behind a row: its own, else of its frame size, else of all."""
+        """Duration of the trials behind a row: its own, else that of its frame size, else that of all."""
         own, size = row.get(_DURATION_KEY), row.get(_SIZE_KEY)
         if isinstance(own, int | float) and not isinstance(own, bool):
             return _text({float(own)})

@@ -19,7 +19,7 @@ _SMALLEST, _LARGEST = 6, 18
 
 
 def port_chart(trials: Sequence[StoredTrial]) -> Chart | None:
-    """Return the receive rate of every port in every trial; None where trials have less than two ports."""
+    """Receive rate of every port in every trial; None where trials have less than two ports."""
     trusted = [trial for trial in trials if trial.status.trusted and len(trial.result["ports"]) > 1]
     note = "Every port's numbers are in trial_ports.csv."
     if sum(len(trial.result["ports"]) for trial in trusted) > _MOST_CELLS:
@@ -44,7 +44,7 @@ def port_chart(trials: Sequence[StoredTrial]) -> Chart | None:
 
 
 def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
-    """Return loss and mean latency of every flow, in the last trusted trial of each part that kept its flows."""
+    """Loss and mean latency of every flow, in the last trusted trial of each part that kept its flows."""
     kept = {trial.unit: trial for trial in trials if trial.status.trusted and trial.result["flows"]}
     last, note = _shown(kept)
     if kept and not last:
@@ -72,7 +72,7 @@ def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
 
 
 def _shown(kept: Mapping[str, StoredTrial]) -> tuple[dict[str, StoredTrial], str]:
-    """Return the first parts that a page has room for, and what the reader must know of the choice."""
+    """The first parts that a page has room for, and a note on the choice."""
     shown: dict[str, StoredTrial] = {}
     cells = 0
     for unit, trial in kept.items():

@@ -70,7 +70,7 @@ class PageChapter:
 
 
 def page(document: Document) -> str:
-    """Return the page."""
+    """The document as the text of one HTML page."""
     environment = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
@@ -106,7 +106,7 @@ def _placed(blocks: Iterable[Block], counter: Any) -> list[object]:
 
 
 def _for_page(chart: Chart) -> dict[str, Any]:
-    """Return the specification without its legend where the page has buttons instead."""
+    """Specification without its legend where the page has buttons instead."""
     spec = {**copy.deepcopy(chart.spec), "config": _CONFIG}
     if chart.legend:
         for layer in (spec, *spec.get("layer", ())):
@@ -117,7 +117,7 @@ def _for_page(chart: Chart) -> dict[str, Any]:
 
 
 def _script_data(data: dict[str, Any]) -> Markup:
-    """Return JSON that cannot end the script element that it stands in, whatever names are in it."""
+    """JSON that cannot end the script element that it stands in, whatever names are in it."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 

@@ -17,12 +17,12 @@ _LOAD = "intended load (% of line rate)"
 
 
 def measured_definition(config: dict[str, Any]) -> str:
-    """Return the definition of the latencies of trials, as the time stamps of the target give it."""
+    """Definition of the latencies of trials (RFC 1242 3.8), as the time stamps of the target give it."""
     return NAME_WITHOUT_DEFINITION[StampKind(config["time_stamps"]["kind"])]
 
 
 def latency_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
-    """Return mean and largest latency over load, a line per frame size, where trials have several loads."""
+    """Mean and largest latency over load, a line per frame size, where trials have several loads."""
     definition = measured_definition(config)
     found = []
     for name, word, value in (("mean", "Mean", _mean_us), ("max", "Largest", _max_us)):
@@ -48,5 +48,5 @@ def _max_us(latency: dict[str, Any]) -> float:
 
 
 def size_of(trial: StoredTrial) -> str:
-    """Return the frame size of a trial, as a line is named."""
+    """Frame size of a trial, as a line is named."""
     return trial.unit.partition("/")[0].replace("B", " B")

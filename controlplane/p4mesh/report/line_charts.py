@@ -21,7 +21,7 @@ _GRID_ROWS = 400
 
 
 def line_chart(figure: Figure) -> Chart | None:
-    """Return the figure of a test; None where nothing was measured."""
+    """The figure of a test; None where nothing was measured."""
     series = [item for item in figure.series if item.points]
     if not series:
         return None
@@ -100,7 +100,7 @@ def _marks(legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
 
 
 def _pointer(series: list[Series], figure: Figure) -> dict[str, Any]:
-    """Return the rule that follows the pointer and tells the values of all lines where it stands."""
+    """Rule that follows the pointer and tells the values of all lines where it stands."""
     told = [{"field": "x", "type": "quantitative", "title": figure.x_title, "format": ".6~g"}]
     told += [
         {"field": str(index), "type": "quantitative", "title": item.name, "format": ".6~g"}
@@ -129,7 +129,7 @@ def _pointer(series: list[Series], figure: Figure) -> dict[str, Any]:
 
 
 def _numbers(figure: Figure, series: list[Series]) -> Grid | None:
-    """Return the points as a table; None where there are too many to read."""
+    """The points as a table; None where there are too many to read."""
     at: dict[float, dict[str, float]] = {}
     for item in series:
         for x, y in item.points:

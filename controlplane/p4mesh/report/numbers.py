@@ -12,7 +12,7 @@ NOT_APPLICABLE = "-"
 
 
 def cell_text(column: Column, value: Cell) -> str:
-    """Return a cell as text with the decimals of its column."""
+    """Cell as text with the decimals of its column."""
     if value is None:
         return NOT_APPLICABLE
     if isinstance(value, bool):
@@ -30,7 +30,7 @@ def _rounded(value: float, digits: int) -> str:
 
 
 def header_text(column: Column) -> str:
-    """Return title and unit of a column in one line."""
+    """Title and unit of a column in one line."""
     return f"{column.title} ({column.unit})" if column.unit else column.title
 
 

@@ -28,7 +28,7 @@ _NOTE = (
 
 
 def pacing_table(trials: Sequence[StoredTrial]) -> Table | None:
-    """Return the table, or None when no trial has pacing errors."""
+    """Worst pacing errors of all trials, a row per frame size; None when no trial has any."""
     worst: dict[int, dict[str, Any]] = {}
     for trial in trials:
         sizes = {stream["name"]: stream["frame_size_bytes"] for stream in trial.spec["streams"]}

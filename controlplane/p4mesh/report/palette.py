@@ -28,7 +28,7 @@ GOOD, BAD, UNKNOWN = "#2e9e5b", "#d64550", "#8a8f98"
 
 
 def legend_of(series: Sequence[tuple[str, bool]]) -> tuple[LegendEntry, ...]:
-    """Return the legend entry of each series; ``series`` are names, and whether they are theory."""
+    """Legend entry of each series; ``series`` are names, and whether they are theory."""
     entries = []
     measured = 0
     for name, theoretical in series:

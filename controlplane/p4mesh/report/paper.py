@@ -31,7 +31,7 @@ class Part:
 
 
 def parts_of(grid: Grid) -> tuple[Part, ...]:
-    """Return the table in parts, each of which fits a page; every column is in one of them, keys in all."""
+    """Cuts a table into parts that each fit a page; every column is in one of them, keys in all."""
     widths = [_width(grid, column) for column in range(len(grid.heads))]
     total = sum(widths) + _GAP * len(widths)
     for size, room in _SIZES_PT:

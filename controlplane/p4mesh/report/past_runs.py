@@ -35,7 +35,7 @@ class PastRun:
 
 
 def past_runs(folder: Path) -> tuple[PastRun, ...]:
-    """Return the runs below a folder in the order in which they began; raises RunDirectoryError for no folder."""
+    """Runs below a folder in the order in which they began; raises RunDirectoryError for no folder."""
     require_folder(folder)
     # A suite shows its own runs, and a folder with nothing below it is shown: it may be what is left of a run.
     places = [

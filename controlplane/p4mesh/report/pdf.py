@@ -24,7 +24,7 @@ _CHART_WIDTH_CM = 16.5
 _LEGEND_STROKE, _LEGEND_LINE = 1.8, 34
 """Width and length of a line in a legend, in pixels."""
 _FACETS_AT_ONCE = 4
-"""Of a figure with a part per frame size: more of them continue in another one."""
+"""Parts of a figure with one per frame size: more of them continue in another figure."""
 _CONFIG = {
     "background": "white",
     "view": {"stroke": None},
@@ -34,7 +34,7 @@ _CONFIG = {
 
 
 def pdf(document: Document) -> bytes:
-    """Return the PDF."""
+    """The document as bytes of a PDF."""
     with TemporaryDirectory(prefix="p4mesh-report-") as name:
         folder = Path(name)
         data = _Data(folder).of(document)
@@ -95,7 +95,7 @@ class _Data:
 
 
 def vega_for_paper(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the Vega of a figure, in whose legend marks are whole and dashes are long enough to be seen.
+    """Vega of a figure, in whose legend marks are whole and dashes are long enough to be seen.
 
     Vega-Lite draws a line's mark in the legend with the dashes of the line.
     """
@@ -111,7 +111,7 @@ def vega_for_paper(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _for_paper(chart: Chart) -> list[dict[str, Any]]:
-    """Return the specification with a width, or several of them where it has more parts than a page."""
+    """Specification with a width, or several of them where it has more parts than a page."""
     spec = {**copy.deepcopy(chart.spec), "config": _CONFIG}
     if spec.get("width") == "container":
         spec |= {"width": _CHART_WIDTH, "height": _CHART_HEIGHT}

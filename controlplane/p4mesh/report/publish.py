@@ -21,12 +21,12 @@ REPORT = "report.html"
 
 
 def stored_outcome(path: Path) -> Outcome:
-    """Return the outcome of the finished run in ``path``; raises RunDirectoryError for a damaged one."""
+    """Outcome of the finished run in ``path``; raises RunDirectoryError for a damaged one."""
     return outcome_of(read_run(path))
 
 
 def outcome_of(run: StoredRun) -> Outcome:
-    """Return the outcome of a finished run; raises RunDirectoryError for a damaged one."""
+    """Outcome of a finished run; raises RunDirectoryError for a damaged one."""
     try:
         return decode(Outcome, run.results["outcome"])
     except (KeyError, TypeError, ValueError) as error:
@@ -48,12 +48,12 @@ def publish(directory: RunDirectory) -> Outcome:
 
 
 def suite_page(suite: str, rows: Sequence[Mapping[str, Cell]], runs: Sequence[Path]) -> str:
-    """Return the page of a suite; ``runs`` are the directories of its tests, beside each other."""
+    """HTML page of a suite; ``runs`` are the directories of its tests, beside each other."""
     return page(_suite(suite, rows, runs))
 
 
 def document_of(path: Path) -> Document:
-    """Return the report of the finished run or suite in ``path``; raises RunDirectoryError where there is none."""
+    """Report of the finished run or suite in ``path``; raises RunDirectoryError where there is none."""
     if is_suite(path):
         suite = read_suite(path)
         return _suite(suite.suite, suite.rows, suite.runs)

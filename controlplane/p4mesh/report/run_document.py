@@ -22,7 +22,7 @@ from p4mesh.store.stored_run import StoredRun
 
 
 def run_document(run: StoredRun, outcome: Outcome) -> Document:
-    """Return the report of a run: cover, results, trials, configuration."""
+    """Report of a run: cover, results, trials, configuration."""
     return Document(
         run.config["title"],
         f"{run.config['section']} on {run.config['topology']['name']}",
@@ -35,13 +35,13 @@ def run_document(run: StoredRun, outcome: Outcome) -> Document:
 
 
 def cover_blocks(run: StoredRun, outcome: Outcome) -> tuple[Block, ...]:
-    """Return the blocks of the cover: the most important numbers, and the findings."""
+    """Blocks of the cover: the most important numbers, and the findings."""
     found = Bullets("Findings", outcome.findings, Tone.BAD) if outcome.findings else None
     return (*headline_grids(outcome, run.trials), *((found,) if found else ()))
 
 
 def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
-    """Return the facts of a run: device, tester, dates, and the notes of the operator."""
+    """Facts of a run: device, tester, dates, and the notes of the operator."""
     config = run.config
     pairs = [
         ("Test", f"{config['test']} ({config['section']})"),
@@ -60,7 +60,7 @@ def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
 
 
 def dates_of(started_utc: Sequence[str]) -> str:
-    """Return the dates of the first and the last start of a trial."""
+    """Dates of the first and the last start of a trial."""
     if not started_utc:
         return "-"
     first, last = min(started_utc), max(started_utc)
@@ -69,7 +69,7 @@ def dates_of(started_utc: Sequence[str]) -> str:
 
 
 def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
-    """Return everything but the cover and the log of all trials."""
+    """Everything but the cover and the log of all trials."""
     figures = [chart for figure in outcome.figures if (chart := line_chart(figure))]
     short = [grid_of(table) for table in outcome.tables if not table.detail]
     long = [grid_of(table) for table in outcome.tables if table.detail]
@@ -92,7 +92,7 @@ def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
 
 
 def _drawn(run: StoredRun) -> tuple[Block, ...]:
-    """Return the figures that any test has, from its trials."""
+    """Figures that any test has, from its trials."""
     some = (
         *latency_charts(run.config, run.trials),
         *distribution_charts(run.config, run.trials),

@@ -18,7 +18,7 @@ _SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
 
 
 def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Chart | None:
-    """Return the path of each unit that has searched; None where none has."""
+    """Path of each unit that has searched; None where none has."""
     searched = [name for name, result in units.items() if _has_search(result)]
     shown = [trial for name in searched for trial in trials if trial.unit == name and _of_search(trial)]
     if not shown:

@@ -29,7 +29,7 @@ _NOTE = (
 
 
 def stamps_table(trials: Sequence[StoredTrial]) -> Table | None:
-    """Return the table, or None when no trial has such stamps."""
+    """Worst errors of time stamps in all trials, a row per port of Linux; None when no trial has such stamps."""
     worst: dict[int, dict[str, Any]] = {}
     for trial in trials:
         for stamps in trial.result.get("stamps", ()):

@@ -27,7 +27,7 @@ class SuiteTest:
 
 
 def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequence[SuiteTest]) -> Document:
-    """Return the report of a suite; ``rows`` hold the state of each test, also of those that were not run."""
+    """Report of a suite; ``rows`` hold the state of each test, also of those that were not run."""
     ran = {test.run.label: test for test in tests}
     badges = {str(row["test"]): _badge(ran[str(row["test"])]) if str(row["test"]) in ran else NOT_RUN for row in rows}
     counts = Counter(item.text for item in badges.values())
@@ -52,7 +52,7 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
 
 
 def _title(test: SuiteTest) -> str:
-    """Return the title of the test, below the name that a run file gives the run."""
+    """Title of the test, below the name that a run file gives the run."""
     title = str(test.run.config["title"])
     return title if test.run.label == test.run.config["test"] else f"{test.run.label}: {title}"
 
@@ -66,7 +66,7 @@ def _badge(test: SuiteTest) -> Badge:
 
 
 def _worst(badges: Sequence[Badge]) -> Badge:
-    """Return the badge of the suite: how many of its tests have the worst one."""
+    """Badge of the suite: how many of its tests have the worst one."""
     order = (Tone.BAD, Tone.NEUTRAL, Tone.GOOD, Tone.IDLE)
     worst = min(badges, key=lambda item: order.index(item.tone), default=NOT_RUN)
     count = badges.count(worst)
@@ -96,7 +96,7 @@ def _facts(tests: Sequence[SuiteTest]) -> Facts:
 
 
 def _chapters_of(tests: Sequence[SuiteTest]) -> tuple[Chapter, ...]:
-    """Return the chapters of all tests; those that are the same in each of them stand once, at the end."""
+    """Chapters of all tests; those that are the same in each of them stand once, at the end."""
     parts = [result_chapters(test.run, test.outcome) for test in tests]
     same = [part for part in (parts[0] if len(parts) > 1 else ()) if all(part in other for other in parts)]
     chapters = [

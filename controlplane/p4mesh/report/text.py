@@ -21,7 +21,7 @@ _WIDEST = 100_000
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """Return tables, findings, deviations and the verdict of a test."""
+    """Tables, findings, deviations and the verdict of a test."""
     parts = [_pointer(table) if table.detail else table_text(table) for table in outcome.tables]
     if outcome.findings:
         parts.append("\n".join(["Findings", *(f"  - {text}" for text in outcome.findings)]))
@@ -32,12 +32,12 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def table_text(table: Table) -> str:
-    """Return one table: title, heads with their units, rows, note."""
+    """One result table: title, heads with their units, rows, note."""
     return grid_text(grid_of(table))
 
 
 def grid_text(grid: Grid) -> str:
-    """Return one table of a report as text."""
+    """One table of a report as text."""
     shown = TextTable(box=_BOX, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     units = any(head.unit for head in grid.heads)
     for head in grid.heads:

@@ -30,7 +30,7 @@ _NS_PER_MS = 1_000_000
 
 
 def untrusted_chapter(run: StoredRun) -> Chapter:
-    """Return the trials that are INVALID or ABORT, each with its reason."""
+    """Trials that are INVALID or ABORT, each with its reason."""
     found = [trial for trial in run.trials if not trial.status.trusted]
     if not found:
         text = f"None: all {len(run.trials)} trials can be trusted. Offered and received frames add up in each of them."
@@ -51,7 +51,7 @@ def untrusted_chapter(run: StoredRun) -> Chapter:
 
 
 def log_chapter(run: StoredRun) -> Chapter:
-    """Return every trial with its counts."""
+    """Every trial with its counts."""
     times = {(timing.unit, timing.index): timing for timing in run.timings}
     heads = (
         Head("Part", key=True),

@@ -19,7 +19,7 @@ _BUNDLE = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def vega_script() -> str:
-    """Return JavaScript that defines ``vegaEmbed``; it contains no end tag of a script."""
+    """JavaScript that defines ``vegaEmbed``; it contains no end tag of a script."""
     import vl_convert
 
     kept = _cache_directory() / f"vega-embed-{version('vl-convert-python')}.js"

@@ -16,7 +16,7 @@ _BADGES = {
 
 
 def badge(verdict: Verdict, goal: str) -> Badge:
-    """The verdict on a test with this goal in words."""
+    """The verdict in words: those of a test with a goal differ from those of one without."""
     if verdict is Verdict.FAIL:
         return Badge("missed the goal" if goal else "no result", Tone.BAD)
     return _BADGES[verdict]

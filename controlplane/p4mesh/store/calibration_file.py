@@ -13,15 +13,13 @@ from p4mesh.trial.calibration import Calibration
 
 FORMAT = 1
 MOST_BYTES = 100_000_000
-"""Of a calibration file; the wires of 512 ports with 20 frame sizes need a tenth of this."""
+"""Size of a calibration file, at most; the wires of 512 ports with 20 frame sizes need a tenth of this."""
 _KIND = "calibration"
 _HINT = "name a file that p4mesh calibrate has written"
 
 
 def read_calibration(path: Path, option: str) -> Calibration:
-    """Return the calibration in ``path``; raises CalibrationError, naming ``option``, when the file holds no
-    calibration.
-    """
+    """Calibration in ``path``; raises CalibrationError, naming ``option``, when the file holds none."""
     try:
         data = json.loads(read_text(path, MOST_BYTES))
     except OSError as error:

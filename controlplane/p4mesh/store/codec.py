@@ -21,7 +21,7 @@ _PLAIN = frozenset({type(None), bool, int, float, str})
 
 
 def encode(value: Any) -> Any:
-    """Return ``value`` as JSON data; raise TypeError for a type that has no place in a result."""
+    """Makes JSON data of ``value``; raises TypeError for a type that has no place in a result."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Enum):
@@ -54,12 +54,12 @@ def encode(value: Any) -> Any:
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """Return the ``kind`` that :func:`encode` made ``data`` from; raise ValueError on a mismatch."""
+    """Makes the ``kind`` again that :func:`encode` made ``data`` from; raises ValueError on a mismatch."""
     return cast(T, _decode(kind, data))
 
 
 def canonical(data: Any) -> str:
-    """Return JSON text that is equal for equal data: no spaces, order of insertion kept."""
+    """JSON text that is equal for equal data: no spaces, order of insertion kept."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -100,7 +100,7 @@ def _decode(kind: Any, data: Any) -> Any:
 
 
 def _member(union: Any, data: Any) -> Any:
-    """Return the type of a union that ``data`` was made from: the only one, or the one with these fields."""
+    """Type of a union that ``data`` was made from: the only one, or the one with these fields."""
     members = [item for item in get_args(union) if item is not type(None)]
     if len(members) == 1:
         return members[0]
@@ -112,7 +112,7 @@ def _member(union: Any, data: Any) -> Any:
 
 @cache
 def _stored_fields(kind: type) -> list[tuple[str, bool, Any]]:
-    """Return (name, whether it is left out at its default, default) of each field of a class."""
+    """(name, whether it is left out at its default, default) of each field of a class."""
     named = hasattr(kind, "of_kind")
     return [(item.name, named or "stored" in item.metadata, item.default) for item in fields(kind)]
 

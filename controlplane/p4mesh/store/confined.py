@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A named pipe must not hold up the opening until somebody writes to it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -30,7 +31,7 @@ class Folder:
         self._descriptor = descriptor
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Return the names of its files and of its sub-directories, in order; links and devices are neither."""
+        """Names of its files and of its sub-directories, in order; links and devices are neither."""
         files, folders = [], []
         with os.scandir(self._descriptor) as entries:
             for entry in entries:
@@ -44,7 +45,7 @@ class Folder:
         return sorted(files), sorted(folders)
 
     def mark(self, name: str) -> Mark | None:
-        """Return the state of a file; None where there is no regular file with this name."""
+        """State of a file; None where there is no regular file with this name."""
         try:
             found = os.stat(_plain(name), dir_fd=self._descriptor, follow_symlinks=False)
         except OSError:
@@ -61,7 +62,7 @@ class Folder:
             os.close(descriptor)
 
     def open(self, name: str) -> int:
-        """Return the descriptor of a regular file, which the caller closes; raises OSError for anything else."""
+        """Descriptor of a regular file, which the caller closes; raises OSError for anything else."""
         descriptor = os.open(_plain(name), _FILE, dir_fd=self._descriptor)
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             return descriptor
@@ -69,7 +70,7 @@ class Folder:
         raise OSError(errno.EINVAL, "not a regular file", name)
 
     def read(self, name: str, limit_bytes: int, start: int = 0) -> bytes:
-        """Return what is in a file from ``start`` on, at most ``limit_bytes``; raises OSError."""
+        """Bytes of a file from ``start`` on, at most ``limit_bytes``; raises OSError."""
         with self.opened(name) as descriptor:
             parts, wanted = [], limit_bytes
             while wanted > 0 and (part := os.pread(descriptor, min(wanted, 1 << 20), start)):
@@ -78,7 +79,7 @@ class Folder:
         return b"".join(parts)
 
     def owner(self) -> os.stat_result:
-        """Return what identifies the directory in the kernel's list of locks."""
+        """Device and inode of the directory, by which the kernel's list of locks names it."""
         return os.fstat(self._descriptor)
 
 
@@ -97,7 +98,7 @@ def folder(root: Path, parts: Sequence[str] = ()) -> Iterator[Folder]:
 
 
 def _plain(name: str) -> str:
-    """Return a name that is one; raises OSError for a path."""
+    """A name that is no path; raises OSError for a path."""
     if not name or "/" in name or "\0" in name or name in (".", ".."):
         raise OSError(errno.EINVAL, "not the name of a file", name)
     return name

@@ -58,7 +58,7 @@ PORT_COLUMNS = (
 
 
 def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a table as CSV text; a cell that does not apply is empty."""
+    """A table as CSV text; a cell that does not apply is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -68,7 +68,7 @@ def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def trial_row(trial: StoredTrial) -> dict[str, Any]:
-    """Return one line of the trial log."""
+    """One line of the trial log."""
     latency = trial.result.get("latency")
     row = {"unit": trial.unit, "trial": trial.index, "load_pct": trial.load_pct, **trial.result}
     row["verdict"] = trial.verdict.value
@@ -89,7 +89,7 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
 
 
 def ports_csv(trials: Iterable[StoredTrial]) -> str:
-    """Return the counts of each port in each trial, as CSV text."""
+    """Counts of each port in each trial, as CSV text."""
     return table_csv(PORT_COLUMNS, port_rows(trials))
 
 
@@ -101,5 +101,5 @@ def port_rows(trials: Iterable[StoredTrial]) -> Iterator[dict[str, Any]]:
 
 
 def trials_csv(trials: Iterable[StoredTrial]) -> str:
-    """Return the trial log as CSV text."""
+    """The trial log as CSV text."""
     return table_csv(TRIAL_COLUMNS, (trial_row(trial) for trial in trials))

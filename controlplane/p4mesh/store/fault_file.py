@@ -29,7 +29,6 @@ class CapturedTrial:
     faults: Faults
 
     def line(self) -> str:
-        """Return the line of the file."""
         return canonical({"unit": self.unit, "trial": self.trial, "faults": encode(self.faults)})
 
 
@@ -54,7 +53,7 @@ class FaultFile:
             self._write(sorted(self.read(), key=lambda trial: (place_of[trial.unit], trial.trial)))
 
     def read(self) -> tuple[CapturedTrial, ...]:
-        """Return the trials, without a last line that a crash has cut; raises RunDirectoryError for a damaged file."""
+        """Trials in the file, without a last line that a crash has cut; raises RunDirectoryError for a damaged file."""
         if not self._path.exists():
             return ()
         with storing(self._path):

@@ -17,7 +17,7 @@ from p4mesh.store.writing import storing, write_atomically
 from p4mesh.trial.onlooker import Look
 
 _MOST_LOOKS = 240
-"""Of one trial."""
+"""Looks at one trial."""
 _MOST_TRIALS = 16
 _WRITE_EVERY_S = 0.25
 

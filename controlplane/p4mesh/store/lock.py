@@ -40,7 +40,7 @@ class DirectoryLock:
 
 
 def holder(held: os.stat_result) -> int | None:
-    """Return the process that has the lock on a directory, as the kernel tells; None without one, or where it does not.
+    """Process that has the lock on a directory, as the kernel tells; None without one, or where it does not tell.
 
     0 is a process that this one cannot see, as outside of a container.
     """
@@ -49,5 +49,6 @@ def holder(held: os.stat_result) -> int | None:
         lines = _LOCKS.read_text(encoding="ascii").splitlines()
     except OSError:
         return None
+    # Words of a line: number, kind, mode, access, process (-1: none), device and inode.
     owners = (line.split() for line in lines)
     return next((int(words[4]) for words in owners if len(words) > 5 and words[5] == place and words[4] != "-1"), None)

@@ -16,7 +16,7 @@ _FIRST_DEPARTURE_NS = 1_000_000_000
 
 
 def pcapng_of(trials: Sequence[CapturedTrial]) -> bytes:
-    """Return the file. The first departure of each trial is at 1 s."""
+    """Bytes of the file. The first departure of each trial is at 1 s."""
     import pcapng.blocks as blocks  # only runs that capture need it
     from pcapng import FileWriter
 
@@ -54,7 +54,7 @@ def pcapng_of(trials: Sequence[CapturedTrial]) -> bytes:
 
 
 def comment(trial: CapturedTrial, frame: FaultyFrame) -> str:
-    """Return what a person must know of a frame: reason, port, time, then whose frame it is."""
+    """Facts of a frame for a person: reason, port, time, then whose frame it is."""
     when = f"{abs(frame.at_ns) / 1000:.3f} us {'before' if frame.at_ns < 0 else 'after'} the first departure"
     parts = [frame.reason, f"port {frame.port}", when]
     if frame.flow:

@@ -96,7 +96,6 @@ class RunDirectory:
             raise
 
     def __enter__(self) -> RunDirectory:
-        """Return the directory."""
         return self
 
     def __exit__(
@@ -115,7 +114,7 @@ class RunDirectory:
         return (self.path / RESULTS).exists()
 
     def stored(self, unit: str) -> tuple[StoredTrial, ...]:
-        """Return the finished trials of one unit, in order."""
+        """Finished trials of one unit, in order."""
         return tuple(sorted((trial for trial in self._trials if trial.unit == unit), key=lambda trial: trial.index))
 
     def keep(self, trial: KeptTrial) -> None:
@@ -123,12 +122,14 @@ class RunDirectory:
         append_synced(self.path / AHEAD, trial.line())
 
     def kept(self, unit: str) -> dict[int, KeptTrial]:
-        """Return the trials of one unit that an interrupted run has measured ahead, by their index."""
+        """Trials of one unit that an interrupted run has measured ahead, by their index."""
         return {trial.index: trial for trial in self._kept if trial.unit == unit}
 
     def append(self, trial: StoredTrial, timing: Timing) -> None:
         """Put one finished trial on disk; it survives a crash from here on."""
         line = trial.line()
+        # The timing first: a crash in between leaves a timing without a trial, which is dropped, and never a trial
+        # without the checksum that the timing holds.
         append_synced(self.path / TIMING, timing.line(line))
         append_synced(self.path / TRIALS, line)
         self._trials.append(trial)
@@ -144,7 +145,7 @@ class RunDirectory:
         self._faults.append(CapturedTrial(unit, index, faults))
 
     def captured(self, unit_order: Sequence[str]) -> tuple[CapturedTrial, ...]:
-        """Return what the finished trials have captured, by unit; raises RunDirectoryError for a damaged file."""
+        """Faults that the finished trials have captured, by unit; raises RunDirectoryError for a damaged file."""
         finished = {(trial.unit, trial.index) for trial in self._trials}
         found = (trial for trial in self._faults.read() if (trial.unit, trial.trial) in finished)
         return tuple(sorted(found, key=lambda trial: (unit_order.index(trial.unit), trial.trial)))
@@ -187,6 +188,7 @@ class RunDirectory:
         config = json.dumps(self.config, indent=2) + "\n"
         sums = {RUN: digest(config), RESULTS: digest(text)}
         write_atomically(self.path / SUMS, json.dumps(sums, indent=1) + "\n")
+        # The last file: with it the run is finished.
         write_atomically(self.path / RESULTS, text)
 
     def write_text(self, name: str, text: str) -> Path:

@@ -20,7 +20,7 @@ from p4mesh.store.verdict_words import verdict_of
 from p4mesh.verdict import Verdict
 
 LIMIT_BYTES = 4 << 30
-"""Of one file; 65,536 flows in 10,000 trials need less."""
+"""Size of one file, at most; 65,536 flows in 10,000 trials need less."""
 _DAMAGED = "a run that is damaged cannot be trusted: restore the file, or measure again in a new directory"
 
 Shape = Mapping[str, Callable[[Any], bool]]
@@ -115,7 +115,7 @@ class StoredTrial:
         return verdict_of(self.result["status"])
 
     def line(self) -> str:
-        """Return the JSON line of this trial."""
+        """Line of ``trials.jsonl``."""
         data = {"unit": self.unit, "trial": self.index, "load_pct": self.load_pct, "verdict": self.verdict.value}
         origin = {"taken_from": self.taken_from} if self.taken_from else {}
         return canonical({**data, **origin, "spec": self.spec, "result": self.result})
@@ -131,7 +131,7 @@ class Timing:
     elapsed_s: float
 
     def line(self, trial_line: str) -> str:
-        """Return the JSON line of this timing, with a checksum of it and of the line of its trial."""
+        """Line of ``timing.jsonl``, with a checksum of it and of the line of its trial."""
         facts = {"unit": self.unit, "trial": self.index, "started_utc": self.started_utc, "elapsed_s": self.elapsed_s}
         return canonical({**facts, "sha256": digest(f"{canonical(facts)}\n{trial_line}")})
 
@@ -148,7 +148,7 @@ class KeptTrial:
     elapsed_s: float
 
     def line(self) -> str:
-        """Return the JSON line of this trial, with a checksum of its own."""
+        """Line of ``ahead.jsonl``, with a checksum of its own."""
         data = dict(self.__dict__)
         return canonical({**data, "sha256": digest(canonical(data))})
 
@@ -164,12 +164,12 @@ class Journal:
 
 
 def digest(text: str) -> str:
-    """Return the checksum of a text."""
+    """SHA-256 of a text in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_json(path: Path, hint: str) -> Any:
-    """Return the data in a file; raises RunDirectoryError when it is damaged, FileNotFoundError when it is missing."""
+    """Data in a file; raises RunDirectoryError when it is damaged, FileNotFoundError when it is missing."""
     try:
         return parse_json(_text(path, hint))
     except (ValueError, RecursionError) as error:
@@ -177,7 +177,7 @@ def read_json(path: Path, hint: str) -> Any:
 
 
 def read_config(path: Path, option: str, hint: str) -> dict[str, Any]:
-    """Return ``run.json``, whatever its format."""
+    """Data of ``run.json``, whatever its format."""
     try:
         config = read_json(path, hint)
     except FileNotFoundError:
@@ -195,7 +195,7 @@ def check_config(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def read_journal(trials: Path, timing: Path, *, finished: bool) -> Journal:
-    """Return the trials with their timings; raises RunDirectoryError for the first line that is damaged or missing."""
+    """Trials with their timings; raises RunDirectoryError for the first line that is damaged or missing."""
     times: dict[tuple[str, int], tuple[Timing, str, str]] = {}
     stale = False
     for where, line, text in _lines(timing, finished):
@@ -231,7 +231,7 @@ def read_journal(trials: Path, timing: Path, *, finished: bool) -> Journal:
 
 
 def read_kept(path: Path) -> list[KeptTrial]:
-    """Return the trials that an interrupted run has measured ahead."""
+    """Trials that an interrupted run has measured ahead."""
     kept = []
     for where, line, _ in _lines(path, False):
         _require(line, _KEPT, where)
@@ -256,7 +256,7 @@ def check_sums(directory: Path, sums: Path, names: Sequence[str]) -> None:
 
 
 def parse_json(text: str) -> Any:
-    """Return the data of a text; raises ValueError, for numbers that JSON does not have as well."""
+    """Data of a text; raises ValueError, for numbers that JSON does not have as well."""
 
     def refuse(word: str) -> NoReturn:
         raise ValueError(f"{word} is not a number of JSON")

@@ -28,7 +28,7 @@ SAMPLE_COLUMNS = (
     "last_gap_s",
 )
 LINE_BYTES = 100
-"""Of one line, with a short name of its run."""
+"""Length of one line, with a short name of its run."""
 _NS_PER_S = 1_000_000_000
 
 TrialName = tuple[str, int]

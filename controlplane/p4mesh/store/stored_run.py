@@ -13,9 +13,8 @@ from p4mesh.store.run_files import StoredTrial, Timing
 from p4mesh.store.verdict_words import todays_results
 
 FORMAT = 6
-"""Of all files of a run directory; it grows when any of them means something else. 6: frames of streams are layers, and
-verdicts have the words of :class:`p4mesh.verdict.Verdict` alone.
-"""
+"""Format of all files of a run directory; it grows when any of them means something else. 6: frames of streams are
+layers, and verdicts have the words of :class:`p4mesh.verdict.Verdict` alone."""
 READABLE = (5, FORMAT)
 """Formats of finished runs that are shown; a run goes on in its own format only."""
 _FORMAT_WITHOUT_A_NUMBER = 1
@@ -45,7 +44,7 @@ class StoredRun:
 
 
 def read_run(directory: str | Path) -> StoredRun:
-    """Return the finished run in ``directory``.
+    """Reads the finished run in ``directory``.
 
     Raises RunDirectoryError when there is none, or when its files differ from those that a run has written.
     """

@@ -60,7 +60,6 @@ class SuiteDirectory:
             raise
 
     def __enter__(self) -> SuiteDirectory:
-        """Return the directory."""
         return self
 
     def __exit__(
@@ -98,7 +97,7 @@ def is_finished(path: Path) -> bool:
 
 
 def read_suite(path: Path) -> StoredSuite:
-    """Return the finished suite in ``path``; raises RunDirectoryError when it is missing or damaged."""
+    """Reads the finished suite in ``path``; raises RunDirectoryError when it is missing or damaged."""
     data = _read(path)
     if "tests" not in data:
         raise RunDirectoryError(f"{path}: the suite is not finished", hint="run the same command again to resume it")
@@ -125,7 +124,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _suite_in(path: Path) -> str | None:
-    """Return the name of the suite in a directory; None where there is none."""
+    """Name of the suite in a directory; None where there is none."""
     if not is_suite(path):
         return None
     name: str = _read(path)["suite"]

@@ -101,6 +101,7 @@ def _replace(path: Path, data: bytes, mode: int | None) -> None:
             file.write(data)
             file.flush()
             os.fsync(descriptor)
+        # On disk before it has its name: after a crash the file is the old one or the new one, and whole.
         temporary.replace(path)
     except BaseException:
         with suppress(OSError):

@@ -57,7 +57,7 @@ class Difference:
     other: str
     """Name of the run that is compared with the first one."""
     reference: float
-    """Of the first run: the number, or the mean of its repetitions."""
+    """Number of the first run, or the mean of its repetitions."""
     value: float
     low: float | None
     """Bounds of the difference at 95 % confidence; None where it is exact, or not known."""
@@ -96,7 +96,7 @@ def require_comparable(runs: Sequence[Measured]) -> None:
 
 
 def configuration_differences(runs: Sequence[Measured]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the differences in configuration: a name, and its value in every run."""
+    """Differences in configuration: a name, and its value in every run."""
     return _different([_flat(item.run.config) for item in runs]) + _topology_differences(runs)
 
 
@@ -107,7 +107,7 @@ def _different(flat: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, 
 
 
 def _topology_differences(runs: Sequence[Measured]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the keys of the topology files that differ; none where the files have little in common."""
+    """Keys of the topology files that differ; none where the files have little in common."""
     texts = [item.run.config["topology"]["text"] for item in runs]
     if len(set(texts)) == 1:
         return []
@@ -175,7 +175,7 @@ def _difference(
 
 
 def welch(here: Sequence[float], there: Sequence[float]) -> tuple[float, float, float]:
-    """Return the bounds of ``mean(there) - mean(here)`` at 95 % confidence, and the p-value of no difference."""
+    """Bounds of ``mean(there) - mean(here)`` at 95 % confidence, and the p-value of no difference (Welch's t test)."""
     from scipy import stats
 
     found = stats.ttest_ind(there, here, equal_var=False)
@@ -190,7 +190,7 @@ def _exact_sign(here: float, there: float) -> Sign:
 
 
 def _samples(table: Table) -> dict[tuple[Cell, ...], dict[str, list[float]]]:
-    """Return the numbers of every row by its keys: one per repetition, without their statistics."""
+    """Numbers of every row by its keys: one per repetition, without their statistics."""
     keys, numbers = _keys(table), _numbers(table)
     found: dict[tuple[Cell, ...], dict[str, list[float]]] = {}
     for row in table.rows:

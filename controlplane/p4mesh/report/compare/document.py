@@ -26,7 +26,7 @@ _HOW = (
 
 
 def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
-    """Return the document and the differences in it; raises UsageError for runs that cannot be compared."""
+    """The comparison as a document, and the differences in it; raises UsageError for runs that cannot be compared."""
     require_comparable(runs)
     found = list(differences(runs))
     config = runs[0].run.config
@@ -46,7 +46,7 @@ def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
 
 
 def _without_result(runs: Sequence[Measured]) -> tuple[Block, ...]:
-    """Return which runs have numbers that are no result."""
+    """List of the runs whose numbers are no result."""
     bad = [item for item in runs if not item.outcome.state.trusted]
     lines = tuple(f"{item.name}: {item.outcome.state.value}, its numbers are no result" for item in bad)
     return (Bullets("Runs without a result", lines, Tone.BAD),) if lines else ()
@@ -66,7 +66,7 @@ def _configuration(runs: Sequence[Measured]) -> Block:
 
 
 def _grids(found: Sequence[Difference], folded: bool = True) -> tuple[Grid, ...]:
-    """Return a table per result table, a row per number."""
+    """Table per result table, with a row per number."""
     grids = []
     for name in dict.fromkeys(item.table.name for item in found):
         own = [item for item in found if item.table.name == name]
@@ -112,7 +112,7 @@ def _row(item: Difference) -> GridRow:
 
 
 def _figures(runs: Sequence[Measured]) -> tuple[Block, ...]:
-    """Return each figure of the first run with the lines of all runs in it; lines of theory are drawn once."""
+    """Figures of the first run with the lines of all runs in them; lines of theory are drawn once."""
     charts = []
     for figure in runs[0].outcome.figures:
         lines = [item for item in figure.series if item.theoretical]

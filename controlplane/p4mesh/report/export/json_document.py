@@ -15,7 +15,7 @@ SCHEMA = "results.schema.json"
 
 
 def results_data(path: Path) -> dict[str, Any]:
-    """Return the document of the finished run or suite in ``path``; raises RunDirectoryError where there is none."""
+    """Document of the finished run or suite in ``path``; raises RunDirectoryError where there is none."""
     if is_suite(path):
         suite = read_suite(path)
         return suite_data(suite.suite, suite.rows, suite.runs)
@@ -23,7 +23,7 @@ def results_data(path: Path) -> dict[str, Any]:
 
 
 def run_data(path: Path) -> dict[str, Any]:
-    """Return the document of a finished run."""
+    """Document of a finished run."""
     stored = read_run(path)
     return {
         "run": str(path),
@@ -35,7 +35,7 @@ def run_data(path: Path) -> dict[str, Any]:
 
 
 def suite_data(suite: str, rows: Sequence[Mapping[str, Any]], runs: Sequence[Path]) -> dict[str, Any]:
-    """Return the document of a finished suite: the state of each test, and the results of those that ran."""
+    """Document of a finished suite: the state of each test, and the results of those that ran."""
     ran = [run_data(path) for path in runs]
     names = {data["label"] for data in ran}
     return {
@@ -47,7 +47,7 @@ def suite_data(suite: str, rows: Sequence[Mapping[str, Any]], runs: Sequence[Pat
 
 
 def results_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the document."""
+    """JSON Schema of the document."""
     text = (files(__package__) / SCHEMA).read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

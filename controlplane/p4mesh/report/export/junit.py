@@ -16,7 +16,7 @@ _VERDICT_KEYS = ("state", "verdict", "status")
 
 
 def junit_xml(runs: Sequence[tuple[StoredRun, Outcome]], not_run: Mapping[str, str]) -> str:
-    """Return the XML; ``not_run`` are tests of a suite that were not run, with the reason."""
+    """Text of the XML; ``not_run`` are tests of a suite that were not run, with the reason."""
     document = JUnitXml("p4mesh")
     for run, outcome in runs:
         document.add_testsuite(_suite(run, outcome))
@@ -79,5 +79,5 @@ def _verdicts(result: Any) -> Iterator[Verdict]:
 
 
 def _clean(text: str) -> str:
-    """Return text that XML can hold: no control characters."""
+    """Text that XML can hold: control characters become question marks."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)

@@ -56,7 +56,7 @@ def _bytes(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], test: s
 
 
 def _kind(values: Sequence[Any]) -> type:
-    """Return the narrowest type that holds all values: numbers beside words become words."""
+    """Narrowest type that holds all values: numbers beside words become words."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} and kinds:
         return float if float in kinds else int

@@ -71,7 +71,7 @@ _SWEEP_TABLES = {"sweep_received": "Rx Rate (Percent)", "sweep_loss": "Loss Rate
 
 
 def xena_csv(outcome: Outcome) -> dict[str, str]:
-    """Return the tables of a test as CSV by their names; empty for a test that Xena2889 does not have.
+    """Tables of a test as CSV by their names; empty for a test that Xena2889 does not have.
 
     Where the load axis has a cap, percentages are those of the cap, as on a Xena tester.
     """
@@ -101,7 +101,7 @@ def _value(title: str, cell: Cell) -> Cell:
 
 
 def _sweep(tables: Mapping[str, Table]) -> str:
-    """Return a row per load, with received and lost percent of each size beside each other."""
+    """CSV with a row per load, and received and lost percent of each size beside each other."""
     received = tables["sweep_received"]
     load = _of_cap("load_pct", {column.key for column in received.columns})
     sizes = [match[1] for column in received.columns if (match := re.search(r"_pct_(\d+)B$", column.key))]
