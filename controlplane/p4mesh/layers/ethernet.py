@@ -8,7 +8,7 @@ from typing import ClassVar
 from p4mesh.layers.layer import Layer, Modifiable, Numbers, mac_address, names_next
 
 TEST_ETHERTYPE = 0xFFFF
-"""Reserved by IEEE: of frames that hold nothing but a signature."""
+"""EtherType of frames that hold nothing but a signature; reserved by IEEE."""
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ class Frame:
         """Fill in every length, checksum and next number."""
         whole: list[Layer] = []
         inside = payload
+        # From the inside out: lengths and checksums cover what is inside.
         for place in reversed(range(len(self.layers))):
             following = whole[0] if whole else None
             layer = self.layers[place].completed(Surroundings(self.layers[:place], following, inside))
@@ -129,7 +130,7 @@ class Frame:
 
 
 TUNNEL_BYTES = IPv4().header_bytes + Gre().header_bytes
-"""Added by :meth:`Frame.in_tunnel`."""
+"""Bytes that :meth:`Frame.in_tunnel` adds."""
 PLAIN = Frame((Ethernet(),))
 """No header but Ethernet's."""
 UDP_OVER_IPV4 = Frame((Ethernet(), IPv4(), Udp()))

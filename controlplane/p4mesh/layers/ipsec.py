@@ -11,7 +11,7 @@ from p4mesh.layers.ipv6 import NO_NEXT_HEADER
 from p4mesh.layers.layer import Numbers, Surroundings, bits, computed, names_next, tail
 
 _FIRST_INDEX = 0x100
-"""The first that is not reserved (RFC 4303 2.1)."""
+"""First security parameters index that is not reserved (RFC 4303 2.1)."""
 _WORD_BYTES, _WORDS_NOT_COUNTED = 4, 2
 
 
@@ -23,7 +23,7 @@ class Authentication(ExtensionHeader):
     numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: 51}
     next_header: int | None = names_next(8, Numbers.IP_PROTOCOL, NO_NEXT_HEADER)
     length_words: int | None = computed(8)
-    """Less 2 (RFC 4302 2.2)."""
+    """Length in words of 4 bytes, less 2 (RFC 4302 2.2)."""
     reserved: int = bits(16)
     index: int = bits(32, _FIRST_INDEX)
     sequence: int = bits(32, 1)

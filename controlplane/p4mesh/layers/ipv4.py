@@ -13,9 +13,9 @@ from p4mesh.layers.layer import Modifiable, Numbers, Surroundings, bits, compute
 from p4mesh.layers.network import NetworkLayer
 
 DONT_FRAGMENT, MORE_FRAGMENTS = 0b010, 0b001
-"""Of ``flags``."""
+"""Bits of ``flags``."""
 _EXPERIMENT = 253
-"""Protocol number of what has none (RFC 3692)."""
+"""Protocol number for experiments (RFC 3692), of a payload that has none."""
 _FIXED_BYTES, _WORD_BYTES = 20, 4
 
 

@@ -12,7 +12,7 @@ from p4mesh.layers.layer import Modifiable, Numbers, Surroundings, bits, compute
 from p4mesh.layers.network import NetworkLayer
 
 NO_NEXT_HEADER = 59
-"""RFC 8200 4.7."""
+"""Next header of a packet that ends here (RFC 8200 4.7)."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from p4mesh.layers.layer import Numbers, bits, names_next
 
 @dataclass(frozen=True)
 class Fragment(ExtensionHeader):
-    """By default of a packet that is whole (RFC 6946)."""
+    """A fragment header; its usual values are those of a packet that is whole (RFC 6946)."""
 
     kind: ClassVar[str] = "fragment"
     numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: 44}

@@ -13,7 +13,7 @@ from p4mesh.layers.layer import Numbers, bits, tail
 
 @dataclass(frozen=True)
 class Routing(CountedHeader):
-    """By default of type 0 with one address that is behind the packet: no segment is left."""
+    """A routing header; its usual values are type 0 with one address that is behind the packet: no segment is left."""
 
     kind: ClassVar[str] = "routing"
     numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: 43}

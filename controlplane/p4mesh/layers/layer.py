@@ -49,9 +49,9 @@ class Wire:
     of_number: Callable[[int], Any] = int
     """Makes the value of the bits."""
     registry: Numbers | None = None
-    """Of the next layer."""
+    """Registry that has the number of the next layer."""
     alone: int = 0
-    """Stands for a next layer that has no number there, and for none."""
+    """Number that stands for a next layer without one in the registry, and for none."""
 
 
 def bits(width_bits: int, value: int = 0) -> Any:
@@ -92,7 +92,7 @@ def tail(value: bytes) -> Any:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Lengths, checksums and next numbers of a layer follow from this."""
+    """Parts of a frame from which lengths, checksums and next numbers of a layer follow."""
 
     outside: tuple[Layer, ...]
     """Layers in front of it, the outermost first."""
@@ -112,7 +112,7 @@ class Layer:
     kind: ClassVar[str] = ""
     """Its name in files and messages."""
     numbers: ClassVar[Mapping[Numbers, int]] = {}
-    """By which layers in front of it name it."""
+    """Numbers by which layers in front of it name it."""
 
     def __init_subclass__(cls) -> None:
         """Enter a protocol into the registries; families of protocols have no name."""
@@ -214,10 +214,10 @@ class Modifiable:
     """A field that the data plane can change from frame to frame; what is added counts modulo its width."""
 
     name: str
-    """In files and, in capitals, in the contract of the data plane."""
+    """Name in files and, in capitals, in the contract of the data plane."""
     layer: type[Layer]
     field: str
-    """Of the layer."""
+    """Name of the field in the layer."""
     place: int = -1
     """Which of several layers of this protocol in a frame, from the outermost; -1 = the innermost."""
     low_bits: int | None = None

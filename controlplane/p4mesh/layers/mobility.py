@@ -12,7 +12,7 @@ from p4mesh.layers.layer import Numbers, bits, tail
 
 @dataclass(frozen=True)
 class Mobility(CountedHeader):
-    """By default a binding refresh request (RFC 6275 6.1.2)."""
+    """A mobility header; its usual values are those of a binding refresh request (RFC 6275 6.1.2)."""
 
     kind: ClassVar[str] = "mobility"
     numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: 135}

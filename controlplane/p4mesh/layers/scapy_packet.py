@@ -9,7 +9,8 @@ from p4mesh.errors import ParameterError
 from p4mesh.layers.frame import Frame
 
 _NO_ADDRESS = {"Ether": "00:00:00:00:00:00", "IP": "0.0.0.0", "IPv6": "::"}
-"""By the name of the layer. Scapy looks up addresses that are left open: on this machine, or by asking the network."""
+"""Address of zeros by name of the layer. Scapy looks up addresses that are left open: on this machine, or in the
+network."""
 _UDP_WITHOUT_CHECKSUM = 0
 
 

@@ -39,6 +39,7 @@ class Udp(Layer):
         """Fill in length and checksum of a datagram, over IPv4 too; an open destination port counts as 0."""
         whole = self.filled(length_bytes=self.header_bytes + len(inside))
         covered = whole.pack() + inside
+        # A sum of 0 is sent as all ones, since 0 says that there is no checksum (RFC 768).
         return whole.filled(checksum=checksum(network.pseudo_header(PROTOCOL, len(covered)) + covered) or _OF_ZERO)
 
 

@@ -15,7 +15,7 @@ __all__ = ("Mininet", "network_of")
 
 
 def network_of(topology: Topology) -> Mininet:
-    """Return the network of a topology, not yet started: node ``tester``, and one for each device.
+    """Network of a topology, not yet started: node ``tester``, and one for each device.
 
     Raises what ``p4mesh net up`` raises for devices that have no Linux part here.
     """

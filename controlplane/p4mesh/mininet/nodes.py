@@ -34,7 +34,7 @@ class TopologyNode(Switch):  # type: ignore[misc]
         self.part: LinuxNode | None = None
 
     def device(self) -> Device:
-        """Return what the node is."""
+        """Description of the device that the node is."""
         return self._device
 
     def start(self, _controllers: Sequence[object]) -> None:
@@ -79,7 +79,7 @@ class P4Switch(TopologyNode):
         super().__init__(name, Device(name, "p4", (), model, on_linux=self.software), **params)
 
     def device(self) -> Device:
-        """Return the switch with the ports that it has been given."""
+        """The switch with the ports that it has been given."""
         ports = tuple(DevicePort(port, _UNKNOWN_RATE_BPS) for port in sorted(self.intfs))
         return Device(self._device.name, self._device.device, ports, self._device.model, self.software)
 
@@ -115,7 +115,7 @@ class Tester(Node):  # type: ignore[misc]
         return found
 
     def interfaces(self) -> tuple[str, ...]:
-        """Return the names of the interfaces in the order of the tester's ports."""
+        """Names of the interfaces in the order of the tester's ports."""
         return tuple(interface.name for _, interface in sorted(self.intfs.items()))
 
     def p4mesh(self, *words: str) -> subprocess.CompletedProcess[str]:

@@ -79,7 +79,7 @@ def _read_program(options: SwitchOptions) -> str | None:
 
 
 def _credentials(options: SwitchOptions) -> tuple[bytes, bytes, bytes | None] | None:
-    """Return certificate, key and authority of clients in PEM; raises UsageError for a file that cannot be read."""
+    """Certificate, key and authority of clients in PEM; raises UsageError for a file that cannot be read."""
     files = options.tls
     if files is None:
         return None

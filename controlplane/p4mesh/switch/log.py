@@ -57,6 +57,7 @@ class PacketLog:
 
 
 class _Console(logging.StreamHandler[TextIO]):
+    # Called while an error is handled: by default it is printed to stderr, and the switch would not know of it.
     def handleError(self, record: logging.LogRecord) -> None:
         raise
 

@@ -19,7 +19,7 @@ MAX_PEM_BYTES = 1 << 20
 DEFAULT_MEMORY_MIB = 512
 _MEMORY_MIB = range(16, (1 << 20) + 1)
 JSON_VERSION = "2.24"
-"""Of BMv2 JSON, the latest that is known; others of the same major version are taken too."""
+"""Latest version of BMv2 JSON that is known; others of the same major version are taken too."""
 
 _WITHOUT_EFFECT = (
     ("--log-flush", 0),
@@ -49,7 +49,7 @@ _REFUSED = {
 """Options of simple_switch_grpc that cannot be ignored, as somebody relies on what they do: why, and what to do."""
 
 LOG_LEVELS = ("trace", "debug", "info", "warn", "error", "off")
-"""Those of simple_switch_grpc: the trace of packets is written at trace and debug."""
+"""Levels of simple_switch_grpc: the trace of packets is written at trace and debug."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of ``p4mesh switch``."""
+    """Parser of the command line of ``p4mesh switch``."""
     made = _Parser(
         prog="p4mesh switch",
         description="Run a P4 program (BMv2 JSON) on network interfaces, with a P4Runtime server.",
@@ -292,7 +292,7 @@ def _pcap(directory: str | None) -> Path | None:
 
 
 def _log(parsed: argparse.Namespace) -> LogOptions | None:
-    """Return where and what to log; raises UsageError."""
+    """Place and content of the log; raises UsageError."""
     if parsed.log_console and parsed.log_file is not None:
         raise UsageError("--log-console and --log-file are given", hint="choose one of them")
     for name, least in (("log_file_max_size", 1), ("log_file_max_files", 0), ("dump_packet_data", 0)):
@@ -311,7 +311,7 @@ def _log(parsed: argparse.Namespace) -> LogOptions | None:
 
 
 def _tls(parsed: argparse.Namespace) -> TlsFiles | None:
-    """Return the files of the server; raises UsageError for one that is missing or has no effect."""
+    """Files of the server; raises UsageError for one that is missing or has no effect."""
     certificate, key, authority = parsed.grpc_server_cert, parsed.grpc_server_key, parsed.grpc_server_cacert
     names = {"--grpc-server-cert": certificate, "--grpc-server-key": key, "--grpc-server-cacert": authority}
     if not parsed.grpc_server_ssl:

@@ -21,7 +21,7 @@ from p4mesh.traffic_file.schema import schema
 from p4mesh.traffic_file.text import EXAMPLES, read_traffic_text
 
 MOST_RUNS = 1000
-"""Of one sweep; each is a start of the device and a row per class."""
+"""Runs of one sweep, at most; each is a start of the device and a row per class."""
 KIND = FileKind(TrafficFileError, EXAMPLES)
 _LONGEST_SHOWN = 60
 Setting = tuple[Place, Any, str]
@@ -38,7 +38,7 @@ class FileRun:
     source: YamlSource
 
     def error(self, place: Sequence[str | int], problem: str, hint: str) -> TrafficFileError:
-        """Return the error about a value: its origin, the fault, the valid values."""
+        """Error about a value: its origin, the fault, the valid values."""
         return TrafficFileError(f"{self.source.where(tuple(place))}: {problem}", hint=hint)
 
 
@@ -58,12 +58,12 @@ class TrafficText:
 
 
 def load_traffic(path: str | Path, settings: Sequence[str] = ()) -> TrafficText:
-    """Return the runs of a traffic file; raises TrafficFileError with file, line and what is valid."""
+    """Reads the runs of a traffic file; raises TrafficFileError with file, line and what is valid."""
     return parse_traffic(str(path), read_traffic_text(path), settings)
 
 
 def parse_traffic(name: str, text: str, settings: Sequence[str] = ()) -> TrafficText:
-    """Return the runs that ``text`` describes with ``settings`` (``dm.rate=10 %``); ``name`` is for messages."""
+    """Reads the runs that ``text`` describes with ``settings`` (``dm.rate=10 %``); ``name`` is for messages."""
     source = YamlSource(name, text, KIND)
     if not isinstance(source.data, dict):
         require_valid(source, schema())
@@ -129,7 +129,7 @@ def _each_label_once(source: YamlSource, runs: Iterable[FileRun]) -> Iterator[Fi
 
 
 def _key(place: Place) -> str:
-    """Return a path as users write it: a class without ``classes``."""
+    """A path as users write it: a class without ``classes``."""
     words = place[1:] if place[0] == "classes" and len(place) > 1 else place
     return _cut(".".join(map(str, words)))
 
@@ -147,7 +147,7 @@ def _setting(source: YamlSource, setting: str) -> Setting:
 
 
 def _place(source: YamlSource, key: str, origin: str) -> Place:
-    """Return the path of a key such as ``dm.rate`` or ``duration_s``; a class may be named without ``classes``."""
+    """Path of a key such as ``dm.rate`` or ``duration_s``; a class may be named without ``classes``."""
     words = key.split(".")
     classes = source.data.get("classes")
     known = list(classes) if isinstance(classes, dict) else []

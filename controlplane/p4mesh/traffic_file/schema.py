@@ -12,7 +12,7 @@ from p4mesh.traffic_file.model import TrafficFile
 
 @cache
 def schema() -> dict[str, Any]:
-    """Return the schema; ``traffic/schema.json`` holds its text for editors."""
+    """The JSON Schema; ``traffic/schema.json`` holds its text for editors."""
     made = msgspec.json.schema(TrafficFile)
     for rule in made["$defs"].values():
         # The title of a mapping gives its purpose; a description gives the valid values.

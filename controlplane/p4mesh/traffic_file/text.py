@@ -11,5 +11,5 @@ EXAMPLES = "see traffic/ for complete examples"
 
 
 def read_traffic_text(path: str | Path) -> str:
-    """Return the text of the file; raises TrafficFileError where there is none."""
+    """Text of the file; raises TrafficFileError where there is none."""
     return text_of(path, "traffic file", TrafficFileError, EXAMPLES)
