@@ -82,16 +82,15 @@ class MessageBackground(MethodOf[MessageRows]):
             )
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the measured ports."""
+        """The measured ports."""
         return (options.require_measured_ports(self.name, bed, parameters),)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size and repetition."""
+        """A unit per frame size and repetition."""
         repeats = parameters.integer("repeats")
         return tuple(Unit(size, f"repeat {number}") for size in sizes for number in range(1, repeats + 1))
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of loads."""
         return len(_loads(parameters))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MessageRows:
@@ -123,7 +122,7 @@ class MessageBackground(MethodOf[MessageRows]):
         return replace(spec, duration_ns=length_ns - before_ns)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MessageRows]) -> Outcome:
-        """Return the times of messages at each load."""
+        """The times of messages at each load."""
         rows = [row for unit in results.values() for row in unit.rows]
         _, receiver = options.require_measured_ports(self.name, bed, parameters)
         state = state_of(results.values())
@@ -170,7 +169,7 @@ _NOTES = {
 
 
 def _background(bed: Bed, parameters: ParameterSet, size: int, load_pct: Fraction, length_ns: int) -> Stream:
-    """Return bursts from every port but the measured sender."""
+    """Bursts from every port but the measured sender."""
     sender, receiver = parameters.integer(options.SENDER.name), parameters.integer(options.RECEIVER.name)
     senders = (receiver, *(port for port in bed.port_numbers if port not in (sender, receiver)))
     last = sender if parameters.text("background_receivers") == _OTHERS else receiver

@@ -69,18 +69,18 @@ class LoadRows(Record):
 
 
 def jain_index(values: Sequence[Fraction]) -> Fraction | None:
-    """Return ``(sum x)^2 / (n sum x^2)``: 1 where all are equal, 1/n where one has everything; None without loss."""
+    """``(sum x)^2 / (n sum x^2)``: 1 where all are equal, 1/n where one has everything; None without loss."""
     squares = sum((value * value for value in values), Fraction(0))
     return sum(values, Fraction(0)) ** 2 / (len(values) * squares) if squares else None
 
 
 def max_over_min(values: Sequence[Fraction]) -> Fraction | None:
-    """Return the largest over the smallest value; None where the smallest is 0."""
+    """The largest over the smallest value; None where the smallest is 0."""
     return max(values) / min(values) if min(values) else None
 
 
 def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction, slot_ns: Fraction) -> LoadRow:
-    """Return the losses of one trial; ``slot_ns`` is the time of a frame on the output's line."""
+    """The losses of one trial; ``slot_ns`` is the time of a frame on the output's line."""
     (stream,) = spec.streams
     frames = stream.pattern.frames_together
     by_input: dict[int, list[FlowCounts]] = {port: [] for port in stream.tx_ports}

@@ -42,11 +42,10 @@ class MessageLatency(MethodOf[MessageRows]):
         require_definition(self.name, bed, Definition.MIMO)
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the measured ports."""
+        """The measured ports."""
         return (options.require_measured_ports(self.name, bed, parameters),)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return 1."""
         return 1
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MessageRows:
@@ -64,7 +63,7 @@ class MessageLatency(MethodOf[MessageRows]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MessageRows]) -> Outcome:
-        """Return the times of messages and of their positions."""
+        """The times of messages and of their positions."""
         rows = [row for unit in results.values() for row in unit.rows]
         _, receiver = options.require_measured_ports(self.name, bed, parameters)
         state = state_of(results.values())
@@ -78,7 +77,7 @@ class MessageLatency(MethodOf[MessageRows]):
 
 
 def row_of(bed: Bed, result: TrialResult, size: int, frames: int, part: str, load_pct: Fraction) -> MessageRow:
-    """Return the row of the stream of measured messages."""
+    """The row of the stream of measured messages."""
     measured = Measured.of(result, MEASURED, bed, size, frames)
     wire_ns = None
     if bed.calibration is not None:

@@ -61,7 +61,6 @@ class NToOne(MethodOf[LoadRows]):
         self._loads(bed, parameters)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of loads."""
         return len(parameters.text("loads_pct").split(","))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LoadRows:
@@ -77,7 +76,7 @@ class NToOne(MethodOf[LoadRows]):
         return LoadRows(rows=tuple(rows))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LoadRows]) -> Outcome:
-        """Return throughput, losses and their fairness at each load."""
+        """Throughput, losses and their fairness at each load."""
         rows = [row for unit in results.values() for row in unit.rows]
         state = Verdict.worst(row.status for row in rows)
         note = (

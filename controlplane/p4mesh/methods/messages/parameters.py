@@ -49,7 +49,7 @@ PHASES = choice(
 
 
 def phase_parameters() -> tuple[Parameter, ...]:
-    """Return the parameters of the frame format and of the phases around a transmission."""
+    """Parameters of the frame format and of the phases around a transmission."""
     return (
         shared.DEPARTURE_ERROR,
         *shared.FRAME_PARAMETERS,
@@ -58,14 +58,14 @@ def phase_parameters() -> tuple[Parameter, ...]:
 
 
 def slot_ns(bed: Bed, port: int, frame_size_bytes: int) -> Fraction:
-    """Return the time from one frame of a message to the next, by the line of its sender."""
+    """The time from one frame of a message to the next, by the line of its sender."""
     found = next(item for item in bed.ports if item.number == port)
     overhead_bytes = PREAMBLE_BYTES + Fraction(found.ifg_bits, 8)
     return 8 * (frame_size_bytes + overhead_bytes) * NS_PER_S / Fraction(found.own_rate_bps)
 
 
 def require_measured_ports(test: str, bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
-    """Return sender and receiver of the measured messages; raise ParameterError for ports that there are not."""
+    """Sender and receiver of the measured messages; raise ParameterError for ports that there are not."""
     sender, receiver = parameters.integer(SENDER.name), parameters.integer(RECEIVER.name)
     for name, port in ((SENDER.name, sender), (RECEIVER.name, receiver)):
         if port not in bed.port_numbers:
@@ -89,7 +89,7 @@ def require_room(test: str, bed: Bed, port: int, sizes: Sequence[int], frames: i
 
 
 def position_classes(frames: int) -> tuple[PositionClass, ...]:
-    """Return first, second, middle, last but one and last position, and the ranges between them."""
+    """First, second, middle, last but one and last position, and the ranges between them."""
     middle = frames // 2 + 1
     single = sorted({position for position in (1, 2, middle, frames - 1, frames) if 1 <= position <= frames})
     classes: list[PositionClass] = []
@@ -109,7 +109,6 @@ def message_stream(
     rx_ports: tuple[int, ...],
     messages_per_s: Fraction,
 ) -> Stream:
-    """Return the messages of some senders."""
     frames, count = parameters.integer("message_frames"), parameters.integer("messages")
     return Stream(
         name,
@@ -125,7 +124,7 @@ def message_stream(
 
 
 def message_trial(parameters: ParameterSet, label: str, streams: tuple[Stream, ...]) -> TrialSpec:
-    """Return the trial of streams that begin together."""
+    """The trial of streams that begin together."""
     length_ns = max(int(stream.frame_count * NS_PER_S / stream.rate_fps) for stream in streams)
     return TrialSpec(
         label,

@@ -16,10 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.measurement.counts import FlowCounts, MessageCounts, MessageTime
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.parameters import slot_ns
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
 from p4mesh.methods.results.record import Record
@@ -45,7 +48,7 @@ class Measured:
 
     @classmethod
     def of(cls, result: TrialResult, stream: str, bed: Bed, frame_size_bytes: int, frames: int) -> Measured:
-        """Return the messages of a stream with one sender and one receiver."""
+        """The messages of a stream with one sender and one receiver."""
         flows = tuple(flow for flow in result.flows if flow.stream == stream)
         tx_port, rx_port = flows[0].tx_port, flows[0].rx_port
         return cls(
@@ -61,7 +64,7 @@ class Measured:
         )
 
     def times(self) -> MessageTimes | None:
-        """Return the times of the messages; None where no message has come with its first and its last frame."""
+        """The times of the messages; None where no message has come with its first and its last frame."""
         s_in = serialization_ns(self.frame_size_bytes, self.rate_in_bps)
         s_out = serialization_ns(self.frame_size_bytes, self.rate_out_bps)
         behind = (self.frames - 1) * self.slot_ns
@@ -78,7 +81,6 @@ class Measured:
         return MessageTimes(first, lilo, filo, mimo)
 
     def part(self, position: int) -> FlowCounts:
-        """Return the flow of one position."""
         return next(flow for flow in self.flows if flow.part == str(position))
 
 
@@ -109,7 +111,7 @@ class MessageTimes:
     mimo: Spread
 
     def less(self, wire_ns: Fraction) -> MessageTimes:
-        """Return the times less the latency of a wire."""
+        """The times less the latency of a wire."""
         return MessageTimes(*(_shifted(item, -wire_ns) for item in (self.fifo, self.lilo, self.filo, self.mimo)))
 
 
@@ -117,52 +119,52 @@ class MessageTimes:
 class TimesRow(Record):
     """Times of the messages of a trial; the cells are empty where no message has come."""
 
-    calibrated: str
-    fifo_us_min: float | None = None
-    fifo_us_avg: float | None = None
-    fifo_us_max: float | None = None
-    lilo_us_min: float | None = None
-    lilo_us_avg: float | None = None
-    lilo_us_max: float | None = None
-    filo_us_min: float | None = None
-    filo_us_avg: float | None = None
-    filo_us_max: float | None = None
-    mimo_us_min: float | None = None
-    mimo_us_avg: float | None = None
-    mimo_us_max: float | None = None
-    dif_pct: float | None = None
+    fifo_us_min: Annotated[float | None, fields.FIFO_US_MIN] = None
+    fifo_us_avg: Annotated[float | None, fields.FIFO_US_AVG] = None
+    fifo_us_max: Annotated[float | None, fields.FIFO_US_MAX] = None
+    lilo_us_min: Annotated[float | None, fields.LILO_US_MIN] = None
+    lilo_us_avg: Annotated[float | None, fields.LILO_US_AVG] = None
+    lilo_us_max: Annotated[float | None, fields.LILO_US_MAX] = None
+    filo_us_min: Annotated[float | None, fields.FILO_US_MIN] = None
+    filo_us_avg: Annotated[float | None, fields.FILO_US_AVG] = None
+    filo_us_max: Annotated[float | None, fields.FILO_US_MAX] = None
+    mimo_us_min: Annotated[float | None, fields.MIMO_US_MIN] = None
+    mimo_us_avg: Annotated[float | None, fields.MIMO_US_AVG] = None
+    mimo_us_max: Annotated[float | None, fields.MIMO_US_MAX] = None
+    dif_pct: Annotated[float | None, fields.DIF_PCT] = None
     """100 (MIMO - FIFO) / FIFO, of the averages."""
+    calibrated: Annotated[str, fields.CALIBRATED]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PositionRow(Record):
     """FIFO latency of the frames of a class of positions."""
 
-    position: str
-    sent_frames: int
-    received_frames: int
-    lost_frames: int
-    min_us: float | None
-    avg_us: float | None
-    max_us: float | None
+    position: Annotated[str, fields.POSITION]
+    sent_frames: Annotated[int, fields.SENT_FRAMES]
+    received_frames: Annotated[int, fields.RECEIVED_FRAMES]
+    lost_frames: Annotated[int, fields.LOST_FRAMES]
+    min_us: Annotated[float | None, retitled(fields.MIN_US, "FIFO min")]
+    avg_us: Annotated[float | None, fields.AVG_US]
+    max_us: Annotated[float | None, fields.MAX_US]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MessageRow(Record):
     """The measured messages of one trial."""
 
-    frame_size_bytes: int
-    part: str
-    load_pct: float
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    part: Annotated[str, retitled(fields.PART, "Trial")]
+    load_pct: Annotated[float, retitled(fields.LOAD_PCT, "Load", "%", digits=2)]
     status: Verdict
     reason: str
-    messages: int
-    lost_frames: int
-    complete_messages: int | None = None
+    messages: Annotated[int, fields.MESSAGES]
+    lost_frames: Annotated[int, fields.LOST_FRAMES]
+    complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
-    damaged_messages_min: int
-    damaged_messages_max: int
-    departure_error_ns: float | None
+    damaged_messages_min: Annotated[int, fields.DAMAGED_MESSAGES_MIN]
+    damaged_messages_max: Annotated[int, fields.DAMAGED_MESSAGES_MAX]
+    departure_error_ns: Annotated[float | None, fields.DEPARTURE_ERROR_NS]
     times: tuple[TimesRow, ...]
     positions: tuple[PositionRow, ...]
 
@@ -178,7 +180,7 @@ class MessageRows(Record):
 def message_row(
     measured: Measured, result: TrialResult, part: str, load_pct: Fraction, wire_ns: Fraction | None
 ) -> MessageRow:
-    """Return the row of the measured messages of a trial; ``wire_ns`` is the latency of the tester itself."""
+    """The row of the measured messages of a trial; ``wire_ns`` is the latency of the tester itself."""
     times = measured.times()
     rows = [_times_row(times, RAW)]
     if wire_ns is not None:
@@ -205,7 +207,7 @@ def message_row(
 def damaged(
     flows: Sequence[FlowCounts], frames: int, sent: int, counted: MessageCounts | None = None
 ) -> tuple[int, int, int]:
-    """Return the lost frames, and the least and the largest number of messages that they can belong to.
+    """The lost frames, and the least and the largest number of messages that they can belong to.
 
     Both are the number of damaged messages where the data plane has ``counted`` them. Otherwise, least: the losses of
     the position that lost most, or as many messages as the lost frames fill; largest: each lost frame belongs to
@@ -220,7 +222,7 @@ def damaged(
 
 
 def width_of(part: str) -> int:
-    """Return how many positions a class of positions has."""
+    """How many positions a class of positions has."""
     first, last = _bounds(part)
     return last - first + 1
 
@@ -239,7 +241,7 @@ def _times_row(times: MessageTimes | None, calibrated: str) -> TimesRow:
 
 
 def _position_rows(measured: Measured) -> tuple[PositionRow, ...]:
-    """Return the classes of positions, and those of the report that join several: 2..n-1 and 3..n-2."""
+    """The classes of positions, and those of the report that join several: 2..n-1 and 3..n-2."""
     flows = {_bounds(flow.part): [flow] for flow in measured.flows}
     alone = dict(flows)
     for first, last in ((2, measured.frames - 1), (3, measured.frames - 2)):

@@ -6,27 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.messages.results import MessageRow, MessageRows, TimesRow
+from p4mesh.methods.messages.results import MessageRow, MessageRows, PositionRow, TimesRow
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.outcome import Table
 from p4mesh.verdict import Verdict
 
-_WHERE = (fields.FRAME_SIZE_BYTES, retitled(fields.PART, "Trial"), retitled(fields.LOAD_PCT, "Load", "%", digits=2))
-_KEYS = ("frame_size_bytes", "part", "load_pct")
-_DAMAGED = (
-    fields.LOST_FRAMES,
-    fields.COMPLETE_MESSAGES,
-    fields.DAMAGED_MESSAGES_MIN,
-    fields.DAMAGED_MESSAGES_MAX,
-)
-_TIMES = tuple(
-    Column(f"{kind}_us_{which}", f"{kind.upper()} {which}", "us", 3)
-    for kind in ("fifo", "lilo", "filo", "mimo")
-    for which in ("min", "avg", "max")
-)
+_WHERE = MessageRow.columns()[:3]
 _TIMES_NOTE = (
     "Of whole messages: FIFO first bit in to first bit out, LILO last to last, FILO first to last, MIMO the smaller of "
     "LILO and FILO less the nominal time of the message on the output. Times are of complete messages; where the data "
@@ -40,35 +27,34 @@ _DAMAGED_NOTE = (
 
 
 def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
-    """Return the times of messages, calibrated ones below raw ones."""
-    calibrated = any(len(row.times) > 1 for row in rows)
+    """The times of messages, calibrated ones below raw ones."""
+    calibrated = [fields.CALIBRATED] if any(len(row.times) > 1 for row in rows) else []
     columns = (
-        *_WHERE,
-        fields.MESSAGES,
-        *_DAMAGED,
-        *_TIMES,
+        *MessageRow.columns()[:-1],
+        *TimesRow.columns()[:-2],
         fields.DEPARTURE_ERROR_NS,
         fields.DIF_PCT,
-        *([fields.CALIBRATED] if calibrated else []),
+        *calibrated,
     )
-    of_times = [column for column in columns if column.key in TimesRow.__dataclass_fields__]
-    cells = tuple(row.cells(columns) | times.cells(of_times) for row in rows for times in row.times)
-    shown = tuple(_only(row, columns) for row in cells)
-    keys = (*_KEYS, "calibrated") if calibrated else _KEYS
-    note = f"{_TIMES_NOTE} {_DAMAGED_NOTE} {stamps_text(bed)}"
-    return Table("messages", "Messages", columns, shown, note, keys=keys)
+    return MessageRow.table(
+        "messages",
+        "Messages",
+        [(row, times) for row in rows for times in row.times],
+        f"{_TIMES_NOTE} {_DAMAGED_NOTE} {stamps_text(bed)}",
+        columns=columns,
+        keys=(*_WHERE, *calibrated),
+    )
 
 
 def mimo_by_layer(rows: Sequence[MessageRow], bed: Bed, receiver: int) -> list[Table]:
-    """Return MIMO of the messages by the layer and the role of their receiver."""
+    """MIMO of the messages by the layer and the role of their receiver."""
     shown = [
         cells
         for row in rows
-        for cells in layer_rows(
-            bed, row.cells(_WHERE), (found for times in row.times for found in _mimo(row, times, receiver))
-        )
+        for cells in layer_rows(bed, row, (found for times in row.times for found in _mimo(row, times, receiver)))
     ]
-    return layer_tables("messages_layers", "Messages, MIMO", _WHERE, _KEYS, shown)
+    keys = tuple(column.key for column in _WHERE)
+    return layer_tables("messages_layers", "Messages, MIMO", _WHERE, keys, shown)
 
 
 def _mimo(row: MessageRow, times: TimesRow, receiver: int) -> Iterator[PortLatency]:
@@ -80,28 +66,16 @@ def _mimo(row: MessageRow, times: TimesRow, receiver: int) -> Iterator[PortLaten
 
 
 def position_table(rows: Sequence[MessageRow], *, detail: bool = False) -> Table:
-    """Return the latency of each class of positions."""
-    columns = (
-        *_WHERE,
-        fields.POSITION,
-        fields.SENT_FRAMES,
-        fields.RECEIVED_FRAMES,
-        fields.LOST_FRAMES,
-        retitled(fields.MIN_US, "FIFO min"),
-        fields.AVG_US,
-        fields.MAX_US,
+    """Latency of each class of positions."""
+    return PositionRow.table(
+        "positions",
+        "Positions in a message",
+        [(row, position) for row in rows for position in row.positions],
+        "Ranges contain the positions between them: 2..n-1 and 3..n-2 join rows below them.",
+        columns=(*_WHERE, *PositionRow.columns()),
+        keys=(*_WHERE, fields.POSITION),
+        detail=detail,
     )
-    cells = tuple(
-        _only(row.cells(columns) | position.cells(columns[len(_WHERE) :]), columns)
-        for row in rows
-        for position in row.positions
-    )
-    note = "Ranges contain the positions between them: 2..n-1 and 3..n-2 join rows below them."
-    return Table("positions", "Positions in a message", columns, cells, note, detail=detail, keys=(*_KEYS, "position"))
-
-
-def _only(row: dict[str, Cell], columns: Iterable[Column]) -> dict[str, Cell]:
-    return {column.key: row.get(column.key) for column in columns}
 
 
 def state_of(results: Iterable[MessageRows]) -> Verdict:
@@ -110,7 +84,7 @@ def state_of(results: Iterable[MessageRows]) -> Verdict:
 
 
 def findings_of(results: Iterable[MessageRows]) -> tuple[str, ...]:
-    """Return trials that cannot be trusted."""
+    """Trials that cannot be trusted."""
     return tuple(
         f"{row.frame_size_bytes} B, {row.part} at {row.load_pct:g} %: {row.status.value}: {row.reason}"
         for unit in results

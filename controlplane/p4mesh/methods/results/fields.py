@@ -43,6 +43,14 @@ def _group(about: str) -> None:
     BY_TOPIC[about] = []
 
 
+def _spread(key: str, title: str, *, meaning: str) -> tuple[Column, ...]:
+    """The columns of the lowest, the mean and the highest of some times, in microseconds."""
+    return tuple(
+        _column(f"{key}_us_{which}", f"{title} {which}", "us", 3, meaning=f"{word} {meaning}")
+        for which, word in (("min", "lowest"), ("avg", "mean"), ("max", "highest"))
+    )
+
+
 def _column(key: str, title: str, unit: str = "", digits: int | None = None, *, meaning: str) -> Column:
     assert key not in MEANINGS, key
     MEANINGS[key] = meaning
@@ -414,6 +422,12 @@ DAMAGED_MESSAGES_MAX = _column(
     "damaged_messages_max", "Damaged", "at most", meaning="messages that may have lost a frame"
 )
 DIF_PCT = _column("dif_pct", "Dif", "%", 2, meaning="difference to the latency without background")
+FIFO_US_MIN, FIFO_US_AVG, FIFO_US_MAX = _spread("fifo", "FIFO", meaning="time of a message, first bit to first bit")
+LILO_US_MIN, LILO_US_AVG, LILO_US_MAX = _spread("lilo", "LILO", meaning="time of a message, last bit to last bit")
+FILO_US_MIN, FILO_US_AVG, FILO_US_MAX = _spread("filo", "FILO", meaning="time of a message, first bit to last bit")
+MIMO_US_MIN, MIMO_US_AVG, MIMO_US_MAX = _spread(
+    "mimo", "MIMO", meaning="MIMO latency of a message (ATM Forum BTD-TEST-TM)"
+)
 INPUT_COUNT = _column("input_count", "Inputs", meaning="ports that send")
 CONSERVED = _column("conserved", "Conserved", meaning="whether the output carried its line rate")
 CONSERVED_LOSS_RATIO = _column(

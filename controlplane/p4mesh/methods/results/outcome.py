@@ -10,13 +10,14 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.verdict import Verdict
 
 Cell = str | int | float | bool | None
+_VERDICTS = (fields.STATE.key, fields.VERDICT.key, fields.STATUS.key)
 
 
 def with_reasons(columns: tuple[Column, ...], rows: Iterable[Mapping[str, Cell]]) -> tuple[Column, ...]:
-    """The columns, and one of reasons where a row has one and none of them is for it."""
-    key = fields.REASON.key
-    told = any(row.get(key) for row in rows) and all(column.key != key for column in columns)
-    return (*columns, fields.REASON) if told else columns
+    """The columns, and one of reasons where a row has one for a verdict that is shown."""
+    shown = {column.key for column in columns}
+    told = fields.REASON.key not in shown and not shown.isdisjoint(_VERDICTS)
+    return (*columns, fields.REASON) if told and any(row.get(fields.REASON.key) for row in rows) else columns
 
 
 @dataclass(frozen=True)
