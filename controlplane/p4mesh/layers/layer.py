@@ -28,7 +28,7 @@ class Numbers(Enum):
 
 
 class Role(Enum):
-    """How a field gets its value when a frame is written."""
+    """Source of a field's value when a frame is written."""
 
     CHOSEN = "chosen"
     """The value that the layer has."""
@@ -42,7 +42,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Wire:
-    """How a field stands in the header."""
+    """Place of a field in the header, and its meaning."""
 
     width_bits: int
     role: Role
@@ -110,7 +110,7 @@ class Layer:
     """One header. Fields that are None are filled in when a frame is written."""
 
     kind: ClassVar[str] = ""
-    """Its name in files and messages."""
+    """Name in files and messages."""
     numbers: ClassVar[Mapping[Numbers, int]] = {}
     """Numbers by which layers in front of it name it."""
 
@@ -219,7 +219,7 @@ class Modifiable:
     field: str
     """Name of the field in the layer."""
     place: int = -1
-    """Which of several layers of this protocol in a frame, from the outermost; -1 = the innermost."""
+    """Place among several layers of this protocol in a frame, from the outermost; -1 = the innermost."""
     low_bits: int | None = None
     """Bits that change, the lowest ones; None = all."""
 
@@ -258,7 +258,7 @@ class Layout:
     """The fields of a header."""
 
     wires: tuple[tuple[str, Wire], ...]
-    """In the order of the wire."""
+    """Fields in the order of the wire."""
     tail: str | None
     """Name of the field of variable length, if any."""
     fixed_bytes: int

@@ -60,6 +60,7 @@ def frame_of_packet(packet: Packet) -> Frame:
     for kind, layer in layers:
         network = kind if kind in ("IP", "IPv6") else network
         if kind == "UDP" and network == "IP" and "chksum" not in layer.fields:
+            # As the tester sends UDP over IPv4: Scapy would compute a checksum, which would count as a wrong field.
             layer.chksum = _UDP_WITHOUT_CHECKSUM  # type: ignore[attr-defined]
     frame, rest = Frame.read(bytes(own))
     kinds = ", ".join(layer.kind for layer in frame.layers) or "nothing"

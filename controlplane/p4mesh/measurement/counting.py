@@ -36,6 +36,7 @@ def count(
         doubtful_frames=int(flows.doubtful[expected].sum()),
         duplicate_frames=duplicates,
         reordered_frames=int(flows.reordered[expected].sum()),
+        # The program takes a frame to many that comes back to its source for one of its flow.
         flooded_frames=frames["flooded"] + back_at_source,
         foreign_frames=frames["foreign"],
         stale_frames=frames["stale"],

@@ -171,11 +171,11 @@ class MessageCounts:
     damaged: int
     """Messages sent and not complete."""
     fifo: MessageTime | None = None
-    """From the departure of the first frame to the first arrival; None where no message is complete."""
+    """Time from the departure of the first frame to the first arrival; None where no message is complete."""
     lilo: MessageTime | None = None
-    """From the departure of the last frame to the last arrival."""
+    """Time from the departure of the last frame to the last arrival."""
     filo: MessageTime | None = None
-    """From the departure of the first frame to the last arrival."""
+    """Time from the departure of the first frame to the last arrival."""
 
 
 @dataclass(frozen=True)
@@ -249,11 +249,11 @@ class QueueTrend:
     """Error of the excess; for steady queues the largest excess that is not excluded."""
     excess_fps: float = 0.0
     overflow_s: float = 0.0
-    """When an empty buffer of 1,000 frames would be full."""
+    """Time after which an empty buffer of 1,000 frames is full."""
     rx_ports: tuple[int, ...] = ()
-    """Where frames of queues that fill arrive, of the fastest one first."""
+    """Ports at which frames of queues that fill arrive, that of the fastest one first."""
     longer: int = 0
-    """Where unclear: how many times longer a trial would tell."""
+    """Factor by which an unclear trial must be longer to tell."""
 
 
 @dataclass(frozen=True)
@@ -297,5 +297,5 @@ class Counts:
     messages: tuple[MessageCounts, ...] = ()
     """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
     stamps: tuple[PortStamps, ...] = ()
-    """Where the stamps of each port come from, on Linux interfaces: averages of latencies are less by the average delay
-    of the transmit port, and its errors are theirs; single values are less by the smallest delay."""
+    """Sources of the stamps of each port, on Linux interfaces: averages of latencies are less by the average delay of
+    the transmit port, and its errors are theirs; single values are less by the smallest delay."""

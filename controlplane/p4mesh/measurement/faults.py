@@ -34,7 +34,7 @@ class FaultyFrame:
     port: int
     """Tester port that it came to."""
     at_ns: float
-    """From the first departure of the trial to the arrival of the first bit; negative before it."""
+    """Time from the first departure of the trial to the arrival of the first bit; negative before it."""
     sequence: int | None
     """Number that its signature has; None without a good signature."""
     flow: str

@@ -17,7 +17,7 @@ from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
 
 READINGS = 7
-"""Between them are windows of an eighth of the transmission; its begin and its end are in none."""
+"""Readings of a transmission. Between them are windows of an eighth of it; its begin and its end are in none."""
 _READING_SHARE = 4
 """A reading takes at most this part of a window."""
 _FRAMES_PER_CELL = 2500

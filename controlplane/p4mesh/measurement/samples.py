@@ -82,7 +82,7 @@ class Sampler:
 
     @property
     def lines(self) -> int:
-        """How many lines a sample has."""
+        """Number of lines of a sample."""
         return len(self.classes) + len(self._plan.ports) + (len(self._flows) if self._with_flows else 0)
 
     def sample(self, at_ns: int, records: np.ndarray[Any, Any], frames: ReasonCounts) -> Sample:

@@ -38,7 +38,7 @@ class P4RuntimeError(TargetError):
 
 
 class ConnectError(P4RuntimeError):
-    """There is no P4Runtime server at the address, or it went away."""
+    """No P4Runtime server answers at the address, or it went away."""
 
 
 class NotPrimaryError(P4RuntimeError):

@@ -25,7 +25,7 @@ _MAX_BATCH = 1024
 """Packet-outs in one message."""
 
 _CLOSE_S = 1.0
-"""How long a server may take to end its half of a stream."""
+"""Time that a server has to end its half of a stream."""
 
 
 class Stream:

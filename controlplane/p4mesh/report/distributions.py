@@ -18,6 +18,7 @@ _MOST_CURVES = 12
 _HEIGHT = 300
 _NINES = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 """Places on the axis of percentiles: one frame in so many is slower."""
+# Smaller shares are drawn as this one: a logarithmic axis has no 0.
 _SMALLEST_SHARE_PCT = 0.0001
 _ERROR = "Bins are at most 1.6 % wide; where there were many, neighbours were joined."
 

@@ -82,7 +82,7 @@ def key_numbers(outcome: Outcome) -> str:
 
 
 class _Durations:
-    """How long trials sent, by frame size."""
+    """Time for which trials sent, by frame size."""
 
     def __init__(self, trials: Sequence[StoredTrial]) -> None:
         self._all = {trial.spec["duration_ns"] / _NS_PER_MS for trial in trials}

@@ -26,6 +26,7 @@ def vega_script() -> str:
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
     script = str(vl_convert.javascript_bundle(_BUNDLE)).replace("</script", "<\\/script")
+    # Without a place to keep it the script is made again each time.
     with suppress(OSError, StorageError):
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, script)

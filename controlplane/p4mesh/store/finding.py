@@ -31,7 +31,7 @@ class Found:
     """A directory below the root."""
 
     parts: tuple[str, ...]
-    """Its place below the root."""
+    """Place below the root."""
     kind: Kind
     suite: tuple[str, ...] | None = None
     """Place of the suite that it lies in."""

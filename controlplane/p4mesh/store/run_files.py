@@ -123,7 +123,7 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class Timing:
-    """When one trial ran; never part of a result."""
+    """Wall-clock facts of one trial; never part of a result."""
 
     unit: str
     index: int
@@ -201,6 +201,7 @@ def read_journal(trials: Path, timing: Path, *, finished: bool) -> Journal:
     for where, line, text in _lines(timing, finished):
         _require(line, _TIMING, where)
         key = (line["unit"], line["trial"])
+        # The later timing counts: a crash came between the earlier one and its trial, which was measured again.
         stale |= key in times
         times.pop(key, None)
         times[key] = Timing(*key, line["started_utc"], line["elapsed_s"]), text, where

@@ -61,6 +61,7 @@ class SampleFile:
     def _rows(self) -> Iterator[list[str]]:
         with storing(self._path):
             text = self._path.read_text(encoding="utf-8")
+        # A crash may have cut the last line.
         whole = text[: text.rfind("\n") + 1]
         yield from (row for row in list(csv.reader(io.StringIO(whole)))[1:] if len(row) == len(SAMPLE_COLUMNS))
 

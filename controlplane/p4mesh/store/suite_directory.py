@@ -22,7 +22,7 @@ from p4mesh.verdict import Verdict
 
 FORMAT = 4
 _OLDER = 3
-"""Its states had other words: they are read from its runs."""
+"""Format whose states had other words: they are read from its runs."""
 NOT_RUN = "not run"
 """State of a test that the topology or the target cannot carry."""
 _STATES = {NOT_RUN, *(verdict.value for verdict in Verdict)}

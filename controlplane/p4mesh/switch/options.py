@@ -64,7 +64,7 @@ class TlsFiles:
 
 @dataclass(frozen=True)
 class LogOptions:
-    """Where the log goes, and what is in it."""
+    """Place and content of the log."""
 
     file: Path | None
     """None: stdout."""

@@ -41,10 +41,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """Form of the reports that a target sends for a cell."""
+    """Format of the reports that a target sends for a cell."""
 
     decode: Callable[[Array], Array]
-    """From the payloads of packet-ins to records: a row of bytes for each, which begins with its cell in 4 bytes."""
+    """Makes records of the payloads of packet-ins: a row of bytes for each, which begins with its cell in 4 bytes."""
     passes: int = 1
     """Rounds of the loop that a reading frame makes for a cell."""
     window_cells: int | None = None
@@ -69,7 +69,7 @@ def message_format(contract: Contract) -> RecordFormat:
 
 @dataclass(frozen=True)
 class _Arrived:
-    """Records in the form in which they came, of cells that differ."""
+    """Records as they came, of cells that differ."""
 
     cells: Array
     packets: PacketColumns

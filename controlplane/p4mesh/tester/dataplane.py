@@ -28,7 +28,8 @@ from p4mesh.tester.switch_client import Entity, SwitchClient
 
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
-"""With the longest start offset still within reach of the departure clock, which compares 31 bits."""
+"""Ticks by which clocks are set ahead: with the longest start offset they stay within the 31 bits that the departure
+clock compares."""
 _OF_ALL_CELLS = 4
 """Cost of reading a cell by its index, in cells of a counter that is read as a whole."""
 _NO_GROUPS = np.zeros((0, 0), dtype=np.int64)
@@ -380,6 +381,7 @@ class DataPlane:
 
     def _set_entries(self, wanted: dict[EntryKey, Entity]) -> None:
         """Write the difference between the installed and the wanted entries."""
+        # Deletions come first: the entries of two plans need not fit into the tables together.
         self._client.delete([entry for key, entry in self._entries.items() if key not in wanted])
         self._client.modify(
             [entry for key, entry in wanted.items() if key in self._entries and self._entries[key] != entry]

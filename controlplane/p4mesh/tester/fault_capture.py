@@ -37,7 +37,7 @@ class CapturedPacket:
     expected_sequence: int
     """Number that was expected next in the cell; for measured frames."""
     frame: bytes
-    """Without FCS."""
+    """Bytes of the frame, without FCS."""
 
 
 class FaultCapture:

@@ -157,7 +157,7 @@ class Plan:
     asked: tuple[Stream, ...] = ()
     """The streams as they were asked for, by their numbers."""
     loop_uses: tuple[LoopUse, ...] = ()
-    """How each of :attr:`streams` uses the loop that it circulates in; known where the plan is for a target."""
+    """Use that each of :attr:`streams` makes of its loop; known where the plan is for a target."""
 
     @property
     def flows(self) -> tuple[Flow, ...]:
@@ -294,6 +294,7 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         check_stream(stream)
     asked, streams = tuple(streams), [with_addresses(stream.as_sent()) for stream in streams]
     if any(any(stream.start_offset_ns) for stream in streams):
+        # Each phase of a stream takes a clock, and thus a stream of the program.
         for phases in (None, *_phases(limits.streams // len(streams))):
             with suppress(UnsupportedError):
                 return replace(_allocate(streams, limits, rate_bps_of, phases), asked=asked)
@@ -482,7 +483,7 @@ def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> Depar
 
 @dataclass(frozen=True)
 class _Start:
-    """When a transmitter begins: departures left out, after a start of its clock that is this much later."""
+    """Start of a transmitter: departures left out, after a start of its clock that is this much later."""
 
     skipped: int
     ticks: int

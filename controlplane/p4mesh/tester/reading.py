@@ -21,12 +21,12 @@ ReasonCounts = Mapping[tuple[int, str], int]
 
 @dataclass(frozen=True)
 class CopyWindow:
-    """How long the data plane knows a copy of a frame as one."""
+    """Window within which the data plane tells a copy of a frame from a late frame."""
 
     frames: int = 0
     """A copy is recognised while fewer later frames of its flow than this lie between."""
     lateness_ticks: int | None = None
-    """How late a departure may be; None where the machine may keep departures waiting for any time."""
+    """Largest delay of a departure; None where the machine may keep departures waiting for any time."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ class FrameSize:
     """One size of the frames of a stream."""
 
     length_bytes: int
-    """Without FCS."""
+    """Length without FCS."""
     shorter_bytes: int
     """Difference to the seed."""
     payload_sum: int

@@ -11,8 +11,8 @@ class ControllerFrame:
 
     port: int
     at_ns: int
-    """After the first departure of the streams; negative = before it."""
+    """Departure, from the first departure of the streams on; negative = before it."""
     payload: bytes
-    """From the destination address on, without FCS."""
+    """Bytes from the destination address on, without FCS."""
     to_device: bool = False
     """The destination address becomes that of the router, where the trial has asked for it."""

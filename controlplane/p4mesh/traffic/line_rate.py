@@ -26,6 +26,7 @@ Rational = int | Fraction
 @lru_cache
 def own_line_rate_bps(rate_bps: int, clock_offset_ppm: Rational | float) -> int:
     """Line rate of a port by its own clock, in whole bit/s that it can send (RFC 8238 section 5.3)."""
+    # By its text, a float is the decimal number that the user wrote.
     return int(rate_bps * (1 + Fraction(str(clock_offset_ppm)) / 1_000_000))
 
 

@@ -40,7 +40,7 @@ class MembershipChange:
     """Hosts join, or leave, while the streams run; they tell it in the order of their ports."""
 
     at_ns: int
-    """From the first departure to the first report."""
+    """Time from the first departure to the first report."""
     ports: tuple[int, ...]
     joins: bool
     """False: they leave."""

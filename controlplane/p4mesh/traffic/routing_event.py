@@ -13,7 +13,7 @@ class RoutingChange(str, Enum):
     """Networks that were never announced are announced."""
     WITHDRAWAL = "withdrawal"
     FLAP = "flap"
-    """They are withdrawn, and announced again."""
+    """Networks are withdrawn, and announced again."""
     LOSS_OF_LINK = "loss_of_link"
     """The links of the receivers go down."""
     SILENCE = "silence"
@@ -26,6 +26,6 @@ class RoutingEvent:
 
     change: RoutingChange
     after_ns: int
-    """From the first departure."""
+    """Time from the first departure to the change."""
     hold_ns: int = 0
-    """From a withdrawal to the announcement of a flap."""
+    """Time from the withdrawal to the announcement of a flap."""

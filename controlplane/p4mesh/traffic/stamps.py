@@ -25,7 +25,7 @@ KERNEL, PROGRAM = "kernel", "program"
 
 @dataclass(frozen=True)
 class PortStamps:
-    """Where the time stamps of a port of Linux come from, and the error of those of departures.
+    """Sources of the time stamps of a port of Linux, and the error of those of departures.
 
     A signature holds the stamp of the program, since the kernel stamps a frame when it has left. The delay is the
     difference: the way of the frame through the sending kernel.

@@ -18,7 +18,7 @@ class Look:
     """Counts of the tester since the first departure of a trial."""
 
     at_ns: int
-    """Since the first departure, by the clock of the target."""
+    """Time since the first departure, by the clock of the target."""
     tx_frames: int
     rx_frames: int
     latency_frames: int = 0

@@ -10,6 +10,6 @@ class Sampling:
     """Times and subjects of the samples of a trial."""
 
     every_ns: int
-    """From the start of one reading to the next; where reading takes longer, they follow each other."""
+    """Time from the start of one reading to the next; where reading takes longer, they follow each other."""
     flows: bool = False
     """Whether there is a line for every flow, too."""

@@ -68,7 +68,7 @@ class Interruption:
     """A reset of the device while the streams run (RFC 6201)."""
 
     after_ns: int
-    """From the first departure."""
+    """Time from the first departure to the reset."""
     sample_ns: int
     """Distance of the looks at the receivers that find the last frame before the interruption."""
     hook: Hook | None = None
@@ -110,7 +110,7 @@ class TrialSpec:
     """A loss of link on any port of the tester ends the trial as ABORT."""
     interruption: Interruption | None = None
     controller_frames: tuple[ControllerFrame, ...] = ()
-    """In order of their times."""
+    """Frames of the controller, in order of their times."""
     sampling: Sampling | None = field(default=None, metadata={"stored": "if set"})
     """Samples that are taken while the streams run; None = none."""
     watch_queues: bool = field(default=False, metadata={"stored": "if set"})
@@ -124,4 +124,4 @@ class TrialSpec:
     routing_event: RoutingEvent | None = field(default=None, metadata={"stored": "if set"})
     """Change that the receivers make to their BGP sessions while the streams run; None = none."""
     departure_error_ns: int | None = field(default=None, metadata={"stored": "if set"})
-    """How late a departure may be, where the loop has room for as many seeds; None = what the rates need."""
+    """Largest delay of a departure, where the loop has room for as many seeds; None = what the rates need."""

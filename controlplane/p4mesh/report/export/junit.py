@@ -42,6 +42,7 @@ def _suite(run: StoredRun, outcome: Outcome) -> TestSuite:
     verdicts = {unit: Verdict.worst(_verdicts(result)) for unit, result in run.results["units"].items()}
     for unit, verdict in verdicts.items():
         suite.add_testcase(_case(test, unit, verdict, f"{verdict.value}: {unit}", seconds.get(unit, 0.0)))
+    # A verdict that no part has, such as that on a goal of the whole test.
     if outcome.state not in verdicts.values() and not outcome.state.good:
         suite.add_testcase(_case(test, VERDICT_CASE, outcome.state, outcome.summary, 0.0))
     if outcome.findings:

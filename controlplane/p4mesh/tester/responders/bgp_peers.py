@@ -32,7 +32,7 @@ _SESSIONS_PER_RETRY_S = 32
 _US_PER_MS = 1000
 _MS_PER_S = 1000
 _CONNECT_S = 1
-"""From an attempt to connect to a session that is up: a segment of it may be lost once (RFC 6298 2.1)."""
+"""Time from an attempt to connect to a session that is up: a segment of it may be lost once (RFC 6298 2.1)."""
 
 
 def notice_time_s(settings: Settings) -> Fraction | None:
@@ -96,7 +96,7 @@ class BgpPeers:
         for session in self._peers:
             self._at_port.setdefault(session[0], []).append(session)
         self._next_ns: dict[Session, int | None] = {}
-        """When each session wants to act next."""
+        """Time at which each session acts next; None for one that waits."""
         self._announced: set[Session] = set()
         self.ended: dict[Session, str] = {}
         """Sessions that were up and ended, with the first reason."""
@@ -216,6 +216,7 @@ def _peer(session: Session, station: Station, settings: Settings, retry_s: int, 
         bfd_multiplier=(bfd or Bfd()).multiplier,
         connect_retry_s=retry_s,
     )
+    # The two sessions of a port draw random numbers of their own.
     return RoutingPeer(station.mac, [_Interface(own, _PREFIX_BITS[version])], [neighbour], seed * 2 + version, now_ns)
 
 

@@ -49,9 +49,9 @@ class Sending:
     duration_ns: int
     links: LinkWatch
     lead_ns: int = 0
-    """When the first frame departs."""
+    """Time at which the first frame departs."""
     end_ns: int = 0
-    """When the last frame has departed."""
+    """Time at which the last frame has departed."""
     began_ns: int | Fraction = 0
     last_read: np.ndarray[Any, Any] | None = None
     """The records that were read last while the streams ran."""
@@ -76,7 +76,7 @@ class Part:
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         self.due_ns: int | Fraction | None = None
-        """When :meth:`act` is called next while the streams run; None: never."""
+        """Time at which :meth:`act` is called next while the streams run; None: never."""
 
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:
