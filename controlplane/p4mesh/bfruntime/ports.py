@@ -14,6 +14,8 @@ from p4mesh.bfruntime.schema import entry_of
 
 _PORT, _STATISTICS, _KEY = "$PORT", "$PORT_STAT", "$DEV_PORT"
 _SPEED, _FEC, _LANES, _ENABLED = "$SPEED", "$FEC", "$N_LANES", "$PORT_ENABLE"
+_SENDS_PAUSE, _OBEYS_PAUSE = "$TX_PAUSE_FRAME_EN", "$RX_PAUSE_FRAME_EN"
+"""Servers take both or none of them."""
 _AUTONEGOTIATION, _LOOPBACK, _UP = "$AUTO_NEGOTIATION", "$LOOPBACK_MODE", "$PORT_UP"
 FEC = {"none": "BF_FEC_TYP_NONE", "firecode": "BF_FEC_TYP_FIRECODE", "reed_solomon": "BF_FEC_TYP_REED_SOLOMON"}
 _SAME = {"BF_FEC_TYP_FC": FEC["firecode"], "BF_FEC_TYP_RS": FEC["reed_solomon"]}
@@ -39,6 +41,8 @@ class PortSettings:
     lanes: int | None = None
     """None: as many as the rate usually has. A part of a broken-out connector has fewer than the connector."""
     loopback: bool = False
+    honours_pause: bool = False
+    """PAUSE frames that are received stop the port."""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -50,6 +54,8 @@ class PortSettings:
             _LANES: self.lanes or _LANES_OF.get(gbps, 1),
             _AUTONEGOTIATION: AUTONEGOTIATION[self.autonegotiation],
             _LOOPBACK: _NEAR_LOOPBACK if self.loopback else _NO_LOOPBACK,
+            _SENDS_PAUSE: False,
+            _OBEYS_PAUSE: self.honours_pause,
             _ENABLED: True,
         }
 

@@ -174,7 +174,7 @@ class Target(ABC):
         return {}
 
     def drop_counts(self) -> dict[str, int]:
-        """Return the frames that the target has lost inside since its start, by the name of the counter.
+        """Frames that the target has lost inside since its start, by the name of the counter.
 
         Empty where nobody tells.
         """

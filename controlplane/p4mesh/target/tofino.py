@@ -33,6 +33,7 @@ from p4mesh.topology.port_lists import numbers_in
 from p4mesh.traffic.stamps import StampKind
 
 _TICK_PS = 1000
+_HONOURS_PAUSE = "honours_pause"
 _CONNECT_S = 10.0
 _MOST_LOOPS = 8
 """Members of the program's value set ``loop_ports``."""
@@ -55,6 +56,11 @@ def switch_of(topology: Topology) -> TofinoSwitch:
             raise TopologyError(
                 f"{topology.source}: target tofino needs the device port of tester port {port.number}",
                 hint="give every group of tester.ports its device_ports",
+            )
+        if port.options.get(_HONOURS_PAUSE) and switch.api == "p4runtime":
+            raise TopologyError(
+                f"{topology.source}: tester port {port.number} honours_pause, and P4Runtime does not set ports",
+                hint="leave honours_pause out, or use BF Runtime (tester.tofino.api)",
             )
         pipe_of(port.device_port, chip)
     taken = {port.device_port for port in topology.tester_ports}
@@ -108,14 +114,17 @@ def chip_of(switch: TofinoSwitch) -> Chip:
 def port_settings_of(topology: Topology) -> list[PortSettings]:
     """How the front ports of a switch are to be set up: those of the tester, and those in loopback."""
     switch = switch_of(topology)
-    rates = [(port.device_port, port.rate_bps, False) for port in topology.tester_ports]
-    rates += [(loop.device_port, loop.rate_bps, True) for loop in switch.front_loops]
+    wanted = [
+        PortSettings(port.device_port, port.rate_bps, honours_pause=bool(port.options.get(_HONOURS_PAUSE)))
+        for port in topology.tester_ports
+        if port.device_port is not None
+    ]
+    wanted += [PortSettings(loop.device_port, loop.rate_bps, loopback=True) for loop in switch.front_loops]
     settings = {port: group for group in switch.port_settings or () for port in numbers_in(str(group.device_ports))}
     found = []
-    for port, rate_bps, loopback in rates:
-        assert port is not None, "switch_of has found the device port of every tester port"
-        given = settings.get(port, FrontPorts(device_ports=port))
-        found.append(PortSettings(port, rate_bps, given.fec, given.autonegotiation, given.lanes, loopback))
+    for port in wanted:
+        given = settings.get(port.device_port, FrontPorts(device_ports=port.device_port))
+        found.append(replace(port, fec=given.fec, autonegotiation=given.autonegotiation, lanes=given.lanes))
     if unknown := sorted(settings.keys() - {one.device_port for one in found}):
         raise TopologyError(
             f"{topology.source}: port_settings of device port {unknown[0]}, which is no port of the tester",
@@ -263,13 +272,13 @@ class BfTofinoTarget(TofinoTarget):
         }
 
     def facts(self) -> tuple[str, ...]:
-        """Return that drops of the traffic manager stay unseen, where the SDE of the switch does not show them."""
+        """One fact where the SDE of the switch does not show what its traffic manager drops; else none."""
         if has_drop_counters(self.client):
             return ()
         return ("a bf_switchd without table tm.counter.pipe: frames that its traffic manager drops are not seen",)
 
     def drop_counts(self) -> dict[str, int]:
-        """Return what the traffic manager has dropped in the pipes and at the ports of the tester and of its loops."""
+        """Drops of the traffic manager in the pipes and at the ports of the tester and of its loops."""
         if not has_drop_counters(self.client):
             return {}
         pipes = sorted({0, *self.capabilities.pipes.of_port.values()}) if self.capabilities.pipes else [0]

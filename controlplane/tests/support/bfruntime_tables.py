@@ -88,6 +88,8 @@ def fixed_tables(family: str = "tf1", more_loopback: tuple[str, ...] = ()) -> by
                         _field(4, "$PORT_ENABLE", "bool"),
                         _field(5, "$AUTO_NEGOTIATION", "string", choices=_AUTONEGOTIATION),
                         _field(6, "$LOOPBACK_MODE", "string", choices=(*_LOOPBACK, *more_loopback)),
+                        _field(11, "$TX_PAUSE_FRAME_EN", "bool"),
+                        _field(12, "$RX_PAUSE_FRAME_EN", "bool"),
                         _field(25, "$PORT_UP", "bool", read_only=True),
                         _field(26, "$PORT_NAME", "string", read_only=True),
                     ],

@@ -320,6 +320,10 @@ class FakeBfSwitchd(TofinoChip):
                 raise Refused(NOT_FOUND, f"Table Entry delete failed table:{_PORT}")
             return
         values = data_of(table, entry)
+        if len({"$TX_PAUSE_FRAME_EN", "$RX_PAUSE_FRAME_EN"} & values.keys()) == 1:
+            raise Refused(
+                INVALID, "port pause frame configuration require both tx_pause_frame_en and rx_pause_frame_en"
+            )
         if kind == messages.INSERT:
             if port in self.ports:
                 raise Refused(EXISTS, f"Table Add failed table:{_PORT}")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -23,6 +24,7 @@ from support.tofino_beds import (
     PORTS_OF_TOFINO_2,
     bfrt_topology,
     mesh,
+    p4runtime_topology,
     switch,
     switch_of_chip,
     tofino_2_topology,
@@ -187,6 +189,25 @@ def test_ports_are_set_up_before_a_trial_and_left_alone_when_they_are_right(
         chip.writes.clear()
         measured(chip, mesh(), more=more)
         assert "$PORT" not in {table for _, table in chip.writes}
+
+
+def test_a_port_obeys_pause_frames_where_the_topology_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: RFC 2889 5.5 with sources that stop; the default of a Tofino is that they do not."""
+    with switch_of_chip(monkeypatch, switch()) as chip:
+        plain = bfrt_topology(chip.address)
+        obeying = replace(plain.tester_ports[1], options={"honours_pause": True})
+        ports = (plain.tester_ports[0], obeying, *plain.tester_ports[2:])
+        for topology, obeys in ((plain, set()), (replace(plain, tester_ports=ports), {4}), (plain, set())):
+            with open_measurer(topology, "tofino"):
+                assert {port for port, values in chip.ports.items() if values["$RX_PAUSE_FRAME_EN"]} == obeys
+                assert not any(values["$TX_PAUSE_FRAME_EN"] for values in chip.ports.values())
+
+
+def test_p4runtime_cannot_let_a_port_obey_pause_frames(tmp_path: Path) -> None:
+    found = p4runtime_topology(tmp_path / "p4mesh.bin", "127.0.0.1:1")
+    ports = tuple(replace(port, options={"honours_pause": True}) for port in found.tester_ports)
+    with pytest.raises(TopologyError, match="tester port 1 honours_pause, and P4Runtime does not set ports"):
+        tofino.switch_of(replace(found, tester_ports=ports))
 
 
 @pytest.mark.parametrize(
