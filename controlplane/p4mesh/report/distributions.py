@@ -82,7 +82,7 @@ def _percentiles(definition: str, curves: dict[str, Curve], note: str) -> Chart:
         y={"field": "y", "type": "quantitative", "title": "latency (us)", "scale": {"zero": True}},
         interpolate="step-before",
         tooltip=[
-            {"field": "series", "title": "of"},
+            {"field": "series", "title": "frames of"},
             {"field": "percentile"},
             {"field": "y", "type": "quantitative", "title": "latency (us)", "format": ".6~g"},
         ],
@@ -137,7 +137,7 @@ def _histogram(definition: str, curves: dict[str, Curve], note: str) -> Chart:
             "color": _by_series(legend, [entry.colour for entry in legend]),
             "stroke": {**_by_series(legend, [entry.colour for entry in legend]), "legend": None},
             "tooltip": [
-                {"field": "series", "title": "of"},
+                {"field": "series", "title": "frames of"},
                 {"field": "x", "type": "quantitative", "title": "from (us)", "format": ".6~g"},
                 {"field": "x2", "type": "quantitative", "title": "to (us)", "format": ".6~g"},
                 {"field": "frames", "type": "quantitative", "format": ","},
@@ -191,7 +191,7 @@ def _table(title: str, curves: dict[str, Curve]) -> Grid:
     """Percentiles that tables of results have as well, for readers who cannot see the figures."""
     labels = list(dict.fromkeys(percent for latency in curves.values() for percent, _ in latency["percentiles_ns"]))
     names = ["min", *(f"p{percent:g}" for percent in labels), "max"]
-    heads = (Head("Of", key=True), *(Head(name, "us", number=True) for name in names))
+    heads = (Head("Frames of", key=True), *(Head(name, "us", number=True) for name in names))
     rows = []
     for name, latency in curves.items():
         at = dict(latency["percentiles_ns"])

@@ -48,7 +48,7 @@ def _report(payload: bytes, size_bytes: int) -> bytes:
     padding = payload[size_bytes:]
     if len(payload) < size_bytes or len(padding) >= SHORTEST_PACKET_OUT_BYTES or any(padding):
         raise ProgramError(
-            f"a packet-in of {len(payload)} bytes is not a report of {size_bytes} bytes",
+            f"a packet-in has {len(payload)} bytes, a report of the program has {size_bytes}",
             hint="the program on the switch and p4src/tna/headers.p4 differ: load the program again",
         )
     return payload[:size_bytes]

@@ -28,8 +28,8 @@ def require_sendable(stream: str, frame: Frame) -> None:
         )
     if frame.wrong_fields:
         raise ParameterError(
-            f"stream '{stream}': {', '.join(frame.wrong_fields)} with a value of its own",
-            hint="leave it open: the tester writes lengths and checksums",
+            f"stream '{stream}': {', '.join(frame.wrong_fields)} cannot be given",
+            hint="leave it out: the tester writes lengths and checksums",
         )
     for layer in frame.layers:
         if problem := _problem(frame, layer):

@@ -42,8 +42,8 @@ def frame_sizes_of(stream: Stream) -> list[FrameSize]:
         return []
     if min(sizes) < (minimum := minimum_frame_bytes(stream.frame)):
         raise ParameterError(
-            f"stream '{stream.name}': frames of {min(sizes)} bytes among its sizes in turn",
-            hint=f"its headers and the signature need {minimum} bytes",
+            f"stream '{stream.name}': a frame of {min(sizes)} bytes has no room for its headers and the signature",
+            hint=f"use sizes of {minimum} bytes or more",
         )
     return [
         FrameSize(size - FCS_BYTES, stream.frame_size_bytes - size, total)

@@ -130,8 +130,8 @@ def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range
     ends = {port for stream in many if stream.received_in_tunnel for port in stream.rx_ports}
     if both := sorted(ends & {receiver.port for receiver in receivers}):
         raise ParameterError(
-            f"port {both[0]} receives frames in tunnels and others, all to its address",
-            hint="send to many in tunnels alone",
+            f"port {both[0]} is to receive unicast frames and frames in tunnels, which its address does not tell apart",
+            hint="send unicast frames to other ports than the ends of tunnels",
         )
     tunnels = (
         Receiver(port, station(port).mac, place * range_length)

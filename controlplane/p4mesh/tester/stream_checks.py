@@ -131,8 +131,8 @@ def check_stream(stream: Stream) -> None:
         _check_sizes_in_turn(stream)
     if (stream.advertised_prefix_bits or stream.advertised_networks) and not stream.routed:
         raise ParameterError(
-            f"stream '{stream.name}': hosts in networks behind the receivers without a router",
-            hint="only routed streams have destinations behind the receivers",
+            f"stream '{stream.name}': only a router reaches networks behind the receivers",
+            hint="send the stream routed, or leave the networks out",
         )
 
 
@@ -158,8 +158,8 @@ def _check_tunnels(stream: Stream) -> None:
         )
     if frame.tunnel and not stream.routed:
         raise ParameterError(
-            f"stream '{stream.name}': frames in a tunnel go to the device as to a router",
-            hint="send the stream routed",
+            f"stream '{stream.name}': frames in a tunnel need a router at its other end",
+            hint="send the stream routed: to the device as to a router",
         )
 
 

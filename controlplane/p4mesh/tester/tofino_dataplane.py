@@ -33,7 +33,7 @@ OF_PORTS = "spacing_min_inverted"
 _OF_SENT_FLOWS = frozenset({"flow_sequence"})
 _OF_TRANSMITTERS = frozenset({"departures", "first_departure", "last_departure"})
 _CELL = "cell"
-_RECEIVED = "received in"
+_RECEIVED = "frames received"
 
 
 class TofinoDataPlane(DataPlane, ABC):
@@ -162,8 +162,8 @@ def joined_pipes(of_pipes: Mapping[int, np.ndarray[Any, Any]]) -> np.ndarray[Any
     apart = _OF_SENT_FLOWS | _OF_TRANSMITTERS
     for what, fields in (
         (_RECEIVED, [name for name in names if name not in apart]),
-        ("sent in", sorted(_OF_SENT_FLOWS)),
-        ("sent by its transmitter in", sorted(_OF_TRANSMITTERS)),
+        ("frames sent", sorted(_OF_SENT_FLOWS)),
+        ("departures", sorted(_OF_TRANSMITTERS)),
     ):
         counted = np.array([np.any([of_pipes[pipe][name] != 0 for name in fields], axis=0) for pipe in pipes])
         twice = np.flatnonzero(counted.sum(axis=0) > 1)
@@ -171,7 +171,7 @@ def joined_pipes(of_pipes: Mapping[int, np.ndarray[Any, Any]]) -> np.ndarray[Any
             cell = int(twice[0])
             of_cell = " and ".join(str(pipe) for pipe, here in zip(pipes, counted[:, cell], strict=True) if here)
             raise TargetError(
-                f"cell {cell} was {what} pipes {of_cell}: its values cannot be joined",
+                f"cell {cell} has counts of {what} in pipes {of_cell}, where one pipe is to count",
                 hint="a device has changed the port of a flow during the trial, or the switch was not cleared",
             )
         for place, pipe in enumerate(pipes):

@@ -72,5 +72,5 @@ def test_padded_reports_are_as_many_records_as_reports() -> None:
 
 @pytest.mark.parametrize("wrong", [report(0)[:-4], report(0) + b"\1", report(0) + bytes(60)])
 def test_a_payload_that_is_no_report_is_refused(wrong: bytes) -> None:
-    with pytest.raises(ProgramError, match=f"a packet-in of {len(wrong)} bytes is not a report of 148 bytes"):
+    with pytest.raises(ProgramError, match=f"a packet-in has {len(wrong)} bytes, a report of the program has 148"):
         records_of_halves([report(1), wrong], load_contract())

@@ -175,7 +175,7 @@ def test_every_source_may_have_a_group_of_its_own() -> None:
         ((GroupRange(count=0),), "0 groups from 225.1.1.1"),
         ((GroupRange(count=1 << 17),), "131072 groups from 225.1.1.1"),
         ((GroupRange("ff05::1"),), "group ff05::1 does not fit IPv4 frames"),
-        ((GroupRange(receivers=(2, 9)),), "port 9 receives group 225.1.1.1 and no stream"),
+        ((GroupRange(receivers=(2, 9)),), "port 9 receives group 225.1.1.1 and is no receive port"),
         ((GroupRange("225.1.1.1", 3), GroupRange("225.1.1.3")), "group 225.1.1.3 is named twice"),
     ],
 )

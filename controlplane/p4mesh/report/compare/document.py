@@ -82,7 +82,7 @@ def _grids(found: Sequence[Difference], folded: bool = True) -> tuple[Grid, ...]
             Head("95 % from", number=True),
             Head("to", number=True),
             Head("p", number=True),
-            Head("Is"),
+            Head("Sign"),
         )
         grids.append(Grid(own[0].table.title, heads, tuple(map(_row, own)), folded=folded and len(own) > 20))
     return tuple(grids)

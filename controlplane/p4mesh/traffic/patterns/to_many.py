@@ -89,7 +89,7 @@ class Multicast(Pattern):
             _check_addresses(part, stream)
             if strangers := sorted(set(part.receivers) - set(stream.rx_ports)):
                 raise ParameterError(
-                    f"stream '{stream.name}': port {strangers[0]} receives group {part.first} and no stream",
+                    f"stream '{stream.name}': port {strangers[0]} receives group {part.first} and is no receive port",
                     hint=f"receive ports are {', '.join(map(str, stream.rx_ports))}",
                 )
             if twice := named.intersection(part.groups):

@@ -196,7 +196,7 @@ def test_only_untagged_routed_ip_frames_to_many_are_in_tunnels() -> None:
         pairs,
     ):
         assert "only untagged IP frames to many can be in a tunnel" in refused(stream)
-    assert "frames in a tunnel go to the device as to a router" in refused(replace(many, routed=False))
+    assert "frames in a tunnel need a router at its other end" in refused(replace(many, routed=False))
     assert "only unicast IPv4 and IPv6 frames can be routed" in refused(replace(many, frame=UDP_OVER_IPV4))
 
 
