@@ -81,11 +81,10 @@ class Case:
     """-1 for the wire of the tester."""
     during: bool
     repetition: int = 0
-    """Counted from 1 where every repetition is a unit; 0 where they are trials of one."""
+    """From 1 where every repetition is a unit; 0 where they are trials of one."""
 
     @property
     def part(self) -> str:
-        """Return the part of the unit."""
         rate = re.sub(r"[^0-9A-Za-z.]+", "-", self.rate)
         if self.failures < 0:
             return f"{rate}, tester alone"
@@ -95,7 +94,7 @@ class Case:
 
 
 def cases_of(parameters: ParameterSet) -> tuple[Case, ...]:
-    """Return the cases of a frame size, in report order."""
+    """The cases of a frame size, in report order."""
     cases = []
     for rate in rates_of(parameters):
         cases.append(Case(rate, -1, during=False))
@@ -110,12 +109,11 @@ def cases_of(parameters: ParameterSet) -> tuple[Case, ...]:
 
 
 def case_of(unit: Unit, parameters: ParameterSet) -> Case:
-    """Return the case of a unit."""
     return next(case for case in cases_of(parameters) if case.part == unit.part)
 
 
 def rates_of(parameters: ParameterSet) -> tuple[str, ...]:
-    """Return the rates as they are written; raise ParameterError for an invalid rate, or the same twice."""
+    """The rates as they are written; raise ParameterError for an invalid rate, or the same twice."""
     words = tuple(word.strip() for word in parameters.text("rates").split(","))
     for word in words:
         try:
@@ -128,7 +126,7 @@ def rates_of(parameters: ParameterSet) -> tuple[str, ...]:
 
 
 def failures_of(parameters: ParameterSet) -> tuple[int, ...]:
-    """Return the numbers of failures; raise ParameterError for an invalid number, or the same twice."""
+    """The numbers of failures; raise ParameterError for an invalid number, or the same twice."""
     words = [word.strip() for word in parameters.text("failures").split(",")]
     if not all(word.isdecimal() and len(word) < 5 and 0 < int(word) <= _LARGEST_COUNT for word in words):
         raise ParameterError(
@@ -157,7 +155,7 @@ def require_failures(bed: Bed, parameters: ParameterSet) -> None:
 
 
 def ports_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
-    """Return sender and receiver; raise ParameterError for ports that do not exist."""
+    """Sender and receiver; raise ParameterError for ports that do not exist."""
     sender, receiver = parameters.integer("sender"), parameters.integer("receiver")
     for name, port in (("sender", sender), ("receiver", receiver)):
         if port not in bed.port_numbers:
@@ -170,13 +168,13 @@ def ports_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
 
 
 def wire_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int] | None:
-    """Return two ports that are linked to each other, of the rate of the sender; None without such a link."""
+    """Two ports that are linked to each other, of the rate of the sender; None without such a link."""
     rate_bps = bed.rate_bps(ports_of(bed, parameters)[0])
     return next((wire for wire in bed.wires if bed.rate_bps(wire[0]) == rate_bps), None)
 
 
 def rate_fps(bed: Bed, parameters: ParameterSet, rate: str, size: int) -> Fraction:
-    """Return frames per second; raise ParameterError for a rate above the line, or without a meaning here."""
+    """Frames per second; raise ParameterError for a rate above the line, or without a meaning here."""
     sender = next(port for port in bed.ports if port.number == parameters.integer("sender"))
     try:
         fps = Rate.parse(rate).fps(size, sender.own_rate_bps)
@@ -193,7 +191,6 @@ def rate_fps(bed: Bed, parameters: ParameterSet, rate: str, size: int) -> Fracti
 
 
 def trial_of(case: Case, size: int, bed: Bed, parameters: ParameterSet, ports: tuple[int, int]) -> TrialSpec:
-    """Return a trial of a case."""
     fps = rate_fps(bed, parameters, case.rate, size)
     if parameters.is_word("duration_ms"):
         frames = parameters.integer(shared.SCALED_FRAMES)
@@ -229,7 +226,7 @@ def require_rates(bed: Bed, parameters: ParameterSet) -> None:
 
 
 def duration_deviation(parameters: ParameterSet, units_fps: Sequence[float]) -> str:
-    """Return a sentence if trials are shorter than those of the report, else an empty text."""
+    """A sentence if trials are shorter than those of the report, else an empty text."""
     if parameters.is_word("duration_ms"):
         times_s = [parameters.integer(shared.SCALED_FRAMES) / fps for fps in units_fps]
     else:

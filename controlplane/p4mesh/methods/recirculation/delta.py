@@ -24,7 +24,7 @@ from p4mesh.methods.recirculation.cases import (
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition, repetition_of
 from p4mesh.methods.recirculation.tables import delta_table, findings_of, repetition_table, switchover_table
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.traffic.rates import line_share
+from p4mesh.traffic.rates import FCS_BYTES, line_share
 from p4mesh.verdict import Verdict
 
 
@@ -48,15 +48,14 @@ class RecirculationDelta(MethodOf[CaseUnit]):
         require_rates(bed, parameters)
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the measured ports."""
+        """The measured ports."""
         return (ports_of(bed, parameters),)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return a unit per case: its network is started anew, with no failure."""
+        """A unit per case: its network is started anew, with no failure."""
         return tuple(Unit(size, case.part) for size in sizes for case in cases_of(parameters))
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the repetitions of the unit."""
         return 1 if case_of(unit, parameters).during else parameters.integer("repetitions")
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> CaseUnit:
@@ -75,6 +74,7 @@ class RecirculationDelta(MethodOf[CaseUnit]):
             )
         return CaseUnit(
             frame_size_bytes=size,
+            packet_size_bytes=size - FCS_BYTES,
             rate=case.rate,
             failures=case.failures,
             during=case.during,
@@ -83,7 +83,7 @@ class RecirculationDelta(MethodOf[CaseUnit]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, CaseUnit]) -> Outcome:
-        """Return latencies with and without failures, what failures during traffic cost, and each trial."""
+        """Latencies with and without failures, what failures during traffic cost, and each trial."""
         units = tuple(results.values())
         state = Verdict.worst(repetition.verdict for unit in units for repetition in unit.each)
         short = duration_deviation(parameters, [unit.offered_fps for unit in units])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.measurement.counts import LatencyStats
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc6201.reset_trial import reset_time
 from p4mesh.trial.result import TrialResult
@@ -22,20 +25,20 @@ _PS_DIGITS = 6
 class Repetition(Record):
     """One trial."""
 
-    status: Verdict
+    status: Annotated[Verdict, fields.STATUS]
     reason: str
-    tx_frames: int
-    lost_frames: int
+    packets: Annotated[int, retitled(fields.PACKETS, "Packets", "")]
+    lost_frames: Annotated[int, fields.LOST_FRAMES]
     reordered_frames: int
     duplicate_frames: int
-    min_us: float | None
-    avg_us: float | None
-    max_us: float | None
+    min_us: Annotated[float | None, retitled(fields.MIN_US, "Min", digits=6)]
+    avg_us: Annotated[float | None, retitled(fields.AVG_US, "Avg", digits=6)]
+    max_us: Annotated[float | None, retitled(fields.MAX_US, "Max", digits=6)]
     jitter_avg_us: float | None
     """RFC 4689 jitter: mean difference of latency between frames that follow each other."""
-    loss_ms: float | None = None
+    loss_ms: Annotated[float | None, retitled(fields.LOSS_MS, "Recovery")] = None
     """Time without forwarding after failures during traffic, by lost frames; None without failures during it."""
-    stamps_ms: float | None = None
+    stamps_ms: Annotated[float | None, fields.STAMPS_MS] = None
     """The same by the departures of the frames around the gap; None where no look fell into it."""
     recovered: bool = True
     """Whether frames arrived again before the end of the trial."""
@@ -52,9 +55,10 @@ class Repetition(Record):
 class CaseUnit(Record):
     """All repetitions of a case that are trials of one unit."""
 
-    frame_size_bytes: int
-    rate: str
-    failures: int
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    packet_size_bytes: Annotated[int, fields.PACKET_SIZE_BYTES]
+    rate: Annotated[str, fields.RATE]
+    failures: Annotated[int, fields.FAILURES]
     """-1 for the wire of the tester."""
     during: bool
     offered_fps: float
@@ -62,7 +66,7 @@ class CaseUnit(Record):
 
 
 def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
-    """Return the results of a trial: every frame of it is measured."""
+    """The results of a trial: every frame of it is measured."""
     flow = next(iter(result.flows), None)
     latency = None if flow is None else flow.latency
     least, mean, most, jitter = _times_us(latency)
@@ -76,7 +80,7 @@ def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
     return Repetition(
         status=result.status,
         reason=result.reason,
-        tx_frames=result.tx_frames,
+        packets=result.tx_frames,
         lost_frames=result.lost_frames,
         reordered_frames=result.reordered_frames,
         duplicate_frames=result.duplicate_frames,

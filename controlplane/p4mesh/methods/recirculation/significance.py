@@ -30,7 +30,7 @@ class Delta:
 
 
 def delta_of(with_failures: Sequence[float], without: Sequence[float]) -> Delta:
-    """Return the difference of the means; repetitions that do not vary have an interval of no width."""
+    """The difference of the means; repetitions that do not vary have an interval of no width."""
     first, second = (spread_of([Fraction(value) for value in values]) for values in (with_failures, without))
     value = round(float(first.mean - second.mean), _DIGITS)
     if min(first.count, second.count) < 2:

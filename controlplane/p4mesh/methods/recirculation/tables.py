@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
 
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
@@ -10,34 +13,24 @@ from p4mesh.methods.recirculation.cases import wire_of
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition
 from p4mesh.methods.recirculation.significance import Delta, delta_of
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.fields import Column, retitled
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import stamps_text
-from p4mesh.methods.results.outcome import Cell, Table, with_reasons
+from p4mesh.methods.results.outcome import Table
+from p4mesh.methods.results.record import Row
 from p4mesh.methods.results.repetition import spread_of
 
-FCS_BYTES = 4
 YES, NO, UNKNOWN = "yes", "not significant", "unknown"
-_WHERE = (
-    fields.FRAME_SIZE_BYTES,
-    fields.PACKET_SIZE_BYTES,
-    fields.RATE,
-    fields.FAILURES,
-)
-_KEYS = ("frame_size_bytes", "rate", "failures")
+_WHERE = CaseUnit.columns()
+_KEYS = (fields.FRAME_SIZE_BYTES, fields.RATE, fields.FAILURES)
 _KINDS = ("min", "avg", "max")
 _DELTA_COLUMNS = (
     *_WHERE,
     fields.PACKETS,
-    fields.LOST_FRAMES,
-    *(Column(f"{kind}_us", kind.capitalize(), "us", 6) for kind in _KINDS),
+    *Repetition.columns()[2:6],
     fields.AVG_US_STDDEV,
-    *(
-        Column(f"delta_{kind}_us{end}", f"Delta {kind}{title}", "us", 6)
-        for kind in _KINDS
-        for end, title in (("", ""), ("_low", " from"), ("_high", " to"))
-    ),
+    *chain.from_iterable(zip(fields.DELTA_US, fields.DELTA_US_LOW, fields.DELTA_US_HIGH, strict=True)),
     fields.SIGNIFICANT,
-    *(Column(f"tester_{kind}_us", f"Tester {kind}", "us", 6) for kind in _KINDS),
+    *fields.TESTER_US,
     fields.TESTER_JITTER_US,
 )
 _SWITCHOVER_COLUMNS = (
@@ -54,17 +47,6 @@ _SWITCHOVER_COLUMNS = (
     fields.REORDERED_FRAMES,
     fields.RECOVERED,
 )
-_REPETITION_COLUMNS = (
-    *_WHERE,
-    fields.MOMENT,
-    fields.REPETITION,
-    fields.STATUS,
-    retitled(fields.PACKETS, "Packets", ""),
-    fields.LOST_FRAMES,
-    *(Column(f"{kind}_us", kind.capitalize(), "us", 6) for kind in _KINDS),
-    retitled(fields.LOSS_MS, "Recovery"),
-    fields.STAMPS_MS,
-)
 _DELTA_NOTE = (
     "The failures are there before the traffic. Every frame is measured; min, avg and max are means over the "
     "repetitions. A delta is the difference to the same traffic without a failure, with its interval of 95 % "
@@ -79,72 +61,59 @@ _SWITCHOVER_NOTE = (
 
 
 def delta_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
-    """Return latency per frame size, rate and number of failures, and what failures add to it."""
-    rows = []
+    """Latency per frame size, rate and number of failures, and what failures add to it."""
+    rows: list[Row] = []
     for unit in units:
-        if unit.during or unit.failures < 0:
-            continue
-        without = _of(units, unit, 0)
-        wire = _valid(_of(units, unit, -1))
-        rows.append(_row(unit) | _deltas(unit, without, wire) | _tester(wire))
-    shown = tuple({column.key: row.get(column.key) for column in _DELTA_COLUMNS} for row in rows)
-    headline = ("avg_us", "delta_avg_us", "significant")
-    return Table(
+        if not unit.during and unit.failures >= 0:
+            wire = _valid(_of(units, unit, -1))
+            rows.append((unit, _measured(unit), _deltas(unit, _of(units, unit, 0), wire), _tester(wire)))
+    return CaseUnit.table(
         "delta",
         "Latency added by failures before the traffic",
-        _DELTA_COLUMNS,
-        shown,
+        rows,
         f"{_DELTA_NOTE} {stamps_text(bed)}",
+        columns=_DELTA_COLUMNS,
         keys=_KEYS,
-        headline=headline,
+        headline=(fields.AVG_US, fields.DELTA_US[1], fields.SIGNIFICANT),
     )
 
 
 def switchover_table(units: Sequence[CaseUnit]) -> Table:
-    """Return loss and recovery time per frame size, rate and number of failures."""
+    """Loss and recovery time per frame size, rate and number of failures."""
     found: dict[tuple[int, str, int], list[CaseUnit]] = {}
     for unit in units:
         if unit.during:
             found.setdefault((unit.frame_size_bytes, unit.rate, unit.failures), []).append(unit)
-    rows = [_switchover(group) for group in found.values()]
-    shown = tuple({column.key: row.get(column.key) for column in _SWITCHOVER_COLUMNS} for row in rows)
-    return Table(
+    return CaseUnit.table(
         "switchover",
         "Failures during the traffic",
-        _SWITCHOVER_COLUMNS,
-        shown,
+        [(group[0], _switchover(group)) for group in found.values()],
         _SWITCHOVER_NOTE,
+        columns=_SWITCHOVER_COLUMNS,
         keys=_KEYS,
-        headline=("lost_frames_avg", "loss_ms_avg", "recovered"),
+        headline=(fields.LOST_FRAMES_AVG, fields.LOSS_MS_AVG, fields.RECOVERED),
     )
 
 
 def repetition_table(units: Sequence[CaseUnit]) -> Table:
-    """Return each trial."""
-    rows: list[dict[str, Cell]] = []
-    count: dict[tuple[int, str, int, bool], int] = {}
+    """Each trial; repetitions of a case are counted over its units."""
+    rows: list[Row] = []
+    count: Counter[tuple[int, str, int, bool]] = Counter()
     for unit in units:
         case = (unit.frame_size_bytes, unit.rate, unit.failures, unit.during)
         for repetition in unit.each:
-            count[case] = count.get(case, 0) + 1
-            rows.append(
-                {
-                    **repetition.data(),
-                    **_where(unit),
-                    "failures": None if unit.failures < 0 else unit.failures,
-                    "moment": "tester alone" if unit.failures < 0 else "during" if unit.during else "before",
-                    "repetition": count[case],
-                    "packets": repetition.tx_frames,
-                }
-            )
-    columns = with_reasons(_REPETITION_COLUMNS, rows)
-    shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
-    keys = (*_KEYS, "moment", "repetition")
-    return Table("repetitions", "Each trial", columns, shown, "", detail=True, keys=keys)
+            count[case] += 1
+            cells: dict[str, Any] = {"moment": "during" if unit.during else "before", "repetition": count[case]}
+            alone = {"moment": "tester alone", "failures": None} if unit.failures < 0 else {}
+            rows.append((unit, repetition, cells | alone))
+    where = (*_WHERE, fields.MOMENT, fields.REPETITION)
+    keys = (*_KEYS, fields.MOMENT, fields.REPETITION)
+    columns = (*where, *Repetition.columns())
+    return Repetition.table("repetitions", "Each trial", rows, columns=columns, keys=keys, detail=True)
 
 
 def findings_of(units: Sequence[CaseUnit], bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
-    """Return the notes that the reader must see."""
+    """Facts that the reader must see."""
     found = [
         f"{_named(unit)}: {repetition.status.value}: {repetition.reason}"
         for unit in units
@@ -178,107 +147,76 @@ def _of(units: Iterable[CaseUnit], like: CaseUnit, failures: int) -> CaseUnit | 
 
 
 def _valid(unit: CaseUnit | None) -> tuple[Repetition, ...]:
-    """Return the trials of a unit that can be trusted and received something."""
+    """The trials of a unit that can be trusted and received something."""
     each = () if unit is None else unit.each
     return tuple(item for item in each if item.status.trusted and item.avg_us is not None)
 
 
-def _values(repetitions: Iterable[Repetition], value: Callable[[Repetition], float | None]) -> list[float]:
-    return [found for item in repetitions if (found := value(item)) is not None]
+def _values(repetitions: Iterable[Repetition], name: str) -> list[float]:
+    return [found for item in repetitions if (found := getattr(item, name)) is not None]
 
 
-def _kinds(repetitions: Sequence[Repetition]) -> dict[str, list[float]]:
-    return {
-        "min": _values(repetitions, lambda item: item.min_us),
-        "avg": _values(repetitions, _average),
-        "max": _values(repetitions, lambda item: item.max_us),
-    }
-
-
-def _average(repetition: Repetition) -> float | None:
-    return repetition.avg_us
-
-
-def _mean(values: Sequence[float]) -> float | None:
+def _mean(repetitions: Iterable[Repetition], name: str) -> float | None:
+    values = _values(repetitions, name)
     return sum(values) / len(values) if values else None
 
 
-def _where(unit: CaseUnit) -> dict[str, Cell]:
-    return {
-        "frame_size_bytes": unit.frame_size_bytes,
-        "packet_size_bytes": unit.frame_size_bytes - FCS_BYTES,
-        "rate": unit.rate,
-        "failures": unit.failures,
-    }
-
-
-def _row(unit: CaseUnit) -> dict[str, Cell]:
+def _measured(unit: CaseUnit) -> dict[str, Any]:
     trials = _valid(unit)
-    kinds = _kinds(trials)
-    row: dict[str, Cell] = {
-        **_where(unit),
-        "packets": trials[0].tx_frames if trials else None,
+    return {
+        "packets": trials[0].packets if trials else None,
         "lost_frames": sum(item.lost_frames for item in trials),
-        "avg_us_stddev": _stddev(_values(trials, _average)),
+        "avg_us_stddev": _stddev(_values(trials, "avg_us")),
+        **{f"{kind}_us": _mean(trials, f"{kind}_us") for kind in _KINDS},
     }
-    return row | {f"{kind}_us": _mean(values) for kind, values in kinds.items()}
 
 
 def _stddev(values: Sequence[float]) -> float | None:
     return spread_of([round(value * 1_000_000) for value in values]).stddev / 1_000_000 if values else None
 
 
-def _deltas(unit: CaseUnit, without: CaseUnit | None, wire: Sequence[Repetition]) -> dict[str, Cell]:
-    row: dict[str, Cell] = {}
-    if unit.failures == 0 or without is None:
-        return row
-    ours, theirs = _kinds(_valid(unit)), _kinds(_valid(without))
+def _deltas(unit: CaseUnit, without: CaseUnit | None, wire: Sequence[Repetition]) -> dict[str, Any]:
+    ours, theirs = _valid(unit), _valid(without)
+    if unit.failures == 0 or not ours or not theirs:
+        return {}
+    row: dict[str, Any] = {}
     for kind in _KINDS:
-        if not ours[kind] or not theirs[kind]:
-            continue
-        delta = delta_of(ours[kind], theirs[kind])
-        row |= {
-            f"delta_{kind}_us": delta.value,
-            f"delta_{kind}_us_low": delta.low,
-            f"delta_{kind}_us_high": delta.high,
-        }
+        delta = delta_of(_values(ours, f"{kind}_us"), _values(theirs, f"{kind}_us"))
+        key = f"delta_{kind}_us"
+        row |= {key: delta.value, f"{key}_low": delta.low, f"{key}_high": delta.high}
         if kind == "avg":
-            row |= {"significant": _significant(delta, wire)}
+            row["significant"] = _significant(delta, wire)
     return row
 
 
 def _significant(delta: Delta, wire: Sequence[Repetition]) -> str:
-    jitter_us = _jitter_us(wire)
+    jitter_us = _mean(wire, "jitter_avg_us")
     if delta.differs is False or (jitter_us is not None and abs(delta.value) <= jitter_us):
         return NO
     return UNKNOWN if delta.differs is None or jitter_us is None else YES
 
 
-def _jitter_us(wire: Sequence[Repetition]) -> float | None:
-    return _mean(_values(wire, lambda item: item.jitter_avg_us))
+def _tester(wire: Sequence[Repetition]) -> dict[str, Any]:
+    times = {f"tester_{kind}_us": _mean(wire, f"{kind}_us") for kind in _KINDS}
+    return times | {"tester_jitter_us": _mean(wire, "jitter_avg_us")}
 
 
-def _tester(wire: Sequence[Repetition]) -> dict[str, Cell]:
-    row: dict[str, Cell] = {f"tester_{kind}_us": _mean(values) for kind, values in _kinds(wire).items()}
-    return row | {"tester_jitter_us": _jitter_us(wire)}
-
-
-def _switchover(units: Sequence[CaseUnit]) -> dict[str, Cell]:
+def _switchover(units: Sequence[CaseUnit]) -> dict[str, Any]:
     trials = [item for unit in units for item in unit.each if item.status.trusted]
-    row = _where(units[0]) | {"resolution_ms": 1000 / units[0].offered_fps}
+    row: dict[str, Any] = {"resolution_ms": 1000 / units[0].offered_fps}
     if not trials:
         return row
     lost = [item.lost_frames for item in trials]
-    recovery = _values(trials, lambda item: item.loss_ms)
+    recovery = _values(trials, "loss_ms")
     return row | {
-        "packets": trials[0].tx_frames,
+        "packets": trials[0].packets,
         "lost_frames_min": min(lost),
         "lost_frames_avg": sum(lost) / len(lost),
         "lost_frames_max": max(lost),
         "loss_ms_min": min(recovery, default=None),
-        "loss_ms_avg": _mean(recovery),
+        "loss_ms_avg": _mean(trials, "loss_ms"),
         "loss_ms_max": max(recovery, default=None),
-        "stamps_ms_avg": _mean(_values(trials, lambda item: item.stamps_ms)),
+        "stamps_ms_avg": _mean(trials, "stamps_ms"),
         "reordered_frames": sum(item.reordered_frames for item in trials),
         "recovered": all(item.recovered for item in trials),
     }

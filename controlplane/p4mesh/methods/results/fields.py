@@ -43,10 +43,10 @@ def _group(about: str) -> None:
     BY_TOPIC[about] = []
 
 
-def _spread(key: str, title: str, *, meaning: str) -> tuple[Column, ...]:
-    """The columns of the lowest, the mean and the highest of some times, in microseconds."""
+def _spread(key: str, title: str, meaning: str, digits: int = 3) -> tuple[Column, ...]:
+    """The columns of the lowest, the mean and the highest of some times in microseconds; ``{}`` stands for which."""
     return tuple(
-        _column(f"{key}_us_{which}", f"{title} {which}", "us", 3, meaning=f"{word} {meaning}")
+        _column(key.format(which), title.format(which), "us", digits, meaning=f"{word} {meaning}")
         for which, word in (("min", "lowest"), ("avg", "mean"), ("max", "highest"))
     )
 
@@ -403,6 +403,10 @@ STDDEV_US = _column("stddev_us", "Std dev of avg", "us", 4, meaning="standard de
 RSD_PCT = _column("rsd_pct", "RSD of avg", "%", 2, meaning="that deviation as a share of the mean")
 SPREAD_US = _column("spread_us", "Max - min", "us", 3, meaning="highest less lowest latency")
 SET_SIZE = _column("set_size", "Latencies", meaning="latencies that the row is made of")
+DELTA_US = _spread("delta_{}_us", "Delta {}", "latency that failures add", 6)
+DELTA_US_LOW = _spread("delta_{}_us_low", "Delta {} from", "latency added, lower end with 95 % confidence", 6)
+DELTA_US_HIGH = _spread("delta_{}_us_high", "Delta {} to", "latency added, upper end with 95 % confidence", 6)
+TESTER_US = _spread("tester_{}_us", "Tester {}", "latency of the tester itself, over a wire", 6)
 TESTER_JITTER_US = _column(
     "tester_jitter_us", "Tester jitter", "us", 6, meaning="jitter of the tester itself, over a wire"
 )
@@ -422,12 +426,10 @@ DAMAGED_MESSAGES_MAX = _column(
     "damaged_messages_max", "Damaged", "at most", meaning="messages that may have lost a frame"
 )
 DIF_PCT = _column("dif_pct", "Dif", "%", 2, meaning="difference to the latency without background")
-FIFO_US_MIN, FIFO_US_AVG, FIFO_US_MAX = _spread("fifo", "FIFO", meaning="time of a message, first bit to first bit")
-LILO_US_MIN, LILO_US_AVG, LILO_US_MAX = _spread("lilo", "LILO", meaning="time of a message, last bit to last bit")
-FILO_US_MIN, FILO_US_AVG, FILO_US_MAX = _spread("filo", "FILO", meaning="time of a message, first bit to last bit")
-MIMO_US_MIN, MIMO_US_AVG, MIMO_US_MAX = _spread(
-    "mimo", "MIMO", meaning="MIMO latency of a message (ATM Forum BTD-TEST-TM)"
-)
+FIFO_US_MIN, FIFO_US_AVG, FIFO_US_MAX = _spread("fifo_us_{}", "FIFO {}", "time of a message, first bit to first bit")
+LILO_US_MIN, LILO_US_AVG, LILO_US_MAX = _spread("lilo_us_{}", "LILO {}", "time of a message, last bit to last bit")
+FILO_US_MIN, FILO_US_AVG, FILO_US_MAX = _spread("filo_us_{}", "FILO {}", "time of a message, first bit to last bit")
+MIMO_US_MIN, MIMO_US_AVG, MIMO_US_MAX = _spread("mimo_us_{}", "MIMO {}", "MIMO latency of a message (BTD-TEST-TM)")
 INPUT_COUNT = _column("input_count", "Inputs", meaning="ports that send")
 CONSERVED = _column("conserved", "Conserved", meaning="whether the output carried its line rate")
 CONSERVED_LOSS_RATIO = _column(

@@ -102,7 +102,7 @@ def unit(failures: int, times_us: tuple[float, ...], jitter_us: float) -> CaseUn
         Repetition(
             status=Verdict.MEASURED,
             reason="",
-            tx_frames=100,
+            packets=100,
             lost_frames=0,
             reordered_frames=0,
             duplicate_frames=0,
@@ -113,7 +113,15 @@ def unit(failures: int, times_us: tuple[float, ...], jitter_us: float) -> CaseUn
         )
         for time_us in times_us
     )
-    return CaseUnit(frame_size_bytes=118, rate="1 %", failures=failures, during=False, offered_fps=1e6, each=each)
+    return CaseUnit(
+        frame_size_bytes=118,
+        packet_size_bytes=114,
+        rate="1 %",
+        failures=failures,
+        during=False,
+        offered_fps=1e6,
+        each=each,
+    )
 
 
 @pytest.mark.parametrize(
