@@ -120,8 +120,8 @@ class FlowCounts:
     flooded_frames: int = field(default=0, metadata={"stored": "if set"})
     """Frames at ports that they were not for, where the reading has ``strays``; 0 for frames to several ports."""
     misdirected_frames: int = field(default=0, metadata={"stored": "if set"})
-    """Frames at the port of their destination address, with the payload of a frame for another one; known as flooded
-    ones are."""
+    """Frames at the port of their destination address, with the payload of a frame for another one; counted where
+    flooded ones are."""
 
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
     """Reordered frames that came too late to tell them from copies of earlier ones."""

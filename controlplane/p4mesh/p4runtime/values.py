@@ -7,7 +7,7 @@ import ipaddress
 from p4mesh.p4runtime.errors import SchemaError
 
 MAX_TEXT_BYTES = 1024
-"""Longest string that a type is translated to (P4Runtime section 18)."""
+"""Longest string that is sent for a type that is translated to strings (P4Runtime section 18)."""
 
 Value = int | bytes | str
 """A number, its big-endian bytes, or the text of a number, MAC, IPv4 or IPv6 address."""

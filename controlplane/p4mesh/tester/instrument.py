@@ -169,7 +169,7 @@ class Tester:
     @property
     def _copy_window(self) -> CopyWindow:
         capabilities = self.target.capabilities
-        # Where no machine delays departures, one is late by no more than the rounds in which its seed passes the clock.
+        # Where no operating system delays departures, one is late by two rounds of the loop at most.
         paced = not capabilities.real_time or capabilities.pipes is not None
         lateness_ticks = 2 * self._round_ns * 1000 // self.tick_ps if paced else None
         return CopyWindow(1 << self.contract["WINDOW_BITS"], lateness_ticks)

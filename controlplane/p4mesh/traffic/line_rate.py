@@ -82,7 +82,7 @@ def frame_time_ns(
 
 
 def overload_utilisation_pct(frame_size_bytes: int, gap_delta_bytes: int) -> Fraction:
-    """Utilisation in percent when the gap is ``gap_delta_bytes`` short (forward pressure, RFC 2889 5.5)."""
+    """Utilisation in percent when the gap is ``gap_delta_bytes`` short (forward pressure, RFC 2889 5.6)."""
     return forwarded_utilisation_pct(frame_size_bytes, STANDARD_OVERHEAD_BYTES - gap_delta_bytes)
 
 

@@ -15,8 +15,8 @@ from p4mesh.trial.parts.sampling import TakingSamples
 from p4mesh.trial.parts.stations import Stations
 from p4mesh.trial.parts.watching import Watching
 
-# Routers are found before sessions with them begin. Where several features are due at once, the first one acts: no
-# reading holds up an interruption.
+# Routes are announced before learning is verified, whose frames go through the router. Where several features are due
+# at once, the first one acts: no reading holds up an interruption.
 PARTS: tuple[type[Part], ...] = (
     Resetting,
     Failing,
