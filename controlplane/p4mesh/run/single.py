@@ -24,7 +24,7 @@ from p4mesh.run.one_process import run_in_process
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
 from p4mesh.run.refused_routes import refused_routes_findings, refused_routes_tables
-from p4mesh.run.trial_findings import router_hint, stamp_finding, stray_findings
+from p4mesh.run.trial_findings import port_queue_finding, router_hint, stamp_finding, stray_findings
 from p4mesh.run.worker_processes import WorkerProcesses
 from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
@@ -111,7 +111,7 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
     stored = {unit.key: directory.stored(unit.key) for unit in units}
     all_trials = [trial for trials in stored.values() for trial in trials]
     first = (*refused_routes_findings(all_trials), *router_hint(job, all_trials))
-    found = (*stray_findings(stored), *stamp_finding(all_trials))
+    found = (*stray_findings(stored), *stamp_finding(all_trials), *port_queue_finding(all_trials))
     if missing := len(units) - len(results):
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
     found += tuple(f"measured with {fact}" for fact in facts)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from p4mesh.measurement.port_queues import PortQueue
 from p4mesh.methods.names import NAMES
 from p4mesh.run.job import Job
+from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.topology.device_keys import ROUTER
 from p4mesh.traffic.patterns import Multicast
@@ -78,6 +80,21 @@ def stamp_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not all(both):
         text += "; without stamps of the kernel the error is not known"
     return (text,)
+
+
+def port_queue_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """The finding on queues in front of the tester's own ports: the longest of all trials."""
+    queues = [queue for trial in trials for queue in decode(tuple[PortQueue, ...], trial.result.get("port_queues", []))]
+    if not queues:
+        return ()
+    ports = sorted({queue.port for queue in queues})
+    longest = max(queues, key=lambda queue: queue.frames)
+    return (
+        f"port {longest.port} sent {longest.slower_ppm:.1f} ppm slower than its load, so that {longest.frames:,} "
+        f"frames waited in the tester when the last of them was due (the longest queue, of port "
+        f"{', '.join(map(str, ports))}): its clock is slower than that of departures, and a load that is less by as "
+        "much has no queue",
+    )
 
 
 def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:

@@ -30,9 +30,11 @@ from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
 from p4mesh.topology import Topology
 from p4mesh.topology.keys import FrontPorts, TofinoSwitch
 from p4mesh.topology.port_lists import numbers_in
+from p4mesh.traffic.port_clocks import EXPECTED_PPM, waiting_per_s
 from p4mesh.traffic.stamps import StampKind
 
 _TICK_PS = 1000
+_SHORTEST_BYTES = 64
 _HONOURS_PAUSE = "honours_pause"
 _CONNECT_S = 10.0
 _MOST_LOOPS = 8
@@ -206,6 +208,15 @@ class TofinoTarget(Target):
         if rules and not self.capabilities.bad_fcs:
             super().set_bad_fcs(rules)
 
+    def facts(self) -> tuple[str, ...]:
+        """Length that queues in front of ports may have, of which no stamp tells."""
+        rate_bps = max(self.rate_bps_of.values())
+        return (
+            f"departures by the clock of the chip: in front of a port of {rate_bps / 1e9:g} Gbit/s whose own clock is "
+            f"{EXPECTED_PPM} ppm slower, {waiting_per_s(_SHORTEST_BYTES, rate_bps):,} more frames of {_SHORTEST_BYTES} "
+            f"bytes wait after each second at 100 % load, and none up to {100 - EXPECTED_PPM / 10_000:.3f} %",
+        )
+
     def in_flight(self) -> int:
         """0: the switch does not tell; the settle time of the trial covers it."""
         return 0
@@ -272,10 +283,11 @@ class BfTofinoTarget(TofinoTarget):
         }
 
     def facts(self) -> tuple[str, ...]:
-        """One fact where the SDE of the switch does not show what its traffic manager drops; else none."""
+        """As on every switch, and one more where its SDE does not show what the traffic manager drops."""
         if has_drop_counters(self.client):
-            return ()
-        return ("a bf_switchd without table tm.counter.pipe: frames that its traffic manager drops are not seen",)
+            return super().facts()
+        unseen = "a bf_switchd without table tm.counter.pipe: frames that its traffic manager drops are not seen"
+        return (*super().facts(), unseen)
 
     def drop_counts(self) -> dict[str, int]:
         """Drops of the traffic manager in the pipes and at the ports of the tester and of its loops."""

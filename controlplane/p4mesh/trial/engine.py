@@ -14,10 +14,12 @@ from p4mesh.errors import LoopOverloadError
 from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import PortCounts
 from p4mesh.measurement.flow_arrays import flow_arrays
+from p4mesh.measurement.port_queues import PortQueue, port_queues
 from p4mesh.measurement.stream_pacing import stream_pacing
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.conservation import doubt
 from p4mesh.trial.link_watch import LinkLostError, LinkWatch
 from p4mesh.trial.onlooker import EndedEarlyError, Onlooker
@@ -166,10 +168,17 @@ class _Phases:
             result,
             ports=_with_link_losses(result.ports, observed.link_losses),
             pacing=stream_pacing(plan, tester.tick_ps),
+            port_queues=self._port_queues(reading),
         )
         for part in self._parts:
             result = part.add(result, reading, flows)
         return result
+
+    def _port_queues(self, reading: Reading) -> tuple[PortQueue, ...]:
+        tester = self._tester
+        if tester.target.capabilities.stamps.kind is not StampKind.PARSER:
+            return ()  # Departures are stamped as they leave: their clock is the port's.
+        return tuple(port_queues(self._trial.plan, reading.records, tester.tick_ps))
 
 
 def _with_link_losses(ports: tuple[PortCounts, ...], losses: Mapping[int, int]) -> tuple[PortCounts, ...]:

@@ -15,6 +15,7 @@ from p4mesh.measurement.counts import (
     StrayCounts,
     StreamPacing,
 )
+from p4mesh.measurement.port_queues import PortQueue
 from p4mesh.traffic.refused_routes import RefusedRoutes
 from p4mesh.traffic.stamps import PortStamps
 from p4mesh.verdict import Verdict
@@ -72,3 +73,5 @@ class TrialResult:
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
     refused_routes: tuple[RefusedRoutes, ...] = field(default=(), metadata={"stored": "if set"})
     """Announced networks that devices had no room for; frames to them are lost."""
+    port_queues: tuple[PortQueue, ...] = field(default=(), metadata={"stored": "if set"})
+    """Queues in front of the tester's own ports, on chips that stamp behind them."""

@@ -62,6 +62,8 @@ class TofinoChip(ABC):
         """Ports that count as another one in table ``receiver``, as if an entry named both."""
         self.seeds: dict[tuple[int, int], int] = defaultdict(int)
         """Seeds by (stream, loop port)."""
+        self.slower_ppm: dict[int, float] = {}
+        """By port, how much slower its clock is than that of departures, where it sends at its line rate."""
         self.seeds_to_lose = 0
         """So many of the next seeds do not come into the loop."""
         self.frame_sizes: dict[int, set[int]] = defaultdict(set)
@@ -128,7 +130,8 @@ class TofinoChip(ABC):
             for departure in range(entry["departure_count"]):
                 time = base + round(departure * gap)
                 for port, replica in transmitters:
-                    self._depart(port, replica, departure, time)
+                    waiting = round(departure * gap * self.slower_ppm.get(port, 0) / 1e6)
+                    self._depart(port, replica, departure, time + waiting)
 
     def _depart(self, port: int, replica: int, departure: int, time: int) -> None:
         source = self.tables["transmitter"].get(replica)

@@ -168,10 +168,11 @@ def test_a_switch_without_counters_of_its_traffic_manager_is_told_of(monkeypatch
     ):
         target = measurer.tester.target
         assert isinstance(target, BfTofinoTarget)
-        assert target.facts() == ()
+        (of_all,) = target.facts()
         for name in [name for name in target.client.bfrt.tables if ".tm." in name]:
             del target.client.bfrt.tables[name]
-        assert "without table tm.counter.pipe" in target.facts()[0]
+        assert target.facts()[0] == of_all
+        assert "without table tm.counter.pipe" in target.facts()[1]
         assert measurer.measure(SPEC).status is Verdict.MEASURED
 
 
@@ -223,3 +224,25 @@ def test_seeds_are_counted_by_p4runtime_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.program)
 def test_the_loop_that_is_watched_is_that_of_the_program(chip: Chip) -> None:
     assert load_tofino_contract(chip, None)["PORT_LOOP"] == chip.recirculation_port
+
+
+def test_a_port_that_is_slower_than_the_clock_of_departures_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: 20 ms at 90 ppm are 1.8 us, or a frame and a half of this stream; nothing is lost."""
+    slow = replace(FAST, rate_fps=Fraction(1_000_000), frame_count=20_000)
+    with switch_of_chip(monkeypatch, switch()) as chip:
+        chip.slower_ppm[0] = 90
+        result = measured(chip, replace(SPEC, streams=(slow,), duration_ns=20_000_000))
+    assert (result.status, result.lost_frames) == (Verdict.MEASURED, 0)
+    (queue,) = result.port_queues
+    assert (queue.port, queue.frames, round(queue.slower_ppm)) == (1, 1, 90)
+
+
+def test_how_long_a_queue_may_become_is_said_before_the_first_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        switch_of_chip(monkeypatch, switch()) as chip,
+        open_measurer(bfrt_topology(chip.address), "tofino") as measurer,
+    ):
+        assert measurer.facts() == (
+            "departures by the clock of the chip: in front of a port of 100 Gbit/s whose own clock is 50 ppm slower, "
+            "7,440 more frames of 64 bytes wait after each second at 100 % load, and none up to 99.995 %",
+        )
