@@ -7,7 +7,8 @@ import json
 from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
 from p4mesh.errors import EXIT_OK
-from p4mesh.methods.chassis.tables import LATENCY_COLUMNS, RATE_COLUMNS
+from p4mesh.methods.chassis.tables import RateAndLatency
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.report.text import table_text
@@ -16,16 +17,13 @@ from p4mesh.run.options import RunOptions
 from p4mesh.traffic.stamps import StampKind
 
 COLUMNS = (
-    Column("tx_port", "Tx port"),
-    Column("rx_port", "Rx port"),
-    Column("frame_size_bytes", "Frame size", "B"),
+    *(fields.TX_PORT, fields.RX_PORT, fields.FRAME_SIZE_BYTES),
     Column("median_ns", "Median", "ns", 3),
     Column("median_error_ns", "Error", "+- ns", 3),
     Column("min_ns", "Min", "ns", 3),
     Column("max_ns", "Max", "ns", 3),
-    Column("samples", "Samples", "frames"),
+    fields.SAMPLES,
 )
-RATES = (Column("frame_size_bytes", "Frame size", "B"), *RATE_COLUMNS, *LATENCY_COLUMNS)
 
 _MEASURED = {
     StampKind.FIRST_BIT: "First bit sent to first bit received",
@@ -45,13 +43,14 @@ def measure_wires(options: RunOptions, as_json: bool = False) -> int:
         data = {
             "calibration": str(finished.path),
             "new_wires": finished.added,
-            "rates": list(finished.rates),
+            "rates": [row.data() for row in finished.rates],
             "wires": list(rows),
         }
         say(json.dumps(data, indent=1, allow_nan=False))
         return EXIT_OK
     title = f"Rates, latency and jitter of the wires of {finished.topology}, all receivers"
-    say(table_text(Table("rates", title, RATES, finished.rates, f"{note} Nothing is subtracted. Jitter: RFC 4689.")))
+    rates_note = f"{note} Nothing is subtracted. Jitter: RFC 4689."
+    say(table_text(RateAndLatency.table("rates", title, finished.rates, rates_note)))
     say(table_text(Table("wires", f"Wires of {finished.topology}", COLUMNS, rows, note)))
     known = len(finished.known.wires)
     say(f"calibration: {finished.path}: {known} wires, {finished.added} of them new")

@@ -8,11 +8,11 @@ from fractions import Fraction
 from p4mesh.errors import TargetError
 from p4mesh.measurement.counts import HistogramStats
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.chassis.tables import RateAndLatency
 from p4mesh.methods.options.parameters import decimal
 from p4mesh.methods.results.latency import merged, percentile_error_ns, summarise
 from p4mesh.methods.results.latency_cells import us
 from p4mesh.methods.results.metrics import transmission_s
-from p4mesh.methods.results.outcome import Cell
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, utilisation_pct
 from p4mesh.traffic.patterns import Pairs
@@ -33,7 +33,7 @@ Pair = tuple[int, int]
 
 
 def wire_spec(pairs: Sequence[Pair], frame_size_bytes: int, bed: Bed, load_pct: Fraction) -> TrialSpec:
-    """Return the trial that sends frames over every wire in the given directions."""
+    """The trial that sends frames over every wire in the given directions."""
     rate_fps = rate_at_pct(load_pct, frame_size_bytes, bed.slowest_rate_bps)
     tx_ports, rx_ports = (tuple(pair[end] for pair in pairs) for end in (0, 1))
     stream = Stream("wire", frame_size_bytes, rate_fps, FRAMES, Pairs(), tx_ports, rx_ports)
@@ -49,7 +49,7 @@ def wire_spec(pairs: Sequence[Pair], frame_size_bytes: int, bed: Bed, load_pct: 
 
 
 def wires_of(result: TrialResult, frame_size_bytes: int, bed: Bed) -> tuple[Wire, ...]:
-    """Return the latencies of every wire; raises TargetError for a trial that cannot be trusted, or loss."""
+    """Latencies of every wire; raises TargetError for a trial that cannot be trusted, or loss."""
     where = f"{frame_size_bytes} B frames over the wires of '{bed.topology}'"
     if not result.status.trusted:
         raise TargetError(
@@ -64,8 +64,8 @@ def wires_of(result: TrialResult, frame_size_bytes: int, bed: Bed) -> tuple[Wire
 
 def rates_and_latency(
     trials: Sequence[tuple[TrialSpec, TrialResult]], frame_size_bytes: int, bed: Bed
-) -> dict[str, Cell]:
-    """Return the cells of :mod:`p4mesh.methods.chassis.tables` for all wires: rates of the receivers, latency, jitter.
+) -> RateAndLatency:
+    """Rates of the receivers, latency and jitter of all wires.
 
     Latency is that of the time stamps, which is first in, first out where they are those of the first bit.
     """
@@ -76,17 +76,17 @@ def rates_and_latency(
     whole = merged([summary for summary in found if summary is not None])
     assert whole is not None
     jitter = whole.jitter
-    return {
-        "frame_size_bytes": frame_size_bytes,
-        "frames_per_s": float(frames_per_s),
-        "throughput_tbps": float(frames_per_s * 8 * frame_size_bytes / 10**12),
-        "line_rate_pct": float(utilisation_pct(frames_per_s, frame_size_bytes, line_rate_bps)),
-        "min_us": us(whole.latency.min_ns),
-        "avg_us": us(whole.latency.avg_ns),
-        "max_us": us(whole.latency.max_ns),
-        "jitter_avg_us": us(jitter.avg_ns) if jitter else None,
-        "jitter_max_us": us(jitter.max_ns) if jitter else None,
-    }
+    return RateAndLatency(
+        frame_size_bytes=frame_size_bytes,
+        frames_per_s=float(frames_per_s),
+        throughput_tbps=float(frames_per_s * 8 * frame_size_bytes / 10**12),
+        line_rate_pct=float(utilisation_pct(frames_per_s, frame_size_bytes, line_rate_bps)),
+        min_us=us(whole.latency.min_ns),
+        avg_us=us(whole.latency.avg_ns),
+        max_us=us(whole.latency.max_ns),
+        jitter_avg_us=us(jitter.avg_ns) if jitter else None,
+        jitter_max_us=us(jitter.max_ns) if jitter else None,
+    )
 
 
 def _wire(flow: HistogramStats, frame_size_bytes: int, bed: Bed) -> Wire:

@@ -11,8 +11,8 @@ from pathlib import Path
 from p4mesh.errors import CalibrationError, ParameterError, TopologyError, UsageError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.chassis.tables import RateAndLatency
 from p4mesh.methods.options.parameters import shortened
-from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.wire import LOAD_PCT, Pair, rates_and_latency, wire_spec, wires_of
 from p4mesh.run.checks import parse_frame_sizes
 from p4mesh.run.chosen_interfaces import chosen_topology
@@ -41,7 +41,7 @@ class FinishedCalibration:
     """Content of the file: the measured wires and those that were in it."""
     added: int
     """Wires that were not in the file before."""
-    rates: tuple[dict[str, Cell], ...]
+    rates: tuple[RateAndLatency, ...]
     """Rates, latency and jitter of all wires together, a row per frame size."""
     stamps: StampKind
     """Events that a latency lies between."""
@@ -68,7 +68,7 @@ def calibrate(options: RunOptions, observer: Observer = unobserved) -> FinishedC
         )
     before = read_calibration(path, "--out") if path.is_file() else None
     wires: list[Wire] = []
-    rates: list[dict[str, Cell]] = []
+    rates: list[RateAndLatency] = []
     started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     with opener_of(options.target_name, options.opener)(topology) as measurer:
         for size in sizes:

@@ -83,11 +83,11 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
             )
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return every ordered pair of ports."""
+        """Every ordered pair of ports."""
         return self.mesh(bed, parameters).pairs
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return one leg with all ports on both sides; needs two ports of one line rate."""
+        """One leg with all ports on both sides; needs two ports of one line rate."""
         return replace(
             full_mesh(self.name, bed, parameters),
             modifiers=udp_modifiers(parameters),
@@ -99,7 +99,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         return ", ".join(filter(None, (own.GOAL, super().goal(parameters))))
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the search, its latency trial, and the lower loads."""
+        """The typical length of the search, its latency trial, and the lower loads."""
         return shared.search_of(parameters).trials_expected + 1 + len(LOWER_LOADS_PCT)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LoadsUnit:
@@ -125,11 +125,11 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         return LoadsUnit(frame_size_bytes=size, throughput=found, lower=lower, flooded_frames=flooded)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LoadsUnit]) -> Outcome:
-        """Return the table at the throughput, that at every load, jitter against load, and the figures."""
+        """The table at the throughput, that at every load, jitter against load, and the figures."""
         units = list(results.values())
         found = [unit.throughput for unit in units]
         state = rate_tables.overall_state(found, units)
-        rows = own.rows_of([_cells(unit) for unit in units], LOWER_LOADS_PCT)
+        rows = [row for unit in units for row in _rows(unit)]
         mesh = self.mesh(bed, parameters)
         definition, note = definition_text(bed, parameters), latency_note(bed)
         sizes = [unit.frame_size_bytes for unit in units]
@@ -148,10 +148,10 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         )
 
 
-def _cells(unit: LoadsUnit) -> own.Loads:
+def _rows(unit: LoadsUnit) -> list[own.AtLoad]:
     size, highest = unit.frame_size_bytes, unit.throughput.of_latency
-    lower = {row.load_pct: own.cells_of(row, size) for row in unit.lower}
-    return own.Loads(size, None if highest is None else own.cells_of(highest, size), lower)
+    lower = (own.at_load_of(row, size, row.load_pct) for row in unit.lower)
+    return own.rows_of(size, lower, None if highest is None else own.at_load_of(highest, size))
 
 
 def _phases(parameters: ParameterSet) -> str:

@@ -37,6 +37,7 @@ from p4mesh.methods.results.searched import NS_PER_MS, Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
 from p4mesh.methods.rfc3918.n_to_n import n_to_n_trial
 from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.searching import searched_sizes
 from p4mesh.methods.rfc3918.setup import (
     LATENCY_DURATION_S,
     MULTICAST,
@@ -86,14 +87,6 @@ class GroupsUnit(Record):
         return (*self.lower, *((self.highest,) if self.highest else ()))
 
 
-@dataclass(frozen=True)
-class _SearchedSize:
-    """The search of one frame size."""
-
-    frame_size_bytes: int
-    search: Searched[MulticastTrial]
-
-
 class _AtLoads(MethodOf[GroupsUnit]):
     """Trials of the lower loads and of the highest one, and their tables."""
 
@@ -102,15 +95,15 @@ class _AtLoads(MethodOf[GroupsUnit]):
 
     @abstractmethod
     def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
-        """Return the trial of a load."""
+        """The trial of a load."""
 
     @abstractmethod
     def note(self, parameters: ParameterSet) -> str:
-        """Return what the table says about the highest load."""
+        """What the table says about the highest load."""
 
     @abstractmethod
     def _roles(self, bed: Bed, parameters: ParameterSet) -> str:
-        """Return who sends to whom, for the summary."""
+        """Who sends to whom, for the summary."""
 
     def goal(self, parameters: ParameterSet) -> str:
         """The criterion of the loads, and what the user's thresholds state."""
@@ -147,13 +140,13 @@ class _AtLoads(MethodOf[GroupsUnit]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, GroupsUnit]) -> Outcome:
-        """Return the table at the throughput, that at every load, jitter against load, and the figures."""
+        """The table at the throughput, that at every load, jitter against load, and the figures."""
         units = list(results.values())
-        searched = [_SearchedSize(unit.frame_size_bytes, unit.search) for unit in units if unit.search is not None]
+        searched = searched_sizes(units)
         verdicts = [one.search.verdict for one in searched]
         verdicts += [one.trial.verdict for unit in units for one in unit.trials]
         state = Verdict.worst(verdicts)
-        rows = own.rows_of([_loads(unit, bed) for unit in units], LOWER_LOADS_PCT)
+        rows = [row for unit in units for row in _rows(unit, bed)]
         definition = definition_text(bed, parameters)
         durations_ns = [round(one.trial.duration_ms * NS_PER_MS) for unit in units for one in unit.trials]
         duration = shared.duration_text(durations_ns, LATENCY_DURATION_S, "RFC 3918 5.1")
@@ -194,12 +187,12 @@ class MulticastAtLoads(_AtLoads):
         check_definition(self.name, bed, parameters)
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the pairs from the source to every egress port."""
+        """The pairs from the source to every egress port."""
         setup = Setup(bed, parameters)
         return tuple((setup.source, port) for port in setup.receivers)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the search, its latency trial, and the lower loads."""
+        """The typical length of the search, its latency trial, and the lower loads."""
         return shared.search_of(parameters).trials_expected + 1 + len(LOWER_LOADS_PCT)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> GroupsUnit:
@@ -209,11 +202,9 @@ class MulticastAtLoads(_AtLoads):
         return self._unit(setup, size, search.result_load_pct, session, search)
 
     def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
-        """Return the trial of a load of the source."""
         return group_trial(setup, size, load, duration_ns, watch_queues=True, prints_latency=True)
 
     def note(self, parameters: ParameterSet) -> str:
-        """Return the source."""
         return f"From port {parameters.integer('source_port')} to all egress ports."
 
     def _roles(self, bed: Bed, parameters: ParameterSet) -> str:
@@ -245,7 +236,6 @@ class NToNAtLoads(_AtLoads):
         check_definition(self.name, bed, parameters)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return a trial for each load."""
         return 1 + len(LOWER_LOADS_PCT)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> GroupsUnit:
@@ -254,7 +244,7 @@ class NToNAtLoads(_AtLoads):
         return self._unit(setup, unit.frame_size_bytes, parameters.number(_HIGHEST.name), session)
 
     def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
-        """Return the trial of a load of each output.
+        """The trial of a load of each output.
 
         Its queues are watched where ports start together: otherwise they fill while more and more ports send.
         """
@@ -266,7 +256,6 @@ class NToNAtLoads(_AtLoads):
         )
 
     def note(self, parameters: ParameterSet) -> str:
-        """Return the highest load and the stagger."""
         stagger_us = float(parameters.number(_STAGGER.name))
         started = f"ports start {stagger_us:g} us apart" if stagger_us else "all ports start together"
         return f"Each output gets up to {float(parameters.number(_HIGHEST.name)):g} %; {started}."
@@ -285,7 +274,7 @@ def _row(one: Taken, setup: Setup, size: int) -> LoadTrial:
 
 
 def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
-    """Return the latency of all frames on all ports."""
+    """The latency of all frames on all ports."""
     bed, kind = setup.bed, Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     if bed.mixed_rates:
         summary = summary_of(groups_of(result, (MULTICAST,)), bed, size, kind)
@@ -294,16 +283,12 @@ def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     return latency_cells(summary, definition_text(bed, setup.parameters), Circumstances.of([result]))
 
 
-def _loads(unit: GroupsUnit, bed: Bed) -> own.Loads:
+def _rows(unit: GroupsUnit, bed: Bed) -> list[own.AtLoad]:
     size, whole = unit.frame_size_bytes, unit.members * max_rate_fps(unit.frame_size_bytes, bed.slowest_rate_bps)
 
-    def cells(one: LoadTrial) -> own.Row:
+    def row(one: LoadTrial, load: float | None) -> own.AtLoad:
         fps = one.trial.aggregate_fps
-        return {
-            "state": one.trial.verdict.value,
-            **own.rate_cells(fps, 100 * fps / float(whole), size),
-            **own.latency_cells_of(one.latency),
-        }
+        return own.at_load(size, one.trial.verdict, fps, 100 * fps / float(whole), one.latency, load)
 
-    lower = {one.trial.load_pct: cells(one) for one in unit.lower}
-    return own.Loads(size, None if unit.highest is None else cells(unit.highest), lower)
+    lower = (row(one, one.trial.load_pct) for one in unit.lower)
+    return own.rows_of(size, lower, None if unit.highest is None else row(unit.highest, None))

@@ -2,152 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Annotated
 
+from p4mesh.methods.chassis.loads import LOWER_LOADS_PCT
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import MeshTrial
 from p4mesh.methods.results.latency_cells import LatencyCells
-from p4mesh.methods.results.outcome import Cell, Figure, Series, Table, with_reasons
+from p4mesh.methods.results.outcome import Figure, Series, Table
+from p4mesh.methods.results.record import Record, table_of
+from p4mesh.verdict import Verdict
 
 AT_THROUGHPUT = "throughput"
 NOT_APPLICABLE = "NA"
 GOAL = "no frame is lost at the loads of the table"
 _BITS_PER_TBIT = 10**12
-
-RATE_COLUMNS = (
-    fields.FRAMES_PER_S,
-    fields.THROUGHPUT_TBPS,
-    fields.LINE_RATE_PCT,
-)
-LATENCY_COLUMNS = (
-    retitled(fields.MIN_US, "Latency min"),
-    retitled(fields.AVG_US, "avg"),
-    retitled(fields.MAX_US, "max"),
-    fields.JITTER_AVG_US,
-    retitled(fields.JITTER_MAX_US, "max"),
-)
-Row = dict[str, Cell]
+_TIMES = ("min_us", "avg_us", "max_us", "jitter_avg_us", "jitter_max_us")
 
 
-@dataclass(frozen=True)
-class Loads:
-    """The cells of the trials of one frame size."""
+@dataclass(frozen=True, kw_only=True)
+class RateAndLatency(Record):
+    """Frames that all receivers got, and their latency and jitter."""
 
-    frame_size_bytes: int
-    highest: Row | None
-    """At the throughput; None where no load passed."""
-    lower: Mapping[float, Row]
-    """By load in percent of line rate."""
-
-
-def rows_of(sizes: Sequence[Loads], lower_loads_pct: Sequence[Fraction]) -> list[Row]:
-    """Return a row per frame size and load: the lower loads, NA where they are above the throughput, then that."""
-    rows: list[Row] = []
-    for one in sizes:
-        for load in lower_loads_pct:
-            place: Row = {"frame_size_bytes": one.frame_size_bytes, "at": f"{load} %", "line_rate_pct": float(load)}
-            rows.append({**place, **one.lower.get(float(load), {fields.REASON.key: NOT_APPLICABLE})})
-        if one.highest is not None:
-            rows.append({"frame_size_bytes": one.frame_size_bytes, "at": AT_THROUGHPUT, **one.highest})
-    return rows
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    frames_per_s: Annotated[float | None, fields.FRAMES_PER_S] = None
+    throughput_tbps: Annotated[float | None, fields.THROUGHPUT_TBPS] = None
+    line_rate_pct: Annotated[float | None, fields.LINE_RATE_PCT]
+    min_us: Annotated[float | None, retitled(fields.MIN_US, "Latency min")] = None
+    avg_us: Annotated[float | None, retitled(fields.AVG_US, "avg")] = None
+    max_us: Annotated[float | None, retitled(fields.MAX_US, "max")] = None
+    jitter_avg_us: Annotated[float | None, fields.JITTER_AVG_US] = None
+    jitter_max_us: Annotated[float | None, retitled(fields.JITTER_MAX_US, "max")] = None
 
 
-def cells_of(row: MeshTrial, frame_size_bytes: int) -> Row:
-    """Return the cells of one trial of a mesh; rates are those of the receivers."""
-    state = row.verdict.value if row.verdict else row.status.value
-    rates = rate_cells(row.forwarding_fps, row.received_pct, frame_size_bytes)
-    return {"state": state, **rates, **(latency_cells_of(row.latency[0].latency) if row.latency else {})}
+@dataclass(frozen=True, kw_only=True)
+class AtLoad(RateAndLatency):
+    """The trial of one load."""
+
+    at: Annotated[str, fields.AT] = AT_THROUGHPUT
+    state: Annotated[Verdict | None, fields.STATE] = None
+    reason: str = ""
 
 
-def rate_cells(frames_per_s: float, line_rate_pct: float, frame_size_bytes: int) -> Row:
-    """Return the cells of RATE_COLUMNS."""
-    return {
-        "frames_per_s": frames_per_s,
-        "throughput_tbps": frames_per_s * 8 * frame_size_bytes / _BITS_PER_TBIT,
-        "line_rate_pct": line_rate_pct,
-    }
+def at_load(
+    size: int,
+    state: Verdict,
+    frames_per_s: float,
+    line_rate_pct: float,
+    latency: LatencyCells | None,
+    load: float | None,
+) -> AtLoad:
+    """The row of a trial at a load in percent of line rate; None: at the throughput."""
+    return AtLoad(
+        frame_size_bytes=size,
+        at=AT_THROUGHPUT if load is None else f"{load:g} %",
+        state=state,
+        frames_per_s=frames_per_s,
+        throughput_tbps=frames_per_s * 8 * size / _BITS_PER_TBIT,
+        line_rate_pct=line_rate_pct,
+        **(latency.data(_TIMES) if latency else {}),
+    )
 
 
-def latency_cells_of(latency: LatencyCells) -> Row:
-    """Return the cells of LATENCY_COLUMNS."""
-    return latency.cells(LATENCY_COLUMNS)
+def at_load_of(row: MeshTrial, size: int, load: float | None = None) -> AtLoad:
+    """The row of a trial of a mesh; rates are those of the receivers."""
+    latency = row.latency[0].latency if row.latency else None
+    return at_load(size, row.verdict or row.status, row.forwarding_fps, row.received_pct, latency, load)
 
 
-def tables_of(rows: Sequence[Row], definition: str, note: str) -> list[Table]:
-    """Return the table at the throughput, that of every load, and jitter against load."""
-    columns = (*RATE_COLUMNS, *LATENCY_COLUMNS)
-    every = with_reasons((fields.FRAME_SIZE_BYTES, fields.AT, fields.STATE, *columns), rows)
+def rows_of(size: int, lower: Iterable[AtLoad], highest: AtLoad | None) -> list[AtLoad]:
+    """A row per load: the lower loads, NA where they are above the throughput, then that."""
+    found = {row.at: row for row in lower}
+    for load in LOWER_LOADS_PCT:
+        beyond = AtLoad(frame_size_bytes=size, at=f"{load} %", line_rate_pct=float(load), reason=NOT_APPLICABLE)
+        found.setdefault(beyond.at, beyond)
+    return [*(found[f"{load} %"] for load in LOWER_LOADS_PCT), *([highest] if highest else [])]
+
+
+def tables_of(rows: Sequence[AtLoad], definition: str, note: str) -> list[Table]:
+    """The table at the throughput, that of every load, and jitter against load."""
     note = f"Latency {definition} of every frame. {note}"
-    found = [
-        Table(
+    columns = RateAndLatency.columns()
+    return [
+        RateAndLatency.table(
             "rate_and_latency",
             "Throughput, latency and jitter",
-            (fields.FRAME_SIZE_BYTES, *columns),
-            _cut([row for row in rows if row["at"] == AT_THROUGHPUT], (fields.FRAME_SIZE_BYTES, *columns)),
+            [row for row in rows if row.at == AT_THROUGHPUT],
             f"Rates are sums over all receivers; Tbit/s without preamble and gap. {note}",
-            headline=("frames_per_s", "line_rate_pct", "avg_us"),
+            headline=(fields.FRAMES_PER_S, fields.LINE_RATE_PCT, fields.AVG_US),
         ),
-        Table(
+        AtLoad.table(
             "every_load",
             "Latency and jitter at every load",
-            every,
-            _cut(rows, every),
+            rows,
             f"{NOT_APPLICABLE}: load above the throughput. {note}",
-            keys=("frame_size_bytes", "at"),
+            columns=(columns[0], fields.AT, fields.STATE, *columns[1:]),
+            keys=(fields.FRAME_SIZE_BYTES, fields.AT),
         ),
-    ]
-    found += [
         _against_load(rows, "jitter_avg_us", "jitter_avg", "Average jitter against load"),
         _against_load(rows, "jitter_max_us", "jitter_max", "Maximum jitter against load"),
     ]
-    return found
 
 
-def figures_of(rows: Sequence[Row], definition: str) -> tuple[Figure, ...]:
-    """Return average and maximum latency against load, a line per frame size."""
+def figures_of(rows: Sequence[AtLoad], definition: str) -> tuple[Figure, ...]:
+    """Average and maximum latency against load, a line per frame size."""
     return tuple(
         Figure(
             f"{name}_delay",
             f"{title} delay against load",
             "load (% of line rate)",
             f"{definition} latency (us)",
-            tuple(Series(f"{size} B", _points(rows, size, key)) for size in _sizes(rows)),
+            tuple(Series(f"{size} B", _points(of_size, key)) for size, of_size in _by_size(rows).items()),
             100.0,
         )
         for name, title, key in (("average", "Average", "avg_us"), ("maximum", "Maximum", "max_us"))
     )
 
 
-def _points(rows: Sequence[Row], size: Cell, key: str) -> tuple[tuple[float, float], ...]:
-    points = []
-    for row in rows:
-        load, value = row.get("line_rate_pct"), row.get(key)
-        if row["frame_size_bytes"] == size and isinstance(load, float) and isinstance(value, float):
-            points.append((load, value))
-    return tuple(points)
+def _points(rows: Sequence[AtLoad], key: str) -> tuple[tuple[float, float], ...]:
+    points = ((row.line_rate_pct, getattr(row, key)) for row in rows)
+    return tuple((load, value) for load, value in points if load is not None and value is not None)
 
 
-def _against_load(rows: Sequence[Row], key: str, name: str, title: str) -> Table:
-    loads = list(dict.fromkeys(str(row["at"]) for row in rows))
+def _against_load(rows: Sequence[AtLoad], key: str, name: str, title: str) -> Table:
+    loads = dict.fromkeys(row.at for row in rows)
     columns = (fields.FRAME_SIZE_BYTES, *(Column(_key(at), at, "us", 3) for at in loads))
-    shown = tuple(
-        {"frame_size_bytes": size}
-        | {_key(str(row["at"])): row.get(key) for row in rows if row["frame_size_bytes"] == size}
-        for size in _sizes(rows)
-    )
-    return Table(name, title, columns, tuple({column.key: row.get(column.key) for column in columns} for row in shown))
+    shown = [
+        {"frame_size_bytes": size} | {_key(row.at): getattr(row, key) for row in of_size}
+        for size, of_size in _by_size(rows).items()
+    ]
+    return table_of(name, title, columns, shown)
 
 
 def _key(at: str) -> str:
     return f"{at}_us" if at == AT_THROUGHPUT else f"load_{at.removesuffix(' %')}_us"
 
 
-def _sizes(rows: Sequence[Row]) -> list[Cell]:
-    return list(dict.fromkeys(row["frame_size_bytes"] for row in rows))
-
-
-def _cut(rows: Sequence[Row], columns: Sequence[Column]) -> tuple[Row, ...]:
-    return tuple({column.key: row.get(column.key) for column in columns} for row in rows)
+def _by_size(rows: Sequence[AtLoad]) -> dict[int, list[AtLoad]]:
+    found: dict[int, list[AtLoad]] = {}
+    for row in rows:
+        found.setdefault(row.frame_size_bytes, []).append(row)
+    return found

@@ -29,12 +29,12 @@ UDP_PORTS = choice(
 
 
 def udp_modifiers(parameters: ParameterSet) -> tuple[FieldModifier, ...]:
-    """Return what changes the ports of a stream from frame to frame."""
+    """What changes the ports of a stream from frame to frame."""
     return _MODIFIERS[parameters.text(UDP_PORTS.name)]
 
 
 def with_udp_ports(spec: TrialSpec, names: Sequence[str], parameters: ParameterSet) -> TrialSpec:
-    """Return a trial whose streams of these names have the ports that the parameters ask for."""
+    """A trial whose streams of these names have the ports that the parameters ask for."""
     modifiers = udp_modifiers(parameters)
     streams = (replace(one, modifiers=modifiers) if one.name in names else one for one in spec.streams)
     return replace(spec, streams=tuple(streams))
