@@ -23,7 +23,7 @@ from p4mesh.methods.port_patterns import MIN_PORTS
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import OMITTED, Record, Row, table_of
+from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
@@ -42,16 +42,6 @@ _OWN = (
     "vlan_id",
 )
 _PLACE = (fields.FRAME_SIZE_BYTES, fields.TRIAL)
-_COLUMNS = (
-    *_PLACE,
-    fields.ROUTES,
-    fields.CONVERGED_ROUTES,
-    fields.FIRST_ROUTE_MS,
-    fields.LAST_ROUTE_MS,
-    fields.AVERAGE_MS,
-    retitled(fields.RESOLUTION_MS, "Resolution", digits=3),
-    fields.STATE,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,18 +63,18 @@ class RouteTime(Record):
 class ChangeTrial(Record):
     """All routes of one trial."""
 
-    trial: int
-    status: Verdict
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    trial: Annotated[int, fields.TRIAL]
+    routes: Annotated[int, fields.ROUTES]
+    converged_routes: Annotated[int, fields.CONVERGED_ROUTES]
+    first_route_ms: Annotated[float | None, fields.FIRST_ROUTE_MS]
+    last_route_ms: Annotated[float | None, fields.LAST_ROUTE_MS]
+    average_ms: Annotated[float | None, fields.AVERAGE_MS]
+    resolution_ms: Annotated[float, retitled(fields.RESOLUTION_MS, "Resolution", digits=3)]
+    state: Annotated[Verdict, fields.STATE]
+    """PASS where traffic followed the change on every route."""
     reason: str
-    resolution_ms: float
-    routes: tuple[RouteTime, ...]
-
-    @property
-    def state(self) -> Verdict:
-        """PASS where traffic followed the change on every route."""
-        if not self.status.trusted:
-            return self.status
-        return Verdict.PASS if all(route.time_ms is not None for route in self.routes) else Verdict.FAIL
+    each: tuple[RouteTime, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +161,6 @@ class RouteChange(MethodOf[ChangeUnit]):
         _check_times(self.name, parameters)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of repetitions."""
         return parameters.integer("repetitions")
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ChangeUnit:
@@ -185,7 +174,7 @@ class RouteChange(MethodOf[ChangeUnit]):
         return ChangeUnit(frame_size_bytes=unit.frame_size_bytes, trials=tuple(trials))
 
     def trial(self, bed: Bed, size: int, parameters: ParameterSet, number: int) -> TrialSpec:
-        """Return the trial in which the change happens: every network of every receiver is a stream."""
+        """The trial in which the change happens: every network of every receiver is a stream."""
         after_ns, rest_ns = shared.nanoseconds(parameters, "traffic_first_ms"), self._rest_ns(bed, parameters)
         half = len(bed.ports) // 2
         rate_fps, count = parameters.number("stream_fps"), parameters.integer("networks")
@@ -221,7 +210,7 @@ class RouteChange(MethodOf[ChangeUnit]):
         )
 
     def _rest_ns(self, bed: Bed, parameters: ParameterSet) -> int:
-        """Return how long traffic runs after the change."""
+        """How long traffic runs after the change."""
         return shared.nanoseconds(parameters, _LIMIT)
 
     def _load_pct(self, bed: Bed, spec: TrialSpec) -> Fraction:
@@ -234,13 +223,20 @@ class RouteChange(MethodOf[ChangeUnit]):
         rates = {stream.name: stream.rate_fps for stream in spec.streams}
         networks = {stream.name: stream.network for stream in spec.streams}
         routes = tuple(self._route(flow, networks[flow.stream], rates[flow.stream], event) for flow in result.flows)
-        slowest = min(rates.values())
+        times = [route.time_ms for route in routes if route.time_ms is not None]
+        reached = Verdict.PASS if len(times) == len(routes) else Verdict.FAIL
         return ChangeTrial(
+            frame_size_bytes=spec.streams[0].frame_size_bytes,
             trial=number,
-            status=result.status,
+            routes=len(routes),
+            converged_routes=len(times),
+            first_route_ms=min(times, default=None),
+            last_route_ms=max(times, default=None),
+            average_ms=sum(times) / len(times) if times else None,
+            resolution_ms=float(1000 / min(rates.values())),
+            state=reached if result.status.trusted else result.status,
             reason=result.reason,
-            resolution_ms=float(1000 / slowest),
-            routes=routes,
+            each=routes,
         )
 
     def _route(self, flow: FlowCounts, network: int, rate_fps: Fraction, event: RoutingEvent) -> RouteTime:
@@ -262,17 +258,16 @@ class RouteChange(MethodOf[ChangeUnit]):
 
     @abstractmethod
     def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
-        """Return the time from the change until traffic follows it; None where it does not."""
+        """The time from the change until traffic follows it; None where it does not."""
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ChangeUnit]) -> Outcome:
-        """Return the first and the last route of each trial, and every route."""
-        rows = [(unit.frame_size_bytes, trial) for unit in results.values() for trial in unit.trials]
-        state = Verdict.worst(trial.state for _, trial in rows)
-        table = table_of(
+        """The first and the last route of each trial, and every route."""
+        trials = [trial for unit in results.values() for trial in unit.trials]
+        state = Verdict.worst(trial.state for trial in trials)
+        table = ChangeTrial.table(
             CONVERGENCE,
             self.title,
-            _COLUMNS,
-            [_cells(size, trial) for size, trial in rows],
+            trials,
             f"{self.note} Resolution: the distance of two frames of a stream.",
             keys=_PLACE,
             headline=(fields.FIRST_ROUTE_MS, fields.LAST_ROUTE_MS),
@@ -280,11 +275,7 @@ class RouteChange(MethodOf[ChangeUnit]):
         every = RouteTime.table(
             "routes_in_detail",
             "Every route",
-            [
-                ({"frame_size_bytes": size, "trial": trial.trial}, route)
-                for size, trial in rows
-                for route in trial.routes
-            ],
+            [(trial, route) for trial in trials for route in trial.each],
             columns=(*_PLACE, *RouteTime.columns()),
             keys=(*_PLACE, fields.TX_PORT, fields.RX_PORT, fields.NETWORK),
             detail=True,
@@ -295,36 +286,21 @@ class RouteChange(MethodOf[ChangeUnit]):
             f"{self.title}: {half} senders, {half} receivers, {state.value}",
             (table, every),
             (),
-            tuple(self._findings(rows)),
+            tuple(self._findings(trials)),
             ("Times are loss-derived: frames that did not arrive, over the rate of their stream.",),
         )
 
-    def _findings(self, rows: Sequence[tuple[int, ChangeTrial]]) -> Iterator[str]:
-        for size, trial in rows:
-            place, routes = f"{size} B, trial {trial.trial}", trial.routes
+    def _findings(self, trials: Sequence[ChangeTrial]) -> Iterator[str]:
+        for trial in trials:
+            place = f"{trial.frame_size_bytes} B, trial {trial.trial}"
             if trial.reason:
                 yield f"{place}: {trial.reason}"
-            if not trial.status.trusted:
+            if not trial.state.trusted:
                 continue
-            if unready := sum(route.unready is True for route in routes):
-                yield f"{place}: {self.unready.format(f'{unready} of {len(routes)} routes')}"
-            if late := sum(route.time_ms is None and not route.unready for route in routes):
-                yield f"{place}: traffic did not follow the change on {late} of {len(routes)} routes"
-
-
-def _cells(size: int, trial: ChangeTrial) -> Row:
-    times = [route.time_ms for route in trial.routes if route.time_ms is not None]
-    return {
-        "frame_size_bytes": size,
-        "trial": trial.trial,
-        "routes": len(trial.routes),
-        "converged_routes": len(times),
-        "first_route_ms": min(times, default=None),
-        "last_route_ms": max(times, default=None),
-        "average_ms": sum(times) / len(times) if times else None,
-        "resolution_ms": trial.resolution_ms,
-        "state": trial.state,
-    }
+            if unready := sum(route.unready is True for route in trial.each):
+                yield f"{place}: {self.unready.format(f'{unready} of {trial.routes} routes')}"
+            if late := sum(route.time_ms is None and not route.unready for route in trial.each):
+                yield f"{place}: traffic did not follow the change on {late} of {trial.routes} routes"
 
 
 class Announcement(RouteChange):
