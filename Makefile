@@ -83,12 +83,14 @@ mutants: setup ## change files place by place and print what no test notices (AR
 		cosmic-ray pytest-cov
 	$(BIN)/python scripts/mutants.py $(ARGS)
 
-fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100), and kill runs (KILLS=100)
+fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100) and of twice as many meshes, and kill runs (KILLS=100)
 	cd engine && cargo run --release --locked -p p4mesh-pipeline --example fuzz -- $(SECONDS) $(SEED) pipeline/tests/programs/*.json
 	cd engine && P4MESH_FUZZ_SECONDS=$(SECONDS) P4MESH_FUZZ_SEED=$(SEED) cargo test --release --locked \
 		-p p4mesh-pipeline -p p4mesh-p4runtime -p p4mesh-sim --test frames --test fuzz --test documents -- --nocapture
 	P4MESH_QUEUE_DEVICES=$(DEVICES) $(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -k seeded_devices \
 		controlplane/tests/trial/test_queue_trend.py controlplane/tests/methods/test_sustained.py
+	P4MESH_QUEUE_MESHES=$$((2 * $(DEVICES))) $(BIN)/python -m pytest -q --capture=no -k truth \
+		controlplane/tests/measurement/test_queues_of_meshes.py
 	$(BIN)/python scripts/kill_campaign.py --kills $(KILLS) --seed $(SEED)
 
 check: lint types docs test ## lint, types, documentation and all tests: what continuous integration runs

@@ -44,7 +44,8 @@ class Groups:
 
     def _reduced(self, function: np.ufunc, values: Array) -> Array:
         # Big-endian fields of records, and truth values, become numbers of the machine.
-        found: Array = function.reduceat(values.astype(np.int64), self._starts)
+        numbers = values if values.dtype == np.float64 else values.astype(np.int64)
+        found: Array = function.reduceat(numbers, self._starts)
         return found
 
 

@@ -1,67 +1,83 @@
-"""From the last and the mean latency of each flow, read at rest, to how fast the queues of a mesh can have filled.
+"""From the least, the mean and the longest latency of each flow, read at rest, to how fast its queue can have filled.
 
-While a queue fills, latency grows evenly, so the last frame of a flow is later than its mean by half of the growth. One
-flow is too noisy to tell; the flows to a port together, beside those to the other ports, are not. This needs no
-readings while traffic runs, and tells less: a queue that rises and then rests looks like one that fills.
+A queue that fills makes latency grow evenly: the mean lies half of the growth above the least latency, and half of it
+below the longest. So the smaller of both distances bounds the growth, whatever jitter, steps and bursts add to the
+other one. No reading while traffic runs is needed. The last latency of a flow says nothing: it may belong to a frame
+that met a queue which had become empty, because frames with a shorter way have stopped before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from p4mesh.measurement.columns import Array
+from p4mesh.measurement.columns import Array, Groups
 from p4mesh.tester.flows import Flow
+from p4mesh.tester.records import ALL_ONES
 
-_LEAST_PORTS = 8
-"""Ports whose trends are compared: their differences are the noise of one."""
-_SIGMAS = 5
-_FEW_PORTS = 12
-"""A deviation of few ports may be too small by chance: its square is enlarged by this over their number."""
+_LEAST_FRAMES = 8
+"""Of a flow whose mean latency says how its queue grew."""
 
 
-@dataclass(frozen=True)
-class RestingPort:
-    """Growth of the latency of frames to a port, by time: the share of the arrivals that a queue keeps."""
+def growth_bounds(pairs: Mapping[tuple[int, int], Sequence[Flow]], last: Array) -> dict[tuple[int, int], float]:
+    """Bound the growth of latency by time for each pair of ports that has got two frames.
 
-    value: float
-    margin: float
-    """Distance of the value from those that are excluded."""
-
-    @property
-    def upper(self) -> float:
-        """Largest growth that is not excluded."""
-        return max(self.value, 0.0) + self.margin
-
-
-def ports_at_rest(pairs: Mapping[tuple[int, int], Sequence[Flow]], last: Array) -> dict[int, RestingPort]:
-    """Growth of latency at each receive port, from the records of all cells at rest; empty with too few ports.
-
-    ``pairs`` has the flows by (transmit port, receive port).
+    ``pairs`` has the flows by (transmit port, receive port), ``last`` are the records of all cells at rest. A growth is
+    the share of the arrivals that a queue keeps, at most 1.
     """
-    flows = sorted((flow for members in pairs.values() for flow in members), key=lambda flow: flow.rx_port)
-    records = last[[flow.cell for flow in flows]]
-    rx_ports = np.array([flow.rx_port for flow in flows], dtype=np.int64)
-    several = records["frames"] > 1
-    records, rx_ports = records[several], rx_ports[several]
-    ports, counts = np.unique(rx_ports, return_counts=True)
-    if len(ports) < _LEAST_PORTS:
-        return {}
-    frames = records["frames"].astype(np.float64)
-    sums = (records["latency_sum_high"].astype(np.int64) << 32) + records["latency_sum_low"]
-    means = sums / frames
-    grown = records["latency_last"] - means
-    # A first frame that is later than all others hides so much of the growth.
-    hidden = (records["latency_max"] - means) / frames
-    half_spans = (records["last_arrival"].astype(np.int64) - records["first_arrival"].astype(np.int64)) / 2
-    ends = np.cumsum(counts)
-    of_ports = [np.add.reduceat(column, ends - counts) for column in (grown, hidden, half_spans)]
-    slopes, allowances = of_ports[0] / of_ports[2], of_ports[1] / of_ports[2]
-    deviation = float(slopes.std(ddof=1)) * (1 + _FEW_PORTS / len(ports)) ** 0.5
-    # The ends of a transmission load queues less, which hides as much of the growth at each port.
-    common = max(0.0, -float(slopes.mean()))
-    margins = _SIGMAS * deviation + allowances + common
-    columns = (column.tolist() for column in (ports, slopes, margins))
-    return {port: RestingPort(value, margin) for port, value, margin in zip(*columns, strict=True)}
+    groups = Groups([[flow.cell for flow in flows] for flows in pairs.values()])
+    records = last[groups.rows]
+    frames = records["frames"].astype(np.int64)
+    least = ALL_ONES - records["latency_min_inverted"].astype(np.int64)
+    longest, first, end = (records[name].astype(np.int64) for name in ("latency_max", "first_arrival", "last_arrival"))
+    rx_ports = np.fromiter((flow.rx_port for flows in pairs.values() for flow in flows), dtype=np.int64)
+    alone = _alone_ticks(rx_ports, frames, first, end)
+    sums = (records["latency_sum_high"].astype(np.int64) << 32) + records["latency_sum_low"].astype(np.int64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = sums / frames
+        grown = 2 * np.minimum(means - least, longest - means)
+        # First frames that are late raise the mean; each hides this much of the growth.
+        grown += 2 * (longest - least) / frames
+        spans = (end - first).astype(np.float64)
+        filled = (1 - alone / spans).clip(0)
+        bounds = grown / (spans * filled**2)
+    bounds[(frames < _LEAST_FRAMES) | np.isnan(bounds)] = np.inf
+    return _joined(pairs, groups, (frames, least, longest, first, end, alone), bounds)
+
+
+def _alone_ticks(rx_ports: Array, frames: Array, first: Array, end: Array) -> Array:
+    """Time of each flow before all others to its port have begun, and after one of them has ended.
+
+    A queue fills when all of them send. Flows of few frames have no say: the first one of them is late anyway.
+    """
+    alone = np.zeros(len(rx_ports))
+    for port in np.unique(rx_ports).tolist():
+        members = rx_ports == port
+        counted = members & (frames >= _LEAST_FRAMES)
+        if counted.any():
+            begun, ended = first[counted].max(), end[counted].min()
+            alone[members] = (begun - first[members]).clip(0) + (end[members] - ended).clip(0)
+    return alone
+
+
+def _joined(
+    pairs: Mapping[tuple[int, int], Sequence[Flow]], groups: Groups, columns: Sequence[Array], bounds: Array
+) -> dict[tuple[int, int], float]:
+    """Bound each pair: by that of its flows, or by what all of its latencies together give."""
+    frames, least, longest, first, end, alone = columns
+    # Cells without frames show 0, which is no arrival and no latency.
+    empty = frames == 0
+    far = np.iinfo(np.int64).max
+    counts, least, longest, first, end = (
+        groups.totals(frames),
+        groups.smallest(np.where(empty, far, least)),
+        groups.largest(np.where(empty, 0, longest)),
+        groups.smallest(np.where(empty, far, first)),
+        groups.largest(np.where(empty, 0, end)),
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        together = (longest - least) / (end - first - groups.largest(alone)).clip(0)
+    together[np.isnan(together)] = np.inf
+    found = np.minimum(np.minimum(together, groups.largest(bounds)), 1.0)
+    return {pair: bound for pair, bound, count in zip(pairs, found.tolist(), counts.tolist(), strict=True) if count > 1}

@@ -5,8 +5,8 @@ in front of it: by (arrivals - departures) / arrivals of the time that has passe
 on average. So the slope of the mean latency over the time of arrival is the excess. Windows are whole cycles of the
 traffic, which makes bursts and meshes equal in all of them.
 
-Where only a coarse excess has to be told, the last latencies of a mesh of many ports do as well
-(:mod:`p4mesh.measurement.latency_at_rest`).
+The least, the mean and the longest latency of a flow bound its growth without such readings, where latencies differ by
+little (:mod:`p4mesh.measurement.latency_at_rest`).
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import TypeVar
 
 import numpy as np
 
-from p4mesh.measurement.columns import Array, Groups
+from p4mesh.measurement.columns import Array
 from p4mesh.measurement.counts import QueueTrend, Trend
-from p4mesh.measurement.latency_at_rest import RestingPort, ports_at_rest
+from p4mesh.measurement.latency_at_rest import growth_bounds
 from p4mesh.measurement.queue_watch import Pair, pairs_of
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
-from p4mesh.tester.records import ALL_ONES, READ_TICKS
+from p4mesh.tester.records import READ_TICKS
 
 _CERTAIN_LIMIT = 10e-6
 """Excess that is not missed where latency is quiet enough to see it."""
 _COARSE_LIMIT = 1000e-6
-"""The same for pairs of ports that were not read while traffic ran; from this limit on, latencies at rest tell, too."""
+"""The same for pairs of ports that were not read while traffic ran."""
 _SIGMAS = 5
 """Errors of a slope are this many standard deviations: thousands of trials, each with many pairs, have no false one."""
 _LATE_SIGMAS = 4
@@ -46,6 +46,8 @@ _FEW_STEPS = 12
 """A variance of few steps may be too small by chance: it is enlarged by this over the steps that it is from."""
 _OF_A_WALK = 1.2
 """The slope of a line through a random walk varies by 6/5 of what that between its ends does."""
+_MOST_KEPT = 0.999
+"""Share of the arrivals that a queue keeps, beyond which nothing is told apart."""
 _REPORTED_BUFFER_FRAMES = 1000
 _MOST_LONGER = 10
 _TIME_MASK = (1 << 48) - 1
@@ -73,50 +75,18 @@ def queue_trend(
 ) -> QueueTrend | None:
     """Trend of the queues between the ports; None where no pair of ports has got two frames.
 
-    ``last`` are the records of all cells at rest, ``limit`` is the excess that must not be missed: growth of latency by
-    time, which is the share of the arrivals that the queue keeps.
+    ``last`` are the records of all cells at rest, ``limit`` is the excess that must not be missed, as a share of the
+    departures.
     """
     all_pairs = pairs_of(plan)
-    spreads = _spreads(last, all_pairs)
-    if not spreads:
+    bounds = growth_bounds(all_pairs, last)
+    if not bounds:
         return None
-    pairs = {pair: all_pairs[pair] for pair in spreads}
-    moved = {pair for pair, spread in spreads.items() if spread.ticks > _CERTAIN_LIMIT * spread.span_ticks}
-    if not moved:
+    if max(bounds.values()) <= _CERTAIN_LIMIT:
         # No two latencies differ by so much that a queue could have filled.
-        return _steady(max(spread.ticks / spread.span_ticks for spread in spreads.values() if spread.span_ticks))
-    return _Judge(plan, pairs, spreads, moved, readings, last, duration_ticks, tick_ps, limit).trend()
-
-
-@dataclass(frozen=True)
-class _Spread:
-    """Largest less smallest latency of a pair of ports, and time from its first to its last arrival."""
-
-    ticks: int
-    span_ticks: int
-
-
-def _spreads(last: Array, pairs: Mapping[Pair, Sequence[Flow]]) -> dict[Pair, _Spread]:
-    """Spread of each pair that has got two frames."""
-    groups = Groups([[flow.cell for flow in flows] for flows in pairs.values()])
-    records = last[groups.rows]
-    frames, inverted, longest, first, end = (
-        records[name].astype(np.int64)
-        for name in ("frames", "latency_min_inverted", "latency_max", "first_arrival", "last_arrival")
-    )
-    # Cells without frames show 0, which is no arrival.
-    first[frames == 0] = np.iinfo(np.int64).max
-    columns = (
-        *(groups.totals(frames), groups.largest(inverted), groups.largest(longest)),
-        *(groups.smallest(first), groups.largest(end)),
-    )
-    return {
-        pair: _Spread(most - (ALL_ONES - least), last_ticks - first_ticks)
-        for pair, count, least, most, first_ticks, last_ticks in zip(
-            pairs, *map(np.ndarray.tolist, columns), strict=True
-        )
-        if count > 1
-    }
+        return _steady(max(bounds.values()))
+    pairs = {pair: all_pairs[pair] for pair in bounds}
+    return _Judge(plan, pairs, bounds, readings, last, duration_ticks, tick_ps, limit / (1 + limit)).trend()
 
 
 @dataclass(frozen=True)
@@ -172,8 +142,7 @@ class _Judge:
         self,
         plan: Plan,
         pairs: Mapping[Pair, Sequence[Flow]],
-        spreads: Mapping[Pair, _Spread],
-        moved: set[Pair],
+        bounds: Mapping[Pair, float],
         readings: Readings | None,
         last: Array,
         duration_ticks: float,
@@ -181,17 +150,21 @@ class _Judge:
         limit: float,
     ) -> None:
         self._pairs = pairs
-        self._spreads = spreads
-        self._moved = moved
+        self._bounds = bounds
+        self._moved = {pair for pair, bound in bounds.items() if bound > _CERTAIN_LIMIT}
         self._duration_ticks = duration_ticks
         self._tick_ps = tick_ps
         self._limit = limit
+        """Growth of latency by time, which is the share of the arrivals that the queue keeps."""
         self._frames_to: dict[int, int] = {}
         for (_, rx), flows in pairs.items():
             self._frames_to[rx] = self._frames_to.get(rx, 0) + _frames(last, flows)
         self._clocks = _clocks(plan)
         self._windows = _Windows(readings) if readings is not None and len(readings.records) > _LEAST_WINDOWS else None
-        self._at_rest = ports_at_rest(pairs, last) if limit >= _COARSE_LIMIT else {}
+        self._at_rest: dict[int, float] = {}
+        """Largest growth that latencies at rest leave possible at each receive port, of all its pairs."""
+        for (_, rx), bound in bounds.items():
+            self._at_rest[rx] = max(bound, self._at_rest.get(rx, 0.0))
 
     def trend(self) -> QueueTrend:
         watched: set[Pair] = set()
@@ -204,23 +177,34 @@ class _Judge:
             if found := self._filling(slopes, of_ports):
                 return found
         factors = [self._longer(rx, slope) for rx, slope in of_ports.items() if not self._is_steady(rx, slope)]
-        known: list[_Slope | RestingPort] = [slope for slope in of_ports.values() if slope is not None]
-        known += [self._at_rest[rx] for rx, slope in of_ports.items() if slope is None and rx in self._at_rest]
         if factors or self._hidden(watched):
-            return _unclear(max(factors, default=_MOST_LONGER), max(known, key=lambda each: each.upper, default=None))
-        return _steady(max((self._upper(rx, slope) for rx, slope in of_ports.items()), default=0.0))
+            known = [self._excess(rx, slope) for rx, slope in of_ports.items()]
+            return _unclear(max(factors, default=_MOST_LONGER), *max(known, key=sum))
+        return _steady(max(self._upper(rx, of_ports.get(rx)) for rx in self._at_rest))
 
     def _is_steady(self, rx_port: int, slope: _Slope | None) -> bool:
-        by_windows = slope is not None and slope.is_steady(self._limit)
-        return by_windows or self._rests(rx_port)
+        if slope is None or self._comes_to_rest(rx_port):
+            return self._rests(rx_port)
+        return slope.is_steady(self._limit) or (self._rests(rx_port) and not slope.rises)
 
     def _rests(self, rx_port: int) -> bool:
-        return rx_port in self._at_rest and self._at_rest[rx_port].upper < self._limit
+        return self._at_rest[rx_port] < self._limit
+
+    def _comes_to_rest(self, rx_port: int) -> bool:
+        """Whether latencies at rest exclude a coarse limit, so that a rise is that of a queue which comes to rest."""
+        return self._limit >= _COARSE_LIMIT and self._rests(rx_port)
 
     def _upper(self, rx_port: int, slope: _Slope | None) -> float:
         """Largest excess that is not excluded at a port that is steady."""
         by_windows = [slope.upper] if slope is not None and slope.is_steady(self._limit) else []
-        return min(by_windows + ([self._at_rest[rx_port].upper] if rx_port in self._at_rest else []))
+        return min([*by_windows, self._at_rest[rx_port]])
+
+    def _excess(self, rx_port: int, slope: _Slope | None) -> tuple[float, float]:
+        """Excess at a port and its error, from what excludes more."""
+        half = self._at_rest[rx_port] / 2
+        if slope is None or slope.upper > 2 * half:
+            return half, half
+        return max(slope.value, 0.0), slope.margin
 
     def _of_ports(self, watched: set[Pair]) -> dict[int, _Slope | None]:
         """Slope of each receive port whose latency has moved; None where it has too few windows."""
@@ -240,7 +224,7 @@ class _Judge:
         ports = {
             rx: slope
             for rx, slope in of_ports.items()
-            if slope is not None and slope.is_filling(self._growth_ticks(rx)) and not self._rests(rx)
+            if slope is not None and slope.is_filling(self._growth_ticks(rx)) and not self._comes_to_rest(rx)
         }
         if ports:
             order = sorted(ports, key=lambda port: -ports[port].value)
@@ -248,7 +232,7 @@ class _Judge:
         some = {
             pair: slope
             for pair, slope in slopes.items()
-            if slope.is_filling(self._growth_ticks(pair[1])) and not self._rests(pair[1])
+            if slope.is_filling(self._growth_ticks(pair[1])) and not self._comes_to_rest(pair[1])
         }
         if some:
             pair, *_ = fastest = sorted(some, key=lambda each: -some[each].value)
@@ -259,7 +243,7 @@ class _Judge:
     def _of_single_flows(self) -> QueueTrend | None:
         """Queue that only some flows of a pair of ports go through, such as those of one priority."""
         assert self._windows is not None
-        for pair in sorted(pair for pair in self._moved if not self._rests(pair[1])):
+        for pair in sorted(pair for pair in self._moved if not self._comes_to_rest(pair[1])):
             flows = self._pairs[pair]
             for flow in flows if len(flows) > 1 and self._windows.has(flows) else ():
                 series = self._windows.series([flow])
@@ -279,8 +263,7 @@ class _Judge:
         excess_fps = frames / seconds * slope.value
         return QueueTrend(
             Trend.FILLING,
-            excess_ppm=_PPM * _of_departures(slope.value),
-            error_ppm=_PPM * slope.margin,
+            *_in_ppm(slope.value, slope.margin),
             excess_fps=excess_fps,
             overflow_s=_REPORTED_BUFFER_FRAMES / excess_fps,
             rx_ports=tuple(dict.fromkeys(rx_ports)),
@@ -308,11 +291,11 @@ class _Judge:
     def _longer(self, rx_port: int, slope: _Slope | None) -> int:
         """Factor by which a trial must be longer to tell: errors of a slope shrink with T^1.5, growth is as T.
 
-        What a flow is late by in the end has nothing to do with T, so what it says of the excess shrinks with T.
+        What latencies of a steady queue differ by has nothing to do with T: its bound on the excess shrinks with T.
         """
-        factors: list[float] = [_MOST_LONGER]
-        if rx_port in self._at_rest:
-            factors.append(self._at_rest[rx_port].upper / self._limit)
+        factors = [float(_MOST_LONGER)]
+        if slope is None or not slope.rises:
+            factors.append(self._at_rest[rx_port] / self._limit)
         if slope is not None:
             by_noise = pow(slope.margin / (self._limit / 2), 2 / 3)
             seen = slope.value if slope.rises else max(slope.value, self._limit)
@@ -321,16 +304,10 @@ class _Judge:
         return max(2, ceil(min(factors)))
 
     def _hidden(self, watched: set[Pair]) -> bool:
-        """Whether a pair that was not read has latencies that differ by more than those of the pairs that were.
-
-        Latencies at rest are those of all pairs.
-        """
-        usual = max((self._spreads[pair].ticks for pair in watched), default=0)
-        return any(
-            spread.ticks > usual + _COARSE_LIMIT * spread.span_ticks
-            for pair, spread in self._spreads.items()
-            if pair not in watched and pair[1] not in self._at_rest
-        )
+        """Whether a pair that was not read has latencies that differ by more than those of the pairs that were."""
+        usual = max((self._bounds[pair] for pair in watched), default=0.0)
+        least = max(self._limit, usual + _COARSE_LIMIT)
+        return any(bound > least for pair, bound in self._bounds.items() if pair not in watched)
 
 
 class _Windows:
@@ -448,16 +425,20 @@ def _frames(records: Array, flows: Iterable[Flow]) -> int:
 
 
 def _of_departures(slope: float) -> float:
-    """Share of the departures that arrives beyond them, from the share of the arrivals that a queue keeps."""
-    return slope / (1 - slope) if slope < 1 else float("inf")
+    """Return the share of the departures that arrives beyond them, from the share of the arrivals that is kept."""
+    kept = min(slope, _MOST_KEPT)
+    return kept / (1 - kept)
+
+
+def _in_ppm(growth: float, margin: float) -> tuple[float, float]:
+    """Excess over the departures and its error, from those of a growth."""
+    excess = _of_departures(growth)
+    return _PPM * excess, _PPM * (_of_departures(growth + margin) - excess)
 
 
 def _steady(upper: float) -> QueueTrend:
-    return QueueTrend(Trend.STEADY, error_ppm=_PPM * upper)
+    return QueueTrend(Trend.STEADY, error_ppm=_PPM * _of_departures(upper))
 
 
-def _unclear(longer: int, slope: _Slope | RestingPort | None) -> QueueTrend:
-    if slope is None:
-        return QueueTrend(Trend.UNCLEAR, longer=longer)
-    excess_ppm, error_ppm = _PPM * max(slope.value, 0.0), _PPM * slope.margin
-    return QueueTrend(Trend.UNCLEAR, excess_ppm=excess_ppm, error_ppm=error_ppm, longer=longer)
+def _unclear(longer: int, growth: float, margin: float) -> QueueTrend:
+    return QueueTrend(Trend.UNCLEAR, *_in_ppm(growth, margin), longer=longer)
