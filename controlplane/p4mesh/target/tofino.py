@@ -248,6 +248,7 @@ class BfTofinoTarget(TofinoTarget):
                 cpu,
                 device_id=switch.device,
                 connect_timeout_s=_CONNECT_S,
+                timeout_s=switch.request_timeout_s,
                 request_timeout_s=switch.request_timeout_s,
                 on_port=watch.on_port,
             ) as client,

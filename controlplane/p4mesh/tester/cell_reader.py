@@ -8,6 +8,7 @@ come, and a window that loses records is halved.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -27,8 +28,10 @@ WaitForPasses = Callable[[int], None]
 """Lets the target's time pass until a frame has made this many rounds of the loop."""
 
 _READ_ATTEMPTS = 3
-_WINDOW_TIMEOUT_S = 0.5
-"""The records of a window come within milliseconds; none for this long are lost."""
+_SHORTEST_WAIT_S = 0.5
+"""The records of a window come within milliseconds on a chip; none for this long are lost there."""
+_PATIENCE = 10
+"""Records of a window may take so many times as long as the slowest reading so far; each attempt doubles it."""
 PASSES_BESIDE = 2
 """Rounds of a reading frame beside those for its cells: on its way in, and on its way out."""
 FRAMES_PER_PASS = 16
@@ -79,7 +82,12 @@ class CellReader:
     """Sends reading frames and takes their records; ``keep`` gets all other packet-ins."""
 
     def __init__(
-        self, client: SwitchClient, contract: Contract, form: RecordFormat, keep: Callable[[PacketIn], object]
+        self,
+        client: SwitchClient,
+        contract: Contract,
+        form: RecordFormat,
+        keep: Callable[[PacketIn], object],
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._contract = contract
@@ -87,6 +95,9 @@ class CellReader:
         self._keep = keep
         self._last_record_ticks: int | None = None
         self._window_cells = form.window_cells
+        self._clock_s = clock_s
+        self._pass_s = 0.0
+        """Longest time of a pass, with a share of the way to the controller; 0 before the first reading."""
 
     @property
     def passes_per_cell(self) -> int:
@@ -107,9 +118,11 @@ class CellReader:
         older = self._last_record_ticks
         flags |= self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"]
         for _ in range(_READ_ATTEMPTS):
+            passes, began_s = self._form.passes * cells + PASSES_BESIDE, self._clock_s()
             self._request(cells, flags=flags, window=window, value=0, port=port)
-            wait(self._form.passes * cells + PASSES_BESIDE)
+            wait(passes)
             if self._records([range(cells - 1, cells)], older):
+                self._learn(passes, self._clock_s() - began_s)
                 return
         raise TargetError(
             f"a clearing pass over {cells} cells did not return in {_READ_ATTEMPTS} attempts",
@@ -135,25 +148,64 @@ class CellReader:
         lost = _marked(wanted)
         missing = list(wanted)
         older = self._last_record_ticks
-        for _ in range(_READ_ATTEMPTS):
+        for attempt in range(_READ_ATTEMPTS):
             for together in self._windows(missing):
+                passes, began_s = form.passes * max(map(len, together)) + PASSES_BESIDE, self._clock_s()
                 for part in together:
                     self._request(len(part), value=part.start, port=port, flags=form.flags)
-                wait(form.passes * max(map(len, together)) + PASSES_BESIDE)
-                come = self._records(together, older, None if self._window_cells is None else _WINDOW_TIMEOUT_S)
+                wait(passes)
+                patience_s = self._patience_s(passes, attempt)
+                come = self._records(together, older, patience_s)
                 for arrived in come:
                     lost[arrived.cells] = False
                 found += come
+                needed_s = self._clock_s() - began_s
+                if not any(lost[part.start : part.stop].any() for part in together):
+                    self._learn(passes, needed_s)
+                    continue
+                if come:
+                    # Behind the last record that came nothing did until patience was over.
+                    self._learn(passes, needed_s - (patience_s or 0))
                 # Records were lost: the channel to the controller is slower than the loop, so smaller windows lose
                 # fewer of them.
-                if self._window_cells is not None and any(lost[part.start : part.stop].any() for part in together):
+                if self._window_cells is not None:
                     self._window_cells = max(1, self._window_cells // 2)
             missing = ranges_of(np.flatnonzero(lost).tolist())
             if not missing:
                 return _in_order(found, cells, form)
-        raise TargetError(
-            f"{sum(map(len, missing))} of {len(cells)} records were not received in {_READ_ATTEMPTS} attempts",
-            hint="the controller channel or the loop loses frames",
+        text = f"{sum(map(len, missing))} of {len(cells)} records were not received in {_READ_ATTEMPTS} attempts"
+        if self._window_cells is None:
+            raise TargetError(text, hint="the controller channel or the loop loses frames")
+        raise self._lost_or_late(text, missing, older)
+
+    def _learn(self, passes: int, needed_s: float) -> None:
+        """Take note of the time from a request to its last record."""
+        self._pass_s = max(self._pass_s, needed_s / passes)
+
+    def _patience_s(self, passes: int, attempt: int) -> float | None:
+        """Time to wait for the next record of a window; None where the client knows.
+
+        Until something has been read, it is as long as any answer of the switch may take.
+        """
+        if self._window_cells is None:
+            return None
+        if not self._pass_s:
+            return self._client.timeout_s
+        expected_s = _PATIENCE * passes * self._pass_s * (1 << attempt)
+        return min(self._client.timeout_s, max(_SHORTEST_WAIT_S, expected_s))
+
+    def _lost_or_late(self, text: str, missing: Sequence[range], older: int | None) -> TargetError:
+        """The error for records that did not come, after it has listened on for them."""
+        began_s, limit_s = self._clock_s(), self._client.timeout_s
+        come = sum(len(arrived.cells) for arrived in self._records(missing, older, limit_s))
+        if come:
+            return TargetError(
+                f"{text}; {come} of them came up to {self._clock_s() - began_s:.1f} s later: the switch is slow",
+                hint="lower the load, or set a longer tester.tofino.request_timeout_s: records are waited for up to it",
+            )
+        return TargetError(
+            f"{text}, and none came in {limit_s:g} s more: the frames are lost",
+            hint="look at the counters of the CPU port and of its receive rings, and at the loop (docs/TOFINO.md)",
         )
 
     def _windows(self, runs: Sequence[range]) -> Iterator[Sequence[range]]:

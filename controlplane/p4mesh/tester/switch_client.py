@@ -48,6 +48,8 @@ class SwitchClient(Protocol):
 
     packet_outs_sent: int
     packet_ins_taken: int
+    timeout_s: float
+    """Longest time that an answer may take."""
 
     @property
     def schema(self) -> SwitchSchema:

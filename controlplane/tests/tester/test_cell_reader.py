@@ -35,6 +35,9 @@ class Loop:
         self.answer = answer
         self.queue: list[PacketIn] = []
         self.requests: list[range] = []
+        self.timeout_s = 30.0
+        self.waits: list[float | None] = []
+        """Time limit of each look for records that found nothing."""
 
     def packet_out(self, payload: bytes, **fields: int) -> None:
         cells = range(fields["value"], fields["value"] + fields["count"])
@@ -43,12 +46,19 @@ class Loop:
 
     def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
         taken, self.queue = self.queue[:count], self.queue[count:]
+        if not taken:
+            self.waits.append(timeout_s)
         return columns_of(taken)
 
 
-def reader(loop: Loop, keep: Callable[[PacketIn], Any] = print, window: int | None = None) -> CellReader:
+def reader(
+    loop: Loop,
+    keep: Callable[[PacketIn], Any] = print,
+    window: int | None = None,
+    clock_s: Callable[[], float] = lambda: 0.0,
+) -> CellReader:
     form = RecordFormat(decode, window_cells=window)
-    return CellReader(cast(SwitchClient, loop), CONTRACT, form, keep)
+    return CellReader(cast(SwitchClient, loop), CONTRACT, form, keep, clock_s)
 
 
 def read(found: CellReader, *cells: range) -> list[tuple[int, int]]:
@@ -103,6 +113,69 @@ def test_lost_records_are_asked_for_again_and_a_window_becomes_smaller() -> None
     loop.answer = lambda cells: [record(cell, 1) for cell in cells if cell not in lost]
     with pytest.raises(TargetError, match="1 of 8 records were not received in 3 attempts"):
         read(reader(loop), range(8))
+
+
+def test_the_wait_for_records_follows_the_slowest_reading_so_far() -> None:
+    """Goal: nothing is known at first; then 10 times the 3 s of 3 passes, twice as long each time, up to the limit."""
+    now_s, lost = [0.0], set[int]()
+
+    def answer(cells: range) -> list[PacketIn]:
+        now_s[0] += 3.0
+        return [record(cell, int(now_s[0])) for cell in cells if cell not in lost]
+
+    loop = Loop(lambda cells: [])
+    loop.timeout_s = 100.0
+    found = reader(loop, window=4, clock_s=lambda: now_s[0])
+    with pytest.raises(TargetError):
+        read(found, range(1))
+    assert loop.waits == [100.0] * 4, "as long as any answer may take, in each attempt and afterwards"
+
+    loop.answer, loop.waits = answer, []
+    read(found, range(1))
+    lost.add(2)
+    with pytest.raises(TargetError):
+        read(found, range(2, 4))
+    assert loop.waits == [30.0, 60.0, 100.0, 100.0]
+
+
+def test_the_wait_is_never_shorter_than_the_driver_may_take() -> None:
+    ticks = iter(range(1000))
+    loop = Loop(lambda cells: [record(cell, 1) for cell in cells])
+    found = reader(loop, window=4, clock_s=lambda: next(ticks) * 1e-6)
+    read(found, range(4))
+    loop.answer = lambda cells: []
+    with pytest.raises(TargetError):
+        read(found, range(1))
+    assert loop.waits == [0.5, 0.5, 0.5, 30.0]
+
+
+def test_a_record_that_comes_after_the_last_attempt_is_late_and_not_lost() -> None:
+    now_s = [0.0]
+    loop = Loop(lambda cells: [])
+    found = reader(loop, window=4, clock_s=lambda: now_s[0])
+    take, looks = loop.take_packet_columns, iter(range(100))
+
+    def late(count: int, timeout_s: float | None = None) -> list[PacketColumns]:
+        if next(looks) == 4:
+            now_s[0] += 12.5
+            loop.queue = [record(0, 9)]
+        return take(count, timeout_s)
+
+    loop.take_packet_columns = late  # type: ignore[method-assign]
+    with pytest.raises(TargetError) as caught:
+        read(found, range(2))
+    assert str(caught.value) == (
+        "2 of 2 records were not received in 3 attempts; 1 of them came up to 12.5 s later: the switch is slow"
+    )
+    assert "request_timeout_s" in caught.value.hint
+
+
+def test_records_that_never_come_are_lost() -> None:
+    with pytest.raises(TargetError) as caught:
+        read(reader(Loop(lambda cells: []), window=4), range(1))
+    assert str(caught.value) == (
+        "1 of 1 records were not received in 3 attempts, and none came in 30 s more: the frames are lost"
+    )
 
 
 def test_clearing_is_confirmed_by_the_last_cell() -> None:
