@@ -63,11 +63,11 @@ class Prepared:
 
 def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:
     """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
-    parameters = _resolve(method, topology, options)
-    sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
-    _check_format(method, sizes, parameters)
     bed = bed_of(topology, options.target_name)
     bed = replace(bed, ports=chosen_ports(bed.ports, options.ports))
+    parameters = _resolve(method, topology, options, bed)
+    sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
+    _check_format(method, sizes, parameters)
     method.check(bed, parameters)
     require_room(bed, parameters, sizes)
     parameters = on_line(method, bed, parameters)
@@ -146,7 +146,7 @@ def _commands(method: Method, settings: Sequence[str]) -> list[tuple[str, str]]:
     return [(key.strip(), command) for key, _, command in parts if key.strip() in names and command.strip()]
 
 
-def _resolve(method: Method, topology: Topology, options: RunOptions) -> ParameterSet:
+def _resolve(method: Method, topology: Topology, options: RunOptions, bed: Bed) -> ParameterSet:
     """The parameters: the user's settings, else those of the topology for this test, else the defaults.
 
     Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
@@ -165,7 +165,8 @@ def _resolve(method: Method, topology: Topology, options: RunOptions) -> Paramet
     capabilities = TARGETS[target].declare(topology)
     if capabilities.software_devices:
         given += _software_search(method, given)
-    return resolve(method.name, method.parameters, given, real_time=capabilities.real_time and not scaled)
+    real_time = capabilities.real_time and not scaled
+    return resolve(method.name, method.parameters, given, real_time=real_time, ports=bed.port_numbers)
 
 
 def _software_search(method: Method, given: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.gsi.defaults import MESSAGE_SIZES_BYTES, SEARCH, with_defaults
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import ParameterSet, integer
+from p4mesh.methods.options.parameters import ParameterSet, integer, port_number
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
 from p4mesh.traffic.patterns import Rotate
 
@@ -24,7 +24,7 @@ class B2b(Meshed):
     section = _SECTION
     frame_sizes_bytes = MESSAGE_SIZES_BYTES
     parameters = (
-        integer("receiver", 1, "port", _SECTION, "port that receives", (1, 512)),
+        port_number("receiver", 1, _SECTION, "port that receives"),
         integer(
             "west_ports",
             0,

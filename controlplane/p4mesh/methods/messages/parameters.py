@@ -8,7 +8,7 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, port_number
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES
 from p4mesh.traffic.patterns import Message, Pattern, PositionClass
 from p4mesh.traffic.stream import Burst, Stream
@@ -34,8 +34,8 @@ def messages(default: int) -> Parameter:
 MESSAGE_RATE = decimal(
     "messages_per_s", "4.63", "1/s", SECTION, "messages of the measured sender per second", ("0.001", "1000000")
 )
-SENDER = integer("sender", 1, "port", SECTION, "port that sends the measured messages", (1, 512))
-RECEIVER = integer("receiver", 2, "port", SECTION, "port that receives the measured messages", (1, 512))
+SENDER = port_number("sender", 1, SECTION, "port that sends the measured messages")
+RECEIVER = port_number("receiver", 2, SECTION, "port that receives the measured messages")
 
 INDEPENDENT, IN_STEP = "independent", "in_step"
 PHASES = choice(

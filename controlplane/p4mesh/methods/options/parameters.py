@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -15,6 +15,7 @@ _MOST_DIGITS = 60
 _MOST_EXPONENT_DIGITS = 4
 """Sign included. Numbers with longer exponents take long to compute with."""
 _LONGEST_SHOWN = 60
+_HIGHEST_PORT = 512
 
 
 class Kind(str, Enum):
@@ -45,9 +46,13 @@ class Parameter:
     """Default on targets whose time is real; None where it is the same."""
     is_command: bool = False
     """The text is a command that runs on the machine of the user."""
+    role: int = 0
+    """Place of the port that has this role by default among those that take part, from 1; 0: the value is no port."""
 
-    def default_in(self, *, real_time: bool) -> Value:
-        """Return the default on a target in virtual or in real time."""
+    def default_in(self, *, real_time: bool, ports: Sequence[int] = ()) -> Value:
+        """The default on a target in virtual or in real time, with these ports of the tester."""
+        if 0 < self.role <= len(ports):
+            return ports[self.role - 1]
         return self.default if self.real_time is None or not real_time else self.real_time
 
     @property
@@ -157,15 +162,20 @@ class ParameterSet:
 
 
 def resolve(
-    test: str, declared: Iterable[Parameter], settings: Iterable[str], *, real_time: bool = False
+    test: str,
+    declared: Iterable[Parameter],
+    settings: Iterable[str],
+    *,
+    real_time: bool = False,
+    ports: Sequence[int] = (),
 ) -> ParameterSet:
     """Return all parameter values of ``test`` from ``key=value`` settings over the defaults.
 
-    ``real_time`` asks for the defaults of targets whose time is real.
+    ``real_time`` asks for the defaults of targets whose time is real; ``ports`` are those that have roles by default.
     Raises ParameterError for an unknown key, a repeated key or a value out of range.
     """
     known = {parameter.name: parameter for parameter in declared}
-    values = {name: parameter.default_in(real_time=real_time) for name, parameter in known.items()}
+    values = {name: parameter.default_in(real_time=real_time, ports=ports) for name, parameter in known.items()}
     seen: set[str] = set()
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -213,6 +223,11 @@ def integer(name: str, default: int, unit: str, section: str, summary: str, boun
     """Declare an integer within inclusive ``bounds``."""
     low, high = (Fraction(bound) for bound in bounds)
     return Parameter(name, Kind.INTEGER, default, unit, section, summary, low, high)
+
+
+def port_number(name: str, role: int, section: str, summary: str) -> Parameter:
+    """Declare the port with a role: by default the one at place ``role`` of those that take part, from 1."""
+    return replace(integer(name, role, "port number", section, summary, (1, _HIGHEST_PORT)), role=role)
 
 
 def boolean(name: str, default: bool, section: str, summary: str) -> Parameter:

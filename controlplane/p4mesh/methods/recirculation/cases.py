@@ -12,7 +12,7 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, decimal, integer, text
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, decimal, integer, port_number, text
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.rates import VALID_RATES, Rate
@@ -38,8 +38,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     boolean("during", True, SECTION, "also let the failures begin in the middle of a trial"),
     integer("repetitions", 5, "trials", SECTION, "trials of each case", (1, 1000)),
-    integer("sender", 1, "port", SECTION, "port that sends", (1, 512)),
-    integer("receiver", 2, "port", SECTION, "port that receives", (1, 512)),
+    port_number("sender", 1, SECTION, "port that sends"),
+    port_number("receiver", 2, SECTION, "port that receives"),
     shared.scaled_duration(
         "duration_ms",
         SECTION,

@@ -13,7 +13,16 @@ from p4mesh.layers import Modifiable, ethernet
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
+from p4mesh.methods.options.parameters import (
+    Kind,
+    Parameter,
+    ParameterSet,
+    boolean,
+    choice,
+    decimal,
+    integer,
+    port_number,
+)
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.rfc2889.address_results import Iteration
 from p4mesh.traffic.addresses import random_offsets
@@ -40,8 +49,8 @@ _GROUP_BIT = 1
 def address_parameters(section: str) -> tuple[Parameter, ...]:
     """Return the parameters of both address tests; ``section`` is the clause about their set-up."""
     return (
-        integer("learning_port", 1, "port number", section, "L: the port that the addresses are behind", (1, 512)),
-        integer("test_port", 2, "port number", section, "T: the port that sends to them; all others monitor", (1, 512)),
+        port_number("learning_port", 1, section, "L: the port that the addresses are behind"),
+        port_number("test_port", 2, section, "T: the port that sends to them; all others monitor"),
         Parameter(
             "mac_base", Kind.TEXT, "02:F4:BC", "", section, "first half of the addresses; port and counter follow"
         ),

@@ -13,7 +13,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import ParameterSet, choice, integer
+from p4mesh.methods.options.parameters import ParameterSet, choice, port_number
 from p4mesh.methods.results import fields
 from p4mesh.methods.results import latency_tables as latency
 from p4mesh.methods.results.fields import retitled
@@ -113,7 +113,7 @@ class Broadcast(MethodOf[BroadcastUnit]):
         choice("parts", BOTH, "RFC 2889 5.10.3", "which sub-tests run", (BOTH, THROUGHPUT)),
         LATENCY_DEFINITION,
         shared.DEPARTURE_ERROR,
-        integer("source_port", 1, "port number", "RFC 2889 5.10.2", "the port that transmits", (1, 512)),
+        port_number("source_port", 1, "RFC 2889 5.10.2", "the port that transmits"),
         *shared.trial_parameters("RFC 2889 5.10.2"),
         *shared.search_parameters("RFC 2889 5.10.3"),
     )

@@ -7,7 +7,7 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import ParameterSet, choice, integer
+from p4mesh.methods.options.parameters import ParameterSet, choice, port_number
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
 from p4mesh.traffic.patterns import Rotate
 
@@ -23,7 +23,7 @@ class PartiallyMeshed(Meshed):
     section = "RFC 2889 5.2"
     parameters = (
         choice("direction", BOTH, "RFC 2889 5.2.2", "who transmits", (FROM_ONE, TO_ONE, BOTH)),
-        integer("one_port", 1, "port number", "RFC 2889 5.2.2", "the one port", (1, 512)),
+        port_number("one_port", 1, "RFC 2889 5.2.2", "the one port"),
         *mesh_parameters("5.2"),
     )
 

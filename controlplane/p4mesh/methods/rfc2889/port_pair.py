@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, integer
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, port_number
 
 MIN_PORTS = 2
-_NUMBERS = (1, 512)
 
 
 def pair_parameters(section: str) -> tuple[Parameter, ...]:
     """Return the parameters that choose the two ports; ``section`` is the clause about the set-up."""
     return (
-        integer("tx_port", 1, "port number", section, "the port that transmits", _NUMBERS),
-        integer("rx_port", 2, "port number", section, "the port that receives", _NUMBERS),
+        port_number("tx_port", 1, section, "the port that transmits"),
+        port_number("rx_port", 2, section, "the port that receives"),
     )
 
 

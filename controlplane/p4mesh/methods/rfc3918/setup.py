@@ -11,7 +11,16 @@ from p4mesh.errors import ParameterError
 from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, Frame
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer, text
+from p4mesh.methods.options.parameters import (
+    Parameter,
+    ParameterSet,
+    boolean,
+    choice,
+    decimal,
+    integer,
+    port_number,
+    text,
+)
 from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
@@ -42,7 +51,7 @@ def setup_parameters(clause: str, groups: int = 10) -> tuple[Parameter, ...]:
         choice(
             "protocol", Version.IGMPV3.value, hosts, "how hosts join and leave", tuple(one.value for one in Version)
         ),
-        integer("source_port", 1, "port number", clause, "the port that sends to the groups", (1, 512)),
+        port_number("source_port", 1, clause, "the port that sends to the groups"),
         integer("groups", groups, "groups", clause, "groups that every receiving port joins", (1, MAX_GROUPS)),
         text("first_group", clause, f"first of consecutive groups; empty = {_FIRST_GROUPS[4]} or {_FIRST_GROUPS[6]}"),
         text("only_sender", hosts, "IP address of the one sender that hosts ask for; empty = any"),
