@@ -30,27 +30,54 @@ def parser() -> Parser:
     whole.add_argument("--version", action="version", version=f"p4mesh {__version__}")
     whole.add_argument("--debug", action="store_true", help="show a traceback with an error")
     added = whole.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    _run(added.add_parser("run", help="run a test and write a run directory"))
-    _traffic(added.add_parser("traffic", help="send the traffic of a file of your own, judged class by class"))
-    _calibrate(added.add_parser("calibrate", help="measure wires between tester ports"))
-    _listing(added.add_parser("tests", help="list the tests, or show one with its parameters"))
-    _show(added.add_parser("show", help="print the result tables of a finished run"))
-    _report(added.add_parser("report", help="write the report of a run or of a suite as a page and as PDF"))
+
+    def command(name: str, help: str, example: str) -> argparse.ArgumentParser:
+        return added.add_parser(name, help=help, epilog=f"Example: p4mesh {name} {example}".rstrip())
+
+    # In the order in which somebody meets them: a run and its results, what there is, the page, networks and tools.
+    _init(command("init", "write a run file with comments", "lab.yaml --topology wrs-18x1g"))
+    _run(command("run", "run a test and write a run directory", "rfc2544.throughput --topology wrs-18x1g --sizes 64"))
+    _traffic(
+        command(
+            "traffic",
+            "send the traffic of a file of your own, judged class by class",
+            "traffic/three-classes.yaml --topology wrs-18x1g",
+        )
+    )
+    _show(command("show", "print the result tables of a finished run", "runs/lab-20261102-101500"))
+    _report(
+        command(
+            "report",
+            "write the report of a run or of a suite as a page or as PDF",
+            "runs/lab-20261102-101500 --pdf a.pdf",
+        )
+    )
     _compare(
-        added.add_parser("compare", help="compare runs of the same test: differences, and whether they may be chance")
+        command(
+            "compare",
+            "compare runs of the same test: differences, and whether they may be chance",
+            "runs/before runs/after --html compare.html",
+        )
     )
-    _export(added.add_parser("export", help="write the results of a run or of a suite for other programs"))
-    _init(added.add_parser("init", help="write a run file with comments"))
-    _import_xena(added.add_parser("import-xena", help="make a run file of a Xena2889 or Valkyrie2889 file"))
-    _runs(added.add_parser("runs", help="list past runs with their verdicts"))
-    _completion(added.add_parser("completion", help="print what makes a shell complete the words of commands"))
-    _topology(added.add_parser("topology", help="work with topology files"))
-    _doctor(added.add_parser("doctor", help="say what works on this machine and how to mend the rest"))
+    _export(
+        command("export", "write the results of a run or of a suite for other programs", "runs/before --format junit")
+    )
+    _runs(command("runs", "list past runs with their verdicts", "runs"))
+    _listing(command("tests", "list the tests, or show one with its parameters", "--search 'head of line'"))
+    _doctor(command("doctor", "say what works on this machine and how to mend the rest", "--target live"))
+    _serve(command("serve", "show runs in a browser while they go on, and compare past ones", "runs --control"))
+    _topology(command("topology", "work with topology files", "check lab.yaml"))
     _net(
-        added.add_parser("net", help="build networks of Linux parts from topologies, for live, bmv2 and other programs")
+        command(
+            "net", "build networks of Linux parts from topologies, for live, bmv2 and other programs", "up lab.yaml"
+        )
     )
-    _serve(added.add_parser("serve", help="show runs in a browser while they go on, and compare past ones"))
     added.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
+    _calibrate(command("calibrate", "measure wires between tester ports", "--topology back-to-back --out wires.json"))
+    _import_xena(
+        command("import-xena", "make a run file of a Xena2889 or Valkyrie2889 file", "lab.x2889 --run-out lab.yaml")
+    )
+    _completion(command("completion", "print what makes a shell complete the words of commands", "bash"))
     return whole
 
 
@@ -136,9 +163,11 @@ def _json(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Writes the page of a finished run or suite, and a PDF with the same content."
+    parser.description = "Writes the page of a finished run or suite, or a PDF with the same content, or both."
     parser.add_argument("directory", metavar="DIR")
-    parser.add_argument("--html", metavar="FILE", help="write the page there; default: report.html in DIR")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write the page there; default without --pdf: report.html in DIR"
+    )
     parser.add_argument("--pdf", metavar="FILE", help="write the PDF there")
     _json(parser)
     parser.set_defaults(handler=commands.report)
@@ -194,7 +223,7 @@ def _import_xena(parser: argparse.ArgumentParser) -> None:
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Lists the runs in a folder, oldest first. Damaged ones are named."
+    parser.description = "Lists the runs in a folder, newest first. Damaged ones are named."
     parser.add_argument("folder", metavar="DIR", nargs="?", default="runs", help="folder with runs; default: runs")
     _json(parser)
     parser.set_defaults(handler=commands.runs)

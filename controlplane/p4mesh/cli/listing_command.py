@@ -24,12 +24,13 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     tests = _asked(arguments.name)
     words = (arguments.search or "").lower().split()
     if words:
-        found = {test: _matching(test, words) for test in tests}
-        chosen = [(test, parameters) for test, parameters in found.items() if parameters]
+        # A test that is about the words comes before one that has them in a parameter.
+        ranked = sorted(tests, key=lambda test: not _has(words, *_about(test)))
+        chosen = [(test, parameters) for test in ranked if (parameters := _matching(test, words))]
         if not chosen:
             raise UsageError(
                 f"--search {arguments.search[:_LONGEST_SHOWN]}: no test and no parameter has these words",
-                hint="p4mesh tests lists the tests; words are searched in names, titles, clauses and summaries",
+                hint="p4mesh tests lists the tests; words are searched in names, titles, terms, clauses and summaries",
             )
     else:
         chosen = [(test, test.parameters) for test in tests]
@@ -52,13 +53,17 @@ def _asked(name: str | None) -> tuple[Method, ...]:
 
 def _matching(test: Method, words: Sequence[str]) -> tuple[Parameter, ...]:
     """The parameters that have every word; all of them where the test itself has."""
-
-    def has(*texts: str) -> bool:
-        return all(any(word in text.lower() for text in texts) for word in words)
-
-    if has(test.name, test.title, test.section):
+    if _has(words, *_about(test)):
         return test.parameters
-    return tuple(item for item in test.parameters if has(item.name, item.summary, item.section, *item.choices))
+    return tuple(item for item in test.parameters if _has(words, item.name, item.summary, item.section, *item.choices))
+
+
+def _about(test: Method) -> tuple[str, ...]:
+    return test.name, test.title, test.section, test.terms
+
+
+def _has(words: Sequence[str], *texts: str) -> bool:
+    return all(any(word in text.lower() for text in texts) for word in words)
 
 
 def _short(tests: Sequence[Method]) -> str:

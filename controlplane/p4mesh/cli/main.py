@@ -15,8 +15,8 @@ from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, EnvironmentFaul
 
 EXIT_INTERRUPTED = 130
 COMMANDS = (
-    *("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "init", "import-xena"),
-    *("runs", "completion", "topology", "doctor", "net", "serve", "switch"),
+    *("init", "run", "traffic", "show", "report", "compare", "export", "runs", "tests", "doctor", "serve"),
+    *("topology", "net", "switch", "calibrate", "import-xena", "completion"),
 )
 COMPLETION = "_ARGCOMPLETE"
 """Set in the environment by a shell that wants to complete words."""

@@ -1,4 +1,4 @@
-"""``p4mesh report DIR``: writes the page of a finished run or suite, and a PDF with the same content."""
+"""``p4mesh report DIR``: writes the page of a finished run or suite, or a PDF with the same content, or both."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     """Write what was asked for and say where it is."""
     directory = Path(arguments.directory)
     document = document_of(directory)
-    html = Path(arguments.html) if arguments.html else directory / REPORT
-    write_atomically(html, page(document))
+    html = arguments.html or (None if arguments.pdf else str(directory / REPORT))
+    if html:
+        write_atomically(Path(html), page(document))
     if arguments.pdf:
         from p4mesh.report.pdf import pdf
 
         write_bytes_atomically(Path(arguments.pdf), pdf(document))
     if arguments.json:
-        say(json.dumps({"page": str(html), "pdf": arguments.pdf}, indent=1))
+        say(json.dumps({"page": html, "pdf": arguments.pdf}, indent=1))
     else:
-        say(f"page: {html}" + (f"\nPDF:  {arguments.pdf}" if arguments.pdf else ""))
+        say("\n".join(f"{kind}: {path}" for kind, path in (("page", html), ("PDF", arguments.pdf)) if path))
     return EXIT_OK

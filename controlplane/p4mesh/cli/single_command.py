@@ -26,5 +26,7 @@ def show_finished(finished: FinishedRun, as_json: bool) -> int:
         say(json.dumps(run_data(finished.directory), indent=1, allow_nan=False))
     else:
         say(outcome_text(finished.outcome))
-        say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")
+        long = sum(table.detail for table in finished.outcome.tables)
+        more = f", {long} longer tables as CSV" if long else ""
+        say(f"run directory: {finished.directory} ({REPORT}{more})")
     return exit_code(finished.outcome)

@@ -69,7 +69,7 @@ def _show(finished: FinishedSuite, as_json: bool, require_all: bool) -> int:
         say(json.dumps(data, indent=1, allow_nan=False))
     else:
         say(summary_text(finished.suite, rows))
-        say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")
+        say(f"run directory: {finished.directory} ({REPORT})")
     if any(entry.broke_off for entry in finished.entries):
         return EXIT_BUG
     incomplete = EXIT_TEST_FAILED if require_all and finished.not_run else EXIT_OK

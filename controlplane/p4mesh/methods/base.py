@@ -77,6 +77,8 @@ class MethodOf(ABC, Generic[Result]):
     name: str
     title: str
     section: str
+    terms: str = ""
+    """Words of the RFC by which a user may look for the test, beside those of its title."""
     part: str
     """Name of its units, one per frame size; a test with other units has :meth:`units` of its own."""
     parameters: tuple[Parameter, ...]

@@ -61,6 +61,7 @@ class Composed(MethodOf[Record]):
         self._method = method
         self._extensions = tuple(extensions)
         self.name, self.title, self.section = method.name, method.title, method.section
+        self.terms = method.terms
         self.frame_sizes_bytes, self.reset_between = method.frame_sizes_bytes, method.reset_between
         added = (parameter for extension in extensions for parameter in extension.parameters_of(method))
         self.parameters = (*method.parameters, *added)

@@ -30,6 +30,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 """The tests of each suite, in the order of the RFC."""
 _LONGEST_NAME = 80
+_SUGGESTIONS = 3
 
 
 def require_known(name: str) -> None:
@@ -40,11 +41,17 @@ def require_known(name: str) -> None:
 
 
 def unknown(name: str) -> UnknownTestError:
-    """Return the error for a name that no test has, with the nearest or all names."""
+    """The error for a name that no test has, with the names that are nearest to it."""
+    name = name[:_LONGEST_NAME]
     names = [f"{suite}.{test}" for suite, tests in NAMES.items() for test in tests]
-    close = difflib.get_close_matches(name[:_LONGEST_NAME], names, n=1)
-    guess = f"did you mean {close[0]}? " if close else ""
+
+    def likeness(known: str) -> float:
+        ends = (known, known.partition(".")[2])
+        return max(difflib.SequenceMatcher(a=name.lower(), b=end).ratio() for end in ends)
+
+    *others, last = sorted(names, key=likeness, reverse=True)[:_SUGGESTIONS]
     return UnknownTestError(
-        f"unknown test '{name[:_LONGEST_NAME]}'",
-        hint=f"{guess}valid tests: {', '.join(names)}; whole suites: {', '.join(NAMES)}",
+        f"unknown test '{name}'",
+        hint=f"did you mean {', '.join(others)} or {last}? p4mesh tests lists all tests; whole suites: "
+        f"{', '.join(NAMES)}",
     )

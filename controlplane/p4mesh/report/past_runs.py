@@ -7,14 +7,14 @@ from pathlib import Path
 
 from p4mesh.errors import P4MeshError
 from p4mesh.report.publish import outcome_of
-from p4mesh.store.finding import Kind, find_runs, require_folder
+from p4mesh.store.finding import find_runs, require_folder
 from p4mesh.store.lock import holder
 from p4mesh.store.run_files import read_config
 from p4mesh.store.stored_run import RESULTS, RUN, SUMS, TRIALS, read_run
 from p4mesh.store.suite_directory import NOT_RUN, is_finished, is_suite, read_suite
 from p4mesh.verdict import Verdict
 
-DAMAGED, UNFINISHED, RUNNING, NO_RUN = "damaged", "not finished", "running", "no run"
+DAMAGED, UNFINISHED, RUNNING = "damaged", "not finished", "running"
 _FILES = (RUN, TRIALS, RESULTS, SUMS)
 """A directory without any of them has never been that of a run."""
 
@@ -25,7 +25,7 @@ class PastRun:
 
     directory: Path
     state: str
-    """Verdict; of a suite the worst one. ``running``, ``not finished``, ``damaged`` or ``no run``."""
+    """Verdict; of a suite the worst one. ``running``, ``not finished`` or ``damaged``."""
     test: str = ""
     topology: str = ""
     target: str = ""
@@ -35,22 +35,21 @@ class PastRun:
 
 
 def past_runs(folder: Path) -> tuple[PastRun, ...]:
-    """Runs below a folder in the order in which they began; raises RunDirectoryError for no folder."""
+    """The runs below a folder, newest first, those that have not begun to measure at the end.
+
+    Raises RunDirectoryError for no folder.
+    """
     require_folder(folder)
-    # A suite shows its own runs, and a folder with nothing below it is shown: it may be what is left of a run.
-    places = [
-        place for place in find_runs(folder) if place.suite is None and (place.parts or place.kind is not Kind.NOTHING)
-    ]
-    runs = [_one(folder.joinpath(*place.parts)) for place in places]
-    return tuple(sorted(runs, key=lambda run: (run.started_utc, run.directory)))
+    # A suite shows its own runs.
+    found = (folder.joinpath(*place.parts) for place in find_runs(folder) if place.suite is None)
+    runs = [_one(path) for path in found if is_suite(path) or any((path / name).exists() for name in _FILES)]
+    return tuple(sorted(runs, key=lambda run: (run.started_utc, run.directory), reverse=True))
 
 
 def _one(path: Path) -> PastRun:
     try:
         if is_suite(path):
             return _suite(path)
-        if not any((path / name).exists() for name in _FILES):
-            return PastRun(path, NO_RUN, summary="a directory of something else, or an empty one")
         return _run(path)
     except (P4MeshError, OSError) as error:
         problem = error.message if isinstance(error, P4MeshError) else str(error)

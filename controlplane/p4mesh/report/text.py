@@ -11,7 +11,7 @@ from rich.text import Text
 
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.report.document import Grid, GridCell
-from p4mesh.report.grids import MOST_ROWS, grid_of
+from p4mesh.report.grids import grid_of
 from p4mesh.report.verdict import statement_of
 
 _BOX = Box("    \n    \n -  \n    \n    \n    \n    \n    \n", ascii=True)
@@ -21,8 +21,8 @@ _WIDEST = 100_000
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """Tables, findings, deviations and the verdict of a test."""
-    parts = [_pointer(table) if table.detail else table_text(table) for table in outcome.tables]
+    """Tables, findings, deviations and the verdict of a test; long tables are in its files alone."""
+    parts = [table_text(table) for table in outcome.tables if not table.detail]
     if outcome.findings:
         parts.append("\n".join(["Findings", *(f"  - {text}" for text in outcome.findings)]))
     if outcome.deviations:
@@ -53,8 +53,3 @@ def grid_text(grid: Grid) -> str:
 
 def _plain(cell: GridCell) -> str:
     return cell if isinstance(cell, str) else cell.text
-
-
-def _pointer(table: Table) -> str:
-    in_report = "and in the report" if len(table.rows) <= MOST_ROWS else f"and the first {MOST_ROWS} in the report"
-    return f"{table.title}: {len(table.rows)} rows in {table.name}.csv {in_report}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.cli.main import main
+from p4mesh.cli.arguments import parser
+from p4mesh.cli.main import COMMANDS, main
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method
 from p4mesh.methods.names import NAMES
@@ -103,7 +105,7 @@ def test_the_names_that_are_known_without_loading_are_those_that_load() -> None:
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
 def test_the_parameters_that_are_known_without_loading_are_those_of_the_test(test: Method) -> None:
-    declared = tuple(replace(parameter, real_time=None, is_command=False) for parameter in test.parameters)
+    declared = tuple(replace(parameter, real_time=None, is_command=False, role=0) for parameter in test.parameters)
     assert published_parameters(test.name) == declared
 
 
@@ -124,4 +126,14 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert all(command in shown for command in ("run", "calibrate", "tests", "show", "topology", "switch"))
+    assert all(f"\n    {command}" in shown for command in COMMANDS)
+
+
+def test_the_example_in_the_help_of_a_command_is_one_of_its_command_lines() -> None:
+    commands = next(iter(parser()._subparsers._group_actions)).choices  # type: ignore[union-attr]
+    assert set(commands) == set(COMMANDS)
+    for name, command in commands.items():
+        if name != "switch":  # its module has a parser of its own
+            program, *words = shlex.split(command.epilog.removeprefix("Example: "))
+            assert (program, words[0]) == ("p4mesh", name)
+            assert parser().parse_args(words).command == name

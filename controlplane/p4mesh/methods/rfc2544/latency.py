@@ -76,6 +76,7 @@ class Latency(MethodOf[LatencyUnit]):
 
     name = "rfc2544.latency"
     title = "Latency"
+    terms = "delay, store and forward, cut-through, bit forwarding, percentiles, jitter"
     section = SECTION
     part = LATENCY
     parameters = (

@@ -65,6 +65,7 @@ class SystemRecovery(MethodOf[Recovery]):
 
     name = "rfc2544.system_recovery"
     title = "System recovery"
+    terms = "overload"
     section = SECTION
     part = RECOVERY
     parameters = (

@@ -27,6 +27,7 @@ class AddressCaching(Addressed[AddressUnit]):
 
     name = "rfc2889.address_caching"
     title = "Address caching capacity"
+    terms = "MAC address table size, flooding"
     section = SECTION
     parameters = (
         *capacity_parameters("addresses", SECTION),

@@ -51,6 +51,7 @@ class AddressLearning(Addressed[LearningUnit]):
 
     name = "rfc2889.address_learning"
     title = "Address learning rate"
+    terms = "MAC address table, flooding"
     section = SECTION
     parameters = (
         choice(

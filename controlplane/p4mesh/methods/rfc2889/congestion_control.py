@@ -66,6 +66,7 @@ class CongestionControl(MethodOf[Congestion]):
 
     name = "rfc2889.congestion_control"
     title = "Congestion control"
+    terms = "head of line blocking, backpressure"
     section = "RFC 2889 5.5"
     part = "congestion"
     parameters = (

@@ -87,6 +87,7 @@ class ErroredFrames(MethodOf[ErroredUnit]):
 
     name = "rfc2889.errored_frames"
     title = "Errored frames filtering"
+    terms = "oversize, undersize, CRC, FCS, dribble bits, alignment errors"
     section = SECTION
     frame_sizes_bytes = (64, 1518)
     parameters = (

@@ -113,6 +113,7 @@ class ForwardPressure(MethodOf[Pressure]):
 
     name = "rfc2889.forward_pressure"
     title = "Forward pressure"
+    terms = "interframe gap, full-speed input"
     section = "RFC 2889 5.6"
     parameters = (
         *pair_parameters("RFC 2889 5.6.2"),

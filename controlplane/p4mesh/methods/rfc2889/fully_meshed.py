@@ -15,6 +15,7 @@ class FullyMeshed(Meshed):
 
     name = "rfc2889.fully_meshed"
     title = "Fully meshed throughput, frame loss and forwarding rates"
+    terms = "FRMOL, maximum offered load"
     section = "RFC 2889 5.1"
     parameters = (
         *mesh_parameters("5.1"),

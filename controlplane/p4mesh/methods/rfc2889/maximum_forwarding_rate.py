@@ -49,6 +49,7 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
 
     name = "rfc2889.maximum_forwarding_rate"
     title = "Maximum forwarding rate"
+    terms = "MFR, overload"
     section = "RFC 2889 5.6"
     part = "maximum_rate"
     parameters = (

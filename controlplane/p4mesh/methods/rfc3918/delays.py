@@ -80,6 +80,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
 
     name = "rfc3918.join_delay"
     title = "Group join delay"
+    terms = "IGMP, MLD"
     section = "RFC 3918 6.1"
     part = "delay"
     joins = True
@@ -234,6 +235,7 @@ class GroupLeaveDelay(GroupJoinDelay):
 
     name = "rfc3918.leave_delay"
     title = "Group leave delay"
+    terms = "IGMP, MLD"
     section = "RFC 3918 6.2"
     joins = False
     parameters = (

@@ -100,6 +100,7 @@ class Reset(MethodOf[ResetUnit]):
 
     name = NAME
     title = "Reset"
+    terms = "reboot, restart, power interruption"
     section = "RFC 2544 26.6, RFC 6201"
     part = RESET
     frame_sizes_bytes = (64,)

@@ -92,6 +92,7 @@ class BackToBack(MethodOf[Bursts]):
 
     name = "rfc2544.back_to_back"
     title = "Back-to-back frames"
+    terms = "burst, buffer size"
     section = "RFC 2544 26.4, RFC 9004"
     part = BACK_TO_BACK
     parameters = (
