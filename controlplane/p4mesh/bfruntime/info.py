@@ -171,7 +171,7 @@ class BfrtInfo:
         return {table.id: table for table in self.tables.values()}
 
     def missing_from(self, other: BfrtInfo) -> list[str]:
-        """What the tables here have and those of ``other`` do not, in words; numbers may differ."""
+        """Differences from the tables of ``other``, in words: those that are missing there; numbers may differ."""
         found = []
         for name, table in sorted(self.tables.items()):
             theirs = other.tables.get(name)

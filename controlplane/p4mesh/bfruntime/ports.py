@@ -60,7 +60,7 @@ class PortSettings:
         }
 
     def differences(self, found: Mapping[str, Any]) -> list[str]:
-        """What the fields of ``$PORT`` of a port have instead of :attr:`values`, in words."""
+        """Differences of the fields of ``$PORT`` of a port from :attr:`values`, in words."""
         return [
             f"{name} {found.get(name)}, not {value}"
             for name, value in self.values.items()

@@ -18,7 +18,7 @@ def add_option(parser: argparse.ArgumentParser, name: str, **differently: Any) -
 
 
 def options_of(arguments: argparse.Namespace) -> RunOptions:
-    """What the user asked a command for."""
+    """Options of a run as the user has given them to a command."""
     given: dict[str, Any] = {"test": ""}
     for item in fields(RunOptions):
         if hasattr(arguments, item.name):

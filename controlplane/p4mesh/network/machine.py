@@ -57,7 +57,7 @@ def port_facts(namespace: str, interfaces: Mapping[int, str], accesses: Mapping[
 
 
 def falsifying_offloads(interface: str) -> tuple[str, ...]:
-    """What joins, splits or changes frames of an interface at present."""
+    """Offloads of an interface that join, split or change frames and are on at present."""
     with _features(interface) as (_, features):
         return _active(features)
 

@@ -1,14 +1,12 @@
-"""Checks and values of options that need neither the test nor the topology; options are checked as they are made."""
+"""Checks of options that need neither the test nor the topology."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 
 from p4mesh.errors import ParameterError, UsageError
 from p4mesh.methods.options.parameters import shortened
-from p4mesh.run.options import RunOptions
 from p4mesh.target.names import WALL_CLOCK_TARGETS
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 
@@ -23,25 +21,17 @@ MOST_CAPTURED_FRAMES = 1000
 """Of each reason and trial: more is no picture of a fault, and the controller keeps each of them in memory."""
 
 
-def check_options(options: RunOptions) -> None:
-    """Raise UsageError for options that no test can use, nor the target as far as it is known."""
-    parse_frame_sizes(options.sizes, ())
-    notes_of(options.notes)
-    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
-        raise UsageError(f"--jobs {options.jobs}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
-    if not 0 <= options.capture_frames <= MOST_CAPTURED_FRAMES:
-        hint = f"an integer in 1..{MOST_CAPTURED_FRAMES}"
-        raise UsageError(f"--capture {options.capture_frames}: not valid", hint=hint)
-    if options.workers is not None:
-        _check_cluster(options.workers, options.jobs)
-    if options.target or not options.names_file:
-        _check_for_target(options, options.target_name)
+def check_numbers(jobs: int | None, capture_frames: int) -> None:
+    """Raise UsageError for numbers of processes or of captured frames that are out of range."""
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise UsageError(f"--jobs {jobs}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
+    if not 0 <= capture_frames <= MOST_CAPTURED_FRAMES:
+        raise UsageError(f"--capture {capture_frames}: not valid", hint=f"an integer in 1..{MOST_CAPTURED_FRAMES}")
 
 
-def _check_for_target(options: RunOptions, target: str) -> None:
+def check_target(target: str, access: str | None, interfaces: str | None, jobs: int | None, workers: str) -> None:
     """Raise UsageError for a choice that the target does not have."""
-    choices = (("access", options.access, _WITH_ACCESS), ("interfaces", options.interfaces, _WITH_INTERFACES))
-    for option, value, targets in choices:
+    for option, value, targets in (("access", access, _WITH_ACCESS), ("interfaces", interfaces, _WITH_INTERFACES)):
         if value is not None and target not in targets:
             raise UsageError(
                 f"--{option} {shortened(value)}: not supported on {target}",
@@ -49,19 +39,19 @@ def _check_for_target(options: RunOptions, target: str) -> None:
             )
     if target not in WALL_CLOCK_TARGETS:
         return
-    if options.jobs is not None and options.jobs > 1:
+    if jobs is not None and jobs > 1:
         raise UsageError(
-            f"--jobs {options.jobs}: not supported on {target}, where trials on the wall clock disturb each other",
+            f"--jobs {jobs}: not supported on {target}, where trials on the wall clock disturb each other",
             hint="leave --jobs out, or use --target sim",
         )
-    if options.workers is not None:
+    if workers:
         raise UsageError(
-            f"--workers {options.workers}: not supported on {target}, whose trials run where the switch is",
+            f"--workers {workers}: not supported on {target}, whose trials run where the switch is",
             hint="leave --workers out, or use --target sim",
         )
 
 
-def _check_cluster(address: str, jobs: int | None) -> None:
+def check_cluster(address: str, jobs: int | None) -> None:
     """Raise UsageError for what is no address of a cluster, and for processes of this machine beside it."""
     if jobs is not None:
         raise UsageError(
@@ -104,8 +94,3 @@ def notes_of(notes: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--note {key}: given twice", hint="one note per key")
         found[key] = text.strip()
     return found
-
-
-def jobs_of(options: RunOptions) -> int:
-    """How many processes measure on this machine: one where trials on the wall clock would disturb each other."""
-    return 1 if options.target_name in WALL_CLOCK_TARGETS else options.jobs or os.cpu_count() or 1

@@ -45,7 +45,7 @@ class DeliveryLimits:
 
 
 def _shape(spec: TrialSpec) -> Hashable:
-    """What the tester has to do, at any rate; which port a frame for one port goes to makes no difference."""
+    """Work of the tester in a trial, at any rate; which port a frame for one port goes to makes no difference."""
     to_one: dict[Hashable, list[Stream]] = {}
     to_many: list[Hashable] = []
     for stream in spec.streams:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from p4mesh.target.names import ACCESSES, SIMULATED, TARGET_NAMES
+from p4mesh.target.names import ACCESSES, SIMULATED, TARGET_NAMES, WALL_CLOCK_TARGETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,14 +137,25 @@ class RunOptions:
     """Of a measurement of wires: rate of its frames in percent of line rate."""
 
     def __post_init__(self) -> None:
-        from p4mesh.run.checks import check_options  # a command line without a run does not need it
+        from p4mesh.run import checks  # a command line without a run does not need it
 
-        check_options(self)
+        checks.parse_frame_sizes(self.sizes, ())
+        checks.notes_of(self.notes)
+        checks.check_numbers(self.jobs, self.capture_frames)
+        if self.workers is not None:
+            checks.check_cluster(self.workers, self.jobs)
+        if self.target or not self.names_file:  # else the file names the target
+            checks.check_target(self.target_name, self.access, self.interfaces, self.jobs, self.workers or "")
 
     @property
     def target_name(self) -> str:
         """The target where no run file names another."""
         return self.target or SIMULATED
+
+    @property
+    def processes(self) -> int:
+        """Processes of this machine that measure: one where trials on the wall clock would disturb each other."""
+        return 1 if self.target_name in WALL_CLOCK_TARGETS else self.jobs or os.cpu_count() or 1
 
     @property
     def names_file(self) -> bool:

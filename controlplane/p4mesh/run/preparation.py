@@ -19,7 +19,7 @@ from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, frame_of
 from p4mesh.methods.registry import find_test
-from p4mesh.run.checks import jobs_of, notes_of, parse_frame_sizes
+from p4mesh.run.checks import notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.run.tester_ports import chosen_ports, ports_of
@@ -77,7 +77,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
         bed = _calibrated(method, bed, parameters, sizes, options)
     job = job_of(method, topology, bed, parameters, options)
     echo = noted(topology, options.notes) | capture_echo(options.capture_frames)
-    return Prepared(method, job, sizes, jobs_of(options), options.workers or "", options.target_name, echo)
+    return Prepared(method, job, sizes, options.processes, options.workers or "", options.target_name, echo)
 
 
 def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def capture_echo(frames: int) -> dict[str, Any]:
-    """What the configuration of a run says of its capture: nothing without one."""
+    """Entry on the capture in the configuration of a run; none without a capture."""
     return {"capture_frames": frames} if frames else {}
 
 

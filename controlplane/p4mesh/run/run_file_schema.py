@@ -78,7 +78,7 @@ class _Rules:
 
 
 def _rule(parameter: Parameter) -> dict[str, Any]:
-    """What a value of a parameter may be; in YAML, numbers and the words true and false are not texts."""
+    """Rule for the values of a parameter; in YAML, numbers and the words true and false are not texts."""
     unit = f" in {parameter.unit}" if parameter.unit else ""
     described = {"title": f"{parameter.summary}{unit}", "description": f"{parameter.valid}; {parameter.section}"}
     if parameter.unit:

@@ -257,7 +257,7 @@ def timed(
 
 
 def _question(spec: Mapping[str, Any]) -> str:
-    """What a trial asks: everything but its label and its place in the unit."""
+    """Question of a trial: everything but its label and its place in the unit."""
     return canonical({name: value for name, value in spec.items() if name not in ("label", "number")})
 
 

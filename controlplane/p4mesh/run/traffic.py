@@ -10,7 +10,6 @@ from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import EVERY_TEST
 from p4mesh.methods.traffic.method import Traffic, laid_over
-from p4mesh.run.checks import jobs_of
 from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
@@ -67,13 +66,13 @@ def _prepare(text: TrafficText, topology: Topology, options: RunOptions, wants_e
         if not is_long(specs):
             return ""
         with opened(job, 1) as measurer:
-            return simulated_text(specs, jobs_of(options), measurer)
+            return simulated_text(specs, options.processes, measurer)
 
     return Prepared(
         method,
         job,
         method.frame_sizes_bytes,
-        min(jobs_of(options), len(units)),
+        min(options.processes, len(units)),
         options.workers or "",
         options.target_name,
         {"traffic": {"name": text.traffic.name, "text": text.text, "settings": list(text.settings)}}

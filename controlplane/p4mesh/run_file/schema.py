@@ -12,7 +12,7 @@ from p4mesh.run_file.model import RunFile
 
 @cache
 def schema() -> dict[str, Any]:
-    """What a run file may say; parameters are those of their tests and not in it."""
+    """JSON Schema of run files; parameters are those of their tests and not in it."""
     made = msgspec.json.schema(RunFile)
     for rule in made["$defs"].values():
         # The title of a mapping gives its purpose; a description gives the valid values.

@@ -48,7 +48,7 @@ class Control:
         self._started: list[_Started] = []
 
     def choices(self) -> dict[str, list[str]]:
-        """What can be started: tests and suites, topologies, targets."""
+        """Names that can be started: tests and suites, topologies, targets."""
         return {
             "tests": [*NAMES, *(test.name for test in TESTS)],
             "topologies": self._topology_names(),

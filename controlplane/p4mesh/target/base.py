@@ -67,7 +67,7 @@ class MacCounts:
     """Good frames that were dropped in front of the program."""
 
     def since(self, before: MacCounts) -> MacCounts:
-        """What was counted after ``before``."""
+        """Counts after those of ``before``."""
         return MacCounts(
             self.bad_fcs_sent - before.bad_fcs_sent,
             self.bad_fcs_received - before.bad_fcs_received,
@@ -123,7 +123,7 @@ class Target(ABC):
     @classmethod
     @abstractmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """What the target can do on a topology; raises TopologyError where it cannot run on it."""
+        """Capabilities of the target on a topology; raises TopologyError where it cannot run on it."""
 
     @classmethod
     def check(cls, topology: Topology) -> None:
@@ -144,7 +144,7 @@ class Target(ABC):
         packets.take_packet_in(duration_ps / PS_PER_S)
 
     def facts(self) -> tuple[str, ...]:
-        """What the reader of a result must know of the machine that has measured it, a line each."""
+        """Facts on the machine that has measured, which the reader of a result must know, a line each."""
         return ()
 
     @property
@@ -170,7 +170,7 @@ class Target(ABC):
             raise UnsupportedError(f"not supported on {self.name}: frames with a bad FCS", hint="use --target sim")
 
     def mac_counts(self) -> dict[int, MacCounts]:
-        """What the MAC of each port has counted since the start; empty where nobody tells."""
+        """Frames that the MAC of each port has counted since the start; empty where nobody tells."""
         return {}
 
     def drop_counts(self) -> dict[str, int]:

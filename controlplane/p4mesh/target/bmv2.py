@@ -43,7 +43,7 @@ class Bmv2Target(NamespaceTarget):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """What software on Linux interfaces can do; tables and links of P4 devices change when asked to."""
+        """Capabilities of software on Linux interfaces; tables and links of P4 devices change when asked to."""
         return replace(super().declare(topology), causes_failures=True)
 
     @classmethod

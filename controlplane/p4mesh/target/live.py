@@ -56,7 +56,7 @@ class LiveTarget(NamespaceTarget):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """What the engine can do here, with the passes that the topology declares for this machine."""
+        """Capabilities of the engine here, with the passes that the topology declares for this machine."""
         declared = super().declare(topology)
         if topology.live.passes_per_s is None:
             return declared
@@ -119,7 +119,7 @@ class LiveTarget(NamespaceTarget):
         self._open_switch.begin_departures(rate_fps <= MOST_STAMPED_FPS)
 
     def port_stamps(self) -> dict[int, PortStamps]:
-        """What stamps the frames of each port, and the error of departures."""
+        """Source of the time stamps of each port, and the error of departures."""
         return {
             port: port_stamps(port, arrivals, total_ns, range_ns, bins)
             for port, (arrivals, _, total_ns, range_ns, bins) in self._open_switch.stamps().items()

@@ -265,12 +265,12 @@ class BfTofinoTarget(TofinoTarget):
         self.ports.enable(list(self.devices.values()), up)
 
     def mac_counters(self, numbers: Sequence[int]) -> dict[int, MacCounters]:
-        """What the MAC of some tester ports has counted since the switch was started."""
+        """Frames that the MACs of some tester ports have counted since the switch was started."""
         found = self.ports.counters([self.devices[number] for number in numbers])
         return {number: found[self.devices[number]] for number in numbers}
 
     def mac_counts(self) -> dict[int, MacCounts]:
-        """What the MACs of the tester ports have counted, as they show in results."""
+        """Counts of the MACs of the tester ports, as they show in results."""
         return {
             number: MacCounts(
                 mac.sent_bad,

@@ -153,7 +153,7 @@ def _behind_ports(
     one: str,
     items_of: Callable[[Path, str], list[_Item]],
 ) -> dict[int, _Item]:
-    """What ``key`` lists for the tester ports of each group that has it: one for each port, none twice."""
+    """Values that ``key`` lists for the tester ports of each group that has it: one for each port, none twice."""
     found: dict[int, _Item] = {}
     kind = one.partition(" ")[2]
     for index, group in enumerate(groups):

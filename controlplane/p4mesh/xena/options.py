@@ -38,7 +38,7 @@ class Shared:
 
 
 def shared_of(root: Node, ports: Iterable[XenaPort]) -> Shared:
-    """What holds for all tests."""
+    """Options that hold for all tests."""
     options = root.node("TestOptions")
     found = Shared(sizes=_sizes(options.node("PacketSizes")))
     found.parameters |= _axis(options.node("RateDefinition"), list(ports))
@@ -105,7 +105,7 @@ def _is_size(value: float) -> bool:
 
 
 def _axis(options: Node, ports: list[XenaPort]) -> Parameters:
-    """What 100 % of a load is."""
+    """Rate of a port that is 100 % of a load."""
     found: Parameters = {}
     caps = {port.cap_bps for port in ports}
     cap = min((value for value in caps if value is not None), default=None)

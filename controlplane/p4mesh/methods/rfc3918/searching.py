@@ -86,7 +86,7 @@ class CopiesThroughput(MethodOf[_Unit]):
 
     @abstractmethod
     def about(self, bed: Bed, parameters: ParameterSet) -> str:
-        """Who sends to whom, for the summary."""
+        """Senders and receivers in words, for the summary."""
 
     def offered_size_bytes(self, size: int) -> int:
         """Length of the frames that the source sends."""

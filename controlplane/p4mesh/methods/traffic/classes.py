@@ -66,7 +66,7 @@ class LaidClass:
     accept: Acceptance | None
     rate_text: str
     rate_fps: Fraction
-    """What each sender sends of all sizes together."""
+    """Rates of each sender, all sizes together."""
     mean_bytes: Fraction
     end_ns: int
     """When the last sender ends, from the start of the run."""

@@ -56,7 +56,7 @@ class FrrNode(RouterNode):
 
 
 def configuration(model: dict[str, Any]) -> str:
-    """What vtysh reads: static routes and BGP sessions of a model."""
+    """Static routes and BGP sessions of a model, as vtysh reads them."""
     lines = []
     for route in model.get("routes", []):
         family = "ipv6" if ":" in route["prefix"] else "ip"

@@ -27,7 +27,7 @@ PARTS: Mapping[str, type[LinuxNode]] = {
 
 
 def node_class(device: Device) -> type[LinuxNode]:
-    """What stands for a node; raises UnsupportedError where nothing can."""
+    """The Linux part that stands for a node; raises UnsupportedError where none can."""
     usual = ON_LINUX.get(device.device, ())
     if not usual:
         raise UnsupportedError(
