@@ -123,3 +123,15 @@ def measured(
     network = load_topology(ROOT / "topologies" / f"{topology}.yaml")
     finished = run(RunOptions(test, network, sizes, text, folder / "run", jobs=1))
     return {table.name: [dict(row) for row in table.rows] for table in finished.outcome.tables}
+
+
+def searched(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Mapping[str, Any]:
+    """Return load, loss and result of the search of one cell as the reports print them.
+
+    Their searches end within the resolution above the minimum, which ours try at last: the load before it is compared.
+    """
+    (row,), (goal,) = tables["throughput"], tables["searches"]
+    above = [trial for trial in tables["search_trials"] if trial["load_pct"] > goal["minimum_pct"]]
+    if any(trial["verdict"] == "PASS" for trial in above):
+        return row
+    return {"tx_pct": above[-1]["load_pct"], "loss_pct": above[-1]["loss_pct"], "state": "FAIL"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from published.table import Comparison, Quantity, Row, measured, published_tables
+from published.table import Comparison, Quantity, Row, measured, published_tables, searched
 
 _REPORT = "White Rabbit switch WRS-3/18 (2023): throughput of meshes"
 _ABOUT = """`topologies/wrs-18x1g-meshes.yaml`. All senders are in step, and of their frames that come at one moment
@@ -29,7 +29,7 @@ def _comparison(table: str) -> Comparison:
             "learning_wait_ms": 1, "settle_ms": 10, "restabilise_ms": 0, "duration_ms": 3000, "parts": "throughput",
             "search_method": "bisect",
         }  # fmt: skip
-        (row,) = measured(test, "wrs-18x1g-meshes", cell.split()[0], settings, folder)["throughput"]
+        row = searched(measured(test, "wrs-18x1g-meshes", cell.split()[0], settings, folder))
         return {"tx_rate_pct": row["tx_pct"], "loss_pct": row["loss_pct"], "result": row["state"]}
 
     rows: list[dict[str, Any]] = _PUBLISHED[table]["rows"]

@@ -43,27 +43,29 @@ def search_throughput(
     The result is tried again by a longer trial where a ``confirmation`` asks for that, and where trials are scaled
     and its load is so low that its trial had fewer frames than one at the highest load: as many are sent then.
     Where it fails, the search goes on below it with trials of that length or with as many frames, because shorter
-    ones would lead back.
+    ones would lead back. MLRsearch, which judges a load by the sum of its trials, sends as many frames from the start.
     """
     trials = _Trials(search, trial)
-    found = trials.searched(search, lambda _: duration_ns)
+    of_frames = search.method is SearchMethod.MLR
+
+    def length_ns(at: Fraction, factor: int) -> int:
+        return round(duration_ns * max(Fraction(factor), stretch(search, at)))
+
+    found = trials.searched(search, lambda at: length_ns(at, 1) if of_frames else duration_ns)
     load = found.result
     factor = confirmation.factor if confirmation else 1
-    if load is None or (factor == 1 and stretch(search, load) == 1):
+    if load is None or (factor == 1 and (of_frames or stretch(search, load) == 1)):
         return trials.told(found)
     again = confirmation.trial if confirmation else trial
 
-    def length_ns(at: Fraction) -> int:
-        return round(duration_ns * max(Fraction(factor), stretch(search, at)))
-
     goal = search.goal
-    verdict = trials.measured(again, load, 0, length_ns(load)).for_search
+    verdict = trials.measured(again, load, 0, length_ns(load, factor)).for_search
     if verdict is Verdict.PASS:
         return trials.told(found)
     confirmed = SearchOutcome.of_steps((SearchStep(load, verdict),), goal)
     outcomes = [found, confirmed]
-    if not verdict.ends_search and load > goal.minimum + goal.resolution:
-        lower = trials.searched(search.below(load), length_ns, again)
+    if not verdict.ends_search and load > goal.minimum:
+        lower = trials.searched(search.below(load), lambda at: length_ns(at, factor), again)
         confirmed = SearchOutcome.of_steps((*confirmed.steps, *lower.steps), goal)
         if lower.state.ends_search or search.method is SearchMethod.MLR:
             confirmed = replace(confirmed, state=lower.state, passed=lower.passed)

@@ -179,7 +179,12 @@ def search_parameters(procedure: str, method: SearchMethod = SearchMethod.BISECT
         percent("search_initial_pct", "50", procedure, "first load of the throughput search"),
         percent("search_min_pct", "0.1", procedure, "lowest load of the search"),
         percent("search_max_pct", "100", procedure, "highest load of the search"),
-        percent("search_resolution_pct", "0.1", procedure, "width at which the search stops after a PASS"),
+        percent(
+            "search_resolution_pct",
+            "0.1",
+            procedure,
+            "width at which the search stops: after a PASS, or near the minimum, which is tried last",
+        ),
         boolean("search_try_max_first", True, procedure, "try the highest load before the bisection"),
         choice(
             "search_grid",

@@ -128,7 +128,7 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
                 continue
             failed_at[port] = load if verdicts[port] is Verdict.FAIL else failed_at[port]
             found[port] = SearchOutcome.of_steps((SearchStep(load, verdicts[port]),), goal)
-            if not verdicts[port].ends_search and load > goal.minimum + goal.resolution:
+            if not verdicts[port].ends_search and load > goal.minimum:
                 again[port] = goal.below(load)
         found |= bisect_each(again, lambda loads: trial({**held, **loads}, long_ns))
     accepted, threshold_pct = criterion.acceptable_pct / 100, float(search.threshold)

@@ -48,12 +48,13 @@ def bisection(goal: SearchGoal) -> Generator[Fraction, Verdict, SearchOutcome]:
     """Search as methodology 1.1: yields loads, is sent their verdicts, returns the outcome.
 
     The stop test on resolution happens only after a PASS. A failing load within ``resolution`` of the minimum ends the
-    search (the published rule); the highest load that passed is the result, also where that is the minimum, and without
-    one, or where it failed as well, the search is a FAIL. Three rules cover the remaining cases: a bracket narrower
-    than the grid's granularity ends the search (else the search of a device whose limit is exactly a tried load would
-    never end); an INVALID or ABORT trial ends it at once, because it is neither PASS nor FAIL; after a load that the
-    tester could not send the search goes on below, as after a FAIL, but no nearer to the highest load that passed than
-    the resolution, because that would find the limit of the tester.
+    search (the published rule), but where nothing has passed the minimum itself is tried at last. The highest load that
+    passed is the result, also where that is the minimum, and without one, or where it failed as well, the search is a
+    FAIL. Three rules cover the remaining cases: a bracket narrower than the grid's granularity ends the search (else
+    the search of a device whose limit is exactly a tried load would never end); an INVALID or ABORT trial ends it at
+    once, because it is neither PASS nor FAIL; after a load that the tester could not send the search goes on below, as
+    after a FAIL, but no nearer to the highest load that passed than the resolution, because that would find the limit
+    of the tester.
     """
     run = _Bracket(goal)
     load = goal.initial
@@ -75,7 +76,9 @@ def bisection(goal: SearchGoal) -> Generator[Fraction, Verdict, SearchOutcome]:
             following = run.lower(load)
             exact = goal.resolution if run.passed and verdict is Verdict.UNDELIVERED else goal.grid.granularity
             if load <= goal.minimum + goal.resolution or run.right - run.left < exact:
-                return run.outcome
+                if run.passed or load == goal.minimum:
+                    return run.outcome
+                following = goal.minimum
         load = following
 
 

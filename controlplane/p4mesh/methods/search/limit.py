@@ -186,7 +186,7 @@ class LimitSearch:
 
 def stretch(search: LimitSearch, load: Fraction) -> Fraction:
     """Return how much longer a trial takes to send as many frames as one at the highest load; 1 where it need not."""
-    if not search.same_frames or search.method is SearchMethod.MLR or load >= _FEWER * search.goal.maximum:
+    if not search.same_frames or load >= _FEWER * search.goal.maximum:
         return Fraction(1)
     return search.goal.maximum / load
 

@@ -63,7 +63,8 @@ def test_rare_loss_of_a_source_port_is_a_finding_and_its_pass_says_what_it_exclu
     def carry(spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
         return {key: count - (count // 1000 if key[1] == 1 else 0) for key, count in sent.items()}
 
-    result, outcome = run(FlowMeasurer(carry))
+    # At 4 % a confirming trial, 25 times as long as the others, has the frames of one at 100 %.
+    result, outcome = run(FlowMeasurer(carry), "search_min_pct=4")
     states = {row.port: row.state for row in result.ports}
     assert states == {1: Verdict.FAIL, 2: Verdict.MEASURED, 3: Verdict.MEASURED, 4: Verdict.MEASURED}
     (finding,) = outcome.findings
@@ -72,6 +73,13 @@ def test_rare_loss_of_a_source_port_is_a_finding_and_its_pass_says_what_it_exclu
     frames = [row.tx_frames for row in result.rows if row.port == 2][-1]
     assert result.ports[1].excluded_loss_ppm == pytest.approx(3e6 / frames)
     assert f"3/n of the n frames sent: {3 / frames:.1e}" in outcome.tables[0].note
+
+
+def test_a_port_that_carries_only_the_minimum_passes_there() -> None:
+    """Goal: a limit between the minimum and the lowest load of the halving is found, for one port of several."""
+    result, _ = run(limited({1: "0.15", 2: "100", 3: "30", 4: "100"}))
+    assert (result.ports[0].tx_pct, result.ports[0].state) == (pytest.approx(0.1), Verdict.MEASURED)
+    assert result.ports[0].upper_pct == pytest.approx(0.19756, abs=1e-4)
 
 
 def test_every_port_finds_its_own_limit_in_common_trials() -> None:

@@ -59,8 +59,8 @@ def by_the_book(
 ) -> tuple[list[Fraction], Verdict, Fraction | None]:
     """Methodology 1.1, with its endless cases cut off; returns trials, state and result.
 
-    The book calls a search that ends at its lower bound a FAIL even where that bound had passed: a load that
-    passed is the result here.
+    The book calls a search that ends at its lower bound a FAIL even where that bound had passed, or was not tried: a
+    load that passed is the result here, and the bound is tried where none has.
 
     With ``try_max_first`` the maximum is tried before all else: a PASS ends the search, a FAIL is known to it.
     """
@@ -85,7 +85,11 @@ def by_the_book(
             failed = right = current
             following = floored((failed + left) / 2, asked.grid)
             if failed <= asked.minimum + asked.resolution:
-                return (trials, Verdict.FAIL, current) if passed is None else (trials, Verdict.MEASURED, passed)
+                if passed is not None:
+                    return trials, Verdict.MEASURED, passed
+                if current == asked.minimum:
+                    return trials, Verdict.FAIL, current
+                following = asked.minimum
         current = following
     return trials, Verdict.INVALID, None
 
@@ -144,17 +148,18 @@ BY_HAND = [
     # initial, minimum, maximum, resolution, grid, limit, trials, state, result
     ("the maximum is tried when it is the initial load", 100, 10, 100, 10, "exact", 100, [100], "MEASURED", 100),
     ("from the maximum downwards", 100, 0, 100, 30, "exact", 60, [100, 50, 75, "62.5", "56.25"], "MEASURED", "56.25"),
-    ("every load fails down to the lower bound", 50, 10, 90, 15, "exact", 0, [50, 30, 20], "FAIL", None),
+    ("every load fails down to the lower bound", 50, 10, 90, 15, "exact", 0, [50, 30, 20, 10], "FAIL", None),
+    ("only the lower bound passes", 50, 10, 90, 15, "exact", 12, [50, 30, 20, 10], "MEASURED", 10),
     # The failing load within the resolution of the minimum ends the search, and 10 passed.
     ("the lower bound passes and nothing above it", 10, 10, 90, 30, "exact", 10, [10, 50, 30], "MEASURED", 10),
     ("a value that passed near the lower bound", 15, 10, 90, 30, "exact", 16, [15, "52.5", "33.75"], "MEASURED", 15),
     ("a resolution wider than the range, passing", 40, 10, 90, 100, "exact", 90, [40], "MEASURED", 40),
-    ("a resolution wider than the range, failing", 40, 10, 90, 100, "exact", 20, [40], "FAIL", None),
+    ("a resolution wider than the range, failing", 40, 10, 90, 100, "exact", 20, [40, 10], "MEASURED", 10),
     ("one load only, passing", 50, 50, 50, 1, "exact", 60, [50], "MEASURED", 50),
     ("one load only, failing", 50, 50, 50, 1, "exact", 40, [50], "FAIL", None),
     # (8 + 15)/2 = 11.5, (11 + 15)/2 = 13, (13 + 15)/2 = 14, then (13 + 14)/2 = 13.5 downwards: 13 once more.
     ("integers fall both ways", 8, 1, 15, 1, "integer", 13, [8, 11, 13, 14, 13], "MEASURED", 13),
-    ("integers, nothing passes", 8, 1, 15, 2, "integer", 0, [8, 4, 2], "FAIL", None),
+    ("integers, nothing passes", 8, 1, 15, 2, "integer", 0, [8, 4, 2, 1], "FAIL", None),
     ("integers, the maximum is out of reach", 8, 1, 15, 1, "integer", 15, [8, 11, 13, 14], "MEASURED", 14),
     # (10 + 55)/2 = 32.5, (32.5 + 55)/2 = 43.75, (43.75 + 55)/2 = 49.375, (43.75 + 49.375)/2 = 46.5625: 46.562
     (
@@ -202,7 +207,7 @@ def test_sequences_worked_out_by_hand(case: tuple[Any, ...]) -> None:
         ((100, 10, 100, 40), 60, [100, 55, "77.5"], None),  # goes on: the bracket is 22.5 wide, but after a FAIL
         ((10, 10, 100, 95), 60, [100, 10], 10),
         ((50, 50, 50, 1), 40, [50], None),  # the one load there is, once
-        ((40, 10, 90, 100), 20, [90, 40], None),
+        ((40, 10, 90, 100), 20, [90, 40, 10], 10),
     ],
 )
 def test_the_maximum_first_then_the_rule(
@@ -262,7 +267,7 @@ def test_nothing_passes_is_a_fail_without_a_result() -> None:
     found = bisect(goal(50, "0.01", 100, "0.01"), limit(0))
     assert found.state is Verdict.FAIL
     assert found.result is None
-    assert Fraction("0.01") < found.last_tried <= Fraction("0.02")
+    assert found.last_tried == found.failed == Fraction("0.01")
 
 
 def test_an_untrusted_trial_ends_the_search_and_is_no_result() -> None:
@@ -346,4 +351,4 @@ def test_a_search_below_a_load_ends_at_the_minimum() -> None:
     asked = goal(50, 10, 100, "0.1").below(Fraction("97.3"))
     found = bisect(asked, limit(5))
     assert found.state is Verdict.FAIL and found.result is None
-    assert found.last_tried <= Fraction("10.1") and len(found.steps) < 25
+    assert found.last_tried == 10 and len(found.steps) < 25
