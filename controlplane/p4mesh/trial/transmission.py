@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from p4mesh.target.base import Pauses
 from p4mesh.tester.reading import Reading
+from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.onlooker import EndedEarlyError
 from p4mesh.trial.parts.base import Part, Sending
 
@@ -51,8 +53,7 @@ class Transmission:
         tester.arm()
         sending.lead_ns = tester.start()
         sending.began_ns = tester.elapsed_ns
-        longest_offset_ns = max((ns for stream in self.plan.streams for ns in stream.stream.start_offset_ns), default=0)
-        sending.end_ns = sending.lead_ns + sending.duration_ns + 2 * self.plan.round_ns + longest_offset_ns
+        sending.end_ns = sending.lead_ns + self._longest_ns() + 2 * self.plan.round_ns
         for part in self._parts:
             part.started(sending)
         try:
@@ -87,6 +88,16 @@ class Transmission:
             part.ended(self._sending, reading)
         self._observed = Observed(reading, self._links.losses(), self._pauses)
         return self._observed
+
+    def _longest_ns(self) -> int:
+        """Return the time from the start to the last departure: that of the trial, or of a stream that takes longer."""
+        streams = [planned.stream for planned in self.plan.streams]
+        offsets_ns = [max((0, *stream.start_offset_ns)) for stream in streams]
+        ends_ns = [
+            offset_ns + ceil((stream.frame_count - 1) * NS_PER_S / stream.rate_fps)
+            for stream, offset_ns in zip(streams, offsets_ns, strict=True)
+        ]
+        return max(self._sending.duration_ns + max(offsets_ns, default=0), *ends_ns, 0)
 
     def _wait(self) -> None:
         """Wait to the end, with looks and what is due meanwhile; time that this takes counts."""

@@ -234,3 +234,34 @@ def test_n_inputs_lose_what_the_output_cannot_carry(phases: str, tmp_path: Path)
     inputs = [row for row in rows(found, "inputs") if row["load_pct"] == 150]
     assert sum(row["lost_frames"] for row in inputs) == over["lost_frames"]
     assert f"Senders: {phases}." in next(table.note for table in found.outcome.tables if table.name == "loads")
+
+
+def test_a_load_above_the_line_of_the_output_is_not_lossless_though_its_queue_holds_the_rest(tmp_path: Path) -> None:
+    """Of 105 % one in 21 frames stays in the queue, 28 of 600, and 28 fit in it; no receiver takes more than 100 %."""
+    found = measure(
+        tmp_path,
+        "messages.n_to_one",
+        switch(FORWARDING, port="queue_frames: 1000"),
+        64,
+        *("message_frames=20", "messages=10", "loads_pct=90,105"),
+    )
+    below, over = rows(found, "loads")
+    assert (below["lost_frames"], over["lost_frames"]) == (0, 0)
+    assert below["queues"] != "filling" == over["queues"]
+    assert over["conserved_loss_ratio"] == pytest.approx(1 - 1 / 1.05)
+    assert "lossless up to 90 %" in found.outcome.summary
+    assert any("105 %" in text and "keeps 0.04762 of the frames" in text for text in found.outcome.findings)
+
+
+def test_long_background_bursts_with_phases_of_their_own_are_sent_to_their_end(tmp_path: Path) -> None:
+    """A burst of 1,000 frames at 60 % comes every 1.12 ms, so that the last one of some ports ends after the 4 ms."""
+    found = measure(
+        tmp_path,
+        "messages.background",
+        switch(FORWARDING, port="queue_frames: 64"),
+        64,
+        *("message_frames=20", "messages=4", "messages_per_s=2000", "background_frames=1000", "repeats=3"),
+        *("load_start_pct=60", "load_end_pct=60", "stabilise_ms=2"),
+    )
+    assert found.outcome.state is Verdict.MEASURED
+    assert [row["messages"] for row in rows(found, "messages")] == [4, 4, 4]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from p4mesh.measurement.counts import FlowCounts, MessageCounts
+from p4mesh.measurement.counts import FlowCounts, MessageCounts, Trend
 from p4mesh.methods.messages.results import damaged
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
@@ -16,6 +16,9 @@ from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
+
+_LINE_PCT = 100
+"""What an output carries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +57,31 @@ class LoadRow(Record):
     """1 - 1/load: share of the frames that cannot pass the output, apart from those in its queue."""
     conserved: Annotated[bool, fields.CONSERVED]
     """Whether no more frames came out than the line of the output carries in the time of the trial."""
+    queues: Annotated[str | None, fields.QUEUES]
+    """Above 100 % the queue of the output fills, whatever its size."""
     misinserted_frames: Annotated[int, fields.MISINSERTED_FRAMES]
     frame_max_over_min: Annotated[float | None, fields.FRAME_MAX_OVER_MIN]
     frame_jain: Annotated[float | None, fields.FRAME_JAIN]
     message_max_over_min: Annotated[float | None, fields.MESSAGE_MAX_OVER_MIN]
     message_jain: Annotated[float | None, fields.MESSAGE_JAIN]
+
+    @property
+    def fills(self) -> bool:
+        """Whether a queue takes more than leaves it, so that a trial without loss says nothing about a longer one."""
+        return self.queues == Trend.FILLING.value
+
+    @property
+    def finding(self) -> str:
+        """What the counts of the row do not show; empty where they can be trusted and hold for any time."""
+        where = f"{self.frame_size_bytes} B at {self.load_pct:g} %"
+        if not self.status.trusted:
+            return f"{where}: {self.status.value}: {self.reason}"
+        if self.lost_frames or self.queues in (None, Trend.STEADY.value):
+            return ""
+        if not self.fills:
+            return f"{where}: no frame was lost, but the trial is too short to tell whether a queue fills"
+        share = f"{self.conserved_loss_ratio:.4g} of the frames" if self.conserved_loss_ratio else "frames"
+        return f"{where}: no frame was lost, but a queue fills: it keeps {share}, which are lost as soon as it is full"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,12 +135,19 @@ def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction
         message_loss_ratio_max=sum(item.damaged_messages_max for item in inputs) / messages if messages else 0.0,
         conserved_loss_ratio=float(max(Fraction(0), 1 - 100 / load_pct)),
         conserved=sent - lost <= carried + 1,
+        queues=_queues(result, load_pct),
         misinserted_frames=result.misdirected_frames,
         frame_max_over_min=_shown(max_over_min(frame_losses)),
         frame_jain=_shown(jain_index(frame_losses)),
         message_max_over_min=_shown(max_over_min(message_losses)),
         message_jain=_shown(jain_index(message_losses)),
     )
+
+
+def _queues(result: TrialResult, load_pct: Fraction) -> str | None:
+    if load_pct > _LINE_PCT:
+        return Trend.FILLING.value
+    return None if result.queues is None else result.queues.trend.value
 
 
 def _input_row(port: int, flows: Sequence[FlowCounts], frames: int, counted: MessageCounts | None) -> InputRow:

@@ -101,11 +101,7 @@ class NToOne(MethodOf[LoadRows]):
                 ),
             ),
             (),
-            tuple(
-                f"{row.frame_size_bytes} B at {row.load_pct:g} %: {row.status.value}: {row.reason}"
-                for row in rows
-                if not row.status.trusted
-            ),
+            tuple(row.finding for row in rows if row.finding),
         )
 
     def _inputs(self, bed: Bed, parameters: ParameterSet) -> tuple[int, ...]:
@@ -150,12 +146,13 @@ class NToOne(MethodOf[LoadRows]):
         stream = replace(stream, pattern=Message(Rotate(), frames))
         if parameters.text("phases") == options.INDEPENDENT:
             stream = with_independent_phases(stream)
-        return options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (stream,))
+        spec = options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (stream,))
+        return replace(spec, watch_queues=True)
 
 
 def _summary(title: str, rows: Sequence[LoadRow], state: Verdict) -> str:
     good = [row for row in rows if row.status.trusted]
-    lossless = max((row.load_pct for row in good if not row.lost_frames), default=None)
+    lossless = max((row.load_pct for row in good if not row.lost_frames and not row.fills), default=None)
     peak = max((row.throughput_pct for row in good), default=None)
     full = max(good, key=lambda row: row.load_pct, default=None)
     words = [
