@@ -59,6 +59,8 @@ class Job:
     """The same for trials that do not verify the learned addresses."""
     capture_frames: int = 0
     """Frames of each reason that are captured of each trial; 0: none."""
+    chosen: tuple[str, ...] = ()
+    """Parameters that follow from the topology, in sentences."""
 
 
 def opener_of(target: str, instead: str = "") -> Opener:

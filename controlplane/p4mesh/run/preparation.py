@@ -30,12 +30,13 @@ from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.tester.programs import contract_of
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.device_events import failures_of
-from p4mesh.topology.device_keys import P4_DEVICE
+from p4mesh.topology.device_keys import P4_DEVICE, ROUTER
 from p4mesh.topology.memory import memory_of, memory_without_verification
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES
 
 _SOFTWARE_SEARCH = {"search_method": "mlr", "mlr_goals": "software"}
 """RFC 9971 section 4.6 and appendix A: a load may lose frames in part of its trials."""
+ROUTED = "routed"
 _CHOOSES_SEARCH = {"search_method", "mlr_goals", "acceptable_loss_pct", "search_step_pct", "search_backoff_pct"}
 
 
@@ -65,7 +66,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
     bed = bed_of(topology, options.target_name)
     bed = replace(bed, ports=chosen_ports(bed.ports, options.ports))
-    parameters = _resolve(method, topology, options, bed)
+    parameters, chosen = _resolve(method, topology, options, bed)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
     method.check(bed, parameters)
@@ -75,7 +76,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
         TARGETS[options.target_name].check(topology)
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
-    job = job_of(method, topology, bed, parameters, options)
+    job = replace(job_of(method, topology, bed, parameters, options), chosen=chosen)
     echo = noted(topology, options.notes) | capture_echo(options.capture_frames)
     return Prepared(method, job, sizes, options.processes, options.workers or "", options.target_name, echo)
 
@@ -146,10 +147,11 @@ def _commands(method: Method, settings: Sequence[str]) -> list[tuple[str, str]]:
     return [(key.strip(), command) for key, _, command in parts if key.strip() in names and command.strip()]
 
 
-def _resolve(method: Method, topology: Topology, options: RunOptions, bed: Bed) -> ParameterSet:
+def _resolve(method: Method, topology: Topology, options: RunOptions, bed: Bed) -> tuple[ParameterSet, tuple[str, ...]]:
     """The parameters: the user's settings, else those of the topology for this test, else the defaults.
 
-    Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
+    Beside them: what was chosen because the topology leaves no choice, in sentences. Trials take as long as the RFC
+    says where time is real, unless something says how long scaled ones are.
     """
     check_settings(topology)
     settings, target = options.settings, options.target_name
@@ -165,8 +167,26 @@ def _resolve(method: Method, topology: Topology, options: RunOptions, bed: Bed) 
     capabilities = TARGETS[target].declare(topology)
     if capabilities.software_devices:
         given += _software_search(method, given)
+    chosen: tuple[str, ...] = ()
+    if router := _only_router(method, topology, given):
+        given += ("routed=true",)
+        chosen = (
+            f"routed=true was chosen: device '{router}' is a router, which forwards nothing that is for a switch",
+        )
     real_time = capabilities.real_time and not scaled
-    return resolve(method.name, method.parameters, given, real_time=real_time, ports=bed.port_numbers)
+    return resolve(method.name, method.parameters, given, real_time=real_time, ports=bed.port_numbers), chosen
+
+
+def _only_router(method: Method, topology: Topology, given: Sequence[str]) -> str:
+    """The device of tests that must be routed; empty where one is no router, or the user has chosen."""
+    asked = dict(setting.partition("=")[::2] for setting in given)
+    takes_it = any(parameter.name == ROUTED for parameter in method.parameters)
+    if not takes_it or ROUTED in asked or asked.get("frame_format") == "ethernet":
+        return ""
+    kinds = {device.name: device.device for device in topology.devices}
+    ends = [link.ends for link in topology.links if TESTER in (link.ends[0].node, link.ends[1].node)]
+    attached = sorted({end.node for pair in ends for end in pair if end.node != TESTER})
+    return attached[0] if attached and all(kinds.get(name) == ROUTER for name in attached) else ""
 
 
 def _software_search(method: Method, given: Sequence[str]) -> tuple[str, ...]:

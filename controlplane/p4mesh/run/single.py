@@ -112,6 +112,7 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
     all_trials = [trial for trials in stored.values() for trial in trials]
     first = (*refused_routes_findings(all_trials), *router_hint(job, all_trials))
     found = (*stray_findings(stored), *stamp_finding(all_trials), *port_queue_finding(all_trials))
+    found += job.chosen
     if missing := len(units) - len(results):
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
     found += tuple(f"measured with {fact}" for fact in facts)

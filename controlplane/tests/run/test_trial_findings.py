@@ -25,9 +25,6 @@ QUICK = ("scaled_frames=100",)
 @pytest.mark.parametrize(
     ("test", "topology", "hint"),
     [
-        ("rfc2544.throughput", "router-4x1g", "no frame came through: device 'router' is a router; set routed=true"),
-        ("rfc2544.frame_loss", "router-4x1g", "no frame came through: device 'router' is a router; set routed=true"),
-        ("rfc2889.fully_meshed", "router-4x1g", "no frame came through: device 'router' is a router; set routed=true"),
         (
             "rfc2889.congestion_control",
             "router-4x1g",
@@ -41,6 +38,25 @@ def test_frames_for_a_switch_at_a_router_get_a_hint(tmp_path: Path, test: str, t
     found = run(RunOptions(test, TOPOLOGIES / f"{topology}.yaml", "64", QUICK, tmp_path / "run", 1))
     assert found.outcome.state is Verdict.INVALID
     assert found.outcome.findings[0] == hint
+
+
+ROUTED = ("rfc2544.throughput", "rfc2544.frame_loss", "rfc2889.fully_meshed")
+
+
+@pytest.mark.parametrize("test", ROUTED)
+def test_tests_of_a_router_are_routed_and_say_so(tmp_path: Path, test: str) -> None:
+    """Goal: nobody has to know the parameter where the topology leaves no choice; one who sets it gets what he asks."""
+    router = TOPOLOGIES / "router-4x1g.yaml"
+    found = run(
+        RunOptions(test, router, "512", (*QUICK, "parts=throughput")[: 1 + ("2889" in test)], tmp_path / "a", 1)
+    )
+    assert found.outcome.state is Verdict.MEASURED
+    said = "routed=true was chosen: device 'router' is a router, which forwards nothing that is for a switch"
+    assert said in found.outcome.findings
+    for given in ("routed=false", "frame_format=ethernet"):
+        other = run(RunOptions(test, router, "512", (*QUICK, given), tmp_path / given, 1))
+        assert other.outcome.state is Verdict.INVALID
+        assert other.outcome.findings[0] == "no frame came through: device 'router' is a router; set routed=true"
 
 
 def test_a_device_that_forwards_gets_no_hint(tmp_path: Path) -> None:
