@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from math import ceil
 
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
@@ -46,7 +47,7 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
-from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -59,6 +60,8 @@ _STAGGER = decimal(
 )
 _OWN = ("source_port", "groups", "start_stagger_us", "ppm_below")
 """Parameters of one source, and those that this test has in another form."""
+_LEAST_FRAMES = 2
+"""Of each group in a trial: jitter is the difference of two latencies of the same flow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +205,9 @@ class MulticastAtLoads(_AtLoads):
         return self._unit(setup, size, search.result_load_pct, session, search)
 
     def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
-        return group_trial(setup, size, load, duration_ns, watch_queues=True, prints_latency=True)
+        frames = _LEAST_FRAMES * setup.parameters.integer("groups")
+        least_ns = ceil(frames * NS_PER_S / rate_at_pct(load, size, setup.line_rate_bps))
+        return group_trial(setup, size, load, max(duration_ns, least_ns), watch_queues=True, prints_latency=True)
 
     def note(self, parameters: ParameterSet) -> str:
         return f"From port {parameters.integer('source_port')} to all egress ports."

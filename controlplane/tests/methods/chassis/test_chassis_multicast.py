@@ -41,6 +41,14 @@ def test_one_port_to_all_at_every_load() -> None:
     assert [len(series.points) for figure in outcome.figures for series in figure.series] == [4, 4]
 
 
+def test_jitter_stands_at_every_load_of_many_groups() -> None:
+    """Goal: frames of a load of 10 % that are fewer than the groups have no second one of a group; more are sent then."""
+    outcome = run("chassis.multicast", 512, "groups=300")
+    for name in ("jitter_avg", "jitter_max"):
+        (jitter,) = rows(outcome, name)
+        assert all(isinstance(cell, int | float) for cell in jitter.values()), jitter
+
+
 def test_every_port_to_all_others_at_every_load() -> None:
     outcome = run("chassis.n_to_n", 256)
     assert outcome.state is Verdict.PASS, outcome.findings
