@@ -86,6 +86,15 @@ class Mesh:
         """Return the line rate of the ports that send in a leg."""
         return leg.line_rate_bps or self.line_rate_bps
 
+    def rate_of_port(self, port: int) -> int:
+        """Return the line rate of a port that sends."""
+        return next(self.rate_of(leg) for leg in self.legs if port in leg.tx_ports)
+
+    def offered_fps(self, load_pct: Fraction, frame_size_bytes: int) -> Fraction:
+        """Return the frames/s of all ports together at a load."""
+        rates = (rate_at_pct(load_pct, frame_size_bytes, self.rate_of(leg)) * len(leg.tx_ports) for leg in self.legs)
+        return sum(rates, Fraction(0))
+
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """All (transmit port, receive port) that frames go between."""

@@ -82,26 +82,52 @@ def full_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
 def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
     """Return the traffic of a test of RFC 2544; raises TopologyError when the ports do not allow the pattern.
 
-    Pairs are neighbours, other patterns go from the first half of the ports to the second one. Ports may have different
-    rates, but in a full mesh; 100 % is the rate of the slowest one in use, which every port can send and receive.
+    Pairs are neighbours, and the last of an odd number of ports has no partner; other patterns go from the first half
+    of the ports to the second one. Ports may have different rates: 100 % is the rate of the slower port of a pair, or
+    of the slowest one in use, which every port can send and receive.
     """
     pattern = pattern_of(test, parameters)
     bed.require_ports(test, MIN_PORTS)
     used = _used(bed, parameters)
     ports = tuple(port.number for port in used)
+    slowest_bps = min(port.own_rate_bps for port in used)
     if isinstance(pattern, FullMesh):
         if not parameters.flag("bidirectional"):
             raise ParameterError(
                 f"{test}: {PATTERN}={pattern.kind} with bidirectional=false: in a full mesh every port transmits",
                 hint=f"leave bidirectional out, or use {PATTERN}={Pairs.kind}",
             )
-        return Mesh((Leg(pattern, ports, ports),), bed.common_rate_bps(test))
+        return Mesh((Leg(pattern, ports, ports),), slowest_bps)
+    if isinstance(pattern, Pairs):
+        return _pairs(used, both_ways=parameters.flag("bidirectional"))
     first, second = _sides(test, bed, parameters.text(PATTERN), ports)
     legs = [Leg(pattern, first, second)]
     if parameters.flag("bidirectional"):
         legs.append(Leg(pattern, second, first))
     limit = min(Fraction(1), *(Fraction(len(leg.rx_ports), len(leg.tx_ports)) for leg in legs))
-    return Mesh(tuple(legs), min(port.own_rate_bps for port in used), 100 * limit)
+    return Mesh(tuple(legs), slowest_bps, 100 * limit)
+
+
+def _pairs(used: Sequence[Port], *, both_ways: bool) -> Mesh:
+    """Return pairs of neighbours, those of each rate in legs of their own."""
+    of_rate = _pairs_by_rate(used)
+    slowest_bps = min(of_rate)
+    legs: list[Leg] = []
+    for rate_bps, pairs in of_rate.items():
+        sides = [tuple(port.number for port in side) for side in zip(*pairs, strict=True)]
+        ways = (sides, sides[::-1]) if both_ways else (sides,)
+        of_leg = None if rate_bps == slowest_bps else rate_bps
+        legs += [Leg(Pairs(), first, second, of_leg) for first, second in ways]
+    lines = sum(Fraction(len(leg.tx_ports) * (leg.line_rate_bps or slowest_bps), slowest_bps) for leg in legs)
+    return Mesh(tuple(legs), slowest_bps, limit_lines=None if len(of_rate) == 1 else Fraction(lines))
+
+
+def _pairs_by_rate(used: Sequence[Port]) -> dict[int, list[tuple[Port, Port]]]:
+    """Return pairs of neighbours by what both of their ports carry: those of one nominal rate by the slowest clock."""
+    of_nominal: dict[int, list[tuple[Port, Port]]] = {}
+    for pair in zip(used[::2], used[1::2], strict=False):
+        of_nominal.setdefault(min(port.rate_bps for port in pair), []).append(pair)
+    return {min(port.own_rate_bps for pair in pairs for port in pair): pairs for pairs in of_nominal.values()}
 
 
 def _sides(test: str, bed: Bed, kind: str, ports: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -113,11 +139,11 @@ def _sides(test: str, bed: Bed, kind: str, ports: tuple[int, ...]) -> tuple[tupl
         raise TopologyError(
             f"{test} with {PATTERN}={kind} needs an even number of tester ports, topology '{bed.topology}' has "
             f"{len(ports)}",
-            hint=f"--set ports={FIRST_PAIR} uses ports 1 and 2 alone; {PATTERN}={FullMesh.kind}, {ONE_TO_MANY} and "
-            f"{MANY_TO_ONE} take any number",
+            hint=f"--set ports={FIRST_PAIR} uses ports 1 and 2 alone; {PATTERN}={Pairs.kind}, {FullMesh.kind}, "
+            f"{ONE_TO_MANY} and {MANY_TO_ONE} take any number",
         )
     half = len(ports) // 2
-    return (ports[::2], ports[1::2]) if kind == Pairs.kind else (ports[:half], ports[half:])
+    return ports[:half], ports[half:]
 
 
 def pattern_notes(mesh: Mesh) -> tuple[str, ...]:
@@ -137,8 +163,20 @@ def pattern_notes(mesh: Mesh) -> tuple[str, ...]:
 
 
 def mesh_notes(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
-    """Return the sentences of a report about the pattern, and about ports in use that have different rates."""
-    return (*pattern_notes(mesh_of(test, bed, parameters)), *rates_text(_used(bed, parameters)))
+    """Return the sentences of a report about the pattern, about ports of different rates, and about one left over."""
+    used = _used(bed, parameters)
+    mesh = mesh_of(test, bed, parameters)
+    busy = {number for pair in mesh.pairs for number in pair}
+    paired = [port for port in used if port.number in busy]
+    rates = rates_text(paired) if mesh.limit_lines is None else _rates_of_pairs(paired)
+    left = (f"Port {port.number} has no partner and takes no part." for port in used if port.number not in busy)
+    return (*pattern_notes(mesh), *rates, *left)
+
+
+def ports_used(bed: Bed, parameters: ParameterSet) -> int:
+    """Return the number of ports that send or receive: a pattern of pairs leaves out one of an odd number."""
+    used = len(_used(bed, parameters))
+    return used - used % 2 if parameters.text(PATTERN) == Pairs.kind else used
 
 
 def rates_text(ports: Sequence[Port]) -> tuple[str, ...]:
@@ -146,9 +184,23 @@ def rates_text(ports: Sequence[Port]) -> tuple[str, ...]:
     rates = sorted({port.rate_bps for port in ports})
     if len(rates) == 1:
         return ()
-    listed = " and ".join(f"{rate / 1e9:g}" for rate in rates)
     slowest = min(port.own_rate_bps for port in ports) / 1e9
-    return (f"Ports have {listed} Gbit/s. Loads are percent of the slowest port's line rate, {slowest:g} Gbit/s.",)
+    return (f"{_listed(rates)} Loads are percent of the slowest port's line rate, {slowest:g} Gbit/s.",)
+
+
+def _rates_of_pairs(ports: Sequence[Port]) -> tuple[str, ...]:
+    """Return the sentence about pairs of different rates."""
+    of_pairs = "; ".join(
+        f"{rate_bps / 1e9:g} Gbit/s for {', '.join(f'{one.number} and {other.number}' for one, other in pairs)}"
+        for rate_bps, pairs in _pairs_by_rate(ports).items()
+    )
+    rates = sorted({port.rate_bps for port in ports})
+    return (f"{_listed(rates)} Loads are percent of the line rate of the slower port of each pair: {of_pairs}.",)
+
+
+def _listed(rates_bps: Sequence[int]) -> str:
+    *others, last = (f"{rate / 1e9:g}" for rate in rates_bps)
+    return f"Ports have {', '.join(others)} and {last} Gbit/s."
 
 
 def _used(bed: Bed, parameters: ParameterSet) -> tuple[Port, ...]:

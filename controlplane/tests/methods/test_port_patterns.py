@@ -128,7 +128,7 @@ def test_every_source_port_searches_with_the_frames_of_its_pattern(kind: str) ->
 @pytest.mark.parametrize(
     ("ports", "settings", "message"),
     [
-        (3, (), "with pattern=pairs needs an even number of tester ports"),
+        (3, ("pattern=in_phase",), "with pattern=in_phase needs an even number of tester ports"),
         (5, ("pattern=rotate",), "with pattern=rotate needs an even number of tester ports"),
         (4, ("pattern=full_mesh", "bidirectional=false"), "in a full mesh every port transmits"),
         (4, ("pattern=pairs", "ports_in_step=2"), "ports_in_step=2 with pattern=pairs, where all ports are in step"),

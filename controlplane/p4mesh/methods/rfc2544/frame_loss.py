@@ -9,7 +9,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import swept_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
-from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
+from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of, ports_used
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
@@ -81,7 +81,7 @@ class FrameLoss(MethodOf[LossSweep]):
         note = f"{tables.criterion_note(loss_limit_pct(parameters))} {INTERVAL_NOTE}"
         return Outcome(
             state,
-            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+            f"{self.title}: {ports_used(bed, parameters)} ports, {state.value}",
             (loss_table(FRAME_LOSS, self.title, units, note),),
             (_figure(series),),
             (

@@ -13,7 +13,7 @@ from p4mesh.methods.longer_trials import measure_each
 from p4mesh.methods.mesh import LATENCY, Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
-from p4mesh.methods.port_patterns import mesh_notes
+from p4mesh.methods.port_patterns import mesh_notes, ports_used
 from p4mesh.methods.results import fields
 from p4mesh.methods.results import latency_tables as latency
 from p4mesh.methods.results import rate_tables as tables
@@ -43,7 +43,7 @@ from p4mesh.methods.rfc2544.latency_rows import (
 )
 from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
-from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
+from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.verdict import Verdict
 
 SECTION = "RFC 2544 26.2"
@@ -174,7 +174,7 @@ class Latency(MethodOf[LatencyUnit]):
                     frame_size_bytes=size,
                     at=at,
                     load_pct=float(load),
-                    rate_fps=float(rate_at_pct(load, size, mesh.line_rate_bps)),
+                    rate_fps=float(mesh.offered_fps(load, size) / len(mesh.tx_ports)),
                     network=f"{network} network",
                     lost_frames=sum(result.lost_frames for result in results if result.status.trusted),
                 )
@@ -193,7 +193,7 @@ class Latency(MethodOf[LatencyUnit]):
         noted = deviations(parameters, sizes, mesh.line_rate_bps)
         return Outcome(
             state,
-            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+            f"{self.title}: {ports_used(bed, parameters)} ports, {state.value}",
             (*_tables(bed, parameters, rows), throughput_table(found), *search_tables(found)),
             (_figure(rows, definition_text(bed, parameters)),),
             (

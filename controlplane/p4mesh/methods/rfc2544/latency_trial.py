@@ -40,13 +40,19 @@ class LatencyTrial:
 
 
 def latency_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
-    """Return the traffic of the test; all port pairs are one stream, also where rates differ."""
+    """Return the traffic of the test; all port pairs of one rate are one stream."""
     mesh = mesh_of(test, bed, parameters)
     if any(leg.pattern != Pairs() for leg in mesh.legs):
         return mesh
-    tx_ports = tuple(port for leg in mesh.legs for port in leg.tx_ports)
-    rx_ports = tuple(port for leg in mesh.legs for port in leg.rx_ports)
-    return replace(mesh, legs=(Leg(Pairs(), tx_ports, rx_ports),))
+    of_rate: dict[int | None, list[Leg]] = {}
+    for leg in mesh.legs:
+        of_rate.setdefault(leg.line_rate_bps, []).append(leg)
+    joined = []
+    for rate_bps, legs in of_rate.items():
+        tx_ports = tuple(port for leg in legs for port in leg.tx_ports)
+        rx_ports = tuple(port for leg in legs for port in leg.rx_ports)
+        joined.append(Leg(Pairs(), tx_ports, rx_ports, rate_bps))
+    return replace(mesh, legs=tuple(joined))
 
 
 def latency_trial(

@@ -148,7 +148,7 @@ def port_spec(
     streams = []
     for leg in mesh.legs:
         for index, port in enumerate(leg.tx_ports):
-            rate_fps = rate_at_pct(loads[port], size, mesh.line_rate_bps)
+            rate_fps = rate_at_pct(loads[port], size, mesh.rate_of(leg))
             whole = Stream(
                 name=f"port{port}",
                 frame_size_bytes=size,
@@ -295,7 +295,7 @@ def _port_row(
     last = at_result[-1] if at_result else None
     lowest = min((load for load in (found.failed, failed_at) if load is not None), default=None)
     result_pct = None if found.result is None else float(found.result)
-    fps = None if found.result is None else rate_at_pct(found.result, size, mesh.line_rate_bps)
+    fps = None if found.result is None else rate_at_pct(found.result, size, mesh.rate_of_port(port))
     return PortThroughput(
         frame_size_bytes=size,
         port=port,

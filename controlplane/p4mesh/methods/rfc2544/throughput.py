@@ -14,7 +14,7 @@ from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, mesh_throughput, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
+from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of, ports_used
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Outcome
@@ -107,7 +107,7 @@ class Throughput(MethodOf[ThroughputUnit]):
         advertised = advertised_value(found, protocol_text(shared.frame_of(parameters), str(mix)))
         return Outcome(
             state,
-            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+            f"{self.title}: {ports_used(bed, parameters)} ports, {state.value}",
             (throughput_table(found, advertised), direction_table(found), *search_tables(found)),
             (tables.rate_figure(found, ()),),
             (*search_findings(found), *tables.findings({THROUGHPUT: found})),
@@ -120,7 +120,7 @@ class Throughput(MethodOf[ThroughputUnit]):
         untrusted = {row.reason: f"{row.frame_size_bytes} B" for item in found for row in item.rows}
         return Outcome(
             state,
-            f"{self.title}: each of {len(bed.ports)} ports, {state.value}",
+            f"{self.title}: each of {ports_used(bed, parameters)} ports, {state.value}",
             per_port_tables(found),
             (),
             (

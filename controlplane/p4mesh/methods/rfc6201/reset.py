@@ -40,7 +40,7 @@ from p4mesh.methods.rfc6201.reset_trial import (
     reset_time,
     simulated_reset,
 )
-from p4mesh.traffic.line_rate import NS_PER_S, l2_rate_bps, rate_at_pct
+from p4mesh.traffic.line_rate import NS_PER_S, l2_rate_bps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -191,9 +191,7 @@ class Reset(MethodOf[ResetUnit]):
         spec, results = spec_at(offered_pct), [first] if offered_pct == load_pct else []
         while len(results) < trials:
             results.append(session.measure(spec, TrialNote(offered_pct, trials - len(results) - 1)))
-        fps, offered_fps = (
-            rate_at_pct(load, size, mesh.line_rate_bps) * len(mesh.tx_ports) for load in (load_pct, offered_pct)
-        )
+        fps, offered_fps = (mesh.offered_fps(load, size) for load in (load_pct, offered_pct))
         row = ResetUnit(
             frame_size_bytes=size,
             reset_type=reset_type,

@@ -42,7 +42,7 @@ def test_one_port_to_all_at_every_load() -> None:
 
 
 def test_jitter_stands_at_every_load_of_many_groups() -> None:
-    """Goal: frames of a load of 10 % that are fewer than the groups have no second one of a group; more are sent then."""
+    """Goal: frames of a load of 10 % that are fewer than the groups have no second one of any; more are sent then."""
     outcome = run("chassis.multicast", 512, "groups=300")
     for name in ("jitter_avg", "jitter_max"):
         (jitter,) = rows(outcome, name)

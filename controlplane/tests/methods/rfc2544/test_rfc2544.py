@@ -11,7 +11,7 @@ from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer, capacity, wire
 from support.runs import run_unit
 
-from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.errors import ParameterError
 from p4mesh.layers import IPv6
 from p4mesh.methods.base import Method
 from p4mesh.methods.options.parameters import resolve
@@ -364,12 +364,6 @@ def test_back_to_back_says_where_it_departs_from_the_rfc() -> None:
     _, outcome = run(BackToBack(), tail_drop(64, size=128), 128, "repetitions=1", "frame_format=ipv6")
     text = " ".join(outcome.deviations)
     assert all(part in text for part in ("instead of the 60 s", "N = 1 searches instead of 50", "RFC 5180 7.4"))
-
-
-@pytest.mark.parametrize("test", [Throughput(), Latency(), FrameLoss()])
-def test_an_odd_number_of_ports_is_refused(test: Method) -> None:
-    with pytest.raises(TopologyError, match="needs an even number of tester ports"):
-        test.check(make_bed(3), resolve(test.name, test.parameters, ()))
 
 
 def test_contradicting_burst_bounds_are_refused() -> None:
