@@ -126,7 +126,7 @@ def measured(
 
 
 def searched(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Mapping[str, Any]:
-    """Return load, loss and result of the search of one cell as the reports print them.
+    """Load, loss and result of the search of one cell as the reports print them.
 
     Their searches end within the resolution above the minimum, which ours try at last: the load before it is compared.
     """

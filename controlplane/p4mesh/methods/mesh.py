@@ -87,11 +87,11 @@ class Mesh:
         return leg.line_rate_bps or self.line_rate_bps
 
     def rate_of_port(self, port: int) -> int:
-        """Return the line rate of a port that sends."""
+        """The line rate of a port that sends."""
         return next(self.rate_of(leg) for leg in self.legs if port in leg.tx_ports)
 
     def offered_fps(self, load_pct: Fraction, frame_size_bytes: int) -> Fraction:
-        """Return the frames/s of all ports together at a load."""
+        """Frames/s of all ports together at a load."""
         rates = (rate_at_pct(load_pct, frame_size_bytes, self.rate_of(leg)) * len(leg.tx_ports) for leg in self.legs)
         return sum(rates, Fraction(0))
 

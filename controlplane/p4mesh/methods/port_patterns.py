@@ -109,7 +109,7 @@ def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
 
 
 def _pairs(used: Sequence[Port], *, both_ways: bool) -> Mesh:
-    """Return pairs of neighbours, those of each rate in legs of their own."""
+    """Pairs of neighbours, those of each rate in legs of their own."""
     of_rate = _pairs_by_rate(used)
     slowest_bps = min(of_rate)
     legs: list[Leg] = []
@@ -123,7 +123,7 @@ def _pairs(used: Sequence[Port], *, both_ways: bool) -> Mesh:
 
 
 def _pairs_by_rate(used: Sequence[Port]) -> dict[int, list[tuple[Port, Port]]]:
-    """Return pairs of neighbours by what both of their ports carry: those of one nominal rate by the slowest clock."""
+    """Pairs of neighbours by what both of their ports carry: those of one nominal rate by the slowest clock."""
     of_nominal: dict[int, list[tuple[Port, Port]]] = {}
     for pair in zip(used[::2], used[1::2], strict=False):
         of_nominal.setdefault(min(port.rate_bps for port in pair), []).append(pair)
@@ -163,7 +163,7 @@ def pattern_notes(mesh: Mesh) -> tuple[str, ...]:
 
 
 def mesh_notes(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
-    """Return the sentences of a report about the pattern, about ports of different rates, and about one left over."""
+    """The sentences of a report about the pattern, about ports of different rates, and about one left over."""
     used = _used(bed, parameters)
     mesh = mesh_of(test, bed, parameters)
     busy = {number for pair in mesh.pairs for number in pair}
@@ -174,7 +174,7 @@ def mesh_notes(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str, ...]
 
 
 def ports_used(bed: Bed, parameters: ParameterSet) -> int:
-    """Return the number of ports that send or receive: a pattern of pairs leaves out one of an odd number."""
+    """The number of ports that send or receive: a pattern of pairs leaves out one of an odd number."""
     used = len(_used(bed, parameters))
     return used - used % 2 if parameters.text(PATTERN) == Pairs.kind else used
 
@@ -189,7 +189,7 @@ def rates_text(ports: Sequence[Port]) -> tuple[str, ...]:
 
 
 def _rates_of_pairs(ports: Sequence[Port]) -> tuple[str, ...]:
-    """Return the sentence about pairs of different rates."""
+    """The sentence about pairs of different rates."""
     of_pairs = "; ".join(
         f"{rate_bps / 1e9:g} Gbit/s for {', '.join(f'{one.number} and {other.number}' for one, other in pairs)}"
         for rate_bps, pairs in _pairs_by_rate(ports).items()

@@ -90,7 +90,7 @@ class Transmission:
         return self._observed
 
     def _longest_ns(self) -> int:
-        """Return the time from the start to the last departure: that of the trial, or of a stream that takes longer."""
+        """The time from the start to the last departure: that of the trial, or of a stream that takes longer."""
         streams = [planned.stream for planned in self.plan.streams]
         offsets_ns = [max((0, *stream.start_offset_ns)) for stream in streams]
         ends_ns = [

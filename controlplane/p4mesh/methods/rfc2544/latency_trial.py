@@ -40,7 +40,7 @@ class LatencyTrial:
 
 
 def latency_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
-    """Return the traffic of the test; all port pairs of one rate are one stream."""
+    """The traffic of the test; all port pairs of one rate are one stream."""
     mesh = mesh_of(test, bed, parameters)
     if any(leg.pattern != Pairs() for leg in mesh.legs):
         return mesh

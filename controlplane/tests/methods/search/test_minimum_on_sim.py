@@ -15,7 +15,7 @@ from p4mesh.traffic.line_rate import max_rate_fps
 
 
 def searched(carried_pct: str, *settings: str) -> dict[str, Cell]:
-    """Return the row of a throughput search on a device that carries so much of two lines."""
+    """The row of a throughput search on a device that carries so much of two lines."""
     capacity_fps = 2 * max_rate_fps(64, 10**9) * Fraction(carried_pct) / 100
     device = switch(f"lookup: {{capacity_fps: {ceil(capacity_fps)}}}", ports=2)
     quick = ("scaled_frames=5000", "confirm_factor=1")
