@@ -1,4 +1,4 @@
-"""Defines the interface of a test method, and the session and notes that it uses."""
+"""The interface of a test method, and the session and notes that it uses."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class MethodOf(ABC, Generic[Result]):
         """Raise TopologyError or ParameterError when the test cannot run on this bed."""
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the (transmit, receive) ports whose latency the test prints; none by default."""
+        """The (transmit, receive) ports whose latency the test prints; none by default."""
         return ()
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
@@ -103,12 +103,12 @@ class MethodOf(ABC, Generic[Result]):
         return tuple(Unit(size, self.part) for size in sizes)
 
     def follows(self, unit: Unit) -> Unit | None:
-        """Return the unit that is measured before this one, which takes over equal trials of it; None by default."""
+        """The unit that is measured before this one, which takes over equal trials of it; None by default."""
         return None
 
     @abstractmethod
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical number of trials of one unit, for progress only."""
+        """The typical number of trials of one unit, for progress only."""
 
     @abstractmethod
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Result:
@@ -116,7 +116,7 @@ class MethodOf(ABC, Generic[Result]):
 
     @abstractmethod
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Result]) -> Outcome:
-        """Return tables, figures and the verdict from the results of all units."""
+        """Tables, figures and the verdict from the results of all units."""
 
 
 Method = MethodOf[Any]

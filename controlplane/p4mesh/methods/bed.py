@@ -105,12 +105,12 @@ class Bed:
         return tuple(port.number for port in self.ports)
 
     def rate_bps(self, number: int) -> int:
-        """Return the nominal line rate of one port."""
+        """Nominal line rate of one port, in bit/s."""
         return next(port.rate_bps for port in self.ports if port.number == number)
 
     @property
     def slowest_rate_bps(self) -> int:
-        """Return the lowest line rate of all ports, by their own clocks: 100 % of a load that every one must carry."""
+        """Lowest line rate of all ports in bit/s, by their own clocks: 100 % of a load that every one must carry."""
         return min(port.own_rate_bps for port in self.ports)
 
     @property
@@ -127,7 +127,7 @@ class Bed:
             )
 
     def common_rate_bps(self, test: str) -> int:
-        """Return the rate that every port can send: the nominal line rate by the slowest clock.
+        """The rate that every port can send: the nominal line rate by the slowest clock.
 
         Raises TopologyError when nominal line rates differ.
         """

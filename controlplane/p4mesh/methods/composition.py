@@ -31,18 +31,18 @@ class Extension:
     """An addition to a test. Functions that a subclass does not override change nothing."""
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
-        """Return the parameters that ``method`` gets in addition."""
+        """The parameters that ``method`` gets in addition."""
         return ()
 
     def check(self, case: Case) -> None:
         """Raise TopologyError or ParameterError when the additional parameters cannot be used on this bed."""
 
     def parameters_for(self, unit: Unit, case: Case) -> ParameterSet:
-        """Return the parameters that the method gets for one unit."""
+        """The parameters that the method gets for one unit."""
         return case.parameters
 
     def units(self, units: Sequence[Unit], parameters: ParameterSet) -> tuple[Unit, ...]:
-        """Return the units that are run instead of ``units``."""
+        """The units that are run instead of ``units``."""
         return tuple(units)
 
     def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
@@ -50,7 +50,7 @@ class Extension:
         return run(session)
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
-        """Return the outcome that ``assemble`` makes of the results, perhaps with more in it."""
+        """The outcome that ``assemble`` makes of the results, perhaps with more in it."""
         return assemble(results)
 
 
@@ -73,26 +73,23 @@ class Composed(MethodOf[Record]):
         self._method.check(bed, parameters)
 
     def goal(self, parameters: ParameterSet) -> str:
-        """Return the goal of the method."""
         return self._method.goal(parameters)
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the pairs of the method."""
         return self._method.latency_pairs(bed, parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return the units of the method, as the extensions change them."""
+        """Units as the extensions change them."""
         units = self._method.units(parameters, sizes)
         for extension in self._extensions:
             units = extension.units(units, parameters)
         return units
 
     def follows(self, unit: Unit) -> Unit | None:
-        """Return the unit of the method; extensions keep it in the same iteration."""
+        """The unit of the method; extensions keep it in the same iteration."""
         return self._method.follows(unit)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of the method."""
         return self._method.trials_expected(unit, parameters)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Record:
@@ -106,7 +103,7 @@ class Composed(MethodOf[Record]):
         return run(session)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Results) -> Outcome:
-        """Return the outcome of the method with what each extension adds."""
+        """The outcome of the method with what each extension adds."""
         case = Case(self._method, bed, parameters)
         assemble: Assemble = partial(self._method.assemble, bed, parameters)
         for extension in self._extensions:
@@ -125,6 +122,6 @@ class Suite:
     """Tests without the extensions of the suite; they come last."""
 
     def tests(self, extensions: Sequence[Extension]) -> tuple[Method, ...]:
-        """Return the tests within the extensions of the suite, and those within the given ones."""
+        """The tests within the extensions of the suite, and those within the given ones."""
         extended = tuple(Composed(method, (*self.extensions, *extensions)) for method in self.methods)
         return (*extended, *(Composed(method, extensions) for method in self.plain_methods))

@@ -22,7 +22,7 @@ class Criterion:
     sustained: bool = False
 
     def __call__(self, result: TrialResult) -> Verdict:
-        """Return the verdict on a trial; UNCLEAR where a longer one must tell whether a queue fills."""
+        """The verdict on a trial; UNCLEAR where a longer one must tell whether a queue fills."""
         verdict = judge_loss(result, self.acceptable_pct)
         if verdict is not Verdict.PASS or not self.sustained or result.queues is None:
             return verdict
@@ -31,17 +31,17 @@ class Criterion:
         return Verdict.FAIL if 100 * kept_share(result) > self.acceptable_pct else Verdict.PASS
 
     def kept_frames(self, result: TrialResult) -> int:
-        """Return the frames of a trial that are lost as soon as a buffer is full; 0 where that is no criterion."""
+        """The frames of a trial that are lost as soon as a buffer is full; 0 where that is no criterion."""
         return ceil(kept_share(result) * result.expected_rx_frames) if self.sustained else 0
 
 
 def criterion_of(parameters: ParameterSet) -> Criterion:
-    """Return the criterion of a throughput search."""
+    """The criterion of a throughput search."""
     return Criterion(parameters.number("acceptable_loss_pct"), parameters.flag(SUSTAINED))
 
 
 def kept_share(result: TrialResult) -> Fraction:
-    """Return the share of its frames that a filling queue keeps: they are lost when its buffer is full."""
+    """The share of its frames that a filling queue keeps: they are lost when its buffer is full."""
     trend = result.queues
     if trend is None or trend.trend is not Trend.FILLING:
         return Fraction(0)

@@ -47,7 +47,7 @@ def measure_each(
     remaining: Callable[[int], int] | None = None,
     enough: Callable[[Sequence[Taken]], bool] | None = None,
 ) -> list[Taken]:
-    """Return the trials in their order; with ``lengthen``, as long as it takes to tell whether a queue fills.
+    """The trials in their order; with ``lengthen``, as long as it takes to tell whether a queue fills.
 
     ``remaining`` tells how many trials are expected after the one with this index; by default all of them. What comes
     after trials that are ``enough`` is not measured.
@@ -85,7 +85,7 @@ def _lengthen(session: Session, asked: Sequence[Asked], taken: list[Taken]) -> N
 
 
 def _longer_ns(taken: Taken, duration_ns: int) -> int | None:
-    """Return how long a trial must be to tell; None where it tells, or cannot be longer."""
+    """How long a trial must be to tell; None where it tells, or cannot be longer."""
     result, most_ns = taken.result, MOST_LENGTHENING * duration_ns
     if not result.status.trusted or result.lost_frames or result.queues is None:
         return None

@@ -36,11 +36,11 @@ class Leg:
     tx_ports: tuple[int, ...]
     rx_ports: tuple[int, ...]
     line_rate_bps: int | None = None
-    """Of the ports that send, where it is not that of the mesh."""
+    """Line rate of the ports that send, where it is not that of the mesh."""
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Return every (transmit port, receive port) that frames of the leg go between."""
+        """Every (transmit port, receive port) that frames of the leg go between."""
         sources = enumerate(self.tx_ports)
         return tuple((port, receiver) for source, port in sources for receiver in self.pattern.receivers(self, source))
 
@@ -51,7 +51,7 @@ class Mesh:
 
     legs: tuple[Leg, ...]
     line_rate_bps: int
-    """That of the slowest port, which scales the trial; loads are percent of each port's own line rate."""
+    """Line rate of the slowest port, which scales the trial; loads are percent of each port's own line rate."""
     load_limit_pct: Fraction = Fraction(100)
     """Load above which the pattern itself over-subscribes an output."""
 
@@ -83,7 +83,7 @@ class Mesh:
         return sum(widths, Fraction(0))
 
     def rate_of(self, leg: Leg) -> int:
-        """Return the line rate of the ports that send in a leg."""
+        """Line rate of the ports that send in a leg, in bit/s."""
         return leg.line_rate_bps or self.line_rate_bps
 
     def rate_of_port(self, port: int) -> int:
@@ -114,7 +114,7 @@ def trial_spec(
     parameters: ParameterSet,
     duration_ns: int | None = None,
 ) -> TrialSpec:
-    """Return the trial that offers ``load_pct`` percent of line rate on every transmit port."""
+    """The trial that offers ``load_pct`` percent of line rate on every transmit port."""
     if duration_ns is None:
         duration_ns = duration_ns_of(parameters, frame_size_bytes, mesh.line_rate_bps)
     rates_fps = [rate_at_pct(load_pct, frame_size_bytes, mesh.rate_of(leg)) for leg in mesh.legs]
@@ -144,11 +144,11 @@ class Describe(Protocol):
     """Columns that a test adds to the rows of its trials."""
 
     def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
-        """Return the trial that also counts the values of the added columns; ``sweep``: it is one of many loads."""
+        """The trial that also counts the values of the added columns; ``sweep``: it is one of many loads."""
         ...
 
     def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
-        """Return the row with the added columns."""
+        """The row with the added columns."""
         ...
 
 
@@ -217,7 +217,7 @@ def measure_throughput(
 
 
 def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:
-    """Return the result of a search with the theoretical maximum of its pattern."""
+    """The result of a search with the theoretical maximum of its pattern."""
     return MeshThroughput(
         frame_size_bytes=size,
         search=search,
@@ -227,18 +227,17 @@ def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshT
 
 
 def theoretical_fps(mesh: Mesh, size: int) -> float:
-    """Return the theoretical maximum of the pattern."""
+    """Frames per second that the outputs of the pattern carry together (RFC 2889 5.1.2)."""
     return float(mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps))
 
 
 def swept_row(one: Taken, mesh: Mesh, judge: Judge) -> MeshTrial:
-    """Return the rates, counts and verdict of a trial of a sweep."""
+    """The rates, counts and verdict of a trial of a sweep."""
     row = forwarding_row(one.spec, one.result, mesh, one.load_pct)
     return replace(row, verdict=judge(one.result), duration_ms=one.spec.duration_ns / NS_PER_MS)
 
 
 def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> MeshTrial:
-    """Return the rates and counts of one trial."""
     size = spec.streams[0].frame_size_bytes
     limit_fps = mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps)
     rates = rate_metrics(spec, result, [mesh.rate_of(leg) for leg in mesh.legs], limit_fps)

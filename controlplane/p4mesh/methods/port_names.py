@@ -40,7 +40,7 @@ class PortNames:
         self._add_groups(groups or {})
 
     def ports(self, text: int | str, place: Place) -> tuple[int, ...]:
-        """Return the ports of a text in its order; raises an error for unknown names, and ports named twice."""
+        """The ports of a text in its order; raises an error for unknown names, and ports named twice."""
         found: list[int] = []
         for word in str(text).split(","):
             for number in self._of_word(word.strip(), place):

@@ -34,7 +34,7 @@ _PATTERNS: dict[str, tuple[Pattern, str]] = {
 
 
 def pattern_parameters(section: str, *kinds: str) -> tuple[Parameter, ...]:
-    """Return the parameters that choose one of ``kinds``, by default the first; ``section`` asks for them."""
+    """The parameters that choose one of ``kinds``, by default the first; ``section`` asks for them."""
     meanings = "; ".join(f"{kind}: {_PATTERNS[kind][1]}" for kind in kinds)
     asked = choice(PATTERN, kinds[0], section, meanings, kinds)
     if MeshStreams.kind not in kinds:
@@ -55,11 +55,11 @@ PARAMETERS: tuple[Parameter, ...] = (
     choice("ports", ALL, "RFC 2544 15", "ports that take part: all, or the first two alone", (ALL, FIRST_PAIR)),
     boolean("bidirectional", True, "RFC 2544 14", "receivers send to the senders as well"),
 )
-"""Of a test of RFC 2544, which takes every pattern."""
+"""A test of RFC 2544 takes every pattern."""
 
 
 def pattern_of(test: str, parameters: ParameterSet) -> Pattern:
-    """Return the pattern; raise ParameterError for a common phase of ports that are in step anyway."""
+    """The pattern; raises ParameterError for a common phase of ports that are in step anyway."""
     kind = parameters.text(PATTERN)
     in_step = parameters.values.get(PORTS_IN_STEP, 1)
     if kind == MeshStreams.kind:
@@ -73,14 +73,14 @@ def pattern_of(test: str, parameters: ParameterSet) -> Pattern:
 
 
 def full_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
-    """Return a mesh of all ports, in step or not; raises TopologyError without two ports of one line rate."""
+    """A mesh of all ports, in step or not; raises TopologyError without two ports of one line rate."""
     bed.require_ports(test, MIN_PORTS)
     ports = bed.port_numbers
     return Mesh((Leg(pattern_of(test, parameters), ports, ports),), bed.common_rate_bps(test))
 
 
 def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
-    """Return the traffic of a test of RFC 2544; raises TopologyError when the ports do not allow the pattern.
+    """The traffic of a test of RFC 2544; raises TopologyError when the ports do not allow the pattern.
 
     Pairs are neighbours, and the last of an odd number of ports has no partner; other patterns go from the first half
     of the ports to the second one. Ports may have different rates: 100 % is the rate of the slower port of a pair, or
@@ -131,7 +131,7 @@ def _pairs_by_rate(used: Sequence[Port]) -> dict[int, list[tuple[Port, Port]]]:
 
 
 def _sides(test: str, bed: Bed, kind: str, ports: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the ports that send and those that receive, before the other direction is added."""
+    """The ports that send and those that receive, before the other direction is added."""
     if kind in (ONE_TO_MANY, MANY_TO_ONE):
         one, many = ports[:1], ports[1:]
         return (one, many) if kind == ONE_TO_MANY else (many, one)
@@ -147,7 +147,7 @@ def _sides(test: str, bed: Bed, kind: str, ports: tuple[int, ...]) -> tuple[tupl
 
 
 def pattern_notes(mesh: Mesh) -> tuple[str, ...]:
-    """Return the sentences of a report about a pattern that over-subscribes outputs, all the time or for moments."""
+    """The sentences of a report about a pattern that over-subscribes outputs, all the time or for moments."""
     noted = []
     if mesh.load_limit_pct < 100:
         noted.append(
@@ -180,7 +180,7 @@ def ports_used(bed: Bed, parameters: ParameterSet) -> int:
 
 
 def rates_text(ports: Sequence[Port]) -> tuple[str, ...]:
-    """Return the sentence about ports of different nominal rates; empty where they are the same."""
+    """The sentence about ports of different nominal rates; empty where they are the same."""
     rates = sorted({port.rate_bps for port in ports})
     if len(rates) == 1:
         return ()

@@ -25,12 +25,12 @@ iterations repeat all of it."""
 
 
 def suites() -> dict[str, tuple[Method, ...]]:
-    """Return the tests of each suite, in the order of the RFC."""
+    """The tests of each suite, in the order of the RFC."""
     return {name: _tests_of(name) for name in NAMES}
 
 
 def find_test(name: str) -> Method:
-    """Return the test called ``name``; raise UnknownTestError with the nearest or all names."""
+    """The test called ``name``; raises UnknownTestError with the nearest or all names."""
     suite = name.partition(".")[0]
     for test in _tests_of(suite) if suite in NAMES else ():
         if test.name == name:
@@ -40,7 +40,7 @@ def find_test(name: str) -> Method:
 
 @cache
 def _tests_of(suite: str) -> tuple[Method, ...]:
-    """Return the tests of the suite of package ``suite``, each within its extensions."""
+    """The tests of the suite of package ``suite``, each within its extensions."""
     tests: tuple[Method, ...] = import_module(f"p4mesh.methods.{suite}.suite").SUITE.tests(EVERY_TEST)
     return tests
 

@@ -21,13 +21,13 @@ NO_LIMIT = "none"
 
 
 def loss_limit(section: str) -> Parameter:
-    """Return the parameter that gives a sweep a criterion."""
+    """The parameter that gives a sweep a criterion."""
     summary = "a load of the sweep that loses more is a FAIL; none = no goal"
     return decimal(LOSS_LIMIT, NO_LIMIT, "%", section, summary, ("0", "100"), (NO_LIMIT,))
 
 
 def loss_limit_pct(parameters: ParameterSet) -> Fraction | None:
-    """Return the loss above which a load of the sweep is a FAIL; None when there is no such threshold."""
+    """The loss above which a load of the sweep is a FAIL; None when there is no such threshold."""
     return None if parameters.is_word(LOSS_LIMIT) else parameters.number(LOSS_LIMIT)
 
 
@@ -37,13 +37,13 @@ def measured(result: TrialResult) -> Verdict:
 
 
 def judge_of(parameters: ParameterSet) -> Judge:
-    """Return the criterion of each trial of a sweep."""
+    """The criterion of each trial of a sweep."""
     limit = loss_limit_pct(parameters)
     return measured if limit is None else partial(judge_loss, acceptable_pct=limit)
 
 
 def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fraction, ...]:
-    """Return start, start + step, ... and always ``end`` (RFC 2889 5.1: FRMOL needs the last load).
+    """Start, start + step, ... and always ``end`` (RFC 2889 5.1: FRMOL needs the last load).
 
     Raises ValueError when ``start`` exceeds ``end`` or ``step`` is not positive.
     """
@@ -56,13 +56,13 @@ def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fractio
 
 
 def frame_loss_loads(step: Fraction = Fraction(10), maximum: Fraction = Fraction(100)) -> tuple[Fraction, ...]:
-    """Return ``maximum`` (100), 100 - step, ... %, down to the lowest positive load (RFC 2544 26.3: steps of 10 %)."""
+    """``maximum`` (100), 100 - step, ... %, down to the lowest positive load (RFC 2544 26.3: steps of 10 %)."""
     beyond, steps = (100 - maximum) // step, ceil(100 / step)
     return tuple(min(100 - number * step, maximum) for number in range(beyond, steps))
 
 
 def loses_nothing_twice(taken: Sequence[Taken]) -> bool:
-    """Return whether two successive loads were loss-free: there RFC 2544 26.3 stops."""
+    """Whether two successive loads were loss-free: there RFC 2544 26.3 stops."""
     return len(taken) > 1 and all(one.result.status.trusted and one.result.lost_frames == 0 for one in taken[-2:])
 
 

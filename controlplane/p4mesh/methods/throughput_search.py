@@ -38,7 +38,7 @@ class Confirmation(Generic[Row]):
 def search_throughput(
     search: LimitSearch, duration_ns: int, trial: Trial[Row], confirmation: Confirmation[Row] | None = None
 ) -> Searched[Row]:
-    """Return the result of a search with trials of ``duration_ns``, and every trial of it.
+    """The result of a search with trials of ``duration_ns``, and every trial of it.
 
     The result is tried again by a longer trial where a ``confirmation`` asks for that, and where trials are scaled
     and its load is so low that its trial had fewer frames than one at the highest load: as many are sent then.
@@ -123,7 +123,6 @@ class _Trials(Generic[Row]):
         return found.outcome
 
     def told(self, outcome: SearchOutcome) -> Searched[Row]:
-        """Return the results as data."""
         result_pct = _number(outcome.result)
         places = [
             place
@@ -149,13 +148,13 @@ class _Trials(Generic[Row]):
         )
 
     def _excluded_ppm(self, result: Fraction | None) -> float | None:
-        """Return the loss ratio that the last trial at the result excludes."""
+        """The loss ratio that the last trial at the result excludes."""
         at = [trial for trial in self.counted if trial.load_pct == result]
         return _PPM * excluded_ratio(at[-1].lost_frames, at[-1].frames) if at else None
 
 
 def _forwarded_share(result: TrialResult) -> Fraction | None:
-    """Return the share of the frames that the device forwards while its queues neither grow nor shrink."""
+    """The share of the frames that the device forwards while its queues neither grow nor shrink."""
     if result.queues is not None and result.queues.trend is Trend.FILLING:
         return 1 / (1 + Fraction(result.queues.excess_ppm) / _PPM)
     offered_frames = result.expected_rx_frames

@@ -10,7 +10,7 @@ from p4mesh.trial.result import TrialResult
 
 
 def renamed(result: TrialResult, names: Mapping[str, str]) -> TrialResult:
-    """Return the result with flows called as in the trial that the test asked for, not as their parts."""
+    """The result with flows called as in the trial that the test asked for, not as their parts."""
     return replace(
         result,
         flows=tuple(replace(flow, stream=names.get(flow.stream, flow.stream)) for flow in result.flows),
@@ -20,7 +20,7 @@ def renamed(result: TrialResult, names: Mapping[str, str]) -> TrialResult:
 
 
 def without(result: TrialResult, background: set[str]) -> TrialResult:
-    """Return the counts of a trial without those of its background streams.
+    """The counts of a trial without those of its background streams.
 
     Percentiles are left out: the histogram of the trial holds all streams.
     """

@@ -18,7 +18,7 @@ from p4mesh.traffic.stream import Stream
 
 NO_MIX = "none"
 _OTHER_FAMILY = "ipv4"
-"""Of the two in a mix, beside the IPv6 frames of ``frame_format``."""
+"""Family of the other frames in a mix, beside the IPv6 frames of ``frame_format``."""
 IPV6_SHARES = {"90:10": Fraction(1, 10), "50:50": Fraction(1, 2), "10:90": Fraction(9, 10)}
 """Share of the IPv6 frames by ``ip_mix`` (RFC 5180 7)."""
 THROUGHPUT_HEADERS = tuple(name for name in EXTENSION_HEADERS if name != HOP_BY_HOP)
@@ -67,13 +67,13 @@ def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
 
 
 def frame_formats(parameters: ParameterSet) -> tuple[str, ...]:
-    """Return the formats of the test frames: both families in a mix."""
+    """The formats of the test frames: both families in a mix."""
     own = parameters.text("frame_format")
     return (own,) if parameters.text("ip_mix") == NO_MIX else (_OTHER_FAMILY, own)
 
 
 def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
-    """Return a stream of IPv6 frames as its IPv4 and its IPv6 part, each evenly spaced; alone without a mix.
+    """A stream of IPv6 frames as its IPv4 and its IPv6 part, each evenly spaced; alone without a mix.
 
     Together they have rate and count of the stream. A stream of one frame stays IPv6.
     """
@@ -97,7 +97,7 @@ def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
 
 
 def protocol_text(frame: Frame, mix: str = NO_MIX) -> str:
-    """Return the protocols of the test frames in words, such as ``IPv6/UDP with routing header``."""
+    """The protocols of the test frames in words, such as ``IPv6/UDP with routing header``."""
     if frame.network is None:
         return "Ethernet"
     if mix != NO_MIX:
@@ -107,7 +107,7 @@ def protocol_text(frame: Frame, mix: str = NO_MIX) -> str:
 
 
 def with_columns(tables: Sequence[Table], parameters: ParameterSet) -> tuple[Table, ...]:
-    """Return the tables of IPv6 frames with the columns of methodology 2.7 behind the frame size."""
+    """The tables of IPv6 frames with the columns of methodology 2.7 behind the frame size."""
     frame, mix = frame_of(parameters), parameters.text("ip_mix")
     if not isinstance(frame.network, IPv6):
         return tuple(tables)
@@ -137,7 +137,7 @@ def _kinds(headers: Sequence[ExtensionHeader]) -> tuple[str, ...]:
 
 
 def deviations(frame: Frame) -> tuple[str, ...]:
-    """Return how headers of the frames differ from real ones, for the report."""
+    """How headers of the frames differ from real ones, for the report."""
     sentences = {
         "ah": "An authentication header has an integrity value of 12 zeros and one sequence number: devices forward "
         "it, no host accepts it.",

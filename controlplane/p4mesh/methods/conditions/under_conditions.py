@@ -82,7 +82,7 @@ class UnderConditions(Extension):
     """Lets a test run on a router, beside other traffic, and under the conditions for IPv6."""
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
-        """Return the parameters of this module that the method does not declare for itself."""
+        """The parameters of this module that the method does not declare for itself."""
         own = {parameter.name for parameter in method.parameters}
         return tuple(parameter for parameter in PARAMETERS if parameter.name not in own)
 
@@ -98,7 +98,7 @@ class UnderConditions(Extension):
         return Conditioned(result=result, findings=offered.findings(size), management_queries=offered.queries(size))
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
-        """Return the outcome with the conditions in its tables, findings and deviations."""
+        """The outcome with the conditions in its tables, findings and deviations."""
         conditioned = {unit: _conditioned(result) for unit, result in results.items()}
         outcome = assemble({unit: each.result for unit, each in conditioned.items()})
         found = [text for each in conditioned.values() for text in each.findings]
@@ -153,7 +153,7 @@ class Conditions:
         self._session.announce([self.offered(spec, self._trials + n) for n, spec in enumerate(specs)])
 
     def offered(self, spec: TrialSpec, number: int = 0) -> TrialSpec:
-        """Return the trial that is sent instead of ``spec``, which is trial ``number`` of its unit, counted from 0."""
+        """The trial that is sent instead of ``spec``, which is trial ``number`` of its unit, counted from 0."""
         streams = tuple(part for parts in self._parts(spec).values() for part in parts.values())
         learning, frames = spec.learning, spec.controller_frames
         if self._kind in (BROADCAST, FILTER_1, FILTER_25):
@@ -175,7 +175,7 @@ class Conditions:
         )
 
     def _parts(self, spec: TrialSpec) -> dict[str, dict[str, Stream]]:
-        """Return the test streams that are sent instead of each stream of ``spec``, by their names."""
+        """The test streams that are sent instead of each stream of ``spec``, by their names."""
         return {stream.name: {part.name: part for part in self._parts_of(stream)} for stream in spec.streams}
 
     def _parts_of(self, stream: Stream) -> tuple[Stream, ...]:
@@ -189,7 +189,7 @@ class Conditions:
         return tuple(random for part in parts for random in _to_random_networks(part))
 
     def _histogram_flows(self, spec: TrialSpec) -> tuple[FlowName, ...]:
-        """Return the flows with a histogram, called as they are sent."""
+        """The flows with a histogram, called as they are sent."""
         parts = self._parts(spec)
         return tuple(
             (part.name, tx, rx)
@@ -199,7 +199,6 @@ class Conditions:
         )
 
     def findings(self, size: int) -> tuple[str, ...]:
-        """Return the findings on the background."""
         if self._kind == MANAGEMENT and self._answered < self._asked:
             return (f"{size} B: the device answered {self._answered} of {self._asked} management queries",)
         if self._kind in (FILTER_1, FILTER_25) and self._passed:
@@ -208,13 +207,13 @@ class Conditions:
         return ()
 
     def queries(self, size: int) -> tuple[Queries, ...]:
-        """Return how many management queries were asked and answered, if that was the condition."""
+        """How many management queries were asked and answered, if that was the condition."""
         if self._kind != MANAGEMENT:
             return ()
         return (Queries(frame_size_bytes=size, asked=self._asked, answered=self._answered),)
 
     def _with_background(self, stream: Stream) -> tuple[Stream, ...]:
-        """Return the stream with every hundredth frame replaced: to all, or from an address that is filtered."""
+        """The stream with every hundredth frame replaced: to all, or from an address that is filtered."""
         count = int(stream.frame_count * _BACKGROUND_SHARE)
         if not count:
             return (stream,)
@@ -242,7 +241,7 @@ class Conditions:
         return rest, replace(other, modifiers=(FieldModifier(field, ValueList(tuple(denied(self._kind)))),))
 
     def _queries(self, spec: TrialSpec) -> tuple[ControllerFrame, ...]:
-        """Return one query at the beginning of each second, from the first station."""
+        """One query at the beginning of each second, from the first station."""
         sender = station(spec.streams[0].tx_ports[0])
         if isinstance(spec.streams[0].frame.network, IPv6):
             query = management_query(sender.mac, sender.ipv6, sender.router_ipv6)
@@ -252,7 +251,7 @@ class Conditions:
         return tuple(ControllerFrame(sender.port, at_ns - _BEFORE_NS, query, to_device=True) for at_ns in seconds)
 
     def _update(self, spec: TrialSpec, number: int) -> tuple[ControllerFrame, ...]:
-        """Return the update that opens the trial: state A in odd trials, B in even ones."""
+        """The update that opens the trial: state A in odd trials, B in even ones."""
         sender = station(spec.streams[0].tx_ports[0])
         metric = _UNREACHABLE if number % 2 else _REACHABLE
         if isinstance(spec.streams[0].frame.network, IPv6):
@@ -275,7 +274,7 @@ def _suffix(kind: str) -> str:
 
 
 def _to_random_networks(stream: Stream) -> tuple[Stream, ...]:
-    """Return the stream with destinations over 256 networks per receiver, or over 2^24 MAC addresses each."""
+    """The stream with destinations over 256 networks per receiver, or over 2^24 MAC addresses each."""
     if stream.routed and isinstance(stream.frame.network, IPv6):
         low = FieldModifier(ipv6.DESTINATION, PseudoRandom(1, 0xFF00))
         return (replace(stream, modifiers=(low,)),)

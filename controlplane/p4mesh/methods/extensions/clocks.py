@@ -13,13 +13,13 @@ class ClockNote(Extension):
     """A sentence about the clocks of the tester's ports where they are off."""
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
-        """Return the outcome with the sentence among its deviations."""
+        """The outcome with the sentence among its deviations."""
         outcome, note = assemble(results), clock_note(case.bed)
         return replace(outcome, deviations=(*outcome.deviations, note)) if note else outcome
 
 
 def clock_note(bed: Bed) -> str:
-    """Return the note on the clocks of the tester's ports; empty when the topology states no offset."""
+    """The note on the clocks of the tester's ports; empty when the topology states no offset."""
     offsets_ppm = sorted({port.clock_offset_ppm for port in bed.ports})
     if offsets_ppm == [0]:
         return ""

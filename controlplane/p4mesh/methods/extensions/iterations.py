@@ -19,16 +19,15 @@ class Iterations(Extension):
     """Every unit several times, and one report of all of them; with one iteration it is the same test."""
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
-        """Return the number of iterations."""
         return (ITERATIONS,)
 
     def units(self, units: Sequence[Unit], parameters: ParameterSet) -> tuple[Unit, ...]:
-        """Return all units of the first iteration, then those of the next one."""
+        """All units of the first iteration, then those of the next one."""
         wanted = range(1, parameters.integer(ITERATIONS.name) + 1)
         return tuple(replace(unit, iteration=n) for n in wanted for unit in units)
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
-        """Return the outcome of the only iteration, or the combined outcome of all."""
+        """The outcome of the only iteration, or the combined outcome of all."""
         by_iteration: dict[int, dict[Unit, Record]] = {}
         for unit, result in results.items():
             by_iteration.setdefault(unit.iteration, {})[replace(unit, iteration=1)] = result

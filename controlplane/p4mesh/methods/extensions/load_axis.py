@@ -65,7 +65,7 @@ class LoadAxis(Extension):
     """The parameters of the axis, for tests whose loads can be scaled."""
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
-        """Return cap and fraction, where every load of the test is a percentage that the user gives."""
+        """Cap and fraction, where every load of the test is a percentage that the user gives."""
         known = {parameter.name for parameter in method.parameters}
         offered = PPM_BELOW in known and method.name not in _AT_LINE_RATE and not method.name.startswith("messages.")
         return (PORT_RATE_CAP, RATE_FRACTION, FULL_LOAD) if offered else ()
@@ -90,13 +90,13 @@ class LoadAxis(Extension):
             )
 
     def parameters_for(self, unit: Unit, case: Case) -> ParameterSet:
-        """Return the parameters of a unit, whose loads a rate scales by its frame size."""
+        """The parameters of a unit, whose loads a rate scales by its frame size."""
         if full_load_of(case.parameters) is None:
             return case.parameters
         return _scaled(case.method, case.parameters, scale_of(case.bed, case.parameters, unit.frame_size_bytes))
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
-        """Return the outcome with percent of the cap beside percent of line rate."""
+        """The outcome with percent of the cap beside percent of line rate."""
         outcome = assemble(results)
         full = full_load_of(case.parameters)
         if full is None and scale_of(case.bed, case.parameters) == 1:
@@ -117,7 +117,7 @@ class LoadAxis(Extension):
 
 
 def full_load_of(parameters: ParameterSet) -> Rate | None:
-    """Return the rate that is 100 % of every load; None without one. Raises ParameterError for a text that is none."""
+    """The rate that is 100 % of every load; None without one. Raises ParameterError for a text that is none."""
     given = str(parameters.values.get(FULL_LOAD.name, ""))
     if not given:
         return None
@@ -157,7 +157,7 @@ def require_room(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> No
 
 
 def scale_of(bed: Bed, parameters: ParameterSet, size: int | None = None) -> Fraction:
-    """Return the share of line rate that is 100 % of every load; of a rate at this frame size."""
+    """The share of line rate that is 100 % of every load; that of a rate depends on the frame size."""
     if RATE_FRACTION.name not in parameters.values:
         return Fraction(1)
     fraction, line_bps = parameters.number(RATE_FRACTION.name) / 100, bed.slowest_rate_bps
@@ -176,7 +176,7 @@ def scale_of(bed: Bed, parameters: ParameterSet, size: int | None = None) -> Fra
 
 
 def on_line(method: Method, bed: Bed, parameters: ParameterSet) -> ParameterSet:
-    """Return the parameters with every load in percent of line rate, where that does not depend on the frame size.
+    """The parameters with every load in percent of line rate, where that does not depend on the frame size.
 
     The highest load becomes that of the axis, and trials become so much longer that they have as many frames.
     """
@@ -199,7 +199,7 @@ def _scaled(method: Method, parameters: ParameterSet, scale: Fraction) -> Parame
 
 
 def _with_cap(table: Table, scales: Mapping[int, Fraction]) -> Table:
-    """Return a table with a column in percent of the cap behind each one in percent of line rate.
+    """A table with a column in percent of the cap behind each one in percent of line rate.
 
     ``scales`` are those of the frame sizes; a row without a size has that of all sizes, if they have the same.
     """

@@ -48,7 +48,7 @@ class Resets(Extension):
     """The device is reset before each trial, and a trial that loses its link is at an end."""
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
-        """Return the parameters of this module, with the reset that the method needs."""
+        """The parameters of this module, with the reset that the method needs."""
         return with_defaults(PARAMETERS, reset_between=method.reset_between)
 
     def check(self, case: Case) -> None:
@@ -63,7 +63,7 @@ class Resets(Extension):
 
 
 def reset_of(parameters: ParameterSet) -> Reset:
-    """Return the reset before each trial; raises ParameterError for a hook without a command."""
+    """The reset before each trial; raises ParameterError for a hook without a command."""
     word = parameters.text("reset_between")
     if word == SWAP_ROLES:
         return Reset()
@@ -85,7 +85,7 @@ def reset_of(parameters: ParameterSet) -> Reset:
 
 
 def hook_of(parameters: ParameterSet, name: str) -> Hook | None:
-    """Return the command in parameter ``name``, None where it is empty; raises ParameterError for bad quoting."""
+    """The command in parameter ``name``, None where it is empty; raises ParameterError for bad quoting."""
     command = parameters.text(name)
     try:
         words = shlex.split(command)
@@ -97,7 +97,7 @@ def hook_of(parameters: ParameterSet, name: str) -> Hook | None:
 
 
 def neighbours(test: str, bed: Bed) -> dict[int, int]:
-    """Return whose role each port takes over: 1 and 2 exchange theirs, 3 and 4, and so on; a last odd one stays.
+    """Whose role each port takes over: 1 and 2 exchange theirs, 3 and 4, and so on; a last odd one stays.
 
     Raises TopologyError where the ports of a pair differ in rate or in the device behind them.
     """
@@ -138,7 +138,7 @@ class _ResettingSession:
         self._session.announce([self._offered(spec, self._trials + n) for n, spec in enumerate(specs, start=1)])
 
     def _offered(self, spec: TrialSpec, number: int) -> TrialSpec:
-        """Return trial ``number``, counted from 1, with its reset."""
+        """Trial ``number``, counted from 1, with its reset."""
         if not spec.continues:
             spec = replace(spec, reset=self._reset)
         if spec.interruption is None:
@@ -147,12 +147,12 @@ class _ResettingSession:
         return relabelled(spec, partner) if partner else spec
 
     def _swapped_in(self, number: int) -> Mapping[int, int] | None:
-        """Return whose role each port has in trial ``number``, None where it has its own."""
+        """Whose role each port has in trial ``number``, None where it has its own."""
         return None if number % 2 else self._partner
 
 
 def relabelled(spec: TrialSpec, partner: Mapping[int, int]) -> TrialSpec:
-    """Return the trial with every port in the role of its partner."""
+    """The trial with every port in the role of its partner."""
     streams = tuple(
         replace(stream, tx_ports=_all(stream.tx_ports, partner), rx_ports=_all(stream.rx_ports, partner))
         for stream in spec.streams

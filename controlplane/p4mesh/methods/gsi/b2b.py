@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.gsi.defaults import MESSAGE_SIZES_BYTES, SEARCH, with_defaults
+from p4mesh.methods.gsi.defaults import MESSAGE_SIZES_BYTES, SEARCH
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import ParameterSet, integer, port_number
+from p4mesh.methods.options.parameters import ParameterSet, integer, port_number, with_defaults
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
 from p4mesh.traffic.patterns import Rotate
 
@@ -33,11 +33,11 @@ class B2b(Meshed):
             "ports that send, of the highest numbers; 0 = all others",
             (0, 511),
         ),
-        *with_defaults(mesh_parameters("5.4"), _SEARCH),
+        *with_defaults(mesh_parameters("5.4"), **_SEARCH),
     )
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return one leg from the west ports to the receiver."""
+        """One leg from the west ports to the receiver."""
         receiver, wanted = parameters.integer("receiver"), parameters.integer("west_ports")
         others = tuple(port for port in bed.port_numbers if port != receiver)
         if len(others) == len(bed.port_numbers):

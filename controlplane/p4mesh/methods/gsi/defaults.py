@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from fractions import Fraction
 
-from p4mesh.methods.options.parameters import Parameter, Value
+from p4mesh.methods.options.parameters import Value
 
 MESSAGE_SIZES_BYTES = (90, 134, 222, 398, 574, 750)
 """Frames of 1, 2, 4, 8, 12 and 16 timing messages."""
@@ -19,11 +18,3 @@ SEARCH: Mapping[str, Value] = {
     "search_method": "bisect",
     "search_try_max_first": False,
 }
-
-
-def with_defaults(parameters: Iterable[Parameter], defaults: Mapping[str, Value]) -> tuple[Parameter, ...]:
-    """Return the parameters, some of them with another default."""
-    found = tuple(replace(item, default=defaults[item.name]) if item.name in defaults else item for item in parameters)
-    missing = defaults.keys() - {item.name for item in found}
-    assert not missing, f"no parameters {missing}"
-    return found

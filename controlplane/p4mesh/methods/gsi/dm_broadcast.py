@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from p4mesh.methods.gsi.defaults import MESSAGE_SIZES_BYTES, SEARCH, with_defaults
+from p4mesh.methods.gsi.defaults import MESSAGE_SIZES_BYTES, SEARCH
+from p4mesh.methods.options.parameters import with_defaults
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 
 
@@ -13,4 +14,4 @@ class DmBroadcast(Broadcast):
     title = "Data master broadcast"
     section = "GSI timing network 3.1"
     frame_sizes_bytes = MESSAGE_SIZES_BYTES
-    parameters = with_defaults(Broadcast.parameters, SEARCH)
+    parameters = with_defaults(Broadcast.parameters, **SEARCH)

@@ -72,11 +72,9 @@ class Mixed(MethodOf[RunResult]):
         require_definition(self.name, bed, traffic.definition)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per combination."""
         return tuple(Unit(0, run.label) for run in _text(parameters).runs)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return 1."""
         return 1
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> RunResult:
@@ -84,7 +82,7 @@ class Mixed(MethodOf[RunResult]):
         return laid_over(_text(parameters), bed).run_unit(unit, bed, parameters, session)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, RunResult]) -> Outcome:
-        """Return the tables of all combinations and the worst of their verdicts."""
+        """The tables of all combinations and the worst of their verdicts."""
         return laid_over(_text(parameters), bed).assemble(bed, parameters, results)
 
 
@@ -113,7 +111,7 @@ def _number(parameters: ParameterSet, name: str, word: str, unit: str) -> Fracti
 
 @cache
 def _loaded(values: str) -> TrafficText:
-    """Return the runs of the shipped file with other values of some of its keys."""
+    """The runs of the shipped file with other values of some of its keys."""
     path = shipped("traffic") / _FILE
     whole = yaml.safe_load(path.read_text()) | json.loads(values)
     return parse_traffic(path.name, yaml.safe_dump(whole, sort_keys=False))

@@ -16,7 +16,6 @@ from p4mesh.trial.spec import TrialSpec
 
 MAX_MESSAGE_FRAMES = 2004
 SECTION = "ATM Forum 97-0178"
-_PHASES = ("learning_rate_fps", "learning_frames", "learning_verify", "learning_wait_ms", "settle_ms", "restabilise_ms")
 
 
 def message_frames(default: int) -> Parameter:
@@ -53,7 +52,7 @@ def phase_parameters() -> tuple[Parameter, ...]:
     return (
         shared.DEPARTURE_ERROR,
         *shared.FRAME_PARAMETERS,
-        *(item for item in shared.trial_parameters(SECTION) if item.name in _PHASES),
+        *shared.phase_parameters(SECTION),
     )
 
 

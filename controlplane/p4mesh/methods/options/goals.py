@@ -6,7 +6,7 @@ from p4mesh.methods.options.parameters import ParameterSet, show
 
 
 def stated_goal(parameters: ParameterSet) -> str:
-    """Return the goal that the user's thresholds state; empty without one."""
+    """The goal that the user's thresholds state; empty without one."""
     goals = []
     if "pass_threshold_pct" in parameters.values and parameters.number("pass_threshold_pct"):
         goals.append(f"throughput of at least {show(parameters.number('pass_threshold_pct'))} % of line rate")

@@ -57,7 +57,7 @@ _NO_PREFIX = {"learning_port", "learning_destination", "latency_factor"}
 
 
 def grouped(parameters: Iterable[Parameter]) -> dict[str, tuple[Parameter, ...]]:
-    """Return the parameters by group, each once: the common ones, those of the test itself, then what tests share."""
+    """The parameters by group, each once: the common ones, those of the test itself, then what tests share."""
     given = {parameter.name: parameter for parameter in parameters}
     common = [name for name in _FREQUENT if name in given][:MOST_COMMON]
     found: dict[str, list[Parameter]] = {COMMON: [given[name] for name in common], OWN: []}

@@ -57,7 +57,7 @@ class Parameter:
 
     @property
     def valid(self) -> str:
-        """Return the accepted values in words, with the unit."""
+        """The accepted values in words, with the unit."""
         if self.kind is Kind.BOOLEAN:
             return "true or false"
         if self.kind is Kind.CHOICE:
@@ -70,7 +70,7 @@ class Parameter:
         return f"{word} in {show(self.minimum)}..{show(self.maximum)}{unit}{words}"
 
     def parse(self, text: str) -> Value:
-        """Return the value of ``text``; raise ParameterError with the valid range."""
+        """The value of ``text``; raises ParameterError with the valid range."""
         value = self._convert(text.strip())
         if value is None:
             raise ParameterError(f"--set {self.name}={shortened(text)}: not valid", hint=f"{self.name} is {self.valid}")
@@ -96,12 +96,12 @@ class Parameter:
 
 
 def shortened(text: str) -> str:
-    """Return the text of a user, shortened for a message."""
+    """The text of a user, shortened for a message."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _number(text: str) -> Fraction | None:
-    """Return an exact number; None for a text that is no number, or that has more digits than any parameter needs."""
+    """An exact number; None for a text that is no number, or that has more digits than any parameter needs."""
     mantissa, _, exponent = text.lower().partition("e")
     if len(mantissa) > _MOST_DIGITS or len(exponent) > _MOST_EXPONENT_DIGITS:
         return None
@@ -112,7 +112,7 @@ def _number(text: str) -> Fraction | None:
 
 
 def show(value: Value | None) -> str:
-    """Return a value as a user would write it: decimals without trailing zeros, true/false."""
+    """A value as a user would write it: decimals without trailing zeros, true/false."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -129,19 +129,19 @@ class ParameterSet:
     values: Mapping[str, Value]
 
     def number(self, name: str) -> Fraction:
-        """Return a numeric parameter as an exact rational."""
+        """A numeric parameter as an exact rational."""
         value = self.values[name]
         assert isinstance(value, int | Fraction) and not isinstance(value, bool), name
         return Fraction(value)
 
     def integer(self, name: str) -> int:
-        """Return an integer parameter."""
+        """An integer parameter."""
         value = self.values[name]
         assert isinstance(value, int) and not isinstance(value, bool), name
         return value
 
     def flag(self, name: str) -> bool:
-        """Return a boolean parameter."""
+        """A boolean parameter."""
         value = self.values[name]
         assert isinstance(value, bool), name
         return value
@@ -151,13 +151,13 @@ class ParameterSet:
         return isinstance(self.values[name], str)
 
     def text(self, name: str) -> str:
-        """Return a choice or a text."""
+        """A choice or a text."""
         value = self.values[name]
         assert isinstance(value, str), name
         return value
 
     def shown(self) -> dict[str, str]:
-        """Return every value as text, for the configuration echo."""
+        """Every value as text, for the configuration echo."""
         return {name: show(value) for name, value in self.values.items()}
 
 
@@ -169,7 +169,7 @@ def resolve(
     real_time: bool = False,
     ports: Sequence[int] = (),
 ) -> ParameterSet:
-    """Return all parameter values of ``test`` from ``key=value`` settings over the defaults.
+    """All parameter values of ``test`` from ``key=value`` settings over the defaults.
 
     ``real_time`` asks for the defaults of targets whose time is real; ``ports`` are those that have roles by default.
     Raises ParameterError for an unknown key, a repeated key or a value out of range.
@@ -197,7 +197,7 @@ def _known(known: Mapping[str, Parameter]) -> str:
 
 
 def with_defaults(parameters: Iterable[Parameter], **defaults: Value) -> tuple[Parameter, ...]:
-    """Return ``parameters`` with other defaults; every name must be one of theirs."""
+    """``parameters`` with other defaults; every name must be one of theirs."""
     known = tuple(parameters)
     assert set(defaults) <= {parameter.name for parameter in known}, defaults
     return tuple(replace(item, default=defaults.get(item.name, item.default)) for item in known)

@@ -37,7 +37,7 @@ from p4mesh.trial.spec import EXCESS_LIMIT_PPM, Learning, TrialSpec
 RFC_2889_DURATION_S = 30
 NS_PER_MS = 1_000_000
 DEPARTURE_ERROR_NS = 20
-"""Of trials that are made for the sake of their latency, where the loop has room for as many seeds."""
+"""Bound in trials that are made for the sake of their latency, where the loop has room for as many seeds."""
 SCALED = "scaled"
 SUSTAINED, SUSTAINED_PPM = "sustained", "sustained_ppm"
 SCALED_FRAMES = "scaled_frames"
@@ -100,7 +100,7 @@ def scaled_duration(
 def trial_parameters(
     setup: str, rfc_duration_s: int = RFC_2889_DURATION_S, real_time_s: int | None = None
 ) -> tuple[Parameter, ...]:
-    """Return the parameters of every trial; ``setup`` is the clause about the set-up of the test.
+    """The parameters of every trial; ``setup`` is the clause about the set-up of the test.
 
     Where time is real, trials take ``real_time_s``; by default the duration of the RFC.
     """
@@ -165,7 +165,7 @@ def trial_parameters(
 
 
 def sweep_parameters(setup: str) -> tuple[Parameter, ...]:
-    """Return the parameters of the forwarding-rate sweep."""
+    """The parameters of the forwarding-rate sweep."""
     return (
         percent("sweep_start_pct", "10", setup, "first load of the forwarding-rate sweep"),
         percent("sweep_end_pct", "100", setup, "last load of the sweep, where FRMOL is read"),
@@ -174,7 +174,7 @@ def sweep_parameters(setup: str) -> tuple[Parameter, ...]:
 
 
 def search_parameters(procedure: str, method: SearchMethod = SearchMethod.BISECT) -> tuple[Parameter, ...]:
-    """Return the parameters of the throughput search; ``procedure`` is the clause about it."""
+    """The parameters of the throughput search; ``procedure`` is the clause about it."""
     return (
         percent("search_initial_pct", "50", procedure, "first load of the throughput search"),
         percent("search_min_pct", "0.1", procedure, "lowest load of the search"),
@@ -233,7 +233,7 @@ def search_parameters(procedure: str, method: SearchMethod = SearchMethod.BISECT
 
 
 def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:
-    """Return the loads of the forwarding sweep; raise ParameterError when start exceeds end."""
+    """The loads of the forwarding sweep; raises ParameterError when start exceeds end."""
     start = parameters.number("sweep_start_pct")
     end = min(parameters.number("sweep_end_pct"), maximum_load_pct(parameters))
     if start > end:
@@ -245,7 +245,7 @@ def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:
 
 
 def search_of(parameters: ParameterSet) -> LimitSearch:
-    """Return the throughput search; raise ParameterError when its bounds contradict."""
+    """The throughput search; raises ParameterError when its bounds contradict."""
     maximum = maximum_load_pct(parameters)
     low, first, high = (min(parameters.number(f"search_{name}_pct"), maximum) for name in ("min", "initial", "max"))
     if not low <= first <= high:
@@ -281,7 +281,7 @@ def search_of(parameters: ParameterSet) -> LimitSearch:
 
 
 def maximum_load_pct(parameters: ParameterSet) -> Fraction:
-    """Return the highest load of any trial, in percent of line rate."""
+    """The highest load of any trial, in percent of line rate."""
     return 100 - parameters.number("ppm_below") / _PPM_PER_PCT
 
 
@@ -294,8 +294,14 @@ def frame_of(parameters: ParameterSet) -> Frame:
     return frame.extended(extensions) if isinstance(frame.network, IPv6) else frame
 
 
+def phase_parameters(section: str) -> tuple[Parameter, ...]:
+    """Those of the parameters of every trial that are about the phases around a transmission."""
+    phases = ("learning_", "settle_", "restabilise_")
+    return tuple(item for item in trial_parameters(section) if item.name.startswith(phases))
+
+
 def learning_of(parameters: ParameterSet) -> Learning:
-    """Return the learning phase that precedes each trial (RFC 2544 section 23)."""
+    """The learning phase that precedes each trial (RFC 2544 section 23)."""
     return Learning(
         enabled=parameters.integer("learning_frames") > 0,
         rate_fps=parameters.integer("learning_rate_fps"),
@@ -317,7 +323,7 @@ def trial_of(
     histograms: HistogramPer | None = None,
     prints_latency: bool = False,
 ) -> TrialSpec:
-    """Return a trial with the phases that ``trial_parameters`` describe around its streams.
+    """A trial with the phases that ``trial_parameters`` describe around its streams.
 
     Where its latency is printed, departures are as exact as DEPARTURE_ERROR says.
     """
@@ -338,14 +344,14 @@ def trial_of(
 
 
 def departure_error_ns(parameters: ParameterSet, *, sweep: bool = False) -> int | None:
-    """Return how late a frame of a trial may leave whose latency is printed; None = what the rates need."""
+    """How late a frame of a trial may leave whose latency is printed; None = what the rates need."""
     if parameters.is_word(DEPARTURE_ERROR.name):
         return None if sweep else DEPARTURE_ERROR_NS
     return parameters.integer(DEPARTURE_ERROR.name)
 
 
 def duration_ns_of(parameters: ParameterSet, frame_size_bytes: int, line_rate_bps: int) -> int:
-    """Return the transmission time of a trial; scaled, it is the same for all loads of a frame size."""
+    """The transmission time of a trial; scaled, it is the same for all loads of a frame size."""
     if parameters.is_word("duration_ms"):
         return ceil(parameters.integer("scaled_frames") * frame_time_ns(frame_size_bytes, line_rate_bps))
     return nanoseconds(parameters, "duration_ms")
@@ -358,7 +364,7 @@ def duration_deviation(
     rfc_duration_s: int = RFC_2889_DURATION_S,
     clause: str = "RFC 2889 5.1.2",
 ) -> str:
-    """Return the sentences about the trial duration for the report; empty when it is that of the RFC or longer."""
+    """The sentences about the trial duration for the report; empty when it is that of the RFC or longer."""
     durations_ns = [duration_ns_of(parameters, size, line_rate_bps) for size in frame_sizes_bytes]
     text = duration_text(durations_ns, rfc_duration_s, clause)
     if not text:
@@ -378,7 +384,7 @@ def duration_deviation(
 
 
 def duration_text(durations_ns: Sequence[int], rfc_duration_s: int, clause: str) -> str:
-    """Return the sentence about trials shorter than those of the RFC; empty where there are none."""
+    """The sentence about trials shorter than those of the RFC; empty where there are none."""
     shortest, longest = min(durations_ns, default=0), max(durations_ns, default=0)
     if not durations_ns or shortest >= rfc_duration_s * NS_PER_S:
         return ""
@@ -389,5 +395,5 @@ def duration_text(durations_ns: Sequence[int], rfc_duration_s: int, clause: str)
 
 
 def nanoseconds(parameters: ParameterSet, name: str) -> int:
-    """Return a ``*_ms`` parameter in whole nanoseconds."""
+    """A ``*_ms`` parameter in whole nanoseconds."""
     return int(parameters.number(name) * NS_PER_MS)

@@ -23,7 +23,6 @@ NAME = "recirculation.delta"
 SECTION = "Recirculated packets on Tofino, experiment 1"
 REPORT_DURATION_S = 10
 STREAM = "measured"
-_PHASES = ("learning_rate_fps", "learning_frames", "learning_verify", "learning_wait_ms", "settle_ms", "restabilise_ms")
 _MOST_RATES = 20
 MIN_FRAME_SIZE_BYTES, MAX_FRAME_SIZE_BYTES = 64, 9216
 _LARGEST_COUNT = 1000
@@ -68,7 +67,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         real_time=Fraction(10),
     ),
     *shared.FRAME_PARAMETERS,
-    *(item for item in shared.trial_parameters(SECTION) if item.name in _PHASES),
+    *shared.phase_parameters(SECTION),
 )
 
 

@@ -21,7 +21,7 @@ from p4mesh.methods.options.parameters import (
     port_number,
     text,
 )
-from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
+from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
 from p4mesh.traffic.patterns.base import USUAL_GROUP
@@ -41,7 +41,6 @@ _SCOPE_BIT, _LINK_SCOPE = 112, 2
 """Place of the scope in an IPv6 group, and the scope that stays in its network (RFC 4291 2.7)."""
 _OWN = ("frame_format", "vlan_id", "burst_frames")
 """Parameters of every trial that the protocol of the hosts decides."""
-_NS_PER_S = 1_000_000_000
 
 
 def setup_parameters(clause: str, groups: int = 10) -> tuple[Parameter, ...]:
@@ -220,7 +219,7 @@ class Setup:
             given.integer("joins_per_s"),
             robustness or given.integer("robustness"),
             given.integer("querier_port"),
-            given.integer("query_interval_s") * _NS_PER_S,
+            given.integer("query_interval_s") * NS_PER_S,
             shared.nanoseconds(given, "join_wait_ms"),
             shared.nanoseconds(given, "leave_wait_ms"),
             verify,

@@ -103,7 +103,7 @@ class _Bracket:
         return verdict
 
     def lower(self, load: Fraction) -> Fraction:
-        """Return the load that follows one that failed."""
+        """The load that follows one that failed."""
         middle = self.goal.grid.midpoint(self.left, load)
         if self.passed or self.descent is None:
             return middle

@@ -43,7 +43,7 @@ class Collapse:
         return self._guess if abs(self._guess - self._before) < _CONVERGED * distance else None
 
     def _extrapolated(self) -> Fraction | None:
-        """Return the load at which the curve through the lowest loads is 1 (Newton's form, load over its value)."""
+        """The load at which the curve through the lowest loads is 1 (Newton's form, load over its value)."""
         points = sorted(self._sent_per_forwarded.items())[:_POINTS]
         if len(points) < _POINTS or not points[0][1] < points[1][1] < points[2][1]:
             return None

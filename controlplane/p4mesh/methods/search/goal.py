@@ -1,4 +1,4 @@
-"""Defines the goal and the outcome of a search (methodology section 1).
+"""Goal and outcome of a search (methodology section 1).
 
 A search without a passing load has no value, only the last load that it tried. There are no marker values.
 """
@@ -25,11 +25,11 @@ class Grid(str, Enum):
     """Midpoints rounded down to integers in both directions (addresses)."""
 
     def midpoint(self, low: Fraction, high: Fraction) -> Fraction:
-        """Return the next load between ``low`` and ``high``."""
+        """The next load between ``low`` and ``high``."""
         return self.floored((low + high) / 2)
 
     def floored(self, load: Fraction) -> Fraction:
-        """Return the load of the grid at or below ``load``."""
+        """The load of the grid at or below ``load``."""
         if self is Grid.INTEGER:
             return Fraction(floor(load))
         if self is Grid.THREE_DECIMALS:
@@ -68,7 +68,7 @@ class SearchGoal:
             )
 
     def below(self, load: Fraction) -> SearchGoal:
-        """Return the goal of a bisection below a load that passed at first: the limit is probably not far from it."""
+        """The goal of a bisection below a load that passed at first: the limit is probably not far from it."""
         initial = max(self.minimum, self.grid.floored(load - self.resolution))
         return replace(self, initial=initial, maximum=load, try_max_first=False, descent=2 * self.resolution)
 
@@ -105,7 +105,7 @@ class SearchOutcome:
 
     @classmethod
     def of_steps(cls, steps: Sequence[SearchStep], goal: SearchGoal) -> SearchOutcome:
-        """Return the outcome of the trials of a search, in any order of their loads.
+        """The outcome of the trials of a search, in any order of their loads.
 
         The highest load that passed is the result. Where that or a lower one has failed as well, the trials contradict
         each other, and the search is a FAIL. A trial that says nothing about the device, other than that the tester

@@ -24,7 +24,7 @@ trials."""
 
 
 def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
-    """Return the bracket of :func:`p4mesh.methods.search.bisection.bisection`, with as few trials as needed.
+    """The bracket of :func:`p4mesh.methods.search.bisection.bisection`, with as few trials as needed.
 
     The first load of the bisection is tried, then the highest. From what the device forwarded at a load that failed
     follows where the bisection would end: the load below the limit is tried, then the one above it. Where a trial has
@@ -69,7 +69,7 @@ def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
 
 
 def _expected(load: Fraction, guess: Fraction) -> Verdict:
-    """Return the verdict on a load that follows from a guess of the limit."""
+    """The verdict on a load that follows from a guess of the limit."""
     return Verdict.PASS if load <= guess else Verdict.FAIL
 
 
@@ -92,13 +92,13 @@ class _Known:
             self.failed = self.steps[-1]
 
     def allows(self, guess: Fraction | None) -> bool:
-        """Return whether the limit may be there."""
+        """Whether the limit may be there."""
         if guess is None:
             return False
         return (self.passed is None or guess >= self.passed) and (self.failed is None or guess < self.failed.load)
 
     def next_load(self, guess: Fraction | None, above_first: bool = False) -> Fraction | None:
-        """Return the next load of the bisection that is worth a trial, or None at its end.
+        """The next load of the bisection that is worth a trial, or None at its end.
 
         With a guess of the limit that is the last load that would pass, or else the last that would fail, or the other
         way round; without, the first one that no trial says anything about.
@@ -119,7 +119,7 @@ class _Known:
                 return next((bound for bound in bounds if bound is not None and self._implied(bound) is None), None)
 
     def _implied(self, load: Fraction) -> Verdict | None:
-        """Return the verdict on a load that follows from the trials, where one does."""
+        """The verdict on a load that follows from the trials, where one does."""
         if self.passed is not None and load <= self.passed:
             return Verdict.PASS
         if self.failed is not None and load >= self.failed.load:

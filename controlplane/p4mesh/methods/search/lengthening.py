@@ -32,7 +32,7 @@ J = TypeVar("J", bound=Judged)
 
 
 def until_clear(measure: Callable[[int], J], duration_ns: int) -> J:
-    """Return the first trial that tells, beginning with one of ``duration_ns``, or the longest one."""
+    """The first trial that tells, beginning with one of ``duration_ns``, or the longest one."""
     length_ns = duration_ns
     while True:
         judged = measure(length_ns)
@@ -43,7 +43,7 @@ def until_clear(measure: Callable[[int], J], duration_ns: int) -> J:
 
 
 def settled(verdict: Verdict, result: TrialResult) -> Verdict:
-    """Return the verdict that a search goes on with: a trial of the greatest length is judged by what is certain."""
+    """The verdict that a search goes on with: a trial of the greatest length is judged by what is certain."""
     if verdict is not Verdict.UNCLEAR or result.queues is None:
         return verdict
     certain_ppm = result.queues.excess_ppm - result.queues.error_ppm

@@ -87,7 +87,7 @@ class MlrAttributes:
     """Shortest trial as a share of T."""
 
     def goals(self, trial_duration_s: Fraction, loss_ratio: Fraction) -> tuple[MlrGoal, ...]:
-        """Return the goals for trials of ``trial_duration_s``; ``loss_ratio`` is that of the custom goal."""
+        """The goals for trials of ``trial_duration_s``; ``loss_ratio`` is that of the custom goal."""
         attributes: tuple[tuple[int, Fraction, Fraction], ...] = {
             MlrPreset.CUSTOM: ((self.duration_sum_trials, loss_ratio, self.exceed_ratio),),
             MlrPreset.RFC_2544: ((1, Fraction(0), Fraction(0)),),
@@ -144,7 +144,7 @@ class LimitSearch:
         return self.goal.trials_expected
 
     def below(self, load: Fraction) -> LimitSearch:
-        """Return the search that goes on below a load that passed at first and failed when it was tried again."""
+        """The search that goes on below a load that passed at first and failed when it was tried again."""
         if self.method.bisects:
             return replace(self, goal=self.goal.below(load))
         initial = min(self.goal.initial, self.goal.grid.midpoint(self.goal.minimum, load))
@@ -185,7 +185,7 @@ class LimitSearch:
 
 
 def stretch(search: LimitSearch, load: Fraction) -> Fraction:
-    """Return how much longer a trial takes to send as many frames as one at the highest load; 1 where it need not."""
+    """How much longer a trial takes to send as many frames as one at the highest load; 1 where it need not."""
     if not search.same_frames or load >= _FEWER * search.goal.maximum:
         return Fraction(1)
     return search.goal.maximum / load

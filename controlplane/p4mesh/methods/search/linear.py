@@ -44,7 +44,7 @@ def _downwards(goal: SearchGoal, step: Fraction) -> Iterator[Fraction]:
 
 
 def upwards(goal: SearchGoal, step: Fraction, start: Fraction) -> Iterator[Fraction]:
-    """Yield the loads from ``start`` in steps, and at last the maximum."""
+    """The loads from ``start`` in steps, and at last the maximum."""
     load = start
     while load < goal.maximum:
         yield load

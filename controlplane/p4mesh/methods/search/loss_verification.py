@@ -25,7 +25,7 @@ class LossVerification:
 
 
 def verified(trial: Callable[[Fraction], tuple[Verdict, int]], rule: LossVerification) -> Callable[[Fraction], Verdict]:
-    """Return a trial for any search that applies ``rule``; ``trial`` returns verdict and lost frames."""
+    """A trial for any search that applies ``rule``; ``trial`` returns verdict and lost frames."""
 
     def judge(load: Fraction) -> Verdict:
         verdict, lost_frames = trial(load)

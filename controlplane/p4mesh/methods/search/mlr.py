@@ -112,7 +112,7 @@ def _library_search(minimum: Fraction, maximum: Fraction, targets: list[LibraryG
 
 
 def _highest_sent(bounds: SearchGoal, goal: MlrGoal, measurer: _Measurer) -> Fraction | None:
-    """Return the highest load that the tester can send, within the width of a goal; None when there is none."""
+    """The highest load that the tester can send, within the width of a goal; None when there is none."""
     low = max((step.load for step in measurer.steps if step.verdict.decides), default=None)
     high = min(step.load for step in measurer.steps if step.verdict is Verdict.UNDELIVERED)
     if low is None or low >= high:
