@@ -18,7 +18,7 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 _LINE_PCT = 100
-"""What an output carries."""
+"""The line of an output, which carries no more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class LoadRow(Record):
 
     @property
     def finding(self) -> str:
-        """What the counts of the row do not show; empty where they can be trusted and hold for any time."""
+        """A sentence about counts that cannot be trusted, or hold for this trial alone; empty for others."""
         where = f"{self.frame_size_bytes} B at {self.load_pct:g} %"
         if not self.status.trusted:
             return f"{where}: {self.status.value}: {self.reason}"
