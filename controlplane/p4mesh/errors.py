@@ -35,6 +35,9 @@ EXIT_USAGE = 2
 EXIT_ENVIRONMENT = 3
 EXIT_BUG = 4
 
+_LONGEST_BEGIN, _LONGEST_END = 1200, 400
+"""Characters of a message: what a user wrote is a part of it, and can be a whole file."""
+
 
 class P4MeshError(Exception):
     """Root of the tree: one message, one hint, one exit code."""
@@ -42,9 +45,9 @@ class P4MeshError(Exception):
     exit_code: int = EXIT_BUG
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = _shown(message)
+        super().__init__(self.message)
+        self.hint = _shown(hint)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Keep the hint when the error crosses a process boundary."""
@@ -54,6 +57,13 @@ class P4MeshError(Exception):
         """The text for stderr, without a trailing newline."""
         text = f"error: {self.message}"
         return f"{text}\n hint: {self.hint}" if self.hint else text
+
+
+def _shown(text: str) -> str:
+    """Text of bounded length that no terminal takes for a command."""
+    if len(text) > _LONGEST_BEGIN + _LONGEST_END:
+        text = f"{text[:_LONGEST_BEGIN]} ... {text[-_LONGEST_END:]}"
+    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
 
 
 def _rebuild(kind: type[P4MeshError], message: str, hint: str) -> P4MeshError:

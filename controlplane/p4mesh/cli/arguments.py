@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
 
+from p4mesh.argument_parser import Parser
 from p4mesh.cli import commands
 from p4mesh.cli.run_arguments import add_option
-from p4mesh.errors import UsageError
+from p4mesh.numerals import integer
 from p4mesh.target.names import SIMULATED, TARGET_NAMES
 from p4mesh.version import __version__
-
-_LONGEST_MESSAGE = 300
-
-
-class Parser(argparse.ArgumentParser):
-    """Reports wrong arguments as UsageError, like every other wrong input."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UsageError; a message repeats what the user wrote, which can be long."""
-        if len(message) > _LONGEST_MESSAGE:
-            message = message[:_LONGEST_MESSAGE] + "..."
-        raise UsageError(message, hint=f"see: {self.prog} --help")
 
 
 def parser() -> Parser:
@@ -176,7 +164,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
 def _serve(parser: argparse.ArgumentParser) -> None:
     parser.description = "Serves a live page of the runs below DIR on 127.0.0.1, until it is interrupted."
     parser.add_argument("directory", metavar="DIR", nargs="?", default="runs", help="default: runs")
-    parser.add_argument("--port", metavar="N", type=int, default=8642, help="default: 8642; 0 takes a free one")
+    parser.add_argument("--port", metavar="N", type=integer, default=8642, help="default: 8642; 0 takes a free one")
     parser.add_argument(
         "--control",
         action="store_true",

@@ -11,7 +11,15 @@ from collections.abc import Callable, Sequence
 from p4mesh.cli.interruption import Interruption
 from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import tell
-from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, EnvironmentFault, P4MeshError, UsageError
+from p4mesh.errors import (
+    EXIT_BUG,
+    EXIT_OK,
+    EngineMissingError,
+    EnvironmentFault,
+    InternalError,
+    P4MeshError,
+    UsageError,
+)
 
 EXIT_INTERRUPTED = 130
 COMMANDS = (
@@ -20,6 +28,7 @@ COMMANDS = (
 )
 COMPLETION = "_ARGCOMPLETE"
 """Set in the environment by a shell that wants to complete words."""
+_BUG = "this is a bug of P4Mesh; --debug shows where"
 SWITCH_COMMAND = "p4mesh.switch.command"
 
 
@@ -84,8 +93,7 @@ def _reported(command: Callable[[], int], debug: bool) -> int:
     except Exception as error:
         if debug:
             raise
-        tell(f"error: internal error: {type(error).__name__}: {error}")
-        tell(" hint: this is a bug of P4Mesh; --debug shows where")
+        tell(InternalError(f"internal error: {type(error).__name__}: {error}", hint=_BUG).render())
         return EXIT_BUG
 
 

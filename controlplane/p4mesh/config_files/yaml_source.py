@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -16,6 +17,13 @@ Path = tuple[str | int, ...]
 _MOST_VALUES = 100_000
 """Aliases of aliases grow without bound; 512 ports, each with routes and entries, need a tenth of this."""
 _DEEPEST = 30
+_NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_NUMBER = re.compile(
+    r"-?(0|[1-9][0-9]*|0x[0-9a-fA-F]+|([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|\.inf)|\.nan", re.IGNORECASE
+)
+"""Not ``1_0``, ``+1`` and ``010``, which other readers of YAML take for other numbers, or for words."""
+_SEXAGESIMAL = re.compile(r"[0-9]+(:[0-9]+)+(\.[0-9]*)?")
+"""YAML 1.1 takes it for a number; it is an address, such as 10:20:30:40:50:59."""
 _PLAIN = "use plain numbers, strings, lists and mappings"
 
 
@@ -115,6 +123,13 @@ class YamlSource:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._value(item, (*path, index)) for index, item in enumerate(node.value)]
+        if node.tag in _NUMBER_TAGS and not _NUMBER.fullmatch(node.value):
+            if _SEXAGESIMAL.fullmatch(node.value):
+                return str(node.value)
+            raise self.kind.error(
+                f"{self.where(path)}: {node.value[:40]} is not a number",
+                hint="write 10, -1.5, 1.0e+9 or 0x1f, in digits 0 to 9; a word that looks like a number is in quotes",
+            )
         try:
             return self._plain(path, self._constructor.construct_object(node))
         except (yaml.YAMLError, ValueError, TypeError, KeyError) as error:

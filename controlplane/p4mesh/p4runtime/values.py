@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 
+from p4mesh import numerals
 from p4mesh.p4runtime.errors import SchemaError
+
+_MAC = re.compile(r"[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}")
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
 
 MAX_TEXT_BYTES = 1024
 """Longest string that is sent for a type that is translated to strings (P4Runtime section 18)."""
@@ -38,13 +43,12 @@ def _number(value: Value, what: str) -> int:
         return int(value)
     if not isinstance(value, str):
         raise SchemaError(f"{what}: {value!r} is not a value", hint="use an int, bytes, or an address as text")
-    octets = value.split(":")
     try:
-        if len(octets) == 6 and all(len(octet) <= 2 for octet in octets):
-            return int.from_bytes(bytes(int(octet, 16) for octet in octets), "big")
+        if _MAC.fullmatch(value):
+            return int.from_bytes(bytes(int(octet, 16) for octet in value.split(":")), "big")
         if "." in value or ":" in value:
             return int(ipaddress.ip_address(value))
-        return int(value, 0)
+        return int(value, 16) if _HEXADECIMAL.fullmatch(value) else numerals.integer(value)
     except ValueError:
         raise SchemaError(
             f"{what}: {value!r} is not a value", hint="use a number, a MAC address, or an IP address"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import ssl
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -61,6 +62,11 @@ class DaskCluster(Executor):
         try:
             client: Any = Client
             self._client = client(self.address, timeout=_CONNECT_S, set_as_default=False, name="p4mesh")
+        except ssl.SSLError as error:
+            raise TargetError(
+                f"--workers {self.address}: no connection with TLS: {error}",
+                hint="certificates are in distributed.comm.tls of Dask's configuration",
+            ) from None
         except (OSError, *_TIMEOUTS, ValueError) as error:
             raise TargetError(
                 f"--workers {self.address}: no Dask scheduler answers: {error}", hint="start one with: dask scheduler"

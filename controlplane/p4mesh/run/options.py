@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from p4mesh.numerals import integer
 from p4mesh.target.names import ACCESSES, SIMULATED, TARGET_NAMES, WALL_CLOCK_TARGETS
 
 TYPE_CHECKING = False
@@ -52,7 +53,8 @@ class RunOptions:
     )
     """Run directory; an interrupted run in it is resumed. None: a new one below ``runs``. Of wires: their file."""
     jobs: int | None = field(
-        default=None, metadata=_set_by("--jobs", "worker processes; default: one per processor", metavar="N", type=int)
+        default=None,
+        metadata=_set_by("--jobs", "worker processes; default: one per processor", metavar="N", type=integer),
     )
     """Worker processes on this machine; None: one per processor on sim, one elsewhere."""
     workers: str | None = field(
@@ -96,17 +98,17 @@ class RunOptions:
         metadata=_set_by("--ports", "tester ports that take part, such as 1-4,7; default: all", metavar="PORTS"),
     )
     """Tester ports that take part, in this order, such as ``1-4,7`` or the name of a role; None: all ports."""
-    capture_frames: int = field(
-        default=0,
+    capture_frames: int | None = field(
+        default=None,
         metadata=_set_by(
             "--capture",
             "write the first N damaged, stale, misdirected, flooded and foreign frames of each trial as pcap-ng, and "
             "name lost frames",
             metavar="N",
-            type=int,
+            type=integer,
         ),
     )
-    """Faulty frames of each reason that are captured of each trial; 0: none."""
+    """Faulty frames of each reason that are captured of each trial; None: none."""
     access: str | None = field(
         default=None,
         metadata=_set_by(

@@ -88,7 +88,7 @@ def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
     return {"notes": found} if found else {}
 
 
-def capture_echo(frames: int) -> dict[str, Any]:
+def capture_echo(frames: int | None) -> dict[str, Any]:
     """Entry on the capture in the configuration of a run; none without a capture."""
     return {"capture_frames": frames} if frames else {}
 
@@ -104,7 +104,7 @@ def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSe
         )
     simulated = not capabilities.real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
-    return Job(method, topology, bed, parameters, options.opener, simulated, *memory, options.capture_frames)
+    return Job(method, topology, bed, parameters, options.opener, simulated, *memory, options.capture_frames or 0)
 
 
 def check_settings(topology: Topology) -> None:

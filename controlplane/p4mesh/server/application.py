@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from p4mesh.errors import P4MeshError
+from p4mesh.numerals import is_digits
 from p4mesh.report.compare.document import comparison
 from p4mesh.report.document import Document
 from p4mesh.report.html import page
@@ -213,7 +214,7 @@ async def _data(request: Request) -> object:
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise HTTPException(415, "requests are JSON")
     length = request.headers.get("content-length", "")
-    if not length.isdigit() or int(length) > _MOST_REQUEST_BYTES:
+    if not is_digits(length) or int(length) > _MOST_REQUEST_BYTES:
         raise HTTPException(413, "the request is too long")
     try:
         return await request.json()

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import NoReturn
 
+from p4mesh.argument_parser import Parser
 from p4mesh.errors import UsageError
+from p4mesh.numerals import decimal, integer, is_digits
 from p4mesh.version import __version__
 
 DEFAULT_ADDRESS = "127.0.0.1:9559"
@@ -109,14 +110,9 @@ class SwitchOptions:
     without_effect: list[str] = field(default_factory=list)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint="see: p4mesh switch --help")
-
-
 def parser() -> argparse.ArgumentParser:
     """Parser of the command line of ``p4mesh switch``."""
-    made = _Parser(
+    made = Parser(
         prog="p4mesh switch",
         description="Run a P4 program (BMv2 JSON) on network interfaces, with a P4Runtime server.",
         epilog="Options of simple_switch_grpc that only concern Thrift or its limits are accepted and have no effect. "
@@ -135,11 +131,11 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--use-files",
-        type=float,
+        type=decimal,
         metavar="SECONDS",
         help="after SECONDS read IFACE_in.pcap of every port in time-stamp order, write IFACE_out.pcap",
     )
-    made.add_argument("--device-id", type=int, default=0, metavar="N", help="P4Runtime device id (default: 0)")
+    made.add_argument("--device-id", type=integer, default=0, metavar="N", help="P4Runtime device id (default: 0)")
     made.add_argument(
         "--grpc-server-addr",
         default=DEFAULT_ADDRESS,
@@ -153,7 +149,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--request-memory",
-        type=int,
+        type=integer,
         default=DEFAULT_MEMORY_MIB,
         metavar="MIB",
         help="most that requests and answers of all controllers take together; others are refused "
@@ -170,8 +166,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--grpc-server-cacert", metavar="FILE", help="authority in PEM, for --grpc-server-with-client-auth"
     )
-    made.add_argument("--cpu-port", type=int, metavar="PORT", help="port of packet-ins and packet-outs (default: none)")
-    made.add_argument("--drop-port", type=int, default=511, metavar="PORT", help="port that drops (default: 511)")
+    made.add_argument(
+        "--cpu-port", type=integer, metavar="PORT", help="port of packet-ins and packet-outs (default: none)"
+    )
+    made.add_argument("--drop-port", type=integer, default=511, metavar="PORT", help="port that drops (default: 511)")
     made.add_argument("-v", "--version", action="version", version=f"p4mesh {__version__}")
     made.add_argument(
         "--json-version",
@@ -191,13 +189,17 @@ def parser() -> argparse.ArgumentParser:
         "--dump-packet-data; others: nothing (default: trace)",
     )
     log.add_argument(
-        "--log-file-max-size", type=int, default=5 << 20, metavar="BYTES", help="size of one file (default: 5 MiB)"
+        "--log-file-max-size", type=integer, default=5 << 20, metavar="BYTES", help="size of one file (default: 5 MiB)"
     )
     log.add_argument(
-        "--log-file-max-files", type=int, default=3, metavar="N", help="older files that are kept (default: 3)"
+        "--log-file-max-files", type=integer, default=3, metavar="N", help="older files that are kept (default: 3)"
     )
     log.add_argument(
-        "--dump-packet-data", type=int, default=0, metavar="N", help="show the first N bytes of each frame in the log"
+        "--dump-packet-data",
+        type=integer,
+        default=0,
+        metavar="N",
+        help="show the first N bytes of each frame in the log",
     )
     log.add_argument(
         "--pcap", metavar="DIR", help="write IFACE_in.pcap and IFACE_out.pcap of every port (without DIR: here)"
@@ -236,7 +238,7 @@ def parse(words: Sequence[str]) -> SwitchOptions:
         without_effect.append(f"{program}, beside --no-p4,")
         program = None
     if parsed.use_files is not None and parsed.use_files < 0:
-        raise UsageError(f"--use-files is {parsed.use_files:g}", hint="valid: 0 or more seconds")
+        raise UsageError(f"--use-files is {float(parsed.use_files):g}", hint="valid: 0 or more seconds")
     if parsed.device_id < 0:
         raise UsageError(f"--device-id is {parsed.device_id}", hint="valid: 0 or more")
     cpu_port = parsed.cpu_port
@@ -261,7 +263,7 @@ def parse(words: Sequence[str]) -> SwitchOptions:
         interfaces=_interfaces(parsed.interface, cpu_port),
         address=parsed.grpc_server_addr,
         device_id=parsed.device_id,
-        use_files_s=parsed.use_files,
+        use_files_s=None if parsed.use_files is None else float(parsed.use_files),
         cpu_port=cpu_port,
         drop_port=parsed.drop_port,
         tls=_tls(parsed),
@@ -333,7 +335,7 @@ def _interfaces(given: Sequence[str], cpu_port: int | None) -> list[tuple[int, s
     interfaces: list[tuple[int, str]] = []
     for text in given:
         number, at, name = text.partition("@")
-        if not at or not name or not number.isdecimal():
+        if not at or not name or not is_digits(number):
             raise UsageError(f"-i {text} is not PORT@IFACE", hint="for example: -i 0@veth0")
         port = int(number)
         if port > MAX_PORT:
@@ -362,7 +364,7 @@ def _check_address(address: str) -> None:
     if address.startswith("unix:") and address != "unix:":
         return
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
+    if not host or not is_digits(port) or int(port) > 65535:
         raise UsageError(
             f"--grpc-server-addr {address} is not HOST:PORT or unix:PATH", hint=f"for example: {DEFAULT_ADDRESS}"
         )

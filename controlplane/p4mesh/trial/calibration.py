@@ -10,38 +10,48 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Annotated
+
+from msgspec import Meta
 
 from p4mesh.errors import CalibrationError
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
+
+_MOST_NS = 10**12
+_Words = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+_Port = Annotated[int, Meta(ge=1, le=512)]
+_Rate = Annotated[int, Meta(ge=1, le=10**13)]
+_Latency = Annotated[float, Meta(ge=0, le=_MOST_NS)]
 
 
 @dataclass(frozen=True)
 class CalibrationRun:
     """One measurement of wires: where and when."""
 
-    topology: str
-    topology_sha256: str
-    target: str
-    resolution_ns: float
-    date_utc: str
-    version: str
+    topology: _Words
+    topology_sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    target: _Words
+    resolution_ns: Annotated[float, Meta(gt=0, le=_MOST_NS)]
+    date_utc: _Words
+    version: _Words
 
 
 @dataclass(frozen=True)
 class Wire:
     """Latency over one wire in one direction, first bit sent to first bit received, for one frame size."""
 
-    tx_port: int
-    rx_port: int
-    tx_rate_bps: int
-    rx_rate_bps: int
-    frame_size_bytes: int
-    median_ns: float
-    median_error_ns: float
+    tx_port: _Port
+    rx_port: _Port
+    tx_rate_bps: _Rate
+    rx_rate_bps: _Rate
+    frame_size_bytes: Annotated[int, Meta(ge=SMALLEST_FRAME_BYTES, le=LARGEST_FRAME_BYTES)]
+    median_ns: _Latency
+    median_error_ns: _Latency
     """Half the bin of the histogram that the median was read from; 0 when all frames took the same time."""
-    min_ns: float
-    max_ns: float
-    samples: int
-    run: int
+    min_ns: _Latency
+    max_ns: _Latency
+    samples: Annotated[int, Meta(ge=1, le=2**63 - 1)]
+    run: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     """Place in the list of measurements."""
 
     @property

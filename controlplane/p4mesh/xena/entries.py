@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from p4mesh.numerals import is_digits
 from p4mesh.xena.document import Node
 from p4mesh.xena.ports import GUID, XenaPort
 
@@ -345,7 +346,7 @@ def toggled(options: Node) -> Parameters:
 def mac_base(text: str) -> str:
     """The first half of an address from decimal bytes such as ``2,244,188``; empty for anything else."""
     words = [word.strip() for word in text.split(",")]
-    if len(words) != 3 or not all(word.isdecimal() and int(word) < 256 for word in words):
+    if len(words) != 3 or not all(is_digits(word) and int(word) < 256 for word in words):
         return ""
     return ":".join(f"{int(word):02X}" for word in words)
 

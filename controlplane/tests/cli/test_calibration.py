@@ -17,7 +17,7 @@ from p4mesh.cli import single_command
 from p4mesh.cli.calibrate_command import measure_wires
 from p4mesh.cli.main import main
 from p4mesh.cli.suite_command import run_tests
-from p4mesh.errors import P4MeshError
+from p4mesh.errors import CalibrationError, P4MeshError
 from p4mesh.run.options import RunOptions
 from p4mesh.store.calibration_file import read_calibration
 
@@ -252,6 +252,43 @@ def test_files_that_are_no_calibration(
     with pytest.raises(P4MeshError) as raised:
         latency("run")
     refuse(name, raised.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(
+            ("median_ns", value)
+            for value in ("NaN", "Infinity", "1e308", "1e999", "-1", "true", '"110"', "null", "1e9")
+        ),
+        *(("samples", value) for value in ("0", "9223372036854775808", "true", "1.5", "-1")),
+        *(("frame_size_bytes", value) for value in ("0", "63", "1e2", "false")),
+        *(("tx_port", value) for value in ("0", "513")),
+        *(("run", value) for value in ("-1", "1")),
+        ("tx_rate_bps", "0"),
+    ],
+)
+def test_wrong_values_of_a_wire_are_named(
+    key: str, value: str, workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that is right but for one value, which any program may have written."""
+    measure(sizes="64")
+    content = json.loads((workplace / "wires.json").read_text())
+    content["wires"][1][key] = "wrong"
+    (workplace / "wires.json").write_text(json.dumps(content).replace('"wrong"', value))
+    with pytest.raises(CalibrationError, match=r"--calibration wires\.json: ") as raised:
+        read_calibration(Path("wires.json"), "--calibration")
+    assert value in ("NaN", "Infinity", "1e999") or "`$.wires[1]" in raised.value.message
+
+
+@pytest.mark.parametrize("changed", ["no_runs", "no_wires", "twice"])
+def test_files_without_runs_or_with_a_wire_twice(changed: str, workplace: Path) -> None:
+    measure(sizes="64")
+    content = json.loads((workplace / "wires.json").read_text())
+    content |= {"no_runs": {"runs": []}, "no_wires": {"wires": []}, "twice": {"wires": content["wires"] * 2}}[changed]
+    (workplace / "wires.json").write_text(json.dumps(content))
+    with pytest.raises(CalibrationError, match="damaged"):
+        read_calibration(Path("wires.json"), "--calibration")
 
 
 @pytest.mark.parametrize(

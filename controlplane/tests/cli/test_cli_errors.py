@@ -53,6 +53,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "topology_not_given": ("run", "rfc2889.fully_meshed"),
     "topology_missing": ("run", "rfc2889.fully_meshed", "--topology", "absent.yaml"),
     "topology_is_a_directory": ("run", "rfc2889.fully_meshed", "--topology", "."),
+    "no_value": ("serve", "--port=--"),
+    "capture_none": (*RUN, "--capture", "0"),
+    "capture_of_other_digits": (*RUN, "--capture", "٣"),
+    "jobs_with_a_sign": (*RUN, "--jobs", "+2"),
+    "jobs_with_a_line": (*RUN, "--jobs", "1_0"),
+    "sizes_of_other_digits": (*RUN, "--sizes", "٦٤"),
+    "set_with_a_sign": (*RUN, "--set", "sweep_step_pct=+20"),
+    "set_with_a_line": (*RUN, "--set", "sweep_step_pct=2_0"),
+    "set_of_other_digits": (*RUN, "--set", "sweep_step_pct=२०"),
+    "workers_of_a_port_that_is_none": (*RUN, "--workers", "tcp://host:65536"),
+    "workers_with_tls_alone": (*RUN, "--workers", "tls://127.0.0.1:1"),
     "capture_below_zero": (*RUN, "--capture", "-1"),
     "capture_too_many": (*RUN, "--capture", "1001"),
     "note_without_text": (*RUN, "--note", "operator="),
@@ -115,6 +126,11 @@ TOPOLOGIES: dict[str, str] = {
     "missing_key": GOOD.replace("name: pair\n", ""),
     "wrong_type": GOOD.replace("1000000000", "fast"),
     "out_of_range": GOOD.replace("1000000000", "5"),
+    "number_with_lines": GOOD.replace("1000000000", "1_000_000_000"),
+    "number_with_a_sign": GOOD.replace("1000000000", "+1000000000"),
+    "number_of_base_8": GOOD.replace("1000000000", "07346545000"),
+    "number_of_other_digits": GOOD.replace("1000000000", "१०००"),
+    "ports_of_other_digits": GOOD.replace("1-2", "१-२"),
     "duplicate_key": GOOD + "name: again\n",
     "bad_port_range": GOOD.replace("1-2", "2-1"),
     "port_twice": GOOD.replace("1-2", '"1-2,2"'),
@@ -276,6 +292,57 @@ def test_a_message_that_does_not_fit_is_refused_before_anything_is_sent(
     settings = ("--set", "message_frames=2004", "--set", "messages_per_s=1000", "--sizes", "64", "--jobs", "1")
     arguments = ("run", "messages.latency", "--topology", "good.yaml", *settings)
     expect("message_that_does_not_fit", arguments, workplace, capsys)
+
+
+LONG = "9" * 300_000
+"""As somebody pastes a file where a word is asked for."""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (LONG,),
+        ("run", LONG, "--topology", "good.yaml"),
+        ("run", RUN[1], "--topology", LONG),
+        *((*RUN, f"--{option}", LONG) for option in ("sizes", "ports", "set", "note", "out", "jobs", "workers")),
+        *((*RUN, "--set", f"{key}={LONG}") for key in ("duration_ms", "parts", "reset_between", "learning_verify")),
+        (*RUN, "--calibration", LONG),
+        (*RUN, "--target", "live", "--interfaces", LONG),
+        ("run", "rfc2889.congestion_control", "--topology", "good.yaml", "--set", f"block_ports={LONG}"),
+        ("run", "messages.n_to_one", "--topology", "good.yaml", "--set", f"loads_pct={LONG}"),
+        ("run", "gsi.mixed", "--topology", "good.yaml", "--set", f"dm_mbps={LONG}"),
+        ("traffic", LONG, "--topology", "good.yaml"),
+        ("topology", "check", LONG),
+        ("topology", "check", "long.yaml"),
+        ("tests", LONG),
+        ("tests", "--search", LONG),
+        ("init", f"{LONG}.yaml"),
+        ("init", "new.yaml", "--test", LONG),
+        *((command, LONG) for command in ("show", "report", "runs", "serve", "import-xena", "completion")),
+        ("compare", LONG, LONG),
+        ("export", LONG, "--format", "json"),
+        ("switch", LONG),
+        ("switch", "--no-p4", "--grpc-server-addr", LONG),
+        ("switch", "--no-p4", "-i", LONG),
+        ("switch", "--no-p4", "--device-id", LONG),
+    ],
+    ids=lambda words: "-".join(words)[:60],
+)
+def test_messages_are_short_whatever_a_user_writes(
+    arguments: tuple[str, ...], workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workplace / "long.yaml").write_text(GOOD.replace("pair", LONG).replace("tester:2", f"tester:{LONG}"))
+    assert main(arguments) in (2, 3)
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert shown.err.startswith("error: ")
+    assert len(shown.err) < 4000
+    assert "internal error" not in shown.err
+
+
+def test_messages_have_no_commands_for_terminals(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(("run", RUN[1], "--topology", "\x1b[2J\udcff")) == 2
+    assert capsys.readouterr().err.startswith(r"error: \x1b[2J\udcff: no such topology file")
 
 
 @pytest.mark.parametrize("name", DEVICES)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from p4mesh.cli.arguments import parser
 from p4mesh.cli.run_arguments import options_of
-from p4mesh.run.options import RunOptions
+from p4mesh.errors import UsageError
+from p4mesh.run.options import ARGUMENT, RunOptions
 
 RUN = ("run", "rfc2544.throughput")
 TRAFFIC = ("traffic", "voice.yaml", "--topology", "t.yaml")
@@ -32,3 +35,12 @@ def test_options_of_commands(words: tuple[str, ...], options: RunOptions) -> Non
 def test_a_list_of_one_command_line_does_not_reach_the_next() -> None:
     parser().parse_args([*RUN, "--set", "a=1"])
     assert options_of(parser().parse_args([*RUN])).settings == ()
+
+
+@pytest.mark.parametrize(
+    "flag", [item.metadata[ARGUMENT][0] for item in fields(RunOptions) if ARGUMENT in item.metadata]
+)
+def test_two_dashes_are_no_value_of_an_option(flag: str) -> None:
+    """Python makes a list of them: an empty one, or one in the list of an option that can come several times."""
+    with pytest.raises(UsageError, match=f"argument {flag}: '--' is no value"):
+        parser().parse_args([*RUN, f"{flag}=--"])

@@ -126,7 +126,7 @@ def test_a_gap_is_given_in_bits_or_in_bytes(options: str, bits: int) -> None:
 
 REFUSED = {
     "a number that is none": ("latency_ns: 30", "latency_ns: .nan", '".nan" is not valid'),
-    "a word for a number": ("latency_ns: 30", "latency_ns: !!int thirty", "invalid literal"),
+    "a word for a number": ("latency_ns: 30", "latency_ns: !!int thirty", "is not a number"),
     "half a character": ("name: pair", 'name: "\\ud800"', "half a character"),
     "two lines": ("name: pair", 'name: "a\\nb"', "is not valid"),
     "an alias of itself": ("name: pair", "name: pair\ntests: &all {a: *all}", "an alias names itself"),
@@ -200,7 +200,7 @@ def test_a_ring_through_vlans_or_a_monitor_is_no_ring() -> None:
     assert len(parse_topology("tap.yaml", RING.replace('{from: "a:2", to: "b:2"}', monitor)).links) == 5
 
 
-@pytest.mark.parametrize("spelling", ["1.0e+9", "1000000000.0", "1_000_000_000"])
+@pytest.mark.parametrize("spelling", ["1.0e+9", "1000000000.0", "0x3b9aca00"])
 def test_a_whole_number_may_be_written_in_every_way_of_yaml(spelling: str) -> None:
     topology = parse_topology("pair.yaml", RING.replace("1000000000", spelling))
     build_network(topology)

@@ -266,7 +266,7 @@ BAD = switch(
 SETTINGS = ("full_sweep=false", "step_pct=10", "scaled_frames=400")
 
 
-def run_bad(out: Path, frames: int, jobs: int = 1) -> dict[str, bytes]:
+def run_bad(out: Path, frames: int | None, jobs: int = 1) -> dict[str, bytes]:
     run(RunOptions("rfc2544.frame_loss", parsed(BAD), "64,512", SETTINGS, out, jobs=jobs, capture_frames=frames))
     return files(out)
 
@@ -275,7 +275,7 @@ def run_bad(out: Path, frames: int, jobs: int = 1) -> dict[str, bytes]:
 def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run without captures; no test may change it."""
     out = tmp_path_factory.mktemp("runs") / "plain"
-    run_bad(out, 0)
+    run_bad(out, None)
     return out
 
 

@@ -13,6 +13,7 @@ from functools import cache
 
 import yaml
 
+from p4mesh import numerals
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
@@ -97,8 +98,8 @@ def _text(parameters: ParameterSet) -> TrafficText:
 
 def _number(parameters: ParameterSet, name: str, word: str, unit: str) -> Fraction:
     try:
-        value = Fraction(word.strip())
-    except (ValueError, ZeroDivisionError):
+        value = numerals.decimal(word.strip())
+    except ValueError:
         value = Fraction(-1)
     whole = unit == "mbps" or value.denominator == 1
     if not (_SMALLEST[unit] <= value <= _LARGEST[unit] and whole):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from p4mesh import numerals
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
@@ -125,8 +126,8 @@ class NToOne(MethodOf[LoadRows]):
         loads = []
         for word in parameters.text("loads_pct").split(","):
             try:
-                load = most if word.strip() == FULL else Fraction(word.strip())
-            except (ValueError, ZeroDivisionError):
+                load = most if word.strip() == FULL else numerals.decimal(word.strip())
+            except ValueError:
                 load = Fraction(0)
             if not 0 < load <= most:
                 raise ParameterError(

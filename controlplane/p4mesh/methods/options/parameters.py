@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
+from p4mesh import numerals
 from p4mesh.errors import ParameterError
 
 Value = bool | int | str | Fraction
 
-_MOST_DIGITS = 60
-_MOST_EXPONENT_DIGITS = 4
-"""Sign included. Numbers with longer exponents take long to compute with."""
 _LONGEST_SHOWN = 60
 _HIGHEST_PORT = 512
 
@@ -102,12 +100,9 @@ def shortened(text: str) -> str:
 
 def _number(text: str) -> Fraction | None:
     """An exact number; None for a text that is no number, or that has more digits than any parameter needs."""
-    mantissa, _, exponent = text.lower().partition("e")
-    if len(mantissa) > _MOST_DIGITS or len(exponent) > _MOST_EXPONENT_DIGITS:
-        return None
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        return numerals.decimal(text)
+    except ValueError:
         return None
 
 

@@ -13,6 +13,7 @@ from p4mesh.methods.base import Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, decimal, integer, port_number, text
+from p4mesh.numerals import is_digits
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.rates import VALID_RATES, Rate
@@ -127,7 +128,7 @@ def rates_of(parameters: ParameterSet) -> tuple[str, ...]:
 def failures_of(parameters: ParameterSet) -> tuple[int, ...]:
     """The numbers of failures; raise ParameterError for an invalid number, or the same twice."""
     words = [word.strip() for word in parameters.text("failures").split(",")]
-    if not all(word.isdecimal() and len(word) < 5 and 0 < int(word) <= _LARGEST_COUNT for word in words):
+    if not all(is_digits(word) and len(word) < 5 and 0 < int(word) <= _LARGEST_COUNT for word in words):
         raise ParameterError(
             f"--set failures={parameters.text('failures')[:40]}: not valid",
             hint=f"numbers from 1 to {_LARGEST_COUNT}, such as 1,5; no failure is always measured",

@@ -12,12 +12,13 @@ from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import ParameterSet, integer, text
+from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import Record
+from p4mesh.numerals import is_digits
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
@@ -156,15 +157,16 @@ def _blocks(bed: Bed, parameters: ParameterSet) -> tuple[Block, ...]:
         numbers: Sequence[int] = bed.port_numbers[: count * PORTS_PER_BLOCK]
         return tuple(_block(numbers[i : i + PORTS_PER_BLOCK]) for i in range(0, len(numbers), PORTS_PER_BLOCK))
     words = [block.split(",") for block in given.split(";")]
-    numbers = [int(word) if word.strip().isdecimal() else 0 for block in words for word in block]
+    numbers = [int(word) if is_digits(word.strip()) else 0 for block in words for word in block]
     if len(set(numbers)) < len(numbers) or not set(numbers) <= set(bed.port_numbers):
         raise ParameterError(
-            f"block_ports={given}: every port must exist and be given once",
+            f"block_ports={shortened(given)}: every port must exist and be given once",
             hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
         )
     if any(len(block) != PORTS_PER_BLOCK for block in words) or count not in (1, len(words)):
+        wanted = "blocks" if count == 1 else f"{count} blocks"
         raise ParameterError(
-            f"block_ports={given}: no {'blocks' if count == 1 else f'{count} blocks'} of {PORTS_PER_BLOCK} ports",
+            f"block_ports={shortened(given)}: no {wanted} of {PORTS_PER_BLOCK} ports",
             hint="source 1, source 2, uncongested, congested port, such as 1,2,5,6; a semicolon between blocks",
         )
     return tuple(_block([int(word) for word in block]) for block in words)
