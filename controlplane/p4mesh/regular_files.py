@@ -30,4 +30,5 @@ def read_bytes(path: Path, limit_bytes: int) -> bytes:
             raise UnusualFileError(
                 errno.EFBIG, f"{found.st_size} bytes; at most {limit_bytes} bytes are read", str(path)
             )
-        return file.read(limit_bytes + 1)
+        # Python sets room aside for as much as is asked for; a file that grows meanwhile is as long as it was.
+        return file.read(found.st_size)

@@ -24,7 +24,7 @@ def _end(number: int, _: object) -> None:
 _IS_WORKER = "multiprocessing.spawn" in sys.modules
 """A run has started this process, which loads the script of its parent: it ends without a word."""
 
-for _number in () if _IS_WORKER else (signal.SIGINT, signal.SIGTERM):
+for _number in () if _IS_WORKER else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     if signal.getsignal(_number) is not signal.SIG_IGN:
         signal.signal(_number, _end)
 

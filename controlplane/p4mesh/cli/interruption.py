@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: one line at once, then an orderly end, and an end in any case.
+"""Ctrl-C, SIGTERM and SIGHUP: one line at once, then an orderly end, and an end in any case.
 
 Python hands a signal to the main thread between two of its instructions. That can be late: a trial in the engine is one
 instruction. So a thread of its own reads the signal, prints the line, and suppresses all later output: parts that are
@@ -25,7 +25,7 @@ from p4mesh.cli.output import tell
 
 PATIENCE_S = 10.0
 _ENDS = b"interrupted; the run ends with what it has, a second interrupt gives it up\n"
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
+from p4mesh.cli.address_space import require_address_space
 from p4mesh.cli.interruption import Interruption
 from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import tell
@@ -105,6 +106,7 @@ def _machine(error: OSError) -> EnvironmentFault:
 
 
 def _dispatch(words: list[str], notice: Notice) -> int:
+    require_address_space(words)
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         raise UsageError(f"unknown command '{words[0][:40]}'", hint=f"valid commands: {', '.join(COMMANDS)}")
     from p4mesh.cli.arguments import parser
@@ -115,6 +117,7 @@ def _dispatch(words: list[str], notice: Notice) -> int:
 
 
 def _switch(words: list[str]) -> int:
+    require_address_space(words)
     try:
         module = importlib.import_module(SWITCH_COMMAND)
     except ImportError as error:

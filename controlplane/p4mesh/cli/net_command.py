@@ -9,6 +9,7 @@ from dataclasses import asdict
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
 from p4mesh.network.removal import remove_abandoned
+from p4mesh.network.session_priority import restore_abandoned
 from p4mesh.network.standing import (
     StandingNetwork,
     bring_down,
@@ -47,11 +48,14 @@ def status(arguments: argparse.Namespace, _: object = None) -> int:
 
 def clean(arguments: argparse.Namespace, _: object = None) -> int:
     """Remove what dead processes have left; running processes and networks that are up keep theirs."""
-    removed = (*remove_abandoned(), *remove_unfinished())
+    (removed, lost), (unfinished, more) = remove_abandoned(), remove_unfinished()
+    removed, lost, sessions = removed + unfinished, lost + more, restore_abandoned()
     if arguments.json:
-        say(json.dumps({"removed": list(removed)}, indent=1))
+        say(json.dumps({"removed": removed, "lost": lost, "sessions": sessions}, indent=1))
         return EXIT_OK
-    say("\n".join(f"removed {name}" for name in removed) if removed else "nothing to remove")
+    lines = [*(f"removed {name}" for name in removed), *(f"not given back: {text}" for text in lost)]
+    lines += [f"session {number} has its priority back" for number in sessions]
+    say("\n".join(lines or ["nothing to remove"]))
     return EXIT_OK
 
 

@@ -5,6 +5,7 @@ What they were is written down before anything is changed, so that another comma
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,23 +82,32 @@ def borrow(interfaces: Sequence[str], namespace: str) -> None:
 
 
 def give_back(namespace: str) -> tuple[str, ...]:
-    """Put the interfaces of a network back where they come from, as they were; gives their names.
+    """Put the interfaces of a network where they come from, as they were; the value is what could not be, and why.
 
     Those whose namespace is gone stay: the kernel takes hardware to the machine's own. The namespace of the network may
     be gone as well, with the last process of another mount namespace; then interfaces are where the kernel took them.
+    Another process that does the same at the same time waits, and finds nothing left.
     """
     record = _record_of(namespace)
-    if not record.is_file():
+    try:
+        file = record.open(encoding="utf-8")
+    except FileNotFoundError:
         return ()
-    entries = [Borrowed(**entry) for entry in json.loads(record.read_text(encoding="utf-8"))]
-    away = namespace if is_here(namespace) else None
-    done = []
-    for entry in entries:
-        with _home_of(entry, or_machine=away is None) as home:
-            if home is not None and _give_back(entry, away, home):
-                done.append(entry.interface)
-    record.unlink()
-    return tuple(done)
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink == 0:
+            return ()
+        entries = [Borrowed(**entry) for entry in json.loads(file.read())]
+        away = namespace if is_here(namespace) else None
+        lost = []
+        for entry in entries:
+            with _home_of(entry, or_machine=away is None) as home:
+                if home is None:
+                    lost.append(f"interface '{entry.interface}': the network namespace that it comes from is gone")
+                elif not _give_back(entry, away, home):
+                    lost.append(f"interface '{entry.interface}': it is gone")
+        record.unlink()
+    return tuple(lost)
 
 
 def _give_back(entry: Borrowed, away: str | None, home: int) -> bool:

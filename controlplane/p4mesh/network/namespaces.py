@@ -6,6 +6,7 @@ A network has one namespace for the tester and one for each of its nodes; their 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import re
 import signal
@@ -86,10 +87,14 @@ def remove(name: str) -> None:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     try:
-        if is_here(name):
-            netns.remove(name)
-        else:
-            (NAMES / name).unlink(missing_ok=True)
+        while is_here(name):
+            try:
+                netns.remove(name)
+            except OSError as error:
+                # Mounted twice: what a keeper mounts in the mounts of the machine can come here from there.
+                if error.errno != errno.EBUSY:
+                    raise
+        (NAMES / name).unlink(missing_ok=True)
     except OSError as error:
         raise TargetError(f"cannot remove network namespace {name}: {error.strerror}", hint=_HINT) from None
 

@@ -15,6 +15,7 @@ from p4mesh.errors import P4MeshError, TargetError, UnsupportedError
 from p4mesh.network import namespaces
 from p4mesh.network.borrowed import borrow, own_names
 from p4mesh.network.carriers import carriers
+from p4mesh.network.keeper import Keeper
 from p4mesh.network.netlink import opened
 from p4mesh.network.nodes.base import LinuxNode, prepare_interface
 from p4mesh.network.nodes.table import node_class
@@ -36,6 +37,7 @@ class NetnsNetwork:
         self._topology = topology
         self.namespace = name or namespaces.new_name()
         self._named = {port.number: port.interface for port in topology.tester_ports if port.interface}
+        self._keeper: Keeper | None = None
         self._outside = outside_nodes(topology)
         self._links = tuple(link for link in topology.links if not self._is_outside(link))
         self.nodes = tuple(
@@ -66,24 +68,35 @@ class NetnsNetwork:
         remove_abandoned()
         try:
             self.build()
-        except BaseException:
-            self.__exit__(None, None, None)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Remove the network with everything in it."""
+        """Remove the network with everything in it; raise TargetError where an interface cannot be given back."""
         for node in self.nodes:
             node.stop()
+        lost: tuple[str, ...] = ()
         for name in self.names():
             try:
-                remove_network_namespace(name)
+                lost += remove_network_namespace(name)
             except P4MeshError:
                 if kind is None:
                     raise
         shutil.rmtree(namespaces.STATE / self.namespace, ignore_errors=True)
+        if self._keeper is not None:
+            # An interrupt has the last word of this process; that of the keeper comes after it.
+            self._keeper.end(lost if kind is not None else ())
+        if lost and kind is None:
+            raise TargetError(f"not given back: {'; '.join(lost)}", hint="ip link shows where interfaces are")
+
+    def stay(self) -> None:
+        """Let the network be there after the end of this process."""
+        if self._keeper is not None:
+            self._keeper.dismiss()
 
     def names(self) -> tuple[str, ...]:
         """The namespaces of the network, the tester's first."""
@@ -171,6 +184,8 @@ class NetnsNetwork:
             with opened(name) as kernel:
                 kernel.set("lo", state="up")
         self._named = own_names(self._named)
+        if self._named:
+            self._keeper = Keeper(self.namespace)
         borrow(tuple(self._named.values()), self.namespace)
         for link in self._links:
             near, far = link.ends

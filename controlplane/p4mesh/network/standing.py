@@ -57,6 +57,7 @@ def bring_up(topology: Topology) -> StandingNetwork:
     )
     _record_of(name).parent.mkdir(parents=True, exist_ok=True)
     _record_of(name).write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+    network.stay()
     return record
 
 
@@ -80,16 +81,20 @@ def list_networks() -> tuple[StandingNetwork, ...]:
     return tuple(network for network in found if names.issuperset(network.namespaces.values()))
 
 
-def remove_unfinished() -> tuple[str, ...]:
-    """Remove the namespaces of networks that never came up, or were not removed to the end; return their names."""
+def remove_unfinished() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Remove the namespaces of networks that never came up, or were not removed to the end.
+
+    Return their names, and what could not be given back.
+    """
     complete = {name for network in list_networks() for name in network.namespaces.values()}
     left = tuple(name for name in existing() if name.startswith(STANDING) and name not in complete)
+    lost: tuple[str, ...] = ()
     for name in left:
-        remove_network_namespace(name)
+        lost += remove_network_namespace(name)
     for directory in STATE.glob(f"{STANDING}*"):
         if not any(network.name == directory.name for network in list_networks()):
             shutil.rmtree(directory, ignore_errors=True)
-    return left
+    return left, lost
 
 
 def interfaces_of(namespace: str) -> dict[str, bool]:

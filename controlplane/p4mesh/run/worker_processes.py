@@ -25,6 +25,9 @@ from p4mesh.run.worker_device import WorkerDevice
 from p4mesh.trial.onlooker import Look
 
 _STOPPED_S = 5.0
+_AGAIN = "the same command with --out resumes the run; --jobs 1 runs it in one process"
+_TO_ALL = {signal.SIGINT, signal.SIGHUP}
+"""Signals that reach every process of a terminal at once."""
 _LOADED_ONCE = ["p4mesh.run.worker_processes", "p4mesh.trial.opening"]
 """Modules that every worker needs. Loading them starts no thread but that of NumPy, which ends it before a fork."""
 
@@ -121,15 +124,21 @@ class _WorkerProcess:
                 connection, child = self._context.Pipe()
                 arguments = (child, self._job, dict(os.environ), self._processor)
                 process = self._context.Process(target=_work, args=arguments, daemon=True)
-                # An interrupt from the keyboard goes to every process; the worker and the server, which starts here
-                # when there is none, must not be the first to hear of it.
+                # An interrupt from the keyboard, and the end of a terminal, go to every process; the worker and the
+                # server, which starts here when there is none, must not be the first to hear of it.
                 # To start the resource tracker would end the block, so that one starts before.
-                resource_tracker.ensure_running()
-                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
                 try:
+                    resource_tracker.ensure_running()
+                    signal.pthread_sigmask(signal.SIG_BLOCK, _TO_ALL)
                     process.start()
+                except (EOFError, OSError) as error:
+                    raise TargetError(
+                        f"the process that starts workers ended, or starts none: {error or type(error).__name__}",
+                        hint=_AGAIN,
+                    ) from None
                 finally:
-                    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_ALL)
                 # Not before: a process that could not start cannot be ended either.
                 self._process, self._connection = process, connection
                 child.close()
@@ -143,7 +152,7 @@ class _WorkerProcess:
         process.join(_STOPPED_S)
         return TargetError(
             f"a worker process ended with exit code {process.exitcode}",
-            hint="the same command with --out resumes the run; --jobs 1 runs it in one process",
+            hint=_AGAIN,
         )
 
 
@@ -155,8 +164,9 @@ def _work(connection: Connection, job: Job, environment: Mapping[str, str], proc
     if processor is not None:
         # Before other threads are there, which keep to it too.
         os.sched_setaffinity(0, {processor})
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for number in _TO_ALL:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_ALL)
     os.environ.clear()
     os.environ.update(environment)
     threading.Thread(target=_end_with_parent, daemon=True).start()

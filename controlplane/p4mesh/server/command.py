@@ -50,6 +50,8 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
         # The server takes them over, and gives them back to this at its end: an interrupt is how it is meant to end.
         signal.signal(number, lambda *_: None)
     server = _Server(config, feed, json.dumps({"address": address, "page": page}) if arguments.json else "", page)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, server.handle_exit)
     server.run(sockets=[listening])
     return EXIT_OK
 

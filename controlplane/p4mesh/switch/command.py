@@ -14,6 +14,7 @@ from p4mesh.switch.log import PacketLog
 from p4mesh.switch.options import MAX_PEM_BYTES, MAX_PROGRAM_BYTES, SwitchOptions, parse
 
 _POLL_S = 0.2
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Stop(Exception):
@@ -43,7 +44,8 @@ def main(words: Sequence[str]) -> int:
     for port, name in options.interfaces:
         _say(f"port {port} is {name}")
     log = PacketLog(options.log, switch) if options.log else None
-    old = {number: signal.signal(number, _on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    asked = (number for number in _ENDS if signal.getsignal(number) is not signal.SIG_IGN)
+    old = {number: signal.signal(number, _on_signal) for number in asked}
     try:
         host, _, _ = options.address.rpartition(":")
         port = switch.serve(options.address, options.device_id, credentials, options.memory_bytes)

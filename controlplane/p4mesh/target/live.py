@@ -12,6 +12,7 @@ from p4mesh.errors import EngineMissingError, TargetError
 from p4mesh.network.machine import machine_facts, port_facts
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.network.open_files import allow_open_files
+from p4mesh.network.session_priority import remembered
 from p4mesh.target.base import Pauses, ProgramPorts
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
@@ -71,7 +72,7 @@ class LiveTarget(NamespaceTarget):
         except ImportError as error:
             raise EngineMissingError(f"p4mesh._engine does not load: {error}", hint="run make setup") from None
         allow_open_files(_OPEN_FILES + _OPEN_FILES_PER_PORT * len(topology.tester_ports))
-        with NetnsNetwork(topology) as network:
+        with remembered(), NetnsNetwork(topology) as network:
             interfaces = [(port.number, network.interface(port.number)) for port in topology.tester_ports]
             try:
                 with network.entered():

@@ -100,7 +100,7 @@ def test_the_console_script_ends_its_workers_without_a_word(place: Path) -> None
     assert "2 processes" in shown.stderr and "interrupted" not in shown.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["Ctrl-C", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("whom", ["group", "process"])
 @pytest.mark.parametrize("part", range(4))
 def test_an_interrupt_at_any_moment_is_one_line(number: signal.Signals, whom: str, part: int, place: Path) -> None:
@@ -172,7 +172,7 @@ entry.entry()
 def test_an_interrupt_while_the_command_takes_over_its_signals_is_one_line() -> None:
     command = [sys.executable, "-c", IN_THE_TAKING_OVER]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM), done.stderr
+    assert done.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGHUP), done.stderr
     assert (done.stdout, done.stderr) == ("", "interrupted; nothing was written\n")
 
 

@@ -8,15 +8,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from support.hand_made import Machine, machine
 from support.networks import parsed, switch, wire
+from support.processes import wait_until_gone
 
 from p4mesh.cli.main import main
 from p4mesh.errors import TargetError, TopologyError, UnsupportedError
 from p4mesh.network.machine import switch_offloads_off
-from p4mesh.network.namespaces import is_here
+from p4mesh.network.namespaces import existing, is_here
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.topology import Topology
@@ -62,30 +65,86 @@ def test_named_interfaces_come_back_as_they_were_and_others_are_not_touched(here
     assert {name: here.state(name) for name in before} == before
 
 
-def test_interfaces_of_a_killed_run_come_back(here: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    before = {name: here.state(name) for name in ("a1", "b1")}
-    command = here.command(sys.executable, "-c", HOLD, WIRE)
+MOUNTS = {
+    "mounts of the machine": (),
+    "mounts of its own": ("unshare", "--mount"),
+    "ip netns exec": ("ip", "netns", "exec", f"p4mesh-machine-{os.getpid()}"),
+}
+"""Where a run is: in ``ip netns exec`` it has mounts of its own, and namespaces made there go with them."""
+
+
+@contextmanager
+def holding(here: Machine, mounts: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a process that uses a1 and b1, with the namespace that they are in."""
+    command = here.command(*MOUNTS[mounts], sys.executable, "-c", HOLD, WIRE)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         left = holder.stdout.readline().strip()
+        assert here.interfaces() == {"a2", "b2"}
+        yield holder, left
+
+
+def keeper_of(network: str) -> int:
+    """Return the number of the process that keeps the interfaces of a network."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if network.encode() in words:
+                return int(entry.name)
+    raise AssertionError(f"{network} has no keeper")
+
+
+@pytest.mark.parametrize("mounts", MOUNTS)
+def test_interfaces_of_a_killed_run_come_back_by_themselves(
+    mounts: str, here: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {name: here.state(name) for name in ("a1", "b1")}
+    with holding(here, mounts) as (holder, left):
+        keeper = keeper_of(left)
+        holder.send_signal(signal.SIGKILL)
+        wait_until_gone(keeper)
+    assert {name: here.state(name) for name in ("a1", "b1")} == before
+    assert left not in existing()
+    assert main(["net", "clean"]) == 0
+    assert left not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mounts", MOUNTS)
+def test_interfaces_come_back_when_everything_was_killed(
+    mounts: str, here: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {name: here.state(name) for name in ("a1", "b1")}
+    with holding(here, mounts) as (holder, left):
+        os.kill(keeper_of(left), signal.SIGKILL)
         holder.send_signal(signal.SIGKILL)
     assert here.interfaces() == {"a2", "b2"}
     assert main(["net", "clean"]) == 0
-    assert f"removed {left}" in capsys.readouterr().out
+    assert f"removed {left}\n" in capsys.readouterr().out
     assert {name: here.state(name) for name in ("a1", "b1")} == before
 
 
+def test_what_cannot_be_given_back_is_the_last_word(here: Machine) -> None:
+    command = here.command(sys.executable, "-c", HOLD, WIRE)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        left = holder.stdout.readline().strip()
+        Machine(left).ip("link", "delete", "a1")
+        holder.send_signal(signal.SIGKILL)
+        told = holder.communicate()[1].splitlines()
+    assert told == [f"error: not given back: interface '{name}': it is gone" for name in ("a1", "b1")]
+    assert left not in existing()
+
+
 def test_interfaces_that_the_kernel_took_back_are_as_they_were(here: Machine) -> None:
-    """A run with mounts of its own, as in ``ip netns exec``: what is killed there goes with its namespace.
+    """Without its name, the namespace of a killed run goes with its last process.
 
     The kernel brings hardware home, switched off and with offloads off, and removes virtual interfaces, so that the
     test makes them again.
     """
     before = {name: here.state(name) for name in ("a1", "b1")}
-    command = here.command("unshare", "--mount", sys.executable, "-c", HOLD, WIRE)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        left = holder.stdout.readline().strip()
+    with holding(here, "mounts of its own") as (holder, left):
+        subprocess.run(["umount", f"/run/netns/{left}"], check=True)
+        os.kill(keeper_of(left), signal.SIGKILL)
         holder.send_signal(signal.SIGKILL)
     assert not is_here(left)
     here.ip("link", "add", "a1", "type", "veth", "peer", "name", "b1")

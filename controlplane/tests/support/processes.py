@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+
+from p4mesh.network.namespaces import started
 
 
 def members(group: int) -> list[str]:
@@ -16,3 +19,11 @@ def members(group: int) -> list[str]:
         if fields and int(fields[2]) == group and fields[0] != "Z":
             found.append(entry.name)
     return found
+
+
+def wait_until_gone(process: int, patience_s: float = 20.0) -> None:
+    """Wait until a process has ended, whoever its parent is."""
+    end = time.monotonic() + patience_s
+    while started(process) is not None:
+        assert time.monotonic() < end, f"process {process} goes on"
+        time.sleep(0.01)
