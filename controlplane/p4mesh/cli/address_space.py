@@ -13,7 +13,7 @@ _MEASURE_MIB, _PER_PROCESSOR_MIB = 1536, 64
 """Threads of gRPC and of the engine reserve it; there are more of them where there are more processors."""
 _FIGURES_MIB = 1024
 _PDF_MIB = 72 * 1024
-"""What draws the figures of a PDF reserves that much at its start, and uses little of it."""
+"""The library that draws the figures of a PDF reserves that much at its start, and uses little of it."""
 _ANY_MIB = 384
 _MEASURING = ("run", "traffic", "calibrate", "doctor")
 _DRAWING = ("report", "compare", "export")
