@@ -95,7 +95,7 @@ def compile_for(chip: Chip, program: str, options: tuple[str, ...], output: Path
     command = [
         COMPILER, "--std", "p4-16", *chip.arguments,
         *(f"-D{name}={number}" for name, number in chip.defines(program).items()), *options,
-        "-g", "-o", str(output), "--p4runtime-force-std-externs",
+        "-g", "--verbose", "-o", str(output), "--p4runtime-force-std-externs",
         "--p4runtime-files", str(output / "p4info.txtpb"), "--bf-rt-schema", str(output / "bfrt.json"), MAIN,
     ]  # fmt: skip
     run = subprocess.run(command, cwd=P4SRC, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -210,6 +210,21 @@ def clocks_of(context: dict[str, Any]) -> dict[str, int]:
     return found
 
 
+def parser_paths_of(output: Path) -> dict[str, dict[str, int | None]]:
+    """Return the longest path of each gress through its parser, in states, and the shortest packet for it.
+
+    That is at 100 Gbit/s, in bytes on the wire as the compiler reckons; None where it may be as short as any. Both are
+    in the compiler's ``parser.characterize.log``; empty for a compiler that writes none.
+    """
+    text = "".join(log.read_text() for log in sorted(output.rglob("parser.characterize.log")))
+    found = {}
+    for part in re.split(r"^Number of states on ", text, flags=re.M)[1:]:
+        if path := re.search(r"^Longest path \((\d+) states\) on (\w+):", part, re.M):
+            shortest = re.search(r"^Min packet size at 100 Gbps: (\d+) B", part, re.M)
+            found[path[2]] = {"longest_path": int(path[1]), "shortest_bytes": int(shortest[1]) if shortest else None}
+    return found
+
+
 def drivers_view(context: dict[str, Any], bfrt: bytes) -> dict[str, Any]:
     """Return what the drivers know of the tables of bfrt.json and of hashes, from context.json; names lack the pipe."""
     wanted = {table["name"].partition(".")[2] for table in tables_of_program(bfrt) if table["table_type"] in _STATE}
@@ -314,6 +329,20 @@ def rendered(record: dict[str, Any]) -> str:
             f"| {chip.title} | {of['binary_bytes']:,} bytes | {of['clocks']['ingress']} clocks "
             f"| {of['clocks']['egress']} clocks | {clocks / 1.25:.0f} to {clocks} ns |"
         )
+    if parsers := record.get("parsers"):
+        lines += [
+            "",
+            "## Parsers",
+            "",
+            "Longest paths, and the shortest packets at 100 Gbit/s for them, by the compiler:",
+        ]
+        lines.append("")
+        lines += ["| chip | gress | states | bytes on the wire |", "|---|---|---|---|"]
+        lines += [
+            f"| {chip} | {gress} | {of['longest_path']} | {of['shortest_bytes'] or 'any'} |"
+            for chip, gresses in parsers.items()
+            for gress, of in gresses.items()
+        ]
     lines += ["", "## Warnings of the compiler", ""]
     lines += ["Any other warning fails the build.", "", "| warning | reason why it is harmless |", "|---|---|"]
     lines += [f"| `{_as_text(pattern)}` | {reason} |" for pattern, reason in EXPLAINED.items()]
@@ -337,6 +366,7 @@ class Compiled:
     bfrt: bytes
     binary_bytes: int
     clocks: dict[str, int]
+    parsers: dict[str, dict[str, int | None]]
     drivers: bytes
     """The tables of the program as the drivers know them."""
 
@@ -356,7 +386,7 @@ def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
         verdicts = verdicts_of(assembly)
         overfilled = overfilled_in(assembly)
         view = lines_of(drivers_view(context, bfrt) | {"drop_ctl": verdicts, "overfilled": overfilled})
-        return Compiled(stages, p4info, table_per_line(bfrt), size, clocks_of(context), view)
+        return Compiled(stages, p4info, table_per_line(bfrt), size, clocks_of(context), parser_paths_of(output), view)
 
 
 def table_per_line(bfrt: bytes) -> bytes:
@@ -415,11 +445,13 @@ def main() -> int:
         "constants": {name: constants_of(sources, defines=chip.defines(name)) for chip in CHIPS for name in chip.pipes},
         "stages": {},
         "assembled": {},
+        "parsers": {},
     }
     for chip, programs in zip(CHIPS, _of_all(), strict=True):
         found = next(iter(programs.values()))
         record["stages"][chip.title] = found.stages
         record["assembled"][chip.title] = {"binary_bytes": found.binary_bytes, "clocks": found.clocks}
+        record["parsers"][chip.title] = found.parsers
         outputs = {"p4info.txtpb": found.p4info, "bfrt.json": found.bfrt, "drivers.json": found.drivers}
         for ending, content in outputs.items():
             output = P4SRC / "compiled" / f"p4mesh.{chip.file}.{ending}"

@@ -33,7 +33,9 @@ class Pipes:
     of_port: Mapping[int, int]
     """Pipe of each tester port; all loops are in pipe 0."""
     frames_per_s: int
-    """Frames that a pipe passes in each gress."""
+    """Frames that a pipe passes in each gress: one in each clock."""
+    parser_bps: int = 100_000_000_000
+    """Line rate that one parser serves, which takes a state of its program in each clock; a faster port has several."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.histogram_plan import with_histograms
 from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.pacing import LoopUse, finer_counts, loop_use
+from p4mesh.tester.parser_time import require_parser_time
 from p4mesh.tester.pipe_load import require_pipe_rates
 from p4mesh.tester.plan import Plan, limits_of, make_plan
 from p4mesh.tester.stream_checks import require_frame_sizes, require_line_rates, require_stamps
@@ -63,6 +64,7 @@ class Planner:
         capabilities = self._capabilities
         if capabilities.pipes is not None:
             require_pipe_rates(plan, capabilities.pipes, plan.loop_uses, self._rates, capabilities.target)
+            require_parser_time(plan, capabilities.pipes, self._rates, capabilities.target)
 
     def _finer(self, plan: Plan, departure_error_ns: int) -> Plan:
         """Adds seeds for smaller departure errors, unless a pipe cannot execute the passes of so many."""

@@ -248,3 +248,49 @@ def test_what_the_parser_writes_beside_a_field_is_known_or_fails_the_build(scrip
     late = "6..9: W15  # bit[72..79] -> W15 bit[7..0]: ingress::meta.late"
     with pytest.raises(SystemExit, match=r"parser of ingress writes more than it extracts of meta\.early"):
         script.overfilled_in(parser_of(cell, late))
+
+
+CHARACTERIZED = """Parser Characterization Report:
+Number of states on ingress: 31
+
+Number of matches on ingress: 80
+
+Longest path (9 states) on ingress:
+    $entry_point
+    parse_ethernet
+
+Shortest path (2 states) on ingress:
+    $entry_point
+
+Average rate: 9.1 Bps
+Min packet size at 100 Gbps: 93 B (0 B payload)
+Max data rate for min-sized packets: 90 Gbps / 120 MPps
+
+Extractor usage:
+Number of states on egress: 30
+
+Longest path (6 states) on egress:
+    $entry_point
+
+Timing is met for min-sized packet (73 B) running at 100 Gbps
+"""
+
+
+def test_paths_of_the_parsers_are_taken_from_the_log_of_the_compiler(script: ModuleType, tmp_path: Path) -> None:
+    log = tmp_path / "pipe" / "logs" / "parser.characterize.log"
+    log.parent.mkdir(parents=True)
+    assert script.parser_paths_of(tmp_path) == {}
+    log.write_text(CHARACTERIZED)
+    assert script.parser_paths_of(tmp_path) == {
+        "ingress": {"longest_path": 9, "shortest_bytes": 93},
+        "egress": {"longest_path": 6, "shortest_bytes": None},
+    }
+
+
+def test_paths_of_the_parsers_are_in_the_document(script: ModuleType, record: dict[str, Any]) -> None:
+    paths = {
+        "ingress": {"longest_path": 9, "shortest_bytes": 93},
+        "egress": {"longest_path": 6, "shortest_bytes": None},
+    }
+    document = script.rendered(record | {"parsers": {"Tofino 1": paths}})
+    assert "| Tofino 1 | ingress | 9 | 93 |\n| Tofino 1 | egress | 6 | any |" in document

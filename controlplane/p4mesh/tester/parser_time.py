@@ -1,0 +1,121 @@
+"""States that a parser of a Tofino takes for a frame: one clock each, which must not be more than its time on the wire.
+
+The states are those of ``p4src/tna/parser.p4``, a state for each header and for each 32 bytes of it, as many as a state
+takes from its input. The compiler merges some and splits others: its ``parser.characterize.log`` has the longest path.
+Its rule is used here: a parser serves 100 Gbit/s, and a frame occupies its bytes, 8 of preamble and 1 of gap, because a
+device may send with the shortest gap there is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.layers import Encapsulation, ExtensionHeader, Frame
+from p4mesh.layers.extension import UNIT_BYTES
+from p4mesh.target.capabilities import Pipes
+from p4mesh.tester.plan import Plan
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import Stream
+
+_STATE_BYTES = 32
+_PREAMBLE_AND_GAP_BYTES = 9
+_BITS = 8
+
+
+def parser_states(frame: Frame) -> int:
+    """States from the start to the signature.
+
+    An extension header has one that looks at its length, and one for each 8 bytes; an encapsulation has no such look.
+    """
+    states = 1
+    for layer in frame.layers:
+        if isinstance(layer, Encapsulation):
+            states += layer.header_bytes // UNIT_BYTES
+        elif isinstance(layer, ExtensionHeader):
+            states += 1 + layer.header_bytes // UNIT_BYTES
+        else:
+            states += -(-layer.header_bytes // _STATE_BYTES)
+    return states + 2  # To look for the signature, and to take it.
+
+
+def shortest_frame_bytes(states: int, clock_hz: int, rate_bps: int) -> int:
+    """Shortest frame, FCS included, that a parser takes at so many bits per second."""
+    bytes_per_clock = Fraction(rate_bps, _BITS * clock_hz)
+    return -int(-states * bytes_per_clock // 1) - _PREAMBLE_AND_GAP_BYTES
+
+
+def require_parser_time(plan: Plan, pipes: Pipes, rate_bps_of: Mapping[int, int], target: str) -> None:
+    """Raise UnsupportedError where headers take longer to parse than the frames of a port take on its line.
+
+    Below the line rate the parser has the time between frames, too; in a burst it has not. Frames that the device is
+    expected to deliver count, at most as many as the line carries.
+    """
+    fastest = min(max(rate_bps_of[port] for port in plan.ports), pipes.parser_bps)
+    if all(_shortest_of(planned.stream, pipes, fastest) <= planned.stream.frame_size_bytes for planned in plan.streams):
+        return
+    for does, loads in (("sends", _sent(plan, rate_bps_of)), ("receives", _received(plan, rate_bps_of))):
+        for port, of_streams in sorted(loads.items()):
+            rate_bps = min(rate_bps_of[port], pipes.parser_bps)
+            bytes_per_clock = rate_bps / (_BITS * pipes.frames_per_s)
+            busy = sum(load.line_share * load.states * bytes_per_clock / load.line_bytes for load in of_streams)
+            busy /= max(1.0, sum(load.line_share for load in of_streams))
+            if busy > 1:
+                worst = max(of_streams, key=lambda load: load.states / load.line_bytes)
+                shortest = _shortest_of(worst.stream, pipes, rate_bps)
+                raise UnsupportedError(
+                    f"not supported on {target}: port {port} {does} frames of stream '{worst.stream.name}' with "
+                    f"{worst.stream.frame_size_bytes} bytes, whose headers take {worst.states} states of the parser; "
+                    f"it has time for {100 / busy:.1f} % of them",
+                    hint=f"use frames of {shortest} bytes or more at line rate, a lower load or fewer headers",
+                )
+
+
+@dataclass(frozen=True)
+class _Load:
+    """Frames of a stream on a port."""
+
+    stream: Stream
+    line_share: float
+    """Of the time of the line."""
+
+    @property
+    def states(self) -> int:
+        return parser_states(self.stream.frame)
+
+    @property
+    def line_bytes(self) -> int:
+        return self.stream.frame_size_bytes + _PREAMBLE_AND_GAP_BYTES
+
+
+def _sent(plan: Plan, rate_bps_of: Mapping[int, int]) -> dict[int, list[_Load]]:
+    found = defaultdict(list)
+    for planned in plan.streams:
+        for transmitter in planned.transmitters:
+            port, stream = transmitter.port, planned.stream
+            line_fps = float(max_rate_fps(stream.frame_size_bytes, rate_bps_of[port]))
+            found[port].append(_Load(stream, 1.0 if stream.burst_frames > 1 else float(stream.rate_fps) / line_fps))
+    return found
+
+
+def _received(plan: Plan, rate_bps_of: Mapping[int, int]) -> dict[int, list[_Load]]:
+    senders = {(t.stream, t.port): (planned.stream, t) for planned in plan.streams for t in planned.transmitters}
+    shares: dict[tuple[int, str], float] = defaultdict(float)
+    for flow in plan.flows:
+        if flow.expected:
+            stream, transmitter = senders[flow.stream, flow.tx_port]
+            line_fps = float(max_rate_fps(stream.frame_size_bytes, rate_bps_of[flow.rx_port]))
+            sent_fps = line_fps if stream.burst_frames > 1 else float(stream.rate_fps)
+            shares[flow.rx_port, stream.name] += sent_fps / transmitter.positions / line_fps
+    streams = {planned.stream.name: planned.stream for planned in plan.streams}
+    found = defaultdict(list)
+    for (port, name), share in shares.items():
+        found[port].append(_Load(streams[name], share))
+    return found
+
+
+def _shortest_of(stream: Stream, pipes: Pipes, rate_bps: int) -> int:
+    return shortest_frame_bytes(parser_states(stream.frame), pipes.frames_per_s, rate_bps)

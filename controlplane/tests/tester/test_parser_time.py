@@ -1,0 +1,87 @@
+"""Time that the parsers of a Tofino take for stacks of headers: closed forms at 100 Gbit/s and 1.22 GHz."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Encapsulation, Frame, HopByHop
+from p4mesh.target.capabilities import Pipes
+from p4mesh.target.chips import TOFINO_1
+from p4mesh.target.loop import LoopModel
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.parser_time import parser_states, require_parser_time, shortest_frame_bytes
+from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Burst, Stream
+
+LINE_BPS = 100 * 10**9
+CLOCK_HZ = TOFINO_1.pipe_frames_per_s
+PIPES = Pipes(dict.fromkeys((1, 2, 3, 4), 0), CLOCK_HZ)
+LIMITS = Limits.of(load_contract(), 1000, LoopModel(10 * LINE_BPS, 700_000), "tofino")
+RATES = dict.fromkeys((1, 2, 3, 4), LINE_BPS)
+QINQ = UDP_OVER_IPV4.tagged(10, 20)
+
+
+def check(frame: Frame, size: int, share: Fraction | int, burst: Burst | None = None) -> None:
+    """Plan two streams to port 3 with a share of the line rate each, and check the time of the parsers."""
+    rate_fps = share * max_rate_fps(size, LINE_BPS)
+    streams = [Stream(f"s{tx}", size, rate_fps, 1000, Pairs(), (tx,), (3,), frame=frame, burst=burst) for tx in (1, 2)]
+    require_parser_time(make_plan(streams, LIMITS, RATES), PIPES, RATES, "tofino")
+
+
+@pytest.mark.parametrize(
+    ("frame", "states", "shortest"),
+    [
+        (PLAIN, 4, 32),
+        (UDP_OVER_IPV4, 6, 53),
+        (UDP_OVER_IPV4.tagged(10), 7, 63),
+        (QINQ, 8, 73),
+        (UDP_OVER_IPV6, 7, 63),
+        (UDP_OVER_IPV6.tagged(10), 8, 73),
+        (UDP_OVER_IPV6.extended([HopByHop()]), 9, 84),
+        (UDP_OVER_IPV6.extended([HopByHop(), DestinationOptions(options=bytes(22))]), 13, 125),
+        (UDP_OVER_IPV6.extended([Encapsulation()]), 8, 73),
+        (UDP_OVER_IPV6.tagged(10, 20).extended([DestinationOptions(options=bytes(30))]), 14, 135),
+    ],
+)
+def test_a_stack_of_headers_needs_a_frame_of_some_length(frame: Frame, states: int, shortest: int) -> None:
+    """Goal: a clock is 10.25 bytes of 100 Gbit/s; preamble and shortest gap are 9 of them."""
+    assert parser_states(frame) == states
+    assert shortest_frame_bytes(states, CLOCK_HZ, LINE_BPS) == shortest
+    check(frame, max(64, shortest), 1)
+
+
+def test_seven_states_are_what_a_frame_of_64_bytes_has_time_for() -> None:
+    assert shortest_frame_bytes(7, CLOCK_HZ, LINE_BPS) <= 64 < shortest_frame_bytes(8, CLOCK_HZ, LINE_BPS)
+
+
+def test_a_frame_below_the_shortest_size_of_its_headers_is_refused_at_line_rate() -> None:
+    check(QINQ, 73, 1)
+    with pytest.raises(UnsupportedError) as caught:
+        check(QINQ, 72, 1)
+    assert str(caught.value) == (
+        "not supported on tofino: port 1 sends frames of stream 's1' with 72 bytes, whose headers take 8 states of the "
+        "parser; it has time for 98.8 % of them"
+    )
+    assert caught.value.hint == "use frames of 73 bytes or more at line rate, a lower load or fewer headers"
+
+
+def test_below_line_rate_the_parser_has_the_time_between_frames() -> None:
+    """Goal: 64 bytes with 8 states take 112 % of their time; two streams at 44 % pass, at 45 % port 3 gets too many."""
+    check(QINQ, 64, Fraction(44, 100))
+    with pytest.raises(UnsupportedError, match="port 3 receives frames of stream 's1' with 64 bytes"):
+        check(QINQ, 64, Fraction(45, 100))
+
+
+def test_a_burst_is_at_line_rate() -> None:
+    check(QINQ, 64, Fraction(1, 10))
+    with pytest.raises(UnsupportedError, match="port 1 sends frames"):
+        check(QINQ, 64, Fraction(1, 10), Burst(10))
+
+
+def test_a_slow_port_has_time_for_every_stack() -> None:
+    assert shortest_frame_bytes(16, CLOCK_HZ, 25 * 10**9) < 64
