@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.record import table_of
 from p4mesh.store.fault_file import CAPTURES, CapturedTrial
 from p4mesh.store.pcapng_file import CAPTURE, pcapng_of
 from p4mesh.store.run_directory import RunDirectory
@@ -44,41 +45,30 @@ def write_capture(directory: RunDirectory, unit_order: Sequence[str]) -> None:
 def capture_tables(trials: Sequence[CapturedTrial]) -> tuple[Table, ...]:
     """How many frames of each trial were captured, and the names of the lost ones."""
     lost = [(trial, lost) for trial in trials for lost in trial.faults.lost]
-    rows: list[dict[str, Cell]] = [
-        {
-            "unit": trial.unit,
-            "trial": trial.trial,
-            "stream": found.stream,
-            "tx_port": found.tx_port,
-            "rx_port": found.rx_port,
-            "part": found.part,
-            "first_sequence": found.first_sequence,
-            "last_sequence": found.last_sequence,
-            "lost_frames": found.frames,
-            "late_frames": found.late_frames,
-        }
+    rows = [
+        (_place(trial), vars(found), {"last_sequence": found.last_sequence, "lost_frames": found.frames})
         for trial, found in lost[:_MOST_ROWS]
     ]
     cut = f" The first {_MOST_ROWS} of {len(lost)} ranges; {CAPTURES} has all." if len(lost) > _MOST_ROWS else ""
     return (
-        Table(
+        table_of(
             "captured_frames",
             "Captured frames",
             _TRIAL_COLUMNS,
-            tuple(_row(trial) for trial in trials if trial.faults.frames or trial.faults.lost_frames),
+            [(_place(trial), _counts(trial)) for trial in trials if trial.faults.frames or trial.faults.lost_frames],
             f"Trials with faults or losses. The frames are in {CAPTURE}, with reason, port and time as comments.",
-            detail=True,
             keys=(),
+            detail=True,
         ),
-        Table(
+        table_of(
             "lost_frames",
             "Lost frames by flow and sequence number",
             _LOST_COLUMNS,
-            tuple(rows),
+            rows,
             "Numbers begin with 0 in each trial and flow. Of ranges with 'Perhaps late', so many frames of the flow at "
             f"most came late; all others are lost.{cut}",
-            detail=True,
             keys=(),
+            detail=True,
         ),
     )
 
@@ -94,11 +84,13 @@ def capture_finding(trials: Sequence[CapturedTrial]) -> str:
     return f"captured: {frames}{names}"
 
 
-def _row(trial: CapturedTrial) -> dict[str, Cell]:
+def _place(trial: CapturedTrial) -> dict[str, Cell]:
+    return {"unit": trial.unit, "trial": trial.trial}
+
+
+def _counts(trial: CapturedTrial) -> dict[str, Cell]:
     counts = Counter(frame.reason for frame in trial.faults.frames)
     return {
-        "unit": trial.unit,
-        "trial": trial.trial,
         **{f"{reason}_frames": counts[reason] for reason in FAULTS},
         "lost_frames": trial.faults.lost_frames,
         "named_frames": trial.faults.named_frames,

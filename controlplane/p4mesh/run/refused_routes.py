@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.outcome import Table
+from p4mesh.methods.results.record import table_of
 from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.refused_routes import RefusedRoutes
@@ -19,7 +20,6 @@ _COLUMNS = (
     fields.REFUSING_TRIALS,
     fields.TRIALS,
 )
-_KEYS = ("unit", "device", "ip_version")
 
 
 def refused_routes_findings(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def refused_routes_findings(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 def refused_routes_tables(trials_of: Mapping[str, Sequence[StoredTrial]]) -> tuple[Table, ...]:
     """The table of refused networks by unit; none where nothing was refused."""
-    rows: list[dict[str, Cell]] = [
+    rows = [
         {
             "unit": unit,
             "device": worst.device,
@@ -48,11 +48,11 @@ def refused_routes_tables(trials_of: Mapping[str, Sequence[StoredTrial]]) -> tup
     if not rows:
         return ()
     note = "Announced networks that a device had no room for: those of the trial with most of them."
-    return (Table("refused_routes", "Refused routes", _COLUMNS, tuple(rows), note, keys=_KEYS),)
+    return (table_of("refused_routes", "Refused routes", _COLUMNS, rows, note, keys=_COLUMNS[:3]),)
 
 
 def _worst(trials: Sequence[StoredTrial]) -> list[tuple[RefusedRoutes, int]]:
-    """Return, by device and IP version, the most that a trial had refused, and the number of trials that had some."""
+    """By device and IP version, the most that a trial had refused, and the number of trials that had some."""
     told: dict[tuple[str, int], list[RefusedRoutes]] = {}
     for trial in trials:
         for routes in decode(tuple[RefusedRoutes, ...], trial.result.get("refused_routes", [])):

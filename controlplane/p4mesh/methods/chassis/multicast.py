@@ -22,10 +22,8 @@ from p4mesh.methods.results.latency import (
     Definition,
     check_definition,
     definition_text,
-    groups_of,
     shift_ns,
     summarise,
-    summary_of,
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import latency_note
@@ -37,7 +35,7 @@ from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import NS_PER_MS, Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
 from p4mesh.methods.rfc3918.n_to_n import n_to_n_trial
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.rows import MulticastTrial, copies_latency, trial_row, untrusted
 from p4mesh.methods.rfc3918.searching import searched_sizes
 from p4mesh.methods.rfc3918.setup import (
     LATENCY_DURATION_S,
@@ -279,12 +277,10 @@ def _row(one: Taken, setup: Setup, size: int) -> LoadTrial:
 
 
 def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
-    """The latency of all frames on all ports."""
+    if setup.bed.mixed_rates:
+        return copies_latency(setup, size, result)
     bed, kind = setup.bed, Definition(setup.parameters.text(LATENCY_DEFINITION.name))
-    if bed.mixed_rates:
-        summary = summary_of(groups_of(result, (MULTICAST,)), bed, size, kind)
-    else:
-        summary = summarise(result.latency, shift_ns(bed, kind, size, bed.port_numbers[0], bed.port_numbers[0]))
+    summary = summarise(result.latency, shift_ns(bed, kind, size, bed.port_numbers[0], bed.port_numbers[0]))
     return latency_cells(summary, definition_text(bed, setup.parameters), Circumstances.of([result]))
 
 

@@ -16,16 +16,8 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.latency import (
-    LATENCY_DEFINITION,
-    Definition,
-    Group,
-    check_definition,
-    definition_text,
-    groups_of,
-    summary_of,
-)
-from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
+from p4mesh.methods.results.latency import LATENCY_DEFINITION, Group, check_definition
+from p4mesh.methods.results.latency_cells import LatencyCells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Outcome, Table
@@ -34,7 +26,7 @@ from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
-from p4mesh.methods.rfc3918.rows import CopyRates, MulticastTrial, copy_rates, untrusted
+from p4mesh.methods.rfc3918.rows import CopyRates, MulticastTrial, copies_latency, copy_rates, untrusted
 from p4mesh.methods.rfc3918.searching import searched_sizes
 from p4mesh.methods.rfc3918.setup import (
     BURDEN,
@@ -252,13 +244,11 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
     status, reason = result.status, result.reason
     if status.trusted and lost:
         status, reason = Verdict.INVALID, f"{lost} tagged frames are missing on an egress port"
-    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
-    summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
     (stream,) = (stream for stream in spec.streams if stream.name == MULTICAST)
     burden = sum(flow.rx_frames - flow.duplicate_frames for flow in result.flows if flow.stream == BURDEN)
     received = result.rx_frames - result.duplicate_frames - burden
     aggregate_fps = float(received * stream.rate_fps / stream.frame_count)
-    latency = latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
+    latency = copies_latency(setup, size, result)
     low, high = (latency.min_us, latency.max_us) if status.trusted else (None, None)
     heard = sum(flow.stream == MULTICAST and flow.latency is not None for flow in result.flows)
     return LatencyTrial(
@@ -277,9 +267,7 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
 def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[GroupLatency]:
     if not result.status.trusted:
         return
-    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
-    name = definition_text(setup.bed, setup.parameters)
-    only, circumstances = setup.groups()[0].first, Circumstances.of([result])
+    only = setup.groups()[0].first
     flows = [flow for flow in result.flows if flow.stream == MULTICAST]
     together: dict[tuple[str, int | None], list[FlowCounts]] = {}
     for flow in flows:
@@ -289,8 +277,7 @@ def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[G
             together.setdefault(key, []).append(flow)
     for (group, port), found in sorted(together.items(), key=lambda item: item[0][1] is None):
         groups = [Group(flow.tx_port, flow.rx_port, flow.latency) for flow in found if flow.latency is not None]
-        cells = latency_cells(summary_of(groups, setup.bed, size, kind), name, circumstances)
-        yield GroupLatency(part=part, group=group, port=port, latency=cells)
+        yield GroupLatency(part=part, group=group, port=port, latency=copies_latency(setup, size, result, groups))
 
 
 def _rates(bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> Table:

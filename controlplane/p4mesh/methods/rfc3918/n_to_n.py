@@ -17,15 +17,8 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal, integer
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.latency import (
-    LATENCY_DEFINITION,
-    Definition,
-    check_definition,
-    definition_text,
-    groups_of,
-    summary_of,
-)
-from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
+from p4mesh.methods.results.latency import LATENCY_DEFINITION, Definition, check_definition, groups_of
+from p4mesh.methods.results.latency_cells import LatencyCells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
 from p4mesh.methods.results.metrics import judge_loss
@@ -37,6 +30,7 @@ from p4mesh.methods.rfc3918.rows import (
     RX_ALL_PORTS,
     CopyRates,
     MulticastTrial,
+    copies_latency,
     copy_rates,
     trial_row,
     untrusted,
@@ -166,7 +160,7 @@ class NToN(MethodOf[NToNUnit]):
                     stagger_us=float(stagger_us),
                     trial=trial,
                     rates=copy_rates(trial.aggregate_fps, size, len(bed.ports), bed.slowest_rate_bps),
-                    latency=_latency(setup, size, result),
+                    latency=copies_latency(setup, size, result),
                     layers=_layers(setup, size, result),
                 )
             )
@@ -289,12 +283,6 @@ def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fracti
 
 def _judge(result: TrialResult) -> Verdict:
     return judge_loss(result, Fraction(0))
-
-
-def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
-    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
-    summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
-    return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
 
 
 def _layers(setup: Setup, size: int, result: TrialResult) -> tuple[LayerCells, ...] | None:

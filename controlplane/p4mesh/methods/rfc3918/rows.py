@@ -9,10 +9,20 @@ from typing import Annotated
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.latency import (
+    LATENCY_DEFINITION,
+    Definition,
+    Group,
+    definition_text,
+    groups_of,
+    summary_of,
+)
+from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.metrics import loss_pct, rate_metrics
 from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.searched import NS_PER_MS
+from p4mesh.methods.rfc3918.setup import MULTICAST, Setup
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -94,6 +104,13 @@ def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fractio
         duration_ms=spec.duration_ns / NS_PER_MS,
         watched=queue_cells(result),
     )
+
+
+def copies_latency(setup: Setup, size: int, result: TrialResult, groups: Sequence[Group] | None = None) -> LatencyCells:
+    """Latency of the copies on all egress ports, or of those of some flows, in the definition of the parameters."""
+    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
+    summary = summary_of(groups_of(result, (MULTICAST,)) if groups is None else groups, setup.bed, size, kind)
+    return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
 
 
 def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
