@@ -16,6 +16,7 @@ from p4mesh.tester.pacing import LoopUse, finer_counts, loop_use
 from p4mesh.tester.parser_time import require_parser_time
 from p4mesh.tester.pipe_load import require_pipe_rates
 from p4mesh.tester.plan import Plan, limits_of, make_plan
+from p4mesh.tester.replication import require_replication
 from p4mesh.tester.stream_checks import require_frame_sizes, require_line_rates, require_stamps
 from p4mesh.topology import Topology
 from p4mesh.traffic.derived import with_start_skew
@@ -65,6 +66,8 @@ class Planner:
         if capabilities.pipes is not None:
             require_pipe_rates(plan, capabilities.pipes, plan.loop_uses, self._rates, capabilities.target)
             require_parser_time(plan, capabilities.pipes, self._rates, capabilities.target)
+            loops = (capabilities.loop, *capabilities.other_loops)
+            require_replication(plan, capabilities.pipes, loops, capabilities.stamps.tick_ps, capabilities.target)
 
     def _finer(self, plan: Plan, departure_error_ns: int) -> Plan:
         """Adds seeds for smaller departure errors, unless a pipe cannot execute the passes of so many."""
