@@ -157,6 +157,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
         "--html", metavar="FILE", help="write the page there; default without --pdf: report.html in DIR"
     )
     parser.add_argument("--pdf", metavar="FILE", help="write the PDF there")
+    parser.add_argument("--annex", action="store_true", help="let the PDF have long tables, all trials and files, too")
     _json(parser)
     parser.set_defaults(handler=commands.report)
 

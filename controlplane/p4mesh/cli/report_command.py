@@ -23,7 +23,7 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     if arguments.pdf:
         from p4mesh.report.pdf import pdf
 
-        write_bytes_atomically(Path(arguments.pdf), pdf(document))
+        write_bytes_atomically(Path(arguments.pdf), pdf(document, arguments.annex))
     if arguments.json:
         say(json.dumps({"page": html, "pdf": arguments.pdf}, indent=1))
     else:

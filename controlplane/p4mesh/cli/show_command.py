@@ -10,7 +10,7 @@ from p4mesh.cli.output import say
 from p4mesh.cli.suite_command import headed, summary_text
 from p4mesh.errors import EXIT_OK
 from p4mesh.report.export.json_document import results_data
-from p4mesh.report.publish import stored_outcome
+from p4mesh.report.publish import outcome_of, stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.store.stored_run import read_run
 from p4mesh.store.suite_directory import is_suite, read_suite
@@ -23,7 +23,8 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
         say(json.dumps(results_data(path), indent=1, allow_nan=False))
         return EXIT_OK
     if not is_suite(path):
-        say(outcome_text(stored_outcome(path)))
+        run = read_run(path)
+        say(outcome_text(outcome_of(run), run.setting))
         return EXIT_OK
     suite = read_suite(path)
     for directory in suite.runs:

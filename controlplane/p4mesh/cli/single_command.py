@@ -25,7 +25,7 @@ def show_finished(finished: FinishedRun, as_json: bool) -> int:
     if as_json:
         say(json.dumps(run_data(finished.directory), indent=1, allow_nan=False))
     else:
-        say(outcome_text(finished.outcome))
+        say(outcome_text(finished.outcome, finished.setting))
         long = sum(table.detail for table in finished.outcome.tables)
         more = f", {long} longer tables as CSV" if long else ""
         say(f"run directory: {finished.directory} ({REPORT}{more})")

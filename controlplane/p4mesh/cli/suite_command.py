@@ -69,6 +69,8 @@ def _show(finished: FinishedSuite, as_json: bool, require_all: bool) -> int:
         say(json.dumps(data, indent=1, allow_nan=False))
     else:
         say(summary_text(finished.suite, rows))
+        settings = {entry.run.setting for entry in finished.entries if entry.run}
+        say(f"Measured on: {'; '.join(sorted(settings))}.")
         say(f"run directory: {finished.directory} ({REPORT})")
     if any(entry.broke_off for entry in finished.entries):
         return EXIT_BUG

@@ -14,6 +14,12 @@ from p4mesh.traffic.stamps import StampKind
 
 _BPS_PER_GBPS = 1_000_000_000
 _MOST_CABLES = 3
+_ABOUT_PARAMETERS = (Head("Unit"), Head("Clause"), Head("Meaning"))
+REPORT_NOTES = (
+    *("Lab", "Customer", "Operator", "Report number"),
+    *("Vendor", "Model", "Serial", "Firmware", "Model parameters"),
+)
+"""Notes that a report of a lab begins with: who measured for whom, and on which device."""
 _EDGES = {
     StampKind.FIRST_BIT: "from the first bit sent to the first bit received",
     StampKind.SOFTWARE: "between time stamps that software takes around whole frames",
@@ -24,14 +30,19 @@ _EDGES = {
 def configuration_chapters(config: dict[str, Any]) -> tuple[Chapter, ...]:
     """Configuration echo, and the calibration where there is one."""
     topology = config["topology"]
-    blocks = (_parameters(config), _ports(config))
     sent = (_traffic(config["traffic"]),) if "traffic" in config else ()
     described = (Paragraph(topology["description"]),) if topology["description"] else ()
     return (
-        Chapter("Configuration", "configuration", blocks),
+        Chapter("Parameters", "parameters", (_changed(config),)),
         *sent,
         Chapter("Calibration and time stamps", "calibration", _calibration(config)),
-        Chapter(f"Topology {topology['name']}", "topology", (*described, Listing("Topology file", topology["text"]))),
+        Chapter("Configuration", "configuration", (_as_they_are(config), _ports(config)), annex=True),
+        Chapter(
+            f"Topology {topology['name']}",
+            "topology",
+            (*described, Listing("Topology file", topology["text"])),
+            annex=True,
+        ),
     )
 
 
@@ -82,11 +93,27 @@ def device_text(config: dict[str, Any]) -> str:
     return ", ".join(dict.fromkeys(port["attached_to"] for port in config["ports"]))
 
 
-def _parameters(config: dict[str, Any]) -> Grid:
-    heads = (Head("Parameter", key=True), Head("Value", number=True), Head("Unit"), Head("Clause"), Head("Meaning"))
+def _changed(config: dict[str, Any]) -> Grid | Paragraph:
+    """Parameters that differ from their defaults. Runs of before did not keep defaults: all their values are shown."""
+    found = [item for item in config["parameters"] if item["value"] != item.get("default")]
+    if not found:
+        return Paragraph("All parameters have their defaults.")
+    keys = ("name", "value", "default", "unit", "section", "summary")
+    heads = (Head("Parameter", key=True), Head("Value", number=True), Head("Default", number=True), *_ABOUT_PARAMETERS)
+    rows = tuple(GridRow(tuple(item.get(key, "-") for key in keys)) for item in found)
+    return Grid("Changed from their defaults", heads, rows)
+
+
+def _as_they_are(config: dict[str, Any]) -> Grid:
+    """Parameters at their defaults."""
     keys = ("name", "value", "unit", "section", "summary")
-    rows = tuple(GridRow(tuple(item[key] for key in keys)) for item in config["parameters"])
-    return Grid("Parameters", heads, rows)
+    rows = tuple(
+        GridRow(tuple(item[key] for key in keys))
+        for item in config["parameters"]
+        if item["value"] == item.get("default")
+    )
+    heads = (Head("Parameter", key=True), Head("Value", number=True), *_ABOUT_PARAMETERS)
+    return Grid("Parameters at their defaults", heads, rows, folded=True)
 
 
 def _ports(config: dict[str, Any]) -> Grid:

@@ -144,6 +144,8 @@ class Chapter:
     blocks: tuple[Block, ...]
     level: int = 2
     badge: Badge | None = None
+    annex: bool = False
+    """The page has it, paper only when it is asked for: long, or the same for every run of the set-up."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,8 @@ class Document:
     badge: Badge
     statement: str
     """Meaning of the verdict, in one sentence."""
+    setting: str
+    """Kind of devices and of time; it stands on every sheet of paper."""
     facts: Facts
     cover: tuple[Block, ...]
     chapters: tuple[Chapter, ...] = field(default=())

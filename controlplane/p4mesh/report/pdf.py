@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,8 +33,10 @@ _CONFIG = {
 }
 
 
-def pdf(document: Document) -> bytes:
-    """The document as bytes of a PDF."""
+def pdf(document: Document, annex: bool = False) -> bytes:
+    """The document as bytes of a PDF; ``annex`` asks for what else the page has: long tables, every trial, files."""
+    if not annex:
+        document = replace(document, chapters=tuple(chapter for chapter in document.chapters if not chapter.annex))
     with TemporaryDirectory(prefix="p4mesh-report-") as name:
         folder = Path(name)
         data = _Data(folder).of(document)
@@ -59,6 +61,7 @@ class _Data:
             "subtitle": document.subtitle,
             "badge": asdict(document.badge),
             "statement": document.statement,
+            "setting": document.setting,
             "footer": f"P4Mesh {__version__}",
             "facts": self._block(document.facts),
             "cover": self._blocks(document.cover),

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.report.configuration import cables_text, configuration_chapters, device_text, notes_of, tester_text
+from p4mesh.report.configuration import (
+    REPORT_NOTES,
+    cables_text,
+    configuration_chapters,
+    device_text,
+    notes_of,
+    tester_text,
+)
 from p4mesh.report.distributions import distribution_charts
 from p4mesh.report.document import Block, Bullets, Chapter, Document, Facts, Paragraph, Tone
 from p4mesh.report.grids import grid_of
@@ -28,6 +35,7 @@ def run_document(run: StoredRun, outcome: Outcome) -> Document:
         f"{run.config['section']} on {run.config['topology']['name']}",
         badge(outcome.state, outcome.goal),
         statement_of(outcome),
+        run.setting,
         facts_of(run, outcome),
         cover_blocks(run, outcome),
         (*result_chapters(run, outcome), log_chapter(run)),
@@ -35,15 +43,20 @@ def run_document(run: StoredRun, outcome: Outcome) -> Document:
 
 
 def cover_blocks(run: StoredRun, outcome: Outcome) -> tuple[Block, ...]:
-    """Blocks of the cover: the most important numbers, and the findings."""
-    found = Bullets("Findings", outcome.findings, Tone.BAD) if outcome.findings else None
-    return (*headline_grids(outcome, run.trials), *((found,) if found else ()))
+    """Blocks of the cover: the most important numbers, how the run departs from the RFC, and the findings."""
+    lists = (
+        Bullets("Deviations from the RFC", outcome.deviations),
+        Bullets("Findings", outcome.findings, Tone.BAD),
+    )
+    return (*headline_grids(outcome, run.trials), *(found for found in lists if found.items))
 
 
 def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
-    """Facts of a run: device, tester, dates, and the notes of the operator."""
+    """Facts of a run: who measured which device for whom, tester, dates, and the other notes of the operator."""
     config = run.config
-    pairs = [
+    notes = dict(notes_of(config))
+    pairs = [(name, notes[name]) for name in REPORT_NOTES if name in notes]
+    pairs += [
         ("Test", f"{config['test']} ({config['section']})"),
         ("Device", device_text(config)),
         ("Topology", config["topology"]["name"]),
@@ -56,7 +69,7 @@ def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
     pairs += [(name.capitalize(), text) for name, text in config.get("chosen", {}).items()]
     if outcome.iterations:
         pairs.append(("Iterations", ", ".join(state.value for state in outcome.iterations)))
-    return Facts(tuple((dict(pairs) | dict(notes_of(config))).items()))
+    return Facts(tuple((dict(pairs) | notes).items()))
 
 
 def dates_of(started_utc: Sequence[str]) -> str:
@@ -77,17 +90,15 @@ def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
     if not figures and outcome.figures:
         results.insert(0, Paragraph("Figures: no trusted measurement to draw."))
     chapters = [Chapter("Results", "results", tuple(results))]
-    if outcome.deviations:
-        chapters.append(Chapter("Deviations from the RFC", "deviations", (Bullets("", outcome.deviations),)))
     drawn = _drawn(run)
     if drawn:
-        chapters.append(Chapter("Figures from the trials", "drawn", drawn))
+        chapters.append(Chapter("Figures from the trials", "drawn", drawn, annex=True))
     if long:
-        chapters.append(Chapter("Details", "details", tuple(long)))
+        chapters.append(Chapter("Details", "details", tuple(long), annex=True))
     tester = [grid_of(table) for table in (pacing_table(run.trials), stamps_table(run.trials)) if table]
     chapters.append(untrusted_chapter(run))
     if tester:
-        chapters.append(Chapter("Tester", "tester", tuple(tester)))
+        chapters.append(Chapter("Tester", "tester", tuple(tester), annex=True))
     return (*chapters, *configuration_chapters(run.config))
 
 

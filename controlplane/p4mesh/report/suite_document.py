@@ -37,6 +37,11 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
         cover += [
             replace(grid, title=_titled(title, grid.title)) for grid in headline_grids(test.outcome, test.run.trials)
         ]
+    deviations = Counter(text for test in tests for text in test.outcome.deviations)
+    common = tuple(text for text, count in deviations.items() if count > 1)
+    own = tuple(f"{_title(test)}: {text}" for test in tests for text in test.outcome.deviations if text not in common)
+    if deviations:
+        cover.append(Bullets("Deviations from the RFC", (*common, *own)))
     findings = tuple(f"{_title(test)}: {text}" for test in tests for text in test.outcome.findings)
     if findings:
         cover.append(Bullets("Findings", findings, Tone.BAD))
@@ -45,6 +50,7 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
         tests[0].run.config["topology"]["name"] if tests else "",
         _worst(list(badges.values())),
         f"{len(rows)} tests: {', '.join(f'{count} {word}' for word, count in counts.most_common())}.",
+        tests[0].run.setting if tests else "",
         _facts(tests),
         tuple(cover),
         _chapters_of(tests),

@@ -20,14 +20,15 @@ _WIDEST = 100_000
 """No table is cut: a terminal wraps it, a file keeps it."""
 
 
-def outcome_text(outcome: Outcome) -> str:
+def outcome_text(outcome: Outcome, setting: str = "") -> str:
     """Tables, findings, deviations and the verdict of a test; long tables are in its files alone."""
     parts = [table_text(table) for table in outcome.tables if not table.detail]
     if outcome.findings:
         parts.append("\n".join(["Findings", *(f"  - {text}" for text in outcome.findings)]))
     if outcome.deviations:
         parts.append("\n".join(["Deviations from the RFC", *(f"  - {text}" for text in outcome.deviations)]))
-    parts.append(f"{outcome.summary}\n{statement_of(outcome)}")
+    measured = f"\nMeasured on: {setting}." if setting else ""
+    parts.append(f"{outcome.summary}\n{statement_of(outcome)}{measured}")
     return "\n\n".join(parts)
 
 

@@ -68,7 +68,9 @@ def log_chapter(run: StoredRun) -> Chapter:
         numbers = (_text(cells.get(key)) for key, _, _ in _COLUMNS)
         rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, *numbers, started)))
     note = f"Latency: {measured_definition(run.config)}. Loads are those that were asked for (Iload) and sent (Oload)."
-    return Chapter("Trial log", "trials", (Grid(f"{len(rows)} trials", heads, tuple(rows), note, folded=True),))
+    return Chapter(
+        "Trial log", "trials", (Grid(f"{len(rows)} trials", heads, tuple(rows), note, folded=True),), annex=True
+    )
 
 
 def _cells(trial: StoredTrial) -> dict[str, Any]:

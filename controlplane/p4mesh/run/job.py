@@ -51,6 +51,8 @@ class Job:
     parameters: ParameterSet
     opener: str = ""
     """Instead of the target's own, as module:function, so that worker processes can find it."""
+    setting: str = ""
+    """Kind of devices and of time, as the target declares it for people."""
     simulated: bool = False
     """Devices are simulated, so that there can be any number of them."""
     memory: str = ""

@@ -104,7 +104,10 @@ def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSe
         )
     simulated = not capabilities.real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
-    return Job(method, topology, bed, parameters, options.opener, simulated, *memory, options.capture_frames or 0)
+    setting = capabilities.setting
+    return Job(
+        method, topology, bed, parameters, options.opener, setting, simulated, *memory, options.capture_frames or 0
+    )
 
 
 def check_settings(topology: Topology) -> None:

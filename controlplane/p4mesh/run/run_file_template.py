@@ -46,7 +46,9 @@ def run_file_text(name: str, topology: str, tests: Sequence[Method]) -> str:
         "# Parameters of all tests that have them.\n# parameters:\n#   iterations: 1\n",
         "# What to run, in this order. p4mesh tests lists the tests, p4mesh tests NAME every parameter of one.\n"
         f"tests:\n{''.join(map(_entry, tests))}",
-        "# What reports say about the run.\n# notes:\n#   operator: Ada\n",
+        "# What the cover of a report says; other notes follow these.\n"
+        "# notes:\n#   lab: First Lab\n#   customer: Example Networks\n#   operator: Ada\n#   report_number: 2026-17\n"
+        "#   vendor: Example Networks\n#   model: EX-48\n#   serial: A1B2\n#   firmware: 1.2.3\n",
     ]
     return "\n".join(parts)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.methods.base import Unit
+from p4mesh.methods.options.parameters import show
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
@@ -40,6 +41,8 @@ class FinishedRun:
 
     directory: Path
     outcome: Outcome
+    setting: str
+    """Kind of devices and of time, for people."""
 
 
 def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
@@ -87,7 +90,7 @@ def execute(prepared: Prepared, path: Path, observer: Observer, limits: Delivery
         else:
             with directory.discarded_when_nothing_was_measured():
                 _measure(prepared, directory, observer, limits)
-        finished = FinishedRun(directory.path, publish(directory))
+        finished = FinishedRun(directory.path, publish(directory), prepared.job.setting)
     observer(RunFinished(prepared.method.name, finished.directory, finished.outcome))
     return finished
 
@@ -181,6 +184,7 @@ def _config(prepared: Prepared) -> dict[str, Any]:
         "section": method.section,
         "version": __version__,
         "target": prepared.target,
+        "setting": job.setting,
         "topology": {"name": topology.name, "description": topology.description, "text": topology.text},
         "ports": [encode(port) for port in job.bed.ports],
         "time_stamps": encode(job.bed.stamps),
@@ -190,6 +194,7 @@ def _config(prepared: Prepared) -> dict[str, Any]:
             {
                 "name": item.name,
                 "value": values[item.name],
+                "default": show(item.default_in(real_time=not job.simulated, ports=job.bed.port_numbers)),
                 "unit": item.unit,
                 "section": item.section,
                 "summary": item.summary,

@@ -42,6 +42,11 @@ class StoredRun:
         """Name of the run among those of a run file; the name of its test where it has none of its own."""
         return str(self.config.get("label", self.config["test"]))
 
+    @property
+    def setting(self) -> str:
+        """Kind of devices and of time, for people; empty in runs that did not say so yet."""
+        return str(self.config.get("setting", ""))
+
 
 def read_run(directory: str | Path) -> StoredRun:
     """Reads the finished run in ``directory``.

@@ -45,6 +45,8 @@ class Capabilities:
     """One target on one topology, before it is opened."""
 
     target: str
+    setting: str
+    """Kind of devices and of time, for people who read results: nobody takes a simulated device for a real one."""
     architecture: Architecture
     real_time: bool
     """Time passes by itself, and trials at the same time disturb each other; else it passes in :meth:`Target.wait`."""

@@ -34,6 +34,7 @@ class NamespaceTarget(Target):
         """
         return Capabilities(
             target=cls.name,
+            setting="devices on Linux interfaces of this machine, real time",
             architecture=Architecture.V1MODEL,
             real_time=True,
             stamps=Stamps(cls.tick_ps, StampKind.SOFTWARE),

@@ -41,6 +41,7 @@ class SimTarget(Target):
         """The capabilities of the simulation: all, exact to the picosecond, with the loop of the topology."""
         return Capabilities(
             target=cls.name,
+            setting="simulated devices, virtual time",
             architecture=Architecture.V1MODEL,
             real_time=False,
             stamps=Stamps(topology.clock_tick_ps),

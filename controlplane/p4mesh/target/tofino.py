@@ -154,6 +154,7 @@ class TofinoTarget(Target):
         headroom = Fraction(str(switch.loop_headroom_pct)) / 100
         return Capabilities(
             target=cls.name,
+            setting="devices on the ports of a Tofino, real time",
             architecture=Architecture.TNA,
             real_time=True,
             stamps=Stamps(_TICK_PS, StampKind.PARSER),

@@ -62,14 +62,14 @@ def outcome(state: Verdict, goal: str = "", **more: Any) -> Outcome:
     return Outcome(state, "x", (table,), (), goal=goal, **more)
 
 
-def text_of(document: Document) -> list[str]:
+def text_of(document: Document, annex: bool = False) -> list[str]:
     """Return the text of every page; without figures, whose letters take long to read."""
     chapters = tuple(
         replace(chapter, blocks=tuple(block for block in chapter.blocks if not isinstance(block, Chart)))
         for chapter in document.chapters
     )
     document = replace(document, chapters=chapters)
-    return [sheet.extract_text() for sheet in PdfReader(io.BytesIO(pdf(document))).pages]
+    return [sheet.extract_text() for sheet in PdfReader(io.BytesIO(pdf(document, annex))).pages]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_on_paper_no_column_is_lost_and_keys_are_repeated() -> None:
 
 
 def test_the_pdf_numbers_its_pages_and_repeats_heads(finished: Path) -> None:
-    sheets = text_of(document_of(finished))
+    sheets = text_of(document_of(finished), annex=True)
     assert all(f"Page {number} of {len(sheets)}" in sheet for number, sheet in enumerate(sheets, start=1))
     flat = [re.sub(r"\s+", " ", sheet) for sheet in sheets]
     ports = [sheet for sheet in flat if "throughput 64" in sheet or "forwarding 64" in sheet]
@@ -209,6 +209,25 @@ def test_the_pdf_numbers_its_pages_and_repeats_heads(finished: Path) -> None:
     for column in ("Misdirected", "Reordered", "Latency max", "Wall time"):
         assert column in whole, column
     assert "measured" in flat[0] and "Ada" in flat[0]
+
+
+def test_a_report_on_paper_is_short_and_each_sheet_says_that_the_device_is_simulated(finished: Path) -> None:
+    sheets = text_of(document_of(finished))
+    assert len(sheets) <= 8
+    assert all("simulated devices, virtual time" in re.sub(r"\s+", " ", sheet) for sheet in sheets)
+    flat = re.sub(r"\s+", " ", " ".join(sheets))
+    assert "Place, date and signature" in flat and "Deviations from the RFC" in re.sub(r"\s+", " ", sheets[0])
+    assert "Trial log" not in flat
+    assert "Measured on: simulated devices, virtual time" in (finished / "report.html").read_text()
+
+
+def test_a_report_shows_the_parameters_that_were_changed_with_their_defaults(finished: Path) -> None:
+    chapter = next(chapter for chapter in document_of(finished).chapters if chapter.anchor == "parameters")
+    (grid,) = chapter.blocks
+    assert isinstance(grid, Grid)
+    changed = {row.cells[0]: (row.cells[1], row.cells[2]) for row in grid.rows}
+    assert all(value != default for value, default in changed.values())
+    assert changed["search_resolution_pct"] == ("0.01", "0.1")  # the topology asks for it
 
 
 def test_the_path_of_a_search_has_its_own_trials_and_tells_failed_ones_from_untrusted_ones(finished: Path) -> None:

@@ -38,6 +38,7 @@ def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
         f"{config['section']}: {', '.join(item.name for item in runs)}",
         _badge(shown),
         f"{len(runs)} runs; the first one, {runs[0].name}, is the reference.",
+        "; ".join(dict.fromkeys(item.run.setting for item in runs if item.run.setting)),
         Facts(tuple((item.name, f"{item.outcome.summary}, on {item.run.config['topology']['name']}") for item in runs)),
         tuple(cover),
         tuple(chapter for chapter in chapters if chapter.blocks),
