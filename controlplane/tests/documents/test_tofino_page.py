@@ -1,0 +1,55 @@
+"""docs/TOFINO.md: its figures are those of the code, and other documents say the same of what has run where."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Encapsulation, Frame, HopByHop
+from p4mesh.target.capabilities import Pipes
+from p4mesh.target.chips import TOFINO_1, TOFINO_2
+from p4mesh.tester.parser_time import parser_states, shortest_frame_bytes
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "TOFINO.md").read_text()
+HAS_RUN = (
+    "It has run on no chip: on the model of a Tofino 1 a first trial was valid, on that of a Tofino 2 nothing has run"
+)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/LIMITATIONS.md", "docs/TOFINO.md"])
+def test_documents_agree_on_where_the_program_has_run(name: str) -> None:
+    assert HAS_RUN in " ".join((ROOT / name).read_text().split())
+
+
+@pytest.mark.parametrize(
+    ("row", "frames"),
+    [
+        ("UDP over IPv4", [UDP_OVER_IPV4]),
+        ("VLAN, or UDP over IPv6", [UDP_OVER_IPV4.tagged(1), UDP_OVER_IPV6]),
+        (
+            "QinQ with IPv4, VLAN with IPv6, IPv6 with ESP",
+            [UDP_OVER_IPV4.tagged(1, 2), UDP_OVER_IPV6.tagged(1), UDP_OVER_IPV6.extended([Encapsulation()])],
+        ),
+        ("IPv6 with one extension header of 8 bytes", [UDP_OVER_IPV6.extended([HopByHop()])]),
+        (
+            "QinQ, IPv6 with extension headers of 32 bytes",
+            [UDP_OVER_IPV6.tagged(1, 2).extended([DestinationOptions(options=bytes(30))])],
+        ),
+    ],
+)
+def test_shortest_frames_of_the_page_are_those_that_are_refused_below(row: str, frames: list[Frame]) -> None:
+    found = re.search(rf"\| {row} \| (\d+) \| (\d+) \|", PAGE)
+    assert found is not None
+    for frame in frames:
+        states = parser_states(frame)
+        shortest = shortest_frame_bytes(states, TOFINO_1.pipe_frames_per_s, Pipes({}, 1).parser_bps)
+        assert (states, max(64, shortest)) == (int(found[1]), int(found[2]))
+
+
+def test_inner_loops_and_the_fifo_of_the_page_are_those_of_the_chip() -> None:
+    assert f"FIFO of {Pipes({}, 1).replication_fifo}" in PAGE
+    rates = {port: bps // 10**9 for port, bps in TOFINO_2.inner_loops.items()}
+    assert rates == {1: 50, 2: 100, 4: 100} and "2 and 4 of pipe 0 with 100 Gbit/s,\n   and port 1 with 50" in PAGE
