@@ -210,8 +210,13 @@ class TofinoTarget(Target):
             super().set_bad_fcs(rules)
 
     def facts(self) -> tuple[str, ...]:
-        """Length that queues in front of ports may have, of which no stamp tells."""
-        rate_bps = max(self.rate_bps_of.values())
+        """Length that queues in front of ports may have, of which no stamp tells; none where the loops are slower."""
+        loops = (self.capabilities.loop, *self.capabilities.other_loops)
+        fastest_bps = max(loop.rate_bps * (1 - loop.headroom) for loop in loops)
+        filled = [bps for bps in self.rate_bps_of.values() if fastest_bps >= bps * (1 - Fraction(EXPECTED_PPM, 10**6))]
+        if not filled:
+            return ()
+        rate_bps = max(filled)
         return (
             f"departures by the clock of the chip: in front of a port of {rate_bps / 1e9:g} Gbit/s whose own clock is "
             f"{EXPECTED_PPM} ppm slower, {waiting_per_s(_SHORTEST_BYTES, rate_bps):,} more frames of {_SHORTEST_BYTES} "
