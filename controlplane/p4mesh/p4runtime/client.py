@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,6 +39,11 @@ _NO_TLS_ANSWER = (
 
 Atomicity = Literal["CONTINUE_ON_ERROR", "ROLLBACK_ON_ERROR", "DATAPLANE_ATOMIC"]
 PipelineAction = Literal["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "COMMIT", "RECONCILE_AND_COMMIT"]
+
+
+def wall_clock_s() -> float:
+    """Seconds by which waits for the answers of a switch are measured; a trial itself goes by the target's time."""
+    return time.monotonic()
 
 
 class Client:

@@ -8,7 +8,6 @@ come, and a window that loses records is halved.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +17,7 @@ import numpy as np
 
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import PacketColumns, PacketIn
+from p4mesh.p4runtime.client import wall_clock_s
 from p4mesh.p4runtime.packet_ins import numbers_of
 from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.contract import Contract
@@ -87,7 +87,7 @@ class CellReader:
         contract: Contract,
         form: RecordFormat,
         keep: Callable[[PacketIn], object],
-        clock_s: Callable[[], float] = time.monotonic,
+        clock_s: Callable[[], float] = wall_clock_s,
     ) -> None:
         self._client = client
         self._contract = contract

@@ -100,11 +100,11 @@ class _AtLoads(MethodOf[GroupsUnit]):
 
     @abstractmethod
     def note(self, parameters: ParameterSet) -> str:
-        """What the table says about the highest load."""
+        """Words of the table about the highest load."""
 
     @abstractmethod
     def _roles(self, bed: Bed, parameters: ParameterSet) -> str:
-        """Who sends to whom, for the summary."""
+        """Senders and receivers in words, for the summary."""
 
     def goal(self, parameters: ParameterSet) -> str:
         """The criterion of the loads, and what the user's thresholds state."""

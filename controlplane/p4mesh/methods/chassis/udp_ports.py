@@ -29,7 +29,7 @@ UDP_PORTS = choice(
 
 
 def udp_modifiers(parameters: ParameterSet) -> tuple[FieldModifier, ...]:
-    """What changes the ports of a stream from frame to frame."""
+    """Modifiers that change the ports of a stream from frame to frame."""
     return _MODIFIERS[parameters.text(UDP_PORTS.name)]
 
 
