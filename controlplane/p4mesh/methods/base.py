@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.goals import stated_goal
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
-from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.outcome import Figure, Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -117,6 +117,22 @@ class MethodOf(ABC, Generic[Result]):
     @abstractmethod
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Result]) -> Outcome:
         """Tables, figures and the verdict from the results of all units."""
+
+    def outcome(
+        self,
+        verdicts: Iterable[Verdict],
+        about: str,
+        tables: Iterable[Table],
+        *,
+        figures: Iterable[Figure] = (),
+        findings: Iterable[str] = (),
+        deviations: Iterable[str] = (),
+    ) -> Outcome:
+        """An outcome with the worst verdict, whose summary says what was tested; empty deviations are left out."""
+        state = Verdict.worst(verdicts)
+        summary = f"{self.title}: {', '.join(filter(None, (about, state.value)))}"
+        found = tuple(filter(None, deviations))
+        return Outcome(state, summary, tuple(tables), tuple(figures), tuple(findings), found)
 
 
 Method = MethodOf[Any]

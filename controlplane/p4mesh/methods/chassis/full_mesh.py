@@ -128,23 +128,22 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         """The table at the throughput, that at every load, jitter against load, and the figures."""
         units = list(results.values())
         found = [unit.throughput for unit in units]
-        state = rate_tables.overall_state(found, units)
         rows = [row for unit in units for row in _rows(unit)]
         mesh = self.mesh(bed, parameters)
         definition, note = definition_text(bed, parameters), latency_note(bed)
         sizes = [unit.frame_size_bytes for unit in units]
         duration = shared.duration_deviation(parameters, sizes, mesh.line_rate_bps, 60, "RFC 2544 24")
         phases = f"Pattern {mesh.legs[0].pattern.kind}: {_phases(parameters)}."
-        return Outcome(
-            state,
-            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+        return self.outcome(
+            [rate_tables.overall_state(found, units)],
+            f"{len(bed.ports)} ports",
             (*own.tables_of(rows, definition, note), rate_tables.throughput_table(found), *search_tables(found)),
-            own.figures_of(rows, definition),
-            (
+            figures=own.figures_of(rows, definition),
+            findings=(
                 *search_findings(found),
                 *rate_tables.findings({THROUGHPUT: found, LATENCY: [unit for unit in units if unit.rows]}),
             ),
-            (*((duration,) if duration else ()), phases),
+            deviations=(duration, phases),
         )
 
 

@@ -146,22 +146,20 @@ class _AtLoads(MethodOf[GroupsUnit]):
         searched = searched_sizes(units)
         verdicts = [one.search.verdict for one in searched]
         verdicts += [one.trial.verdict for unit in units for one in unit.trials]
-        state = Verdict.worst(verdicts)
         rows = [row for unit in units for row in _rows(unit, bed)]
         definition = definition_text(bed, parameters)
         durations_ns = [round(one.trial.duration_ms * NS_PER_MS) for unit in units for one in unit.trials]
-        duration = shared.duration_text(durations_ns, LATENCY_DURATION_S, "RFC 3918 5.1")
         note = f"{self.note(parameters)} {latency_note(bed)}"
         findings = (
             text for unit in units for text in untrusted(unit.frame_size_bytes, [one.trial for one in unit.trials])
         )
-        return Outcome(
-            state,
-            f"{self.title}: {self._roles(bed, parameters)}, {state.value}",
+        return self.outcome(
+            verdicts,
+            self._roles(bed, parameters),
             (*own.tables_of(rows, definition, note), *search_tables(searched)),
-            own.figures_of(rows, definition),
-            (*search_findings(searched), *findings),
-            (duration,) if duration else (),
+            figures=own.figures_of(rows, definition),
+            findings=(*search_findings(searched), *findings),
+            deviations=(shared.duration_text(durations_ns, LATENCY_DURATION_S, "RFC 3918 5.1"),),
         )
 
 

@@ -263,7 +263,6 @@ class RouteChange(MethodOf[ChangeUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ChangeUnit]) -> Outcome:
         """The first and the last route of each trial, and every route."""
         trials = [trial for unit in results.values() for trial in unit.trials]
-        state = Verdict.worst(trial.state for trial in trials)
         table = ChangeTrial.table(
             CONVERGENCE,
             self.title,
@@ -281,13 +280,12 @@ class RouteChange(MethodOf[ChangeUnit]):
             detail=True,
         )
         half = len(bed.ports) // 2
-        return Outcome(
-            state,
-            f"{self.title}: {half} senders, {half} receivers, {state.value}",
+        return self.outcome(
+            (trial.state for trial in trials),
+            f"{half} senders, {half} receivers",
             (table, every),
-            (),
-            tuple(self._findings(trials)),
-            ("Times are loss-derived: frames that did not arrive, over the rate of their stream.",),
+            findings=self._findings(trials),
+            deviations=("Times are loss-derived: frames that did not arrive, over the rate of their stream.",),
         )
 
     def _findings(self, trials: Sequence[ChangeTrial]) -> Iterator[str]:

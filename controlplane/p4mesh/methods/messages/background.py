@@ -14,7 +14,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages import parameters as options
 from p4mesh.methods.messages.latency import MEASURED, row_of
 from p4mesh.methods.messages.results import MessageRows
-from p4mesh.methods.messages.tables import findings_of, mimo_by_layer, position_table, state_of, times_table
+from p4mesh.methods.messages.tables import findings_of, mimo_by_layer, position_table, times_table
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer
 from p4mesh.methods.results.latency import Definition, require_definition
@@ -125,7 +125,6 @@ class MessageBackground(MethodOf[MessageRows]):
         """The times of messages at each load."""
         rows = [row for unit in results.values() for row in unit.rows]
         _, receiver = options.require_measured_ports(self.name, bed, parameters)
-        state = state_of(results.values())
         lines = tuple(
             Series(
                 f"{unit.frame_size_bytes} B, {unit.part}, {kind.upper()}",
@@ -139,13 +138,13 @@ class MessageBackground(MethodOf[MessageRows]):
             for kind in ("fifo", "mimo")
         )
         figure = Figure("messages", "Average time of messages over background load", "% of MBL", "us", lines, x_max=100)
-        return Outcome(
-            state,
-            f"{self.title}: messages of {parameters.integer('message_frames')} frames, {state.value}",
+        return self.outcome(
+            (row.status for row in rows),
+            f"messages of {parameters.integer('message_frames')} frames",
             (times_table(rows, bed), *mimo_by_layer(rows, bed, receiver), position_table(rows, detail=True)),
-            (figure,),
-            findings_of(results.values()),
-            (
+            figures=(figure,),
+            findings=findings_of(rows),
+            deviations=(
                 "Maximum background load (MBL): every port but the measured sender at line rate, so that no output "
                 f"gets more than one background stream. {_NOTES[parameters.text('background_receivers')]} Background "
                 f"senders: {parameters.text(options.PHASES.name)}.",

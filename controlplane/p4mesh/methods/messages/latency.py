@@ -9,7 +9,7 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages import parameters as options
 from p4mesh.methods.messages.results import Measured, MessageRow, MessageRows, message_row
-from p4mesh.methods.messages.tables import findings_of, mimo_by_layer, position_table, state_of, times_table
+from p4mesh.methods.messages.tables import findings_of, mimo_by_layer, position_table, times_table
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results.latency import Definition, require_definition
 from p4mesh.methods.results.outcome import Outcome
@@ -66,13 +66,11 @@ class MessageLatency(MethodOf[MessageRows]):
         """The times of messages and of their positions."""
         rows = [row for unit in results.values() for row in unit.rows]
         _, receiver = options.require_measured_ports(self.name, bed, parameters)
-        state = state_of(results.values())
-        return Outcome(
-            state,
-            f"{self.title}: messages of {parameters.integer('message_frames')} frames, {state.value}",
+        return self.outcome(
+            (row.status for row in rows),
+            f"messages of {parameters.integer('message_frames')} frames",
             (times_table(rows, bed), *mimo_by_layer(rows, bed, receiver), position_table(rows)),
-            (),
-            findings_of(results.values()),
+            findings=findings_of(rows),
         )
 
 

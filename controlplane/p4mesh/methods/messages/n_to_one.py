@@ -19,7 +19,6 @@ from p4mesh.traffic.derived import with_independent_phases
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Message, Rotate
 from p4mesh.trial.spec import TrialSpec
-from p4mesh.verdict import Verdict
 
 FULL = "full"
 _DEFAULT_LOADS = "99.76,100.32,120,full"
@@ -79,7 +78,6 @@ class NToOne(MethodOf[LoadRows]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LoadRows]) -> Outcome:
         """Throughput, losses and their fairness at each load."""
         rows = [row for unit in results.values() for row in unit.rows]
-        state = Verdict.worst(row.status for row in rows)
         note = (
             f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame. Where the data plane "
             "does not count messages, the losses of each position bound how many are, and fairness of message loss is "
@@ -87,9 +85,9 @@ class NToOne(MethodOf[LoadRows]):
             "the output holds at the end."
         )
         keys = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
-        return Outcome(
-            state,
-            _summary(self.title, rows, state),
+        return self.outcome(
+            (row.status for row in rows),
+            _about(rows),
             (
                 LoadRow.table("loads", "Loads", rows, note, keys=keys),
                 InputRow.table(
@@ -101,8 +99,7 @@ class NToOne(MethodOf[LoadRows]):
                     detail=True,
                 ),
             ),
-            (),
-            tuple(row.finding for row in rows if row.finding),
+            findings=(row.finding for row in rows if row.finding),
         )
 
     def _inputs(self, bed: Bed, parameters: ParameterSet) -> tuple[int, ...]:
@@ -151,7 +148,7 @@ class NToOne(MethodOf[LoadRows]):
         return replace(spec, watch_queues=True)
 
 
-def _summary(title: str, rows: Sequence[LoadRow], state: Verdict) -> str:
+def _about(rows: Sequence[LoadRow]) -> str:
     good = [row for row in rows if row.status.trusted]
     lossless = max((row.load_pct for row in good if not row.lost_frames and not row.fills), default=None)
     peak = max((row.throughput_pct for row in good), default=None)
@@ -161,4 +158,4 @@ def _summary(title: str, rows: Sequence[LoadRow], state: Verdict) -> str:
         f"peak throughput {peak:.4f} %" if peak is not None else "",
         f"at {full.load_pct:g} % {full.throughput_pct:.4f} %" if full is not None else "",
     ]
-    return f"{title}: {', '.join(filter(None, words))}, {state.value}"
+    return ", ".join(filter(None, words))

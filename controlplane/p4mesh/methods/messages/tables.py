@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.messages.results import MessageRow, MessageRows, PositionRow, TimesRow
+from p4mesh.methods.messages.results import MessageRow, PositionRow, TimesRow
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Table
-from p4mesh.verdict import Verdict
 
 _WHERE = MessageRow.columns()[:3]
 _TIMES_NOTE = (
@@ -78,16 +77,8 @@ def position_table(rows: Sequence[MessageRow], *, detail: bool = False) -> Table
     )
 
 
-def state_of(results: Iterable[MessageRows]) -> Verdict:
-    """MEASURED where all trials can be trusted, else the worst of their states."""
-    return Verdict.worst(row.status for unit in results for row in unit.rows)
-
-
-def findings_of(results: Iterable[MessageRows]) -> tuple[str, ...]:
+def findings_of(rows: Iterable[MessageRow]) -> Iterator[str]:
     """Trials that cannot be trusted."""
-    return tuple(
-        f"{row.frame_size_bytes} B, {row.part} at {row.load_pct:g} %: {row.status.value}: {row.reason}"
-        for unit in results
-        for row in unit.rows
-        if not row.status.trusted
-    )
+    for row in rows:
+        if not row.status.trusted:
+            yield f"{row.frame_size_bytes} B, {row.part} at {row.load_pct:g} %: {row.status.value}: {row.reason}"

@@ -25,7 +25,6 @@ from p4mesh.methods.recirculation.results import CaseUnit, Repetition, repetitio
 from p4mesh.methods.recirculation.tables import delta_table, findings_of, repetition_table, switchover_table
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.traffic.rates import FCS_BYTES, line_share
-from p4mesh.verdict import Verdict
 
 
 class RecirculationDelta(MethodOf[CaseUnit]):
@@ -85,16 +84,13 @@ class RecirculationDelta(MethodOf[CaseUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, CaseUnit]) -> Outcome:
         """Latencies with and without failures, what failures during traffic cost, and each trial."""
         units = tuple(results.values())
-        state = Verdict.worst(repetition.verdict for unit in units for repetition in unit.each)
-        short = duration_deviation(parameters, [unit.offered_fps for unit in units])
         tables = [delta_table(units, bed)]
         if any(unit.during for unit in units):
             tables.append(switchover_table(units))
-        return Outcome(
-            state,
-            f"{self.title}: {parameters.text('failures')} failures, {state.value}",
+        return self.outcome(
+            (repetition.verdict for unit in units for repetition in unit.each),
+            f"{parameters.text('failures')} failures",
             (*tables, repetition_table(units)),
-            (),
-            findings_of(units, bed, parameters),
-            (short,) if short else (),
+            findings=findings_of(units, bed, parameters),
+            deviations=(duration_deviation(parameters, [unit.offered_fps for unit in units]),),
         )

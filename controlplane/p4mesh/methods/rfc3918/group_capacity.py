@@ -105,20 +105,18 @@ class GroupCapacity(MethodOf[CapacityUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, CapacityUnit]) -> Outcome:
         """The capacities; FAIL where not even the first number of groups was held."""
         units = list(results.values())
-        state = Verdict.worst(unit.state for unit in units)
         trials = [(unit, row) for unit in units for row in unit.rows]
         note = "Capacity: the last number of groups of which every egress port received at least one frame each."
-        return Outcome(
-            state,
-            f"{self.title}: {len(Setup(bed, parameters).receivers)} egress ports, {state.value}",
+        return self.outcome(
+            (unit.state for unit in units),
+            f"{len(Setup(bed, parameters).receivers)} egress ports",
             (
                 CapacityUnit.table("group_capacity", self.title, units, note),
                 GroupsTrial.table(
                     "group_capacity_trials", "Group capacity: all trials", trials, columns=_TRIALS, keys=(), detail=True
                 ),
             ),
-            (),
-            tuple(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.rows)),
+            findings=(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.rows)),
         )
 
 

@@ -182,21 +182,19 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         """Latencies and their spread; INVALID where a frame is missing on any egress port."""
         units = list(results.values())
         searched = searched_sizes(units)
-        verdicts = (one.search.verdict for one in searched)
-        state = Verdict.worst((*verdicts, *(trial.status for unit in units for trial in unit.trials)))
+        verdicts = [one.search.verdict for one in searched]
+        verdicts += [trial.status for unit in units for trial in unit.trials]
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(
             parameters, sizes, bed.slowest_rate_bps, LATENCY_DURATION_S, "RFC 3918 5.1"
         )
         findings = [text for unit in units for text in _findings(unit)]
-        return Outcome(
-            state,
-            f"{self.title}: port {parameters.integer('source_port')} to {len(self.latency_pairs(bed, parameters))} "
-            f"ports, {state.value}",
+        return self.outcome(
+            verdicts,
+            f"port {parameters.integer('source_port')} to {len(self.latency_pairs(bed, parameters))} ports",
             (*self.tables(bed, parameters, units), *search_tables(searched)),
-            (),
-            (*search_findings(searched), *findings),
-            tuple(filter(None, (duration, _EVERY_FRAME))),
+            findings=(*search_findings(searched), *findings),
+            deviations=(duration, _EVERY_FRAME),
         )
 
     def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:

@@ -171,7 +171,6 @@ class NToN(MethodOf[NToNUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, NToNUnit]) -> Outcome:
         """The rates with the last stagger of each size, and all trials; PASS iff nothing was lost with it."""
         units = list(results.values())
-        state = Verdict.worst(unit.state for unit in units)
         trials = [(unit, row, row.trial) for unit in units for row in unit.rows]
         layers = [
             {"frame_size_bytes": unit.frame_size_bytes, "stagger_us": unit.rows[-1].stagger_us} | cells.data()
@@ -179,7 +178,6 @@ class NToN(MethodOf[NToNUnit]):
             for cells in unit.rows[-1].layers or ()
         ]
         durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
-        duration = shared.duration_text(durations_ns, DURATION_S, _CLAUSE)
         searched = parameters.is_word("stagger_us")
         note = (
             f"The smallest multiple of {float(parameters.number('stagger_step_us')):g} us with which nothing is lost; "
@@ -187,10 +185,9 @@ class NToN(MethodOf[NToNUnit]):
             if searched
             else ""
         )
-        return Outcome(
-            state,
-            f"{self.title}: {len(bed.ports)} ports, each to a group of its own with {parameters.text('protocol')}, "
-            f"{state.value}",
+        return self.outcome(
+            (unit.state for unit in units),
+            f"{len(bed.ports)} ports, each to a group of its own with {parameters.text('protocol')}",
             (
                 NToNUnit.table(
                     "n_to_n",
@@ -204,11 +201,10 @@ class NToN(MethodOf[NToNUnit]):
                     "n_to_n_trials", "N-to-N multicast: all trials", trials, columns=_TRIALS, keys=(), detail=True
                 ),
             ),
-            (),
-            tuple(
+            findings=(
                 text for unit in units for text in untrusted(unit.frame_size_bytes, [row.trial for row in unit.rows])
             ),
-            (duration,) if duration else (),
+            deviations=(shared.duration_text(durations_ns, DURATION_S, _CLAUSE),),
         )
 
 

@@ -103,7 +103,6 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MatrixUnit]) -> Outcome:
         """The matrix; FAIL where not even the first number of groups was held."""
         units = list(results.values())
-        state = Verdict.worst(unit.verdict for unit in units)
         rows = [(unit, row) for unit in units for row in unit.rows]
         series = tuple(
             Series(f"{unit.frame_size_bytes} B", tuple((float(row.groups), row.aggregate_fps) for row in unit.rows))
@@ -111,16 +110,14 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         )
         figure = Figure("scaled_matrix", "Aggregated forwarding rate against groups", "groups", "frames/s", series)
         durations_ns = [round(row.duration_ms * NS_PER_MS) for _, row in rows]
-        duration = shared.duration_text(durations_ns, DURATION_S, "RFC 3918 4.2")
-        findings = [text for unit in units for text in _findings(unit)]
         table = GroupsTrial.table("scaled_matrix", self.title, rows, columns=_COLUMNS, keys=_COLUMNS[:2])
-        return Outcome(
-            state,
-            f"{self.title}: up to {parameters.integer('groups')} groups, {state.value}",
+        return self.outcome(
+            (unit.verdict for unit in units),
+            f"up to {parameters.integer('groups')} groups",
             (table,),
-            (figure,),
-            tuple(findings),
-            (duration,) if duration else (),
+            figures=(figure,),
+            findings=(text for unit in units for text in _findings(unit)),
+            deviations=(shared.duration_text(durations_ns, DURATION_S, self.section),),
         )
 
 

@@ -25,7 +25,6 @@ from p4mesh.methods.rfc3918.setup import DURATION_S, Setup
 from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
-from p4mesh.verdict import Verdict
 
 SEARCHED = (fields.STATE, fields.UPPER_PCT, fields.TRIALS)
 COPIES = (
@@ -98,21 +97,20 @@ class CopiesThroughput(MethodOf[_Unit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, _Unit]) -> Outcome:
         """The table of the throughput; FAIL where no load is without loss."""
         units = list(results.values())
-        state = Verdict.worst(unit.search.verdict for unit in units)
         sizes = [self.offered_size_bytes(unit.frame_size_bytes) for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, self.clause)
         rows = [(unit, unit.search.shown, _found(unit.search)) for unit in units]
         table = table_of(self.table, self.title, self.columns, rows, f"{self.note} {excluded_note(units)}")
-        return Outcome(
-            state,
-            f"{self.title}: {self.about(bed, parameters)}, {state.value}",
+        return self.outcome(
+            (unit.search.verdict for unit in units),
+            self.about(bed, parameters),
             (table, *search_tables(units)),
-            self.figures(units),
-            (
+            figures=self.figures(units),
+            findings=(
                 *search_findings(units),
                 *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
             ),
-            (duration,) if duration else (),
+            deviations=(duration,),
         )
 
 

@@ -62,18 +62,15 @@ class Traffic(MethodOf[RunResult]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, RunResult]) -> Outcome:
         """The tables of all runs and the worst of their verdicts."""
         found = list(results.values())
-        state = Verdict.worst(result.state for result in found)
         classes = [item for result in found for item in result.classes]
         counted = ", ".join(
             f"{count} {kind.value}" for kind in Verdict if (count := sum(item.state is kind for item in classes))
         )
-        definition = shown_definition(bed, self.definition)
-        return Outcome(
-            state,
-            f"{self.title}: {len(found)} runs, classes {counted}, {state.value}",
-            tables_of(found, bed, definition),
-            (),
-            _findings(found),
+        return self.outcome(
+            (result.state for result in found),
+            f"{len(found)} runs, classes {counted}",
+            tables_of(found, bed, shown_definition(bed, self.definition)),
+            findings=_findings(found),
         )
 
 
