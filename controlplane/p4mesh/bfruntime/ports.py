@@ -70,7 +70,7 @@ class PortSettings:
 
 @dataclass(frozen=True)
 class MacCounters:
-    """Frames that the MAC of a port has counted since the switch was started."""
+    """Frames that the MAC of a port has counted since it was enabled: its registers are cleared when it is disabled."""
 
     sent_bad: int
     """Sent with an error, a bad FCS among them."""

@@ -128,7 +128,7 @@ def _ports(target: BfTofinoTarget, topology: Topology) -> Iterator[Finding]:
         told = ", ".join(f"port {n}: {m.received_bad_fcs} bad FCS, {m.received_runts} runts" for n, m in bad.items())
         yield Finding("MACs", Health.LIMITED, f"{told}; {pause} PAUSE frames", "look at cables, optics and FEC")
     else:
-        yield Finding("MACs", Health.OK, f"no bad FCS and no runts since the start; {pause} PAUSE frames")
+        yield Finding("MACs", Health.OK, f"no bad FCS and no runts since the ports were enabled; {pause} PAUSE frames")
 
 
 def _links(target: BfTofinoTarget) -> Finding:

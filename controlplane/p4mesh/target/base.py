@@ -53,7 +53,7 @@ class Pauses:
 
 @dataclass(frozen=True)
 class MacCounts:
-    """Frames that the MAC of a port has counted; None where it keeps no such count."""
+    """Frames that the MAC of a port has counted since it was switched on; None where it keeps no such count."""
 
     bad_fcs_sent: int
     bad_fcs_received: int
@@ -67,10 +67,10 @@ class MacCounts:
     """Good frames that were dropped in front of the program."""
 
     def since(self, before: MacCounts) -> MacCounts:
-        """Counts after those of ``before``."""
+        """Counts after those of ``before``; of a MAC that was switched off in between, those since then."""
         return MacCounts(
-            self.bad_fcs_sent - before.bad_fcs_sent,
-            self.bad_fcs_received - before.bad_fcs_received,
+            _counted(self.bad_fcs_sent, before.bad_fcs_sent),
+            _counted(self.bad_fcs_received, before.bad_fcs_received),
             _difference(self.pause_received, before.pause_received),
             _difference(self.runts_received, before.runts_received),
             _difference(self.good_received, before.good_received),
@@ -79,7 +79,12 @@ class MacCounts:
 
 
 def _difference(now: int | None, before: int | None) -> int | None:
-    return None if now is None or before is None else now - before
+    return None if now is None or before is None else _counted(now, before)
+
+
+def _counted(now: int, before: int) -> int:
+    """Difference of two readings; a count that has gone back began anew."""
+    return now - before if now >= before else now
 
 
 class PacketIO(Protocol):

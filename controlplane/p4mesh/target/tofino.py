@@ -271,7 +271,7 @@ class BfTofinoTarget(TofinoTarget):
         self.ports.enable(list(self.devices.values()), up)
 
     def mac_counters(self, numbers: Sequence[int]) -> dict[int, MacCounters]:
-        """Frames that the MACs of some tester ports have counted since the switch was started."""
+        """Frames that the MACs of some tester ports have counted since their port was enabled."""
         found = self.ports.counters([self.devices[number] for number in numbers])
         return {number: found[self.devices[number]] for number in numbers}
 

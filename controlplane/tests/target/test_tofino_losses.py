@@ -245,3 +245,22 @@ def test_how_long_a_queue_may_become_is_said_before_the_first_trial(monkeypatch:
             "departures by the clock of the chip: in front of a port of 100 Gbit/s whose own clock is 50 ppm slower, "
             "7,440 more frames of 64 bytes wait after each second at 100 % load, and none up to 99.995 %",
         )
+
+
+def test_counters_of_a_mac_that_was_switched_off_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: the registers of a MAC are cleared when its port is disabled; the trial has what it counted since then."""
+    chips: list[FakeBfSwitchd] = []
+    forward = switch()
+
+    def clears(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        if number == FRAMES // 2:
+            chips[0].statistics[128].clear()
+            chips[0].statistics[128]["$FramesReceivedwithFCSError"] = 4
+        return forward(port, mac, number)
+
+    with switch_of_chip(monkeypatch, clears) as chip:
+        chips.append(chip)
+        chip.statistics[128] |= {"$FramesReceivedOK": 1_000, "$FramesReceivedwithFCSError": 9}
+        result = measured(chip)
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
+    assert {port.port: port.bad_fcs_frames for port in result.ports}[3] == 4
