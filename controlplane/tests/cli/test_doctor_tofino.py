@@ -63,7 +63,7 @@ def test_a_switch_that_is_well_is_ready(asked: Callable[..., tuple[int, str]]) -
         "p4mesh: bfrt.json as compiled here, SHA-256 ",
         "bf_pci0 is open",
         "4 of 4 are set up as the topology has them",
-        "no bad FCS and no runts since the start; 0 PAUSE frames",
+        "no bad FCS and no runts since the ports were enabled; 0 PAUSE frames",
         "all 4 ports have one",
         "a frame went through CPU port and loop (port 68) and back",
         ": nanoseconds",
