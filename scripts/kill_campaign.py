@@ -212,7 +212,7 @@ class Campaign:
         words += ["--out", str(out), *(word for setting in case.settings for word in ("--set", setting))]
         if case.jobs == 1:
             return Forked(words, self._place)
-        command = [sys.executable, "-m", "p4mesh.cli", *words]
+        command = [sys.executable, "-m", "p4mesh", *words]
         with (self._place / "errors").open("wb") as errors:
             return subprocess.Popen(
                 command, cwd=self._place, start_new_session=True, stdout=subprocess.DEVNULL, stderr=errors

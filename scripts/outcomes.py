@@ -119,7 +119,7 @@ def _measured(test: Any, place: Path) -> dict[str, str]:
     bed = BEDS.get(test.name) or BEDS[_suite(test.name)]
     out = place / test.name
     begin = time.monotonic()
-    command = [sys.executable, "-m", "p4mesh.cli", *bed.arguments(test.name, _parameters(test)), "--out", str(out)]
+    command = [sys.executable, "-m", "p4mesh", *bed.arguments(test.name, _parameters(test)), "--out", str(out)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     print(f"{time.monotonic() - begin:6.1f} s  exit {ended.returncode}  {test.name}", file=sys.stderr, flush=True)
     if ended.returncode > 1:

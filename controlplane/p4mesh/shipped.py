@@ -6,6 +6,8 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[1]
+IS_CHECKOUT = _PACKAGE.parent.name == "controlplane" and (_CHECKOUT / "p4src").is_dir()
+"""Not where the package is installed in a folder of somebody's own project, which looks like one."""
 FOLDER = "shipped"
 """In the installed package."""
 _TOPOLOGIES = "topologies"
@@ -14,8 +16,7 @@ _YAML = ".yaml"
 
 def shipped(name: str) -> Path:
     """A directory of a checkout where the code is that of one, else of the installed package."""
-    root = _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() else _PACKAGE / FOLDER
-    return root / name
+    return (_CHECKOUT if IS_CHECKOUT else _PACKAGE / FOLDER) / name
 
 
 def topology_names() -> list[str]:

@@ -8,10 +8,12 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
+from p4mesh.causes import file_hint
 from p4mesh.cli.address_space import require_address_space
 from p4mesh.cli.interruption import Interruption
 from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import tell
+from p4mesh.engine_module import engine_hint
 from p4mesh.errors import (
     EXIT_BUG,
     EXIT_OK,
@@ -100,9 +102,7 @@ def _reported(command: Callable[[], int], debug: bool) -> int:
 
 def _machine(error: OSError) -> EnvironmentFault:
     where = f"{error.filename}: " if error.filename else ""
-    return EnvironmentFault(
-        f"{where}{error.strerror or error}", hint="look at the disk and its permissions; --debug shows where"
-    )
+    return EnvironmentFault(f"{where}{error.strerror or error}", hint=file_hint(error.errno))
 
 
 def _dispatch(words: list[str], notice: Notice) -> int:
@@ -121,6 +121,6 @@ def _switch(words: list[str]) -> int:
     try:
         module = importlib.import_module(SWITCH_COMMAND)
     except ImportError as error:
-        raise EngineMissingError(f"the switch does not load: {error}", hint="build it with: make setup") from None
+        raise EngineMissingError(f"the switch does not load: {error}", hint=engine_hint()) from None
     code: int = module.main(words)
     return code

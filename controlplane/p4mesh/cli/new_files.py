@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from p4mesh.causes import file_hint
 from p4mesh.errors import P4MeshError
 
 
@@ -13,4 +14,4 @@ def write_new(path: Path, text: str, error_class: type[P4MeshError]) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise error_class(f"{path}: {error.strerror}", hint="name a file in a folder that you may write to") from None
+        raise error_class(f"{path}: {error.strerror}", hint=file_hint(error.errno)) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 import sys
@@ -10,9 +9,9 @@ from collections.abc import Iterator
 
 from p4mesh.doctor.finding import Asked, Finding, Health
 from p4mesh.network.netns import NetnsNetwork
+from p4mesh.network.nodes.base import find_program
 from p4mesh.topology.loader import parse_topology
 
-_COMMANDS = {"ip": "iproute2", "sysctl": "procps"}
 _ROOT = "run as root, for example: sudo p4mesh doctor"
 _ETH_P_ALL = 3
 _BRIDGE = """\
@@ -29,12 +28,11 @@ def linux(_: Asked) -> Iterator[Finding]:
     if sys.platform != "linux":
         yield Finding("Linux", Health.MISSING, f"this is {sys.platform}", "use Linux, or --target sim")
         return
-    missing = [command for command in _COMMANDS if shutil.which(command) is None]
-    if missing:
-        packages = " ".join(_COMMANDS[command] for command in missing)
-        yield Finding("Linux", Health.MISSING, f"{', '.join(missing)} not found", f"apt-get install {packages}")
+    path = find_program("ip")
+    if path is None:
+        yield Finding("Linux", Health.MISSING, "ip not found", "apt-get install iproute2")
     else:
-        yield Finding("Linux", Health.OK, ", ".join(_COMMANDS))
+        yield Finding("Linux", Health.OK, path)
 
 
 def namespaces(_: Asked) -> Iterator[Finding]:
@@ -61,7 +59,7 @@ def raw_sockets(_: Asked) -> Iterator[Finding]:
 
 def simple_switch(_: Asked) -> Iterator[Finding]:
     """Look for the P4 software switch."""
-    path = shutil.which("simple_switch_grpc")
+    path = find_program("simple_switch_grpc")
     if path is None:
         yield Finding(
             "simple_switch_grpc", Health.MISSING, "not found", "install p4lang's packages (p4lang-bmv2) and try again"

@@ -38,7 +38,7 @@ def carriers(namespace: str) -> dict[str, Carrier]:
     try:
         return _asked(namespace)
     except OSError as error:
-        raise refused(namespace, error.strerror) from None
+        raise refused(namespace, error.errno, error.strerror) from None
 
 
 def _asked(namespace: str) -> dict[str, Carrier]:

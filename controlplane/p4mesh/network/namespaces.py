@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from p4mesh.causes import network_hint
 from p4mesh.errors import TargetError
 
 NAMES = Path("/run/netns")
@@ -27,7 +28,6 @@ _OF_A_RUN = re.compile(r"p4mesh-(\d+)-(\d+)-[0-9a-f]{8}(-[a-z0-9_-]+)?")
 _STATE, _STARTED = 0, 19
 """Fields of /proc/PID/stat behind the name of the program."""
 _CLONE_NEWNET = 0x40000000
-_HINT = "network namespaces need root"
 
 
 def new_name() -> str:
@@ -58,7 +58,9 @@ def create(name: str) -> None:
     try:
         netns.create(name)
     except OSError as error:
-        raise TargetError(f"cannot make network namespace {name}: {error.strerror}", hint=_HINT) from None
+        raise TargetError(
+            f"cannot make network namespace {name}: {error.strerror}", hint=network_hint(error.errno)
+        ) from None
 
 
 def attach(name: str, process: int) -> None:
@@ -68,7 +70,9 @@ def attach(name: str, process: int) -> None:
     try:
         netns.attach(name, process)
     except OSError as error:
-        raise TargetError(f"cannot name the network namespace {name}: {error.strerror}", hint=_HINT) from None
+        raise TargetError(
+            f"cannot name the network namespace {name}: {error.strerror}", hint=network_hint(error.errno)
+        ) from None
 
 
 def detach(name: str) -> None:
@@ -96,7 +100,9 @@ def remove(name: str) -> None:
                     raise
         (NAMES / name).unlink(missing_ok=True)
     except OSError as error:
-        raise TargetError(f"cannot remove network namespace {name}: {error.strerror}", hint=_HINT) from None
+        raise TargetError(
+            f"cannot remove network namespace {name}: {error.strerror}", hint=network_hint(error.errno)
+        ) from None
 
 
 def processes(name: str) -> tuple[int, ...]:
@@ -144,12 +150,12 @@ def entered(name: str) -> Iterator[None]:
             _set_namespace(libc, home.fileno(), "of this process")
 
 
-def refused(name: str, reason: str | None) -> TargetError:
+def refused(name: str, number: int | None, reason: str | None) -> TargetError:
     """The error for what the kernel has refused in a namespace."""
-    return TargetError(f"network namespace {name}: {reason}", hint="network interfaces need root")
+    return TargetError(f"network namespace {name}: {reason}", hint=network_hint(number))
 
 
 def _set_namespace(libc: ctypes.CDLL, descriptor: int, name: str) -> None:
     if libc.setns(descriptor, _CLONE_NEWNET) != 0:
-        reason = os.strerror(ctypes.get_errno())
-        raise TargetError(f"cannot enter network namespace {name}: {reason}", hint=_HINT)
+        number = ctypes.get_errno()
+        raise TargetError(f"cannot enter network namespace {name}: {os.strerror(number)}", hint=network_hint(number))

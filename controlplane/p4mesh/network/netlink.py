@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from p4mesh.causes import network_hint
 from p4mesh.errors import TargetError
 from p4mesh.network.namespaces import entered, refused
 
@@ -38,7 +39,7 @@ def opened(namespace: str) -> Iterator[Netlink]:
         try:
             yield Netlink(route)
         except NetlinkError as error:
-            raise refused(namespace, error.args[1]) from None
+            raise refused(namespace, error.args[0], error.args[1]) from None
 
 
 def _know_newer_attributes() -> None:
@@ -108,4 +109,4 @@ def set_kernel_value(key: str, value: int | str) -> None:
     try:
         path.write_text(f"{value}\n", encoding="utf-8")
     except OSError as error:
-        raise TargetError(f"{path}: {error.strerror}", hint="network settings need root") from None
+        raise TargetError(f"{path}: {error.strerror}", hint=network_hint(error.errno)) from None

@@ -17,7 +17,7 @@ from p4mesh.network.borrowed import borrow, own_names
 from p4mesh.network.carriers import carriers
 from p4mesh.network.keeper import Keeper
 from p4mesh.network.netlink import opened
-from p4mesh.network.nodes.base import LinuxNode, prepare_interface
+from p4mesh.network.nodes.base import LinuxNode, find_program, prepare_interface
 from p4mesh.network.nodes.table import node_class
 from p4mesh.network.outside import outside_nodes
 from p4mesh.network.removal import remove_abandoned, remove_network_namespace
@@ -108,7 +108,7 @@ class NetnsNetwork:
 
     def command(self, *arguments: str) -> list[str]:
         """The command line that runs ``arguments`` in the tester's namespace."""
-        return ["ip", "netns", "exec", self.namespace, *arguments]
+        return [find_program("ip") or "ip", "netns", "exec", self.namespace, *arguments]
 
     @contextmanager
     def entered(self) -> Iterator[None]:

@@ -15,6 +15,7 @@ from p4mesh.p4runtime.channel import answers, channel_options
 from p4mesh.p4runtime.credentials import TlsCredentials
 from p4mesh.p4runtime.errors import ConnectError, Failure, P4RuntimeError, PipelineError, ReadError, WriteError
 from p4mesh.p4runtime.info import load_p4info
+from p4mesh.p4runtime.no_answer import why_no_answer
 from p4mesh.p4runtime.packet_ins import PacketColumns, PacketIn, PacketRun
 from p4mesh.p4runtime.packet_io import PacketCodec
 from p4mesh.p4runtime.schema import CounterData, Schema
@@ -30,12 +31,6 @@ _METADATA_BYTES = 64 << 20
 
 _CALL_METADATA = (("p4mesh-details-bytes", str(_METADATA_BYTES)),)
 """Our server lists as many outcomes as a client with default limits takes, unless the call asks for more."""
-
-_NO_ANSWER = "is the switch running, and is the address right?"
-_NO_TLS_ANSWER = (
-    "is the switch running, does its server use TLS, is its certificate signed by the authority that is given, is the "
-    "host of the address (or server_name) in it, and does it ask for a certificate of the client?"
-)
 
 Atomicity = Literal["CONTINUE_ON_ERROR", "ROLLBACK_ON_ERROR", "DATAPLANE_ATOMIC"]
 PipelineAction = Literal["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "COMMIT", "RECONCILE_AND_COMMIT"]
@@ -107,7 +102,7 @@ class Client:
             self._channel.close()
             raise ConnectError(
                 f"no P4Runtime server answers at {self.address} within {self.timeout_s:g} s",
-                hint=_NO_ANSWER if self.tls is None else _NO_TLS_ANSWER,
+                hint=why_no_answer(self.address, tls=self.tls is not None),
             )
         self._stub = Service(self._channel)
         self._requests = Requests(self.device_id, self.election_id, self.role)

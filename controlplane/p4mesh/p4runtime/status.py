@@ -16,6 +16,7 @@ from p4mesh.p4runtime.errors import (
     code_name,
 )
 from p4mesh.p4runtime.info import Info
+from p4mesh.p4runtime.no_answer import why_broken_off
 from p4mesh.p4runtime.stubs import Entity, p4r, rpc_status
 
 _DETAILS_KEY = "grpc-status-details-bin"
@@ -28,7 +29,7 @@ def raised(error: grpc.RpcError, doing: str, address: str) -> P4RuntimeError:
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED):
         return ConnectError(
             f"cannot {doing}: the P4Runtime server at {address} does not answer ({code.name}: {text})",
-            hint="is the switch running, and is the address right?",
+            hint=why_broken_off(address),
         )
     if code is grpc.StatusCode.PERMISSION_DENIED:
         return NotPrimaryError(f"cannot {doing}: {text}", hint="use a higher election id, or stop the other controller")

@@ -57,7 +57,7 @@ class DaskCluster(Executor):
         except ImportError as error:
             raise EngineMissingError(
                 f"--workers {self.address}: the Dask library does not load: {error}",
-                hint="install it with: pip install 'p4mesh[dask]'",
+                hint="pip install 'p4mesh[dask]'" if isinstance(error, ModuleNotFoundError) else "install dask again",
             ) from None
         try:
             client: Any = Client

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
+from p4mesh.engine_module import engine_hint
 from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.measurement.faults import Faults
 from p4mesh.measurement.samples import Sample
@@ -209,9 +210,7 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
         try:
             measurer = stack.enter_context(opener_of(job.bed.target, job.opener)(topology))
         except ImportError as error:
-            raise EngineMissingError(
-                f"the trial engine does not load: {error}", hint="build it with: make setup"
-            ) from None
+            raise EngineMissingError(f"the trial engine does not load: {error}", hint=engine_hint()) from None
         yield measurer
 
 

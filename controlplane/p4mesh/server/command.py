@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 import secrets
@@ -103,7 +104,8 @@ def _listening(port: int) -> socket.socket:
         listening.bind((ADDRESS, port))
     except OSError as error:
         listening.close()
-        raise EnvironmentFault(
-            f"--port {port}: {error.strerror}", hint="name another port with --port; 0 takes a free one"
-        ) from None
+        hint = "name another port with --port; 0 takes a free one"
+        if error.errno == errno.EADDRNOTAVAIL:
+            hint = f"this machine has no {ADDRESS}: ip link set lo up"
+        raise EnvironmentFault(f"--port {port}: {error.strerror}", hint=hint) from None
     return listening

@@ -97,7 +97,10 @@ class Control:
                     raise gone
             signal.pidfd_send_signal(held, signal.SIGINT)
         except OSError as error:
-            raise RunDirectoryError(f"{run.name}: {error.strerror}", hint="only its owner can stop a run") from None
+            raise RunDirectoryError(
+                f"{run.name}: {error.strerror}",
+                hint="only its owner can stop a run" if isinstance(error, PermissionError) else "is it over already?",
+            ) from None
         finally:
             os.close(held)
 

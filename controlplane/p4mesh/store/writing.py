@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from p4mesh.causes import file_hint
 from p4mesh.errors import StorageError
 
 PARTIAL = ".partial"
 """Ending of the name of a file until it is complete."""
-_ROOM_HINT = "make room, or name a directory you may write to; the same command with --out resumes a run"
-_FILE_HINT = "name a file"
 
 
 @contextmanager
@@ -27,10 +26,10 @@ def storing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageError(
-            f"{_short(path)}: {error.strerror or error}",
-            hint=_FILE_HINT if error.errno == errno.EISDIR else _ROOM_HINT,
-        ) from None
+        hint = file_hint(error.errno, "the disk may fail: look at the messages of the kernel")
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint += "; the same command with --out resumes a run"
+        raise StorageError(f"{_short(path)}: {error.strerror or error}", hint=hint) from None
 
 
 def append_synced(path: Path, line: str) -> None:

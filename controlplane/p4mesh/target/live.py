@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from p4mesh.errors import EngineMissingError, TargetError
+from p4mesh.causes import network_hint
+from p4mesh.engine_module import load_engine
+from p4mesh.errors import TargetError
 from p4mesh.network.machine import machine_facts, port_facts
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.network.open_files import allow_open_files
@@ -17,6 +20,7 @@ from p4mesh.target.base import Pauses, ProgramPorts
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
+from p4mesh.target.own_server import own_address
 from p4mesh.topology import Topology
 from p4mesh.traffic.stamps import PortStamps, port_stamps
 
@@ -33,6 +37,12 @@ _STAMPS = (
     "are less by the average difference and single values by the smallest, else they contain the way through the "
     "sending kernel"
 )
+
+
+def _hint(reason: str) -> str:
+    """Hint by the number of the error of the system, which the engine names."""
+    found = re.search(r"\(os error ([0-9]+)\)", reason)
+    return network_hint(int(found[1]) if found else None)
 
 
 class LiveTarget(NamespaceTarget):
@@ -67,12 +77,9 @@ class LiveTarget(NamespaceTarget):
     @contextmanager
     def open(cls, topology: Topology, ports: ProgramPorts) -> Iterator[LiveTarget]:
         """Build the network and start the engine on it."""
-        try:
-            from p4mesh import _engine
-        except ImportError as error:
-            raise EngineMissingError(f"p4mesh._engine does not load: {error}", hint="run make setup") from None
+        _engine = load_engine()
         allow_open_files(_OPEN_FILES + _OPEN_FILES_PER_PORT * len(topology.tester_ports))
-        with remembered(), NetnsNetwork(topology) as network:
+        with remembered(), own_address() as address, NetnsNetwork(topology) as network:
             interfaces = [(port.number, network.interface(port.number)) for port in topology.tester_ports]
             try:
                 with network.entered():
@@ -83,10 +90,10 @@ class LiveTarget(NamespaceTarget):
                         access=topology.live.access,
                         own_cores=True,
                     )
-                address = f"127.0.0.1:{switch.serve('127.0.0.1:0', _DEVICE_ID)}"
+                switch.serve(address, _DEVICE_ID)
                 switch.start()
             except _engine.EngineError as error:
-                raise TargetError(f"live: {error}", hint="raw sockets and XDP programs need root") from None
+                raise TargetError(f"live: {error}", hint=_hint(str(error))) from None
             try:
                 target = cls(topology, address, network, switch)
                 yield target

@@ -11,6 +11,7 @@ from p4mesh.errors import TargetError
 from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, PacketIO, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
+from p4mesh.target.own_server import own_address
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.engine_config import SpecialPorts
 from p4mesh.topology.engine_network import build_network
@@ -57,13 +58,14 @@ class SimTarget(Target):
     @classmethod
     @contextmanager
     def open(cls, topology: Topology, ports: ProgramPorts) -> Iterator[SimTarget]:
-        """Build the network and start its P4Runtime server on a free loopback port."""
+        """Build the network and start its P4Runtime server."""
         network = build_network(topology, SpecialPorts(loop=ports.loop, cpu=ports.cpu, drop=_DROP_PORT))
-        port = network.serve("127.0.0.1:0", _DEVICE_ID)
-        try:
-            yield cls(topology, f"127.0.0.1:{port}", network)
-        finally:
-            network.stop()
+        with own_address() as address:
+            network.serve(address, _DEVICE_ID)
+            try:
+                yield cls(topology, address, network)
+            finally:
+                network.stop()
 
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Advance virtual time once the packet-outs have been handled."""

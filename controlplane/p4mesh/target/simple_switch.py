@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from p4mesh.errors import EnvironmentFault, TargetError
+from p4mesh.network.nodes.base import find_program
 
 PROGRAM = "simple_switch_grpc"
 _STOP_S = 10
@@ -46,13 +46,14 @@ def simple_switch(
 
     Raises EnvironmentFault where the program is not installed.
     """
-    if shutil.which(PROGRAM) is None:
+    program = find_program(PROGRAM)
+    if program is None:
         raise EnvironmentFault(
             f"{PROGRAM} is not installed",
             hint="install it from p4lang's packages (p4lang-bmv2), or use --target sim",
         )
     address, log = f"unix:{directory}/p4runtime-{device_id}.sock", directory / f"switch-{device_id}.log"
-    command = [PROGRAM, "--no-p4", "--device-id", str(device_id)]
+    command = [program, "--no-p4", "--device-id", str(device_id)]
     command += ["--notifications-addr", f"ipc://{directory}/notifications-{device_id}.ipc"]
     for port, interface in interfaces.items():
         command += ["-i", f"{port}@{interface}"]

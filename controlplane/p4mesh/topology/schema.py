@@ -10,7 +10,8 @@ import msgspec
 
 from p4mesh.config_files.validation import require_valid
 from p4mesh.config_files.yaml_source import FileKind, YamlSource
-from p4mesh.errors import EngineMissingError, TopologyError
+from p4mesh.engine_module import load_engine
+from p4mesh.errors import TopologyError
 from p4mesh.topology.keys import EngineMapping, P4Keys, TopologyFile
 
 TOPOLOGY_FILE = FileKind(TopologyError, "see topologies/ for complete examples")
@@ -24,11 +25,7 @@ _MODELS = "models"
 @cache
 def schema() -> Rule:
     """The JSON Schema of a topology file; raises EngineMissingError without the engine, which has keys of it."""
-    try:
-        from p4mesh import _engine
-    except ImportError as error:
-        raise EngineMissingError(f"p4mesh._engine does not load: {error}", hint="run make setup") from None
-    return topology_schema(json.loads(_engine.describe_config()))
+    return topology_schema(json.loads(load_engine().describe_config()))
 
 
 def topology_schema(engine: Rule) -> Rule:

@@ -19,7 +19,7 @@ def limited(words: tuple[str, ...], limit_mib: int, place: Path) -> subprocess.C
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit_mib * MIB, limit_mib * MIB))
 
-    command = [sys.executable, "-m", "p4mesh.cli", *words]
+    command = [sys.executable, "-m", "p4mesh", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=place, preexec_fn=limit)
 
 

@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with a few files, in which p4mesh is a command."""
     command = tmp_path / "bin" / "p4mesh"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m p4mesh.cli "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m p4mesh "$@"\n')
     command.chmod(0o755)
     (tmp_path / "lab.yaml").write_text("")
     (tmp_path / "letter.txt").write_text("")

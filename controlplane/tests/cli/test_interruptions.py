@@ -16,7 +16,7 @@ from support.processes import members
 
 from p4mesh.cli.main import main
 
-COMMAND = f"{sys.executable} -m p4mesh.cli"
+COMMAND = f"{sys.executable} -m p4mesh"
 MESH = ("rfc2889.fully_meshed", "--set", "scaled_frames=200", "--set", "sweep_step_pct=20")
 PATIENCE_S = 120
 _TERM_BIT = 1 << (signal.SIGTERM - 1)
@@ -75,7 +75,7 @@ def test_results_that_cannot_be_written_are_an_environment_error(
 def started(*words: str) -> subprocess.Popen[str]:
     """Start a command in a group of its own; return once it has taken over its signals."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "p4mesh.cli", *words],
+        [sys.executable, "-m", "p4mesh", *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -67,7 +67,7 @@ def test_every_end_gives_interfaces_back(
     with machine(pairs=1) as here:
         before = {name: here.state(name) for name in ("a1", "b1")}
         within = ("ip", "netns", "exec", here.name) if mounts == "of ip netns exec" else ()
-        words = (sys.executable, "-m", "p4mesh.cli", *LONG, "--target", "live", "--interfaces", "a1,b1")
+        words = (sys.executable, "-m", "p4mesh", *LONG, "--target", "live", "--interfaces", "a1,b1")
         process = subprocess.Popen(
             here.command(*within, *words), stderr=subprocess.PIPE, start_new_session=True, cwd=tmp_path
         )

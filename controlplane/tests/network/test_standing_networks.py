@@ -66,7 +66,7 @@ def test_a_network_stays_up_until_it_is_brought_down(capsys: pytest.CaptureFixtu
 
 def test_clean_removes_what_a_killed_command_has_left(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The command is killed as soon as it has made its first namespace, and so before the network is complete."""
-    command = [sys.executable, "-m", "p4mesh.cli", "net", "up", str(ROUTER)]
+    command = [sys.executable, "-m", "p4mesh", "net", "up", str(ROUTER)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as building:
         while not our_names():
             assert building.poll() is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from support.p4runtime_support import DEVICE_ID, JSON, P4INFO, Switch, ethernet
 
 from p4mesh.errors import ParameterError
 from p4mesh.p4runtime import Client, ConnectError, P4RuntimeError, PipelineError, TlsCredentials
+from p4mesh.p4runtime.no_answer import why_broken_off, why_no_answer
 
 SHORT_S = 1.0
 
@@ -59,14 +61,14 @@ def test_a_server_with_tls_has_no_word_with_clients_without(made: Certificates) 
     with serving(made) as address:
         error = refusal(address, None)
     assert error.message == f"no P4Runtime server answers at {address} within 1 s"
-    assert error.hint == "is the switch running, and is the address right?"
+    assert error.hint == "something listens there: is it the server of a switch, and does it use TLS?"
 
 
 def test_a_server_of_another_authority_is_not_believed(made: Certificates, tmp_path: Path) -> None:
     stranger = make_certificates(tmp_path / "stranger")
     with serving(made) as address:
         error = refusal(address, TlsCredentials(ca=stranger.ca))
-    assert error.hint.startswith("is the switch running, does its server use TLS, is its certificate signed by")
+    assert error.hint.startswith("something listens there: does its server use TLS, is its certificate signed by")
 
 
 def test_a_server_with_another_name_is_believed_only_under_that_name(tmp_path: Path) -> None:
@@ -195,3 +197,15 @@ def test_another_primary_is_not_a_lost_connection(switch: Switch, client: Client
             assert time.monotonic() < end
             time.sleep(0.01)
         assert client.is_connected
+
+
+def test_hints_name_the_cause(tmp_path: Path) -> None:
+    """A port without a listener, a path without a socket, a name without a machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        assert refusal(address, None).hint == "nothing listens there: is the switch running, and is the port right?"
+        assert why_broken_off(address) == "nothing listens there: is the switch running, and is the port right?"
+    assert why_no_answer(f"unix:{tmp_path}/none").startswith("there is no such socket")
+    assert why_no_answer("host.invalid:9559") == "no machine is called 'host.invalid'"
+    assert why_no_answer("nowhere") == "an address is HOST:PORT or unix:PATH"

@@ -112,7 +112,7 @@ def test_a_parallel_run_that_was_killed_resumes_to_the_same_bytes(
     tmp_path: Path, in_one_process: dict[str, bytes]
 ) -> None:
     whole = in_one_process
-    command = [sys.executable, "-m", "p4mesh.cli", "run", "rfc2889.fully_meshed", "--topology", TOPOLOGY]
+    command = [sys.executable, "-m", "p4mesh", "run", "rfc2889.fully_meshed", "--topology", TOPOLOGY]
     command += ["--sizes", "64,1518", "--jobs", "2", "--out", str(tmp_path / "killed")]
     command += [word for setting in SETTINGS for word in ("--set", setting)]
     process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -50,7 +50,7 @@ def tab(browser: Any) -> Iterator[Any]:
 
 def begin(out: Path, *words: str) -> subprocess.Popen[bytes]:
     """Start a run in a process of its own."""
-    command = [sys.executable, "-m", "p4mesh.cli", "run", "rfc2544.throughput", "--out", str(out), "--sizes", "64"]
+    command = [sys.executable, "-m", "p4mesh", "run", "rfc2544.throughput", "--out", str(out), "--sizes", "64"]
     command += ["--jobs", "1", *words]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

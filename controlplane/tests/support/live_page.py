@@ -81,7 +81,7 @@ class LivePage:
 @contextmanager
 def serving(root: Path, *options: str, port: int = 0) -> Iterator[LivePage]:
     """Start ``p4mesh serve`` on a directory."""
-    words = [sys.executable, "-m", "p4mesh.cli", "serve", str(root), "--json", "--port", str(port), *options]
+    words = [sys.executable, "-m", "p4mesh", "serve", str(root), "--json", "--port", str(port), *options]
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, text=True, env={**os.environ, "P4MESH_SERVE_TOKEN": TOKEN}
     )

@@ -66,7 +66,7 @@ def execute(page: Path, directory: Path) -> None:
         pytest.skip(f"{_COMPILER} is not installed")
     binaries = directory / "bin"
     binaries.mkdir(parents=True)
-    for name, words in (("p4mesh", "-m p4mesh.cli"), ("python", "")):
+    for name, words in (("p4mesh", "-m p4mesh"), ("python", "")):
         command = binaries / name
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
         command.chmod(0o755)

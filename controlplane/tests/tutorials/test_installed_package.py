@@ -22,12 +22,13 @@ def build_script() -> ModuleType:
 
 
 def test_an_installed_package_needs_no_checkout_and_no_compiler(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()  # pip install --target, within a project
     package = tmp_path / "site" / "p4mesh"
     shutil.copytree(ROOT / "controlplane" / "p4mesh", package, ignore=shutil.ignore_patterns("__pycache__", "shipped"))
     build_script().copy_shipped(package)
     words = ["run", "rfc2544.throughput", "--topology", "p4-l2-4ports", "--sizes", "64", "--set", "scaled_frames=200"]
     done = subprocess.run(
-        [sys.executable, "-m", "p4mesh.cli", *words, "--jobs", "1", "--json"],
+        [sys.executable, "-m", "p4mesh", *words, "--jobs", "1", "--json"],
         cwd=tmp_path,
         env={"PATH": "/nonexistent", "PYTHONPATH": str(tmp_path / "site")},
         capture_output=True,

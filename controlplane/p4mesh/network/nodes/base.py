@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from p4mesh.causes import network_hint
 from p4mesh.errors import EnvironmentFault, TargetError
 from p4mesh.network.machine import switch_offloads_off
 from p4mesh.network.namespaces import entered
@@ -60,7 +62,7 @@ class LinuxNode(ABC):
 
     def command(self, *arguments: str) -> list[str]:
         """The command line that runs ``arguments`` in the namespace."""
-        return ["ip", "netns", "exec", self.namespace, *arguments]
+        return [find_program("ip") or "ip", "netns", "exec", self.namespace, *arguments]
 
     def kernel_values(self, values: dict[str, int | str]) -> None:
         """Write values of /proc/sys of the namespace."""
@@ -83,11 +85,13 @@ def find_program(name: str) -> str | None:
     return shutil.which(name, path=os.pathsep.join(places))
 
 
-def run_command(command: Sequence[str], hint: str = "this needs root") -> str:
+def run_command(command: Sequence[str], hint: str = "") -> str:
     """Run a command and return its output; raises TargetError when it fails."""
     try:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
     except FileNotFoundError:
         raise TargetError(f"{command[0]} is not installed", hint=f"install the package with {command[0]}") from None
     except subprocess.CalledProcessError as error:
-        raise TargetError(f"'{' '.join(command)}' failed: {error.stderr.strip()}", hint=hint) from None
+        said = error.stderr.strip()
+        cause = errno.EPERM if "permitted" in said or "denied" in said else None
+        raise TargetError(f"'{' '.join(command)}' failed: {said}", hint=hint or network_hint(cause)) from None

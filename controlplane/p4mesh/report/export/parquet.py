@@ -38,10 +38,12 @@ def _bytes(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], test: s
     try:
         import pyarrow
         from pyarrow import parquet
-    except ImportError:
+    except ModuleNotFoundError:
         raise EnvironmentFault(
             "Parquet files need pyarrow, which is not installed", hint="pip install 'p4mesh[parquet]'"
         ) from None
+    except ImportError as error:
+        raise EnvironmentFault(f"pyarrow does not load: {error}", hint="install pyarrow again") from None
     arrays, fields = [], []
     for column in columns:
         values = [row.get(column.key) for row in rows]

@@ -1,4 +1,4 @@
-"""``python -m p4mesh.cli``."""
+"""``python -m p4mesh``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,44 @@
+"""Hints for errors of the system, chosen by the number of the error: by its cause, not by the place where it is met."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+_NOT_ALLOWED = (errno.EPERM, errno.EACCES)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FILES = {
+    **dict.fromkeys(_FULL, "make room on the disk, or name another place"),
+    **dict.fromkeys(_NOT_ALLOWED, "name a place you may use, or change its permissions"),
+    errno.EROFS: "the disk is mounted read-only: name another place",
+    errno.EISDIR: "name a file",
+    errno.ENOENT: "name a folder that exists",
+    errno.ENOTDIR: "name a folder that exists",
+    errno.EEXIST: "choose another name",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EMFILE: "raise the limit of open files: ulimit -n",
+    errno.ENFILE: "the machine has too many open files",
+    errno.ENOMEM: "the machine has no memory left",
+    errno.EAGAIN: "raise the limit of processes: ulimit -u",
+}
+_NETWORK = {
+    errno.EEXIST: "p4mesh net clean removes what killed commands have left",
+    errno.ENODEV: "it has gone meanwhile: ip link shows what there is",
+    errno.EOPNOTSUPP: "this kernel lacks it: p4mesh doctor looks at what there is",
+    errno.EMFILE: _FILES[errno.EMFILE],
+    errno.ENOMEM: _FILES[errno.ENOMEM],
+}
+
+
+def file_hint(number: int | None, otherwise: str = "--debug shows where") -> str:
+    """Hint for a file, folder or process that the system refuses; ``otherwise`` for errors that tell nothing."""
+    return _FILES.get(number or 0, otherwise)
+
+
+def network_hint(number: int | None) -> str:
+    """Hint for a namespace, interface or socket that the system refuses."""
+    if number in _NOT_ALLOWED:
+        if os.geteuid() != 0:
+            return "network namespaces and interfaces need root"
+        return "root has no CAP_SYS_ADMIN or CAP_NET_ADMIN here: a container needs --privileged"
+    return _NETWORK.get(number or 0, "p4mesh doctor looks at what this machine has")
