@@ -48,7 +48,6 @@ from p4mesh.methods.rfc3918.setup import (
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
-from p4mesh.verdict import Verdict
 
 _HIGHEST = decimal(
     "load_pct", "99.955", "% of line rate", "RFC 3918 4.3", "highest load of each output", ("0.0001", "100")
@@ -128,7 +127,7 @@ class _AtLoads(MethodOf[GroupsUnit]):
             return replace(spec, per_flow=setup.bed.mixed_rates)
 
         loads = [] if highest is None else [*(load for load in LOWER_LOADS_PCT if load < highest), highest]
-        asked = [Asked(load, partial(spec_at, load), duration_ns, _judge) for load in loads]
+        asked = [Asked(load, partial(spec_at, load), duration_ns, judge_loss) for load in loads]
         taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
         rows = [_row(one, setup, size) for one in taken]
         members = len(setup.receivers) if search is not None else len(setup.bed.ports)
@@ -265,12 +264,8 @@ class NToNAtLoads(_AtLoads):
         return f"{len(bed.ports)} ports, each to a group of its own with {parameters.text('protocol')}"
 
 
-def _judge(result: TrialResult) -> Verdict:
-    return judge_loss(result, Fraction(0))
-
-
 def _row(one: Taken, setup: Setup, size: int) -> LoadTrial:
-    trial = trial_row(one.spec, one.result, setup.line_rate_bps, one.load_pct, _judge(one.result))
+    trial = trial_row(one.spec, one.result, setup.line_rate_bps, one.load_pct, judge_loss(one.result))
     return LoadTrial(trial=trial, latency=_latency(setup, size, one.result))
 
 

@@ -43,14 +43,15 @@ def group_trial(
     duration_ns: int,
     groups: int | None = None,
     *,
+    burdened: bool = False,
     watch_queues: bool = False,
     prints_latency: bool = False,
 ) -> TrialSpec:
-    """A trial in which the source sends to the groups in turn, beside the burden of the setup."""
+    """A trial in which the source sends to the groups in turn, ``burdened`` beside the unicast of the setup."""
     rate = rate_at_pct(load, size, setup.line_rate_bps)
     ranges = setup.groups(groups)
     stream = setup.stream(size, rate, max(1, tx_frames(duration_ns, rate)), ranges)
-    burden = setup.burden(size, duration_ns)
+    burden = setup.burden(size, duration_ns) if burdened else ()
     label = f"{ranges[0].count} groups {size} B {float(load):.4f} %{' burdened' if burden else ''}"
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     return setup.trial(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 from typing import Annotated
 
@@ -150,24 +149,23 @@ class MulticastLatency(MethodOf[LatencyUnit]):
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LatencyUnit:
         """Measure latency at the throughput, or at the load that is asked for; then again under burden."""
         setup = Setup(bed, parameters, BURDENED in self.parts)
-        size, quiet = unit.frame_size_bytes, _Quiet(bed, parameters, BURDENED in self.parts)
-        search = None
+        size, search = unit.frame_size_bytes, None
         if parameters.is_word("load_pct"):
-            search = search_aggregated(quiet, size, session, len(self.parts))
+            search = search_aggregated(setup, size, session, len(self.parts))
             load = search.result_load_pct
         else:
             load = parameters.number("load_pct")
         trials: list[LatencyTrial] = []
         rows: list[GroupLatency] = []
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
+        latent = partial(group_trial, setup, size, watch_queues=True, prints_latency=True)
         asked = [
-            Asked(load, partial(_latency_trial, setup if part == BURDENED else quiet, size, load), duration_ns)
+            Asked(load, partial(latent, load, burdened=part == BURDENED), duration_ns)
             for part in self.parts
             if load is not None
         ]
-        for part, one in zip(
-            self.parts, measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED)), strict=False
-        ):
+        taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
+        for part, one in zip(self.parts, taken, strict=False):
             trials.append(_judged(part, one.spec, one.result, setup, size))
             rows += _rows(part, one.result, setup, size)
         return LatencyUnit(
@@ -222,17 +220,6 @@ class BurdenedLatency(MulticastLatency):
     section = "RFC 3918 8.1"
     parts = (BASELINE, BURDENED)
     parameters = (*MulticastLatency.parameters, *burden_parameters("RFC 3918 8.1"))
-
-
-class _Quiet(Setup):
-    """The ports of a burdened test, without the burden."""
-
-    def burden(self, size: int, duration_ns: int) -> tuple[()]:
-        return ()
-
-
-def _latency_trial(setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
-    return group_trial(setup, size, load, duration_ns, watch_queues=True, prints_latency=True)
 
 
 def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size: int) -> LatencyTrial:

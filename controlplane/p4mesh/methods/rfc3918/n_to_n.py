@@ -153,8 +153,8 @@ class NToN(MethodOf[NToNUnit]):
         rows: list[StaggerTrial] = []
         for place, stagger_us in enumerate(staggers, start=1):
             spec = n_to_n_trial(setup, size, load, stagger_us)
-            result = session.measure(spec, TrialNote(load, len(staggers) - place, _judge))
-            trial = trial_row(spec, result, setup.line_rate_bps, load, _judge(result))
+            result = session.measure(spec, TrialNote(load, len(staggers) - place, judge_loss))
+            trial = trial_row(spec, result, setup.line_rate_bps, load, judge_loss(result))
             rows.append(
                 StaggerTrial(
                     stagger_us=float(stagger_us),
@@ -275,10 +275,6 @@ def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fracti
         hint=f"set duration_ms={-(-needed_ns // NS_PER_MS)}, so that all ports send together for half of it, or a "
         "smaller stagger_us",
     )
-
-
-def _judge(result: TrialResult) -> Verdict:
-    return judge_loss(result, Fraction(0))
 
 
 def _layers(setup: Setup, size: int, result: TrialResult) -> tuple[LayerCells, ...] | None:
