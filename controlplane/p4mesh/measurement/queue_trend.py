@@ -28,6 +28,8 @@ from p4mesh.tester.records import READ_TICKS
 
 _CERTAIN_LIMIT = 10e-6
 """Excess that is not missed where latency is quiet enough to see it."""
+_QUIET = 1e-6
+"""Excess that is not looked for: loads are on a grid of as much."""
 _COARSE_LIMIT = 1000e-6
 """The same for pairs of ports that were not read while traffic ran."""
 _SIGMAS = 5
@@ -82,9 +84,9 @@ def queue_trend(
     bounds = growth_bounds(all_pairs, last)
     if not bounds:
         return None
-    if max(bounds.values()) <= _CERTAIN_LIMIT:
+    if max(bounds.values()) <= _QUIET:
         # No two latencies differ by so much that a queue could have filled.
-        return _steady(max(bounds.values()))
+        return _steady(0.0, max(bounds.values()))
     pairs = {pair: all_pairs[pair] for pair in bounds}
     return _Judge(plan, pairs, bounds, readings, last, duration_ticks, tick_ps, limit / (1 + limit)).trend()
 
@@ -151,7 +153,7 @@ class _Judge:
     ) -> None:
         self._pairs = pairs
         self._bounds = bounds
-        self._moved = {pair for pair, bound in bounds.items() if bound > _CERTAIN_LIMIT}
+        self._moved = {pair for pair, bound in bounds.items() if bound > _QUIET}
         self._duration_ticks = duration_ticks
         self._tick_ps = tick_ps
         self._limit = limit
@@ -180,7 +182,7 @@ class _Judge:
         if factors or self._hidden(watched):
             known = [self._excess(rx, slope) for rx, slope in of_ports.items()]
             return _unclear(max(factors, default=_MOST_LONGER), *max(known, key=sum))
-        return _steady(max(self._upper(rx, of_ports.get(rx)) for rx in self._at_rest))
+        return _steady(*max((self._upper(rx, of_ports.get(rx)) for rx in self._at_rest), key=sum))
 
     def _is_steady(self, rx_port: int, slope: _Slope | None) -> bool:
         if slope is None or self._comes_to_rest(rx_port):
@@ -194,10 +196,14 @@ class _Judge:
         """Whether latencies at rest exclude a coarse limit, so that a rise is that of a queue which comes to rest."""
         return self._limit >= _COARSE_LIMIT and self._rests(rx_port)
 
-    def _upper(self, rx_port: int, slope: _Slope | None) -> float:
-        """Largest excess that is not excluded at a port that is steady."""
-        by_windows = [slope.upper] if slope is not None and slope.is_steady(self._limit) else []
-        return min([*by_windows, self._at_rest[rx_port]])
+    def _upper(self, rx_port: int, slope: _Slope | None) -> tuple[float, float]:
+        """Excess at a port that is steady, where there certainly is one, and what is not excluded beyond it."""
+        at_rest = self._at_rest[rx_port]
+        if slope is None or not slope.is_steady(self._limit):
+            return 0.0, at_rest
+        upper = min(slope.upper, at_rest)
+        value = min(slope.value, upper) if slope.value > slope.margin else 0.0
+        return value, upper - value
 
     def _excess(self, rx_port: int, slope: _Slope | None) -> tuple[float, float]:
         """Excess at a port and its error, from what excludes more."""
@@ -436,8 +442,8 @@ def _in_ppm(growth: float, margin: float) -> tuple[float, float]:
     return _PPM * excess, _PPM * (_of_departures(growth + margin) - excess)
 
 
-def _steady(upper: float) -> QueueTrend:
-    return QueueTrend(Trend.STEADY, error_ppm=_PPM * _of_departures(upper))
+def _steady(growth: float, margin: float) -> QueueTrend:
+    return QueueTrend(Trend.STEADY, *_in_ppm(growth, margin))
 
 
 def _unclear(longer: int, growth: float, margin: float) -> QueueTrend:

@@ -13,6 +13,8 @@ from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
+_PPM = 1_000_000
+
 
 @dataclass(frozen=True)
 class Criterion:
@@ -34,6 +36,18 @@ class Criterion:
         """The frames of a trial that are lost as soon as a buffer is full; 0 where that is no criterion."""
         return ceil(kept_share(result) * result.expected_rx_frames) if self.sustained else 0
 
+    def excess_ppm(self, result: TrialResult) -> tuple[float, float] | None:
+        """Excess over what the device carries for any time with the acceptable loss, and its error.
+
+        None where loss alone decides.
+        """
+        trend = result.queues
+        if not self.sustained or trend is None:
+            return None
+        allowed_ppm = float(_PPM * self.acceptable_pct / max(Fraction(1), 100 - self.acceptable_pct))
+        excess_ppm = max(0.0, trend.excess_ppm - allowed_ppm)
+        return excess_ppm, max(0.0, trend.excess_ppm + trend.error_ppm - allowed_ppm) - excess_ppm
+
 
 def criterion_of(parameters: ParameterSet) -> Criterion:
     """The criterion of a throughput search."""
@@ -45,5 +59,5 @@ def kept_share(result: TrialResult) -> Fraction:
     trend = result.queues
     if trend is None or trend.trend is not Trend.FILLING:
         return Fraction(0)
-    excess = Fraction(trend.excess_ppm) / 1_000_000
+    excess = Fraction(trend.excess_ppm) / _PPM
     return excess / (1 + excess)

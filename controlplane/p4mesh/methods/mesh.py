@@ -200,7 +200,7 @@ def measure_throughput(
         result = session.measure(spec, TrialNote(load, remaining + further, criterion))
         row, verdict = forwarding_row(spec, result, mesh, load), criterion(result)
         row = replace(row, verdict=verdict, duration_ms=length_ns / NS_PER_MS)
-        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+        return JudgedTrial(verdict, result, row, criterion.kept_frames(result), criterion.excess_ppm(result))
 
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
     found = mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import ceil, floor
 from typing import Generic
 
 from p4mesh.measurement.counts import Trend
@@ -22,6 +23,12 @@ from p4mesh.verdict import Verdict
 Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
 """(load, trials expected after it, duration in ns) -> the trial."""
 _PPM = 1_000_000
+_MOST_LOWERED = 3
+"""Loads below a result that are tried because a queue fills at it: one tells, more where latency wanders."""
+_GROWN_FRAMES = 2
+"""Growth of a queue that phases of the traffic do not make: slots and ports with clocks of their own make up to one."""
+_MOST_REPEATED = 16
+"""Greatest length of a trial that tells a queue from phases, in lengths of the trial before."""
 _PASSED = (Verdict.PASS, Verdict.UNCLEAR)
 """Verdicts on the last trial of a load that is a result: the longest one may still be too short to tell."""
 
@@ -54,14 +61,17 @@ def search_throughput(
     found = trials.searched(search, lambda at: length_ns(at, 1) if of_frames else duration_ns)
     load = found.result
     factor = confirmation.factor if confirmation else 1
-    if load is None or (factor == 1 and (of_frames or stretch(search, load) == 1)):
-        return trials.told(found)
     again = confirmation.trial if confirmation else trial
 
+    def told(outcome: SearchOutcome) -> Searched[Row]:
+        return trials.told(trials.lowered(outcome, again, lambda at: length_ns(at, factor)))
+
+    if load is None or (factor == 1 and (of_frames or stretch(search, load) == 1)):
+        return told(found)
     goal = search.goal
     verdict = trials.measured(again, load, 0, length_ns(load, factor)).for_search
     if verdict is Verdict.PASS:
-        return trials.told(found)
+        return told(found)
     confirmed = SearchOutcome.of_steps((SearchStep(load, verdict),), goal)
     outcomes = [found, confirmed]
     if not verdict.ends_search and load > goal.minimum:
@@ -72,7 +82,7 @@ def search_throughput(
         outcomes.append(lower)
     failed = min((outcome.failed for outcome in outcomes if outcome.failed is not None), default=None)
     unsent = min((outcome.undelivered for outcome in outcomes if outcome.undelivered is not None), default=None)
-    return trials.told(replace(confirmed, failed=failed, undelivered=unsent))
+    return told(replace(confirmed, failed=failed, undelivered=unsent))
 
 
 @dataclass
@@ -84,6 +94,8 @@ class _Trials(Generic[Row]):
     rows: list[Row] = field(default_factory=list)
     counted: list[CountedTrial] = field(default_factory=list)
     goals: tuple[MlrGoalResult, ...] = ()
+    last: dict[Fraction, tuple[JudgedTrial[Row], int]] = field(default_factory=dict)
+    """Trial at each load that was the last one there, and its length in ns."""
 
     def measured(self, trial: Trial[Row], load: Fraction, remaining: int, duration_ns: int) -> JudgedTrial[Row]:
         """Measure one load and keep the result; where a trial is too short to tell, a longer one follows."""
@@ -98,6 +110,7 @@ class _Trials(Generic[Row]):
 
         judged = until_clear(of_length, duration_ns)
         judged = replace(judged, verdict=settled(judged.verdict, judged.result))
+        self.last[load] = judged, length_ns
         if judged.verdict.decides:
             result = judged.result
             self.counted.append(CountedTrial(load, length_ns, result.expected_rx_frames, result.lost_frames))
@@ -122,8 +135,54 @@ class _Trials(Generic[Row]):
         self.goals = found.goals
         return found.outcome
 
+    def lowered(self, found: SearchOutcome, trial: Trial[Row], length_ns: Callable[[Fraction], int]) -> SearchOutcome:
+        """Go below a result at which a queue fills by less than the limit, to the load that the device carries.
+
+        A queue of Q frames is full at last: a trial that is long enough loses frames at such a load.
+        """
+        load = None if self.search.method is SearchMethod.MLR else found.result
+        for _ in range(_MOST_LOWERED):
+            if load is None or not self._fills(load, trial):
+                break
+            # Rounded down, by less than what a table shows.
+            unit = self.search.goal.grid.granularity / 100
+            lower = unit * floor(self._carried(load) / unit)
+            if lower < self.search.goal.minimum:
+                break
+            # Nothing has failed where the highest load passed; now it is known to be too high.
+            failed = load if found.failed is None else found.failed
+            if self.measured(trial, lower, 0, length_ns(lower)).for_search is Verdict.PASS:
+                steps = (*found.steps, SearchStep(lower, Verdict.PASS))
+                found = replace(found, passed=lower, failed=failed, last_tried=lower, steps=steps)
+            load = lower
+        return found
+
+    def _fills(self, load: Fraction, trial: Trial[Row]) -> bool:
+        """Whether a queue certainly fills at a load, by more frames than phases of the traffic make; else it may rest.
+
+        A longer trial tells, if it need not be many times longer.
+        """
+        for may_repeat in (True, False):
+            judged, length_ns = self.last[load]
+            excess_ppm, error_ppm = judged.excess_ppm or (0.0, 0.0)
+            if excess_ppm <= error_ppm or load - self._carried(load) < self.search.goal.grid.granularity:
+                break
+            grown_frames = excess_ppm / _PPM * max((port.rx_frames for port in judged.result.ports), default=0)
+            if grown_frames >= _GROWN_FRAMES:
+                return True
+            if not may_repeat or grown_frames * _MOST_REPEATED < _GROWN_FRAMES:
+                break
+            self.measured(trial, load, 0, length_ns * ceil(_GROWN_FRAMES / grown_frames))
+        return False
+
+    def _carried(self, load: Fraction) -> Fraction:
+        """Load that the device carries for any time, by the last trial at ``load``."""
+        judged, _ = self.last[load]
+        return load / (1 + Fraction(sum(judged.excess_ppm or ())) / _PPM)
+
     def told(self, outcome: SearchOutcome) -> Searched[Row]:
-        result_pct = _number(outcome.result)
+        result_pct, found = _number(outcome.result), outcome.passed
+        lower_pct = None if found is None else float(self._carried(found))
         places = [
             place
             for place, row in enumerate(self.rows)
@@ -133,7 +192,8 @@ class _Trials(Generic[Row]):
         return Searched(
             state=outcome.state,
             result_pct=result_pct,
-            lower_pct=_number(outcome.passed),
+            lower_pct=lower_pct,
+            carried_pct=lower_pct if outcome.result is not None and self.last[outcome.result][0].excess_ppm else None,
             upper_pct=_number(outcome.failed),
             at_least=outcome.at_least,
             goal=search_attributes(self.search),

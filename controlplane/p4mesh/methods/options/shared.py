@@ -371,10 +371,10 @@ def duration_deviation(
         return ""
     if parameters.flag(SUSTAINED):
         limit_ppm = parameters.integer(SUSTAINED_PPM)
-        beyond = "" if limit_ppm == EXCESS_LIMIT_PPM else "at most so much more than "
         return (
             f"{text} Queues are watched meanwhile: a load at which one of them fills by more than {limit_ppm} ppm does "
-            f"not pass, so that throughput is {beyond}what the device carries for as long as one likes."
+            "not pass. A bucket of B frames, such as that of a policer, delays no frame: it hides up to B/N of line "
+            "rate from a trial of N frames per port."
         )
     return (
         f"{text} An overload that fills the device's buffers more slowly than this loses nothing: with a buffer of Q "

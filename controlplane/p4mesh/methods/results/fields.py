@@ -168,7 +168,27 @@ THROUGHPUT_TBPS = _column(
 FAILS_AT_PCT = _column("fails_at_pct", "Fails at", "% of line", 4, meaning="lowest load tried that did not pass")
 FAILS_AT_FPS = _column("fails_at_fps", "Fails at", "frames/s", 3, meaning="lowest rate tried that did not pass")
 UPPER_PCT = _column("upper_pct", "Fails at", "% of line", 4, meaning="lowest load tried that did not pass")
-LOWER_PCT = _column("lower_pct", "Lower bound", "% of line", 4, meaning="highest load tried that passed")
+LOWER_PCT = _column(
+    "lower_pct",
+    "Lower bound",
+    "% of line",
+    4,
+    meaning="highest load tried that passed, less the excess that its trial does not exclude",
+)
+CARRIED_PCT = _column(
+    "carried_pct",
+    "For good",
+    "% of line",
+    4,
+    meaning="throughput less the excess over what the device carries for any time that its trial does not exclude",
+)
+BUCKET_PCT = _column(
+    "bucket_pct",
+    "Bucket of 1000",
+    "% of line",
+    4,
+    meaning="the least that a device carries for any time if it forgives each port 1000 frames, as policers do",
+)
 UPPER_FRAMES = _column("upper_frames", "Upper bound", "frames", meaning="shortest burst tried that lost frames")
 LOWER_FRAMES = _column("lower_frames", "Lower bound", "frames", meaning="longest burst tried that lost none")
 TRIED_PCT = _column("tried_pct", "Last tried", "% of line", 4, meaning="last load tried, where none passed")

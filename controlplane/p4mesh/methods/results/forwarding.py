@@ -9,10 +9,19 @@ from typing import Annotated
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched
 from p4mesh.verdict import Verdict
+
+BUCKET_FRAMES = 1000
+"""Burst that a policer may forgive; what the column of a bucket assumes."""
+FOR_GOOD = (fields.CARRIED_PCT, fields.BUCKET_PCT)
+FOR_GOOD_NOTE = (
+    "'For good': what the device carries for any time, less what the trial of the result does not exclude. 'Bucket of "
+    f"{BUCKET_FRAMES}': the same for a device that forgives each port a burst of so many frames, which delays none."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +110,21 @@ class MeshThroughput(Record):
     """Of a throughput that was searched again: the frames of its trials at line rate."""
     of_latency: MeshTrial | None = field(default=None, metadata=OMITTED)
     """The trial at the result whose latency is printed; None where none is."""
+
+    @property
+    def for_good(self) -> dict[str, Cell]:
+        """Cells of what the device carries for any time: as its queues tell, and with a bucket, which delays nothing.
+
+        A port that sends N frames hides an excess of B/N in a bucket of B frames.
+        """
+        found = self.search
+        frames = min((port.tx_frames for port in found.shown.ports if port.tx_frames), default=0)
+        if found.result_pct is None or found.lower_pct is None or not frames:
+            return {}
+        return {
+            "carried_pct": found.carried_pct,
+            "bucket_pct": found.lower_pct * max(0.0, 1 - BUCKET_FRAMES / frames),
+        }
 
     @property
     def flooded_frames(self) -> int:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
-from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
+from p4mesh.methods.results.forwarding import FOR_GOOD, FOR_GOOD_NOTE, MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
 from p4mesh.methods.results.outcome import Cell, Figure, Series, Table, with_reasons
 from p4mesh.methods.results.record import table_of
@@ -51,13 +51,14 @@ THROUGHPUT_COLUMNS = (
     fields.RX_FPS,
     fields.LOSS_PCT,
     fields.LOST_FRAMES,
+    *FOR_GOOD,
     fields.UPPER_PCT,
     fields.TRIALS,
 )
 
 _NOTE = (
     "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames or is not "
-    "sustained."
+    f"sustained. {FOR_GOOD_NOTE}"
 )
 
 LIMIT_COLUMN = fields.THEORETICAL_PCT
@@ -92,6 +93,7 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
                 "loss_pct": shown.loss_pct,
                 "lost_frames": shown.lost_frames,
             }
+            | result.for_good
         )
     limited = any(result.load_limit_pct < _WHOLE_LINE_PCT for result in results)
     return Table(

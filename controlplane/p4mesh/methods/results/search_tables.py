@@ -58,7 +58,10 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
         return ()
     goals = tuple(_goal_row(result) for result in results)
     shown = tuple(column for column in _GOALS if any(row[column.key] is not None for row in goals))
-    note = "Lower bound: highest load that passed; upper bound: lowest that failed. Empty: no such load was tried."
+    note = (
+        "Lower bound: highest load that passed, less the excess that its trial does not exclude; upper bound: lowest "
+        "that failed. Empty: no such load was tried."
+    )
     mlr = [
         ({"frame_size_bytes": result.frame_size_bytes, "goal": number}, goal)
         for result in results

@@ -71,6 +71,8 @@ class JudgedTrial(Generic[Row]):
     row: Row
     kept_frames: int = 0
     """Frames that a constantly filling queue keeps: a search counts them as lost."""
+    excess_ppm: tuple[float, float] | None = None
+    """Excess over what the device carries for any time, and its error; None where loss alone decides."""
 
     @property
     def for_search(self) -> Verdict:
@@ -121,6 +123,9 @@ class Searched(Record, Generic[Shown]):
     result_pct: float | None
     """None unless a load passed."""
     lower_pct: float | None
+    """The highest load that passed, less the excess that its trial does not exclude."""
+    carried_pct: float | None = field(default=None, metadata=OMITTED)
+    """The same for a result that is to be carried for any time; None where loss alone decides."""
     upper_pct: float | None
     at_least: bool
     goal: SearchAttributes

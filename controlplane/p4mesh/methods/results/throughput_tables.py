@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.forwarding import Direction, MeshThroughput
+from p4mesh.methods.results.forwarding import FOR_GOOD, FOR_GOOD_NOTE, Direction, MeshThroughput
 from p4mesh.methods.results.outcome import Cell, Table, with_reasons
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.traffic.line_rate import l2_rate_bps
@@ -22,6 +22,7 @@ COLUMNS = (
     fields.THROUGHPUT_L2_MBPS,
     fields.TRIALS,
     fields.DURATION_MS,
+    *FOR_GOOD,
     fields.FAILS_AT_PCT,
     fields.TRIED_PCT,
     retitled(fields.LOSS_PCT, "Loss there"),
@@ -29,7 +30,8 @@ COLUMNS = (
 
 _NOTE = (
     "Rates are sums over all transmitting ports. Duration is that of the trial that decided. 'Fails at' is the lowest "
-    "load tried that lost frames or is not sustained. 'Last tried' and its loss stand where no throughput was found."
+    "load tried that lost frames or is not sustained. 'Last tried' and its loss stand where no throughput was found. "
+    f"{FOR_GOOD_NOTE}"
 )
 
 
@@ -55,6 +57,7 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
                 "fails_at_pct": result.search.upper_pct,
                 "tried_pct": shown.load_pct if failed else None,
                 "loss_pct": shown.loss_pct if failed else None,
+                **result.for_good,
             }
         )
     note = " ".join(text for text in (_NOTE, excluded_note(results), advertised) if text)

@@ -155,7 +155,7 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
             verdict=verdict,
             duration_ms=length_ns / shared.NS_PER_MS,
         )
-        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+        return JudgedTrial(verdict, result, row, criterion.kept_frames(result), criterion.excess_ppm(result))
 
     def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(THROUGHPUT, load, remaining + 1, length_ns)

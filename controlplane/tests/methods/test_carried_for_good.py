@@ -1,0 +1,132 @@
+"""Brackets of searches contain what a device carries for any time, and tables say what short trials do not exclude.
+
+Method: outputs whose rates follow from clocks and gaps, and a policer that forgives bursts, all by closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from support import networks
+from support.queue_devices import GIGABIT, Device, opened
+from support.runs import run_on_sim
+
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.topology import Topology
+from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
+from p4mesh.traffic.patterns import Pairs
+
+QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
+PPM_OF_LINE = 1e-4
+TAG_BITS = 32
+
+
+def near(limit_pct: float) -> tuple[str, ...]:
+    """Bounds of a search to 10 ppm around a limit."""
+    low, high = round(limit_pct - 0.004, 4), min(100.0, round(limit_pct + 0.004, 4))
+    bounds = (f"search_min_pct={low}", f"search_initial_pct={high}", f"search_max_pct={high}")
+    return (*bounds, "search_resolution_pct=0.001", *QUICK)
+
+
+def searched(outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Rows of the throughput and of its search."""
+    tables = {table.name: table for table in outcome.tables}
+    return dict(tables["throughput"].rows[0]), dict(tables["searches"].rows[0])
+
+
+def assert_contains(bracket: dict[str, Any], truth_pct: float) -> None:
+    """Assert that the truth is not outside of a bracket, by more than the digits that it is printed with."""
+    assert bracket["lower_pct"] - PPM_OF_LINE / 2 <= truth_pct <= bracket["upper_pct"] + PPM_OF_LINE / 2
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        Device(clock_ppm=-50, pattern=Pairs()),
+        Device(clock_ppm=-200, pattern=Pairs()),
+        Device(clock_ppm=-1000, pattern=Pairs()),
+        Device(ifg_bits=96 + TAG_BITS, pattern=Pairs()),
+        Device(clock_ppm=-50, queue_frames=2, pattern=Pairs()),
+    ],
+    ids=["50 ppm slow", "200 ppm slow", "1000 ppm slow", "a tag on each frame", "a queue of two frames"],
+)
+def test_throughput_is_the_rate_of_the_output_to_one_ppm(device: Device) -> None:
+    truth_pct = float(device.sustained_pct)
+    _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *near(truth_pct))
+    row, bracket = searched(outcome)
+    assert row["throughput_pct"] == pytest.approx(truth_pct, abs=PPM_OF_LINE)
+    assert row["carried_pct"] <= truth_pct + PPM_OF_LINE / 20
+    assert_contains(bracket, truth_pct)
+
+
+def test_a_queue_of_two_frames_loses_nothing_in_two_seconds_at_the_throughput() -> None:
+    device = Device(clock_ppm=-50, queue_frames=2, pattern=Pairs())
+    _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *near(float(device.sustained_pct)))
+    load = Fraction(str(searched(outcome)[0]["throughput_pct"]))
+    frames = round(2 * max_rate_fps(64, GIGABIT))
+    with opened(device) as engine:
+        result = engine.measure(replace(device.spec(load, frames=frames), watch_queues=False))
+    assert result.expected_rx_frames > 5_900_000 and result.lost_frames == 0
+
+
+def test_the_highest_load_is_no_result_where_a_queue_fills_at_it() -> None:
+    device = Device(clock_ppm=-5, pattern=Pairs())
+    _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *near(99.9995))
+    row, bracket = searched(outcome)
+    assert row["throughput_pct"] == pytest.approx(99.9995, abs=PPM_OF_LINE)
+    assert bracket["at_least"] == "no" and bracket["upper_pct"] == 100
+
+
+def test_jitter_leaves_the_result_and_lowers_what_is_certain() -> None:
+    device = Device(ifg_bits=96 + TAG_BITS, model="    jitter: {uniform: {max_ns: 3000}}", pattern=Pairs())
+    truth_pct = float(device.sustained_pct)
+    _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *near(truth_pct), "confirm_factor=1")
+    row, bracket = searched(outcome)
+    assert row["carried_pct"] < row["throughput_pct"] - PPM_OF_LINE / 10
+    assert_contains(bracket, truth_pct)
+
+
+def policed(burst_frames: int) -> Topology:
+    """A device of two ports whose lookups are half of what both lines bring."""
+    return networks.parsed(
+        networks.switch(f"    lookup: {{capacity_fps: 1488095, burst_frames: {burst_frames}}}", ports=2)
+    )
+
+
+@pytest.mark.parametrize("burst_frames", [64, 1000])
+def test_what_a_bucket_may_hide_stands_beside_the_throughput(burst_frames: int) -> None:
+    _, outcome, _ = run_on_sim(Throughput(), policed(burst_frames), (64,), *QUICK, "search_max_pct=60")
+    row, bracket = searched(outcome)
+    truth_pct = float(100 * Fraction(1_488_095) / (2 * rate_at_pct(Fraction(100), 64, GIGABIT)))
+    assert row["bucket_pct"] <= truth_pct <= bracket["upper_pct"]
+    sent = next(table for table in outcome.tables if table.name == "search_trials").rows[-1]["tx_frames"]
+    assert isinstance(sent, int)
+    assert row["bucket_pct"] == pytest.approx(row["carried_pct"] * (1 - 1000 / (sent / 2)), rel=1e-3)
+
+
+def test_where_loss_alone_decides_nothing_is_said_for_good() -> None:
+    device = Device(clock_ppm=-50, queue_frames=2000, pattern=Pairs())
+    _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *QUICK, "sustained=false")
+    row, bracket = searched(outcome)
+    assert row["throughput_pct"] == 100 and row["carried_pct"] is None
+    assert row["bucket_pct"] < float(device.sustained_pct) and bracket["lower_pct"] == 100
+
+
+def test_meshes_say_the_same() -> None:
+    device = Device(ports=4, clock_ppm=-50)
+    truth_pct = float(device.sustained_pct)
+    _, outcome, _ = run_on_sim(FullyMeshed(), device.topology, (64,), "parts=throughput", *near(truth_pct))
+    row, bracket = searched(outcome)
+    assert row["tx_pct"] == pytest.approx(truth_pct, abs=PPM_OF_LINE) and row["bucket_pct"] < truth_pct
+    assert_contains(bracket, truth_pct)
+
+
+def test_no_text_promises_more_than_the_columns_say() -> None:
+    _, outcome, _ = run_on_sim(Throughput(), Device(pattern=Pairs()).topology, (64,), *QUICK)
+    text = " ".join((*outcome.deviations, *(table.note for table in outcome.tables)))
+    assert "as long as one likes" not in text and "A bucket of B frames" in text and "'For good'" in text
