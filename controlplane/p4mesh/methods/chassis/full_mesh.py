@@ -149,8 +149,8 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
 
 def _rows(unit: LoadsUnit) -> list[own.AtLoad]:
     size, highest = unit.frame_size_bytes, unit.throughput.of_latency
-    lower = (own.at_load_of(row, size, row.load_pct) for row in unit.lower)
-    return own.rows_of(size, lower, None if highest is None else own.at_load_of(highest, size))
+    lower = [own.at_load_of(row, size, row.load_pct) for row in unit.lower]
+    return own.rows_of(size, (*lower, *([own.at_load_of(highest, size)] if highest else [])))
 
 
 def _phases(parameters: ParameterSet) -> str:

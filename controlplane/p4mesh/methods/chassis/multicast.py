@@ -58,7 +58,7 @@ _STAGGER = decimal(
 _OWN = ("source_port", "groups", "start_stagger_us", "ppm_below")
 """Parameters of one source, and those that this test has in another form."""
 _LEAST_FRAMES = 2
-"""Of each group in a trial: jitter is the difference of two latencies of the same flow."""
+"""Least frames of a group in a trial: jitter is the difference of two latencies of the same flow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +76,9 @@ class GroupsUnit(Record):
     frame_size_bytes: int
     members: int
     """Ports that receive."""
-    lower: tuple[LoadTrial, ...]
-    highest: LoadTrial | None
-    """At the throughput; None where no load passed."""
+    trials: tuple[LoadTrial, ...]
+    """Lower loads first, at last the highest one; none where no load passed."""
     search: Searched[MulticastTrial] | None = field(default=None, metadata=OMITTED)
-
-    @property
-    def trials(self) -> tuple[LoadTrial, ...]:
-        """All trials, by load."""
-        return (*self.lower, *((self.highest,) if self.highest else ()))
 
 
 class _AtLoads(MethodOf[GroupsUnit]):
@@ -129,15 +123,9 @@ class _AtLoads(MethodOf[GroupsUnit]):
         loads = [] if highest is None else [*(load for load in LOWER_LOADS_PCT if load < highest), highest]
         asked = [Asked(load, partial(spec_at, load), duration_ns, judge_loss) for load in loads]
         taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
-        rows = [_row(one, setup, size) for one in taken]
         members = len(setup.receivers) if search is not None else len(setup.bed.ports)
-        return GroupsUnit(
-            frame_size_bytes=size,
-            members=members,
-            lower=tuple(rows[:-1]),
-            highest=rows[-1] if rows else None,
-            search=search,
-        )
+        trials = tuple(_row(one, setup, size) for one in taken)
+        return GroupsUnit(frame_size_bytes=size, members=members, trials=trials, search=search)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, GroupsUnit]) -> Outcome:
         """The table at the throughput, that at every load, jitter against load, and the figures."""
@@ -279,10 +267,8 @@ def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
 
 def _rows(unit: GroupsUnit, bed: Bed) -> list[own.AtLoad]:
     size, whole = unit.frame_size_bytes, unit.members * max_rate_fps(unit.frame_size_bytes, bed.slowest_rate_bps)
-
-    def row(one: LoadTrial, load: float | None) -> own.AtLoad:
-        fps = one.trial.aggregate_fps
-        return own.at_load(size, one.trial.verdict, fps, 100 * fps / float(whole), one.latency, load)
-
-    lower = (row(one, one.trial.load_pct) for one in unit.lower)
-    return own.rows_of(size, lower, None if unit.highest is None else row(unit.highest, None))
+    rows = []
+    for one in unit.trials:
+        load, fps = None if one is unit.trials[-1] else one.trial.load_pct, one.trial.aggregate_fps
+        rows.append(own.at_load(size, one.trial.verdict, fps, 100 * fps / float(whole), one.latency, load))
+    return own.rows_of(size, rows)

@@ -72,13 +72,14 @@ def at_load_of(row: MeshTrial, size: int, load: float | None = None) -> AtLoad:
     return at_load(size, row.verdict or row.status, row.forwarding_fps, row.received_pct, latency, load)
 
 
-def rows_of(size: int, lower: Iterable[AtLoad], highest: AtLoad | None) -> list[AtLoad]:
+def rows_of(size: int, measured: Iterable[AtLoad]) -> list[AtLoad]:
     """A row per load: the lower loads, NA where they are above the throughput, then that."""
-    found = {row.at: row for row in lower}
+    found = {row.at: row for row in measured}
     for load in LOWER_LOADS_PCT:
         beyond = AtLoad(frame_size_bytes=size, at=f"{load} %", line_rate_pct=float(load), reason=NOT_APPLICABLE)
         found.setdefault(beyond.at, beyond)
-    return [*(found[f"{load} %"] for load in LOWER_LOADS_PCT), *([highest] if highest else [])]
+    places = (*(f"{load} %" for load in LOWER_LOADS_PCT), AT_THROUGHPUT)
+    return [found[place] for place in places if place in found]
 
 
 def tables_of(rows: Sequence[AtLoad], definition: str, note: str) -> list[Table]:
