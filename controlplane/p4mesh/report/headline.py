@@ -9,6 +9,7 @@ from dataclasses import replace
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.quantities import time_text
 from p4mesh.report.document import Grid, GridRow
 from p4mesh.report.grids import cells_of, heads_of
 from p4mesh.report.numbers import cell_text
@@ -21,7 +22,6 @@ _OTHERWISE = 4
 """Headline columns of a table that names none."""
 _MOST_ROWS = 16
 _NS_PER_MS = 1_000_000
-_MS_PER_S = 1000
 
 
 def headline_grids(outcome: Outcome, trials: Sequence[StoredTrial]) -> tuple[Grid, ...]:
@@ -85,31 +85,22 @@ class _Durations:
     """Time for which trials sent, by frame size."""
 
     def __init__(self, trials: Sequence[StoredTrial]) -> None:
-        self._all = {trial.spec["duration_ns"] / _NS_PER_MS for trial in trials}
-        self._of_size: dict[int, set[float]] = {}
+        self._all = {trial.spec["duration_ns"] for trial in trials}
+        self._of_size: dict[int, set[int]] = {}
         for trial in trials:
             for size in _sizes(trial.spec):
-                self._of_size.setdefault(size, set()).add(trial.spec["duration_ns"] / _NS_PER_MS)
+                self._of_size.setdefault(size, set()).add(trial.spec["duration_ns"])
 
     def of(self, row: Mapping[str, Cell]) -> str:
         """Duration of the trials behind a row: its own, else that of its frame size, else that of all."""
         own, size = row.get(_DURATION_KEY), row.get(_SIZE_KEY)
         if isinstance(own, int | float) and not isinstance(own, bool):
-            return _text({float(own)})
-        return _text(self._of_size.get(size, self._all) if isinstance(size, int) else self._all)
+            return time_text(own * _NS_PER_MS)
+        found = self._of_size.get(size, self._all) if isinstance(size, int) else self._all
+        return time_text(*found) if found else "-"
 
 
 def _sizes(spec: Mapping[str, object]) -> Iterator[int]:
     streams = spec["streams"]
     assert isinstance(streams, list)
     yield from {stream["frame_size_bytes"] for stream in streams}
-
-
-def _text(durations_ms: set[float]) -> str:
-    if not durations_ms:
-        return "-"
-    low, high = min(durations_ms), max(durations_ms)
-    unit, scale = ("s", _MS_PER_S) if low >= _MS_PER_S else ("ms", 1)
-    if low == high:
-        return f"{low / scale:.4g} {unit}"
-    return f"{low / scale:.4g} to {high / scale:.4g} {unit}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from p4mesh.measurement.port_queues import PortQueue
 from p4mesh.methods.names import NAMES
+from p4mesh.quantities import ports_text
 from p4mesh.run.job import Job
 from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
@@ -92,7 +93,7 @@ def port_queue_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     return (
         f"port {longest.port} sent {longest.slower_ppm:.1f} ppm slower than its load, so that {longest.frames:,} "
         f"frames waited in the tester when the last of them was due (the longest queue, of port "
-        f"{', '.join(map(str, ports))}): its clock is slower than that of departures, and a load that is less by as "
+        f"{ports_text(ports)}): its clock is slower than that of departures, and a load that is less by as "
         "much has no queue",
     )
 

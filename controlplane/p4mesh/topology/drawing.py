@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from p4mesh.quantities import ports_text
 from p4mesh.topology.line_codes import NONE
 from p4mesh.topology.model import TESTER, Device, PortRef, Topology
 
@@ -96,7 +97,7 @@ def _columns(topology: Topology) -> dict[str, int]:
 
 def _tester_lines(topology: Topology) -> tuple[str, ...]:
     return tuple(
-        f"{_span(numbers)}: {_rate(rate)}"
+        f"{ports_text(numbers)}: {_rate(rate)}"
         for rate, numbers in _by_rate([(port.number, port.rate_bps) for port in topology.tester_ports])
     )
 
@@ -104,7 +105,7 @@ def _tester_lines(topology: Topology) -> tuple[str, ...]:
 def _device_lines(device: Device) -> tuple[str, ...]:
     ports = _by_rate([(port.number, port.rate_bps) for port in device.ports])
     lines = [" ".join([device.device.replace("_", " "), Path(device.model.get("program", "")).stem]).strip()]
-    lines += [f"{_span(numbers)}: {_rate(rate)}" for rate, numbers in ports]
+    lines += [f"{ports_text(numbers)}: {_rate(rate)}" for rate, numbers in ports]
     if "latency_ns" in device.model:
         lines.append(f"latency {device.model['latency_ns']:g} ns")
     return tuple(lines)
@@ -126,7 +127,7 @@ def _cables(topology: Topology) -> list[_Cables]:
     return [
         _Cables(
             (near, far),
-            (_span([a.port for a, _ in ends]), _span([b.port for _, b in ends])),
+            (ports_text([a.port for a, _ in ends]), ports_text([b.port for _, b in ends])),
             latency_ns,
             line_code,
             len(ends),
@@ -177,17 +178,6 @@ def _box_parts(box: _Box) -> list[str]:
         for row, line in enumerate(box.lines)
     ]
     return parts
-
-
-def _span(numbers: list[int]) -> str:
-    """1-4,7 for 1, 2, 3, 4, 7."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def _rate(rate_bps: int) -> str:

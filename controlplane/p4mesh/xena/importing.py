@@ -12,6 +12,7 @@ from pathlib import Path
 from p4mesh.config_files.yaml_source import as_written
 from p4mesh.errors import P4MeshError, XenaFileError
 from p4mesh.methods.registry import find_test
+from p4mesh.quantities import ports_text
 from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import plan_file
 from p4mesh.run_file.reader import parse_run_file
@@ -168,19 +169,8 @@ def _entry(entry: Entry) -> list[str]:
     lines = [f"- test: {entry.test}"]
     if entry.name:
         lines.append(f"  name: {entry.name}")
-    lines += [f'  ports: "{_ranges(entry.ports)}"', "  parameters:"]
+    lines += [f'  ports: "{ports_text(entry.ports)}"', "  parameters:"]
     return [*lines, *(f"    {key}: {_yaml(value)}" for key, value in entry.parameters.items())]
-
-
-def _ranges(ports: list[int]) -> str:
-    """Ports in their order, those that follow each other as a range."""
-    runs: list[list[int]] = []
-    for port in ports:
-        if runs and port == runs[-1][-1] + 1:
-            runs[-1].append(port)
-        else:
-            runs.append([port])
-    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def _yaml(value: str | int | float | bool) -> str:

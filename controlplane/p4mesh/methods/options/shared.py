@@ -28,6 +28,7 @@ from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
 from p4mesh.methods.search.loss_verification import LossVerification
 from p4mesh.methods.sweeps import sweep_loads
+from p4mesh.quantities import time_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
@@ -388,10 +389,7 @@ def duration_text(durations_ns: Sequence[int], rfc_duration_s: int, clause: str)
     shortest, longest = min(durations_ns, default=0), max(durations_ns, default=0)
     if not durations_ns or shortest >= rfc_duration_s * NS_PER_S:
         return ""
-    span = f"{longest / NS_PER_MS:.4g} ms"
-    if shortest != longest:
-        span = f"{shortest / NS_PER_MS:.4g} to {span}"
-    return f"Trial duration {span} instead of the {rfc_duration_s} s of {clause}."
+    return f"Trial duration {time_text(shortest, longest)} instead of the {rfc_duration_s} s of {clause}."
 
 
 def nanoseconds(parameters: ParameterSet, name: str) -> int:

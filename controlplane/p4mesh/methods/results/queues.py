@@ -9,6 +9,7 @@ from typing import Annotated, Protocol
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.record import Record
+from p4mesh.quantities import ports_text, time_text
 from p4mesh.trial.result import TrialResult
 
 
@@ -35,11 +36,12 @@ class QueueCells(Record):
             return "the trial is too short to tell whether a queue fills"
         if not self.fills:
             return ""
-        ports = ", ".join(map(str, sorted(self.rx_ports)))
+        assert self.overflow_s is not None
+        ports = ports_text(sorted(self.rx_ports))
         return (
             f"not sustained: {self.excess_ppm:.4g} ppm ({self.excess_fps:.4g} frames/s) more comes in than leaves the "
             f"queue to port{'s' if len(self.rx_ports) > 1 else ''} {ports}; a buffer of 1,000 frames is full after "
-            f"{self.overflow_s:.4g} s"
+            f"{time_text(self.overflow_s * 1e9)}"
         )
 
 

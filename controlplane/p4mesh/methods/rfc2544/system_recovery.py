@@ -22,6 +22,7 @@ from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
+from p4mesh.quantities import time_text
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
@@ -136,7 +137,7 @@ class SystemRecovery(MethodOf[Recovery]):
         }
         shortest = min(seconds.values())
         duration = shared.duration_deviation(parameters, list(seconds), rate_bps, RFC_DURATION_S, "RFC 2544 24")
-        short = f"Overload of {shortest * 1000:.4g} ms or more instead of {RFC_OVERLOAD_S} s."
+        short = f"Overload of {time_text(shortest * NS_PER_S)} or more instead of {RFC_OVERLOAD_S} s."
         runs = [
             {"frame_size_bytes": row.frame_size_bytes, "run": number, "recovery_us": value}
             for row in rows

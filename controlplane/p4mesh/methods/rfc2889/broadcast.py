@@ -34,6 +34,7 @@ from p4mesh.methods.results.searched import (
 )
 from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
 from p4mesh.methods.throughput_search import search_throughput
+from p4mesh.quantities import ports_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
@@ -222,7 +223,7 @@ def _incomplete(units: Sequence[BroadcastUnit]) -> Iterator[str]:
             if not trial.status.trusted:
                 yield f"{trial.status.value} trial, {where}: {trial.reason}"
             elif trial.lost_frames:
-                ports = ", ".join(map(str, trial.lossy_ports))
+                ports = ports_text(trial.lossy_ports)
                 yield f"{where}: {trial.lost_frames} copies were lost, on ports {ports}"
 
 

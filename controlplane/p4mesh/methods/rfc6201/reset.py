@@ -40,6 +40,7 @@ from p4mesh.methods.rfc6201.reset_trial import (
     reset_time,
     simulated_reset,
 )
+from p4mesh.quantities import time_text
 from p4mesh.traffic.line_rate import NS_PER_S, l2_rate_bps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -264,7 +265,7 @@ def _kept_load(
 def _kept_text(throughput_pct: Fraction, offered_pct: Fraction, spec: TrialSpec) -> str:
     return (
         f"at the throughput, {float(throughput_pct):.6g} %, the device loses frames in trials of "
-        f"{spec.duration_ns / NS_PER_S:.4g} s without a reset, too; it was reset at {float(offered_pct):.6g} %"
+        f"{time_text(spec.duration_ns)} without a reset, too; it was reset at {float(offered_pct):.6g} %"
     )
 
 
@@ -341,7 +342,7 @@ def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tup
     if duration and parameters.is_word("load_pct"):
         texts.append(duration)
     if shortest < RFC_BEFORE_S * NS_PER_S:
-        texts.append(f"Forwarding for {shortest / _MS:.4g} ms before the reset instead of {RFC_BEFORE_S} s or more.")
+        texts.append(f"Forwarding for {time_text(shortest)} before the reset instead of {RFC_BEFORE_S} s or more.")
     if is_routed(parameters):
         texts.append(
             "RFC 6201 3 asks for static neighbours first; a router that has forgotten its own asks for them, "

@@ -142,7 +142,7 @@ def test_a_throughput_that_the_device_keeps_up_in_short_trials_alone_is_no_load_
     assert rates == pytest.approx([1, 0.999, 0.997, 1, 0.997, 0.997], rel=1e-4)
     (finding,) = [text for text in outcome.findings if "reset at" in text]
     assert finding.startswith("64 B: at the throughput, 100 %, the device loses frames in trials of ")
-    assert finding.endswith(" s without a reset, too; it was reset at 99.7 %")
+    assert finding.endswith("ms without a reset, too; it was reset at 99.7 %")
 
 
 def test_a_device_that_keeps_up_the_load_and_does_not_come_back_fails_at_the_throughput() -> None:
