@@ -68,6 +68,7 @@ def bf_runtime(asked: Asked) -> Iterator[Finding]:
         yield _program(target, contract)
         yield _cpu_interface(asked.topology)
         yield from _ports(target, asked.topology)
+        yield _drops(target)
         yield _links(target)
         target.client.use_program(contract.p4info_path)
         yield from _loop_and_clock(target, contract)
@@ -129,6 +130,23 @@ def _ports(target: BfTofinoTarget, topology: Topology) -> Iterator[Finding]:
         yield Finding("MACs", Health.LIMITED, f"{told}; {pause} PAUSE frames", "look at cables, optics and FEC")
     else:
         yield Finding("MACs", Health.OK, f"no bad FCS and no runts since the ports were enabled; {pause} PAUSE frames")
+
+
+def _drops(target: BfTofinoTarget) -> Finding:
+    """Look what the traffic manager has dropped; a trial in which it drops anything is INVALID."""
+    counts = target.drop_counts()
+    if not counts:
+        return Finding(
+            "traffic manager",
+            Health.LIMITED,
+            "bf_switchd has no table tm.counter.pipe: what is dropped in the switch is not seen",
+            "use an SDE that has the table",
+        )
+    dropped = ", ".join(f"{frames} by {name}" for name, frames in sorted(counts.items()) if frames)
+    if dropped:
+        hint = "other programs may have caused it; docs/TOFINO.md says what each counter means"
+        return Finding("traffic manager", Health.LIMITED, f"has dropped {dropped} since its start", hint)
+    return Finding("traffic manager", Health.OK, "has dropped nothing since its start")
 
 
 def _links(target: BfTofinoTarget) -> Finding:

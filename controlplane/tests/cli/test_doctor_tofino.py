@@ -64,6 +64,7 @@ def test_a_switch_that_is_well_is_ready(asked: Callable[..., tuple[int, str]]) -
         "bf_pci0 is open",
         "4 of 4 are set up as the topology has them",
         "no bad FCS and no runts since the ports were enabled; 0 PAUSE frames",
+        "has dropped nothing since its start",
         "all 4 ports have one",
         "a frame went through CPU port and loop (port 68) and back",
         ": nanoseconds",
@@ -100,6 +101,10 @@ def _other_program() -> bytes:
         (
             lambda chip: chip.statistics[0].update({"$FramesReceivedwithFCSError": 3, "$FragmentsReceived": 2}),
             "port 1: 3 bad FCS, 2 runts; 0 PAUSE frames",
+        ),
+        (
+            lambda chip: chip.drops["pipe", 0].update({"mc_input_fifo_0_drop_packets": 8}),
+            "has dropped 8 by tf1.tm.counter.pipe mc_input_fifo_0_drop_packets of pipe 0 since its start",
         ),
         (lambda chip: setattr(chip, "from_cpu", lambda frame: None), "has not come back from the loop (port 68)"),
         (lambda chip: setattr(chip, "ticks_per_s", 250_000_000), "not nanoseconds"),
