@@ -104,7 +104,7 @@ class _LocalBench:
         def look(found: Look) -> None:
             self._publish(TrafficSeen(watched_trial(self._unit, spec), found))
 
-        return timed(measurer, spec, look, take, self._wants_end, self._job.capture_frames)
+        return timed(self._job, measurer, spec, look, take, self._wants_end)
 
     def leave_device(self) -> None:
         if self._device is not None:

@@ -77,20 +77,16 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
     job = replace(job_of(method, topology, bed, parameters, options), chosen=chosen)
-    echo = noted(topology, options.notes) | capture_echo(options.capture_frames)
-    return Prepared(method, job, sizes, options.processes, options.workers or "", options.target_name, echo)
+    cluster, echo = options.workers or "", echo_of(topology, options)
+    return Prepared(method, job, sizes, options.processes, cluster, options.target_name, echo)
 
 
-def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
-    """The notes in the configuration of a run: those of the user, then those of the topology."""
-    own = notes_of(notes)
-    found = own | {key: text for key, text in topology.notes.items() if key not in own}
-    return {"notes": found} if found else {}
-
-
-def capture_echo(frames: int | None) -> dict[str, Any]:
-    """Entry on the capture in the configuration of a run; none without a capture."""
-    return {"capture_frames": frames} if frames else {}
+def echo_of(topology: Topology, options: RunOptions) -> dict[str, Any]:
+    """Entries of the options in the configuration of a run: notes of the user before those of the topology, capture."""
+    own = notes_of(options.notes)
+    notes = own | {key: text for key, text in topology.notes.items() if key not in own}
+    entries = {"notes": notes, "capture_frames": options.capture_frames}
+    return {key: value for key, value in entries.items() if value}
 
 
 def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSet, options: RunOptions) -> Job:

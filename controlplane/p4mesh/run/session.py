@@ -221,12 +221,12 @@ def watched_trial(unit: Unit, spec: TrialSpec) -> WatchedTrial:
 
 
 def timed(
+    job: Job,
     measurer: Measurer,
     spec: TrialSpec,
     take_look: TakeLook,
     take_sample: Callable[[Sample], None] | None = None,
     wants_end: Callable[[], bool] = lambda: False,
-    capture_frames: int = 0,
 ) -> Measured:
     """Measure one trial, with its wall-clock facts; samples that nobody takes come with it, and faults."""
     started, begin = datetime.now(timezone.utc), time.monotonic()
@@ -242,7 +242,7 @@ def timed(
         looked_s = time.monotonic()
         take_look(found)
 
-    wanted = FaultRequest(capture_frames, faults.append) if capture_frames else None
+    wanted = FaultRequest(job.capture_frames, faults.append) if job.capture_frames else None
     onlooker = Onlooker(take_sample or samples.append, wants_end, wants_look, look, wanted)
     result = measurer.measure(spec, onlooker)
     return Measured(

@@ -14,7 +14,7 @@ from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunOptions
-from p4mesh.run.preparation import Prepared, bed_of, capture_echo, check_settings, job_of, noted
+from p4mesh.run.preparation import Prepared, bed_of, check_settings, echo_of, job_of
 from p4mesh.run.sampling_cost import MOST_BYTES, MOST_OF_THE_TIME, sampling_cost
 from p4mesh.run.session import opened
 from p4mesh.run.single import FinishedRun, directory_path, execute
@@ -76,8 +76,7 @@ def _prepare(text: TrafficText, topology: Topology, options: RunOptions, wants_e
         options.workers or "",
         options.target_name,
         {"traffic": {"name": text.traffic.name, "text": text.text, "settings": list(text.settings)}}
-        | noted(topology, options.notes)
-        | capture_echo(options.capture_frames),
+        | echo_of(topology, options),
         sampling,
         time_needed,
         wants_end if real_time else None,

@@ -39,10 +39,10 @@ class WorkerDevice:
             self.close()
         if not task.device:
             with opened(self._job, task.iteration) as measurer:
-                return timed(measurer, task.spec, take_look, capture_frames=self._job.capture_frames)
+                return timed(self._job, measurer, task.spec, take_look)
         if self._measurer is None:
             self._measurer = self._stack.enter_context(opened(self._job, task.iteration))
             self._name = task.device
             for earlier in task.before:
                 self._measurer.measure(earlier)
-        return timed(self._measurer, task.spec, take_look, capture_frames=self._job.capture_frames)
+        return timed(self._job, self._measurer, task.spec, take_look)
