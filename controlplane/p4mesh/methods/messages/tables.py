@@ -52,8 +52,7 @@ def mimo_by_layer(rows: Sequence[MessageRow], bed: Bed, receiver: int) -> list[T
         for row in rows
         for cells in layer_rows(bed, row, (found for times in row.times for found in _mimo(row, times, receiver)))
     ]
-    keys = tuple(column.key for column in _WHERE)
-    return layer_tables("messages_layers", "Messages, MIMO", _WHERE, keys, shown)
+    return layer_tables("messages_layers", "Messages, MIMO", _WHERE, _WHERE, shown)
 
 
 def _mimo(row: MessageRow, times: TimesRow, receiver: int) -> Iterator[PortLatency]:

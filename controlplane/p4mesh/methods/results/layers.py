@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
@@ -146,11 +146,10 @@ def layer_rows(bed: Bed, where: Record | Mapping[str, Cell], measured: Iterable[
 
 
 def layer_tables(
-    name: str, title: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row], *, detail: bool = False
+    name: str, title: str, where: Sequence[Column], keys: Sequence[Column], rows: Sequence[Row], *, detail: bool = False
 ) -> list[Table]:
     """The table of latencies by layer and role, if any; ``where`` are the columns that name a trial."""
     if not rows:
         return []
-    columns = (*where, *LayerCells.columns())
-    table = table_of(name, f"{title}, by layer and role", columns, rows, _NOTE, detail=detail)
-    return [replace(table, keys=(*keys, "kind", "name", "calibrated"))]
+    columns, keys = (*where, *LayerCells.columns()), (*keys, fields.KIND, fields.NAME, fields.CALIBRATED)
+    return [table_of(name, f"{title}, by layer and role", columns, rows, _NOTE, keys=keys, detail=detail)]

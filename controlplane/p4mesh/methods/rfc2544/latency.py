@@ -250,7 +250,7 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
             keys=(*keys, fields.CALIBRATED),
             headline=_HEADLINE,
         ),
-        *layer_tables("latency_layers", "Latency", where, tuple(one.key for one in keys), _layer_rows(bed, links)),
+        *layer_tables("latency_layers", "Latency", where, keys, _layer_rows(bed, links)),
         table_of(
             "latency_pairs",
             "Latency per pair of ports",

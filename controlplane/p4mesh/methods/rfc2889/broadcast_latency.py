@@ -126,7 +126,7 @@ def port_latency_tables(bed: Bed, rows: Sequence[PortLatency]) -> list[Table]:
             "broadcast_latency_layers",
             "Broadcast latency",
             _WHERE,
-            tuple(one.key for one in _WHERE),
+            _WHERE,
             _by_layer(bed, rows),
         ),
         table_of(

@@ -172,7 +172,7 @@ def mesh_latency_tables(
         if bed.defines_latency:
             found.append(tables.definition_table(f"{name}_definitions", _WHERE, keys, raw, detail=True))
         layers = [(place, cells) for place, row in places for cells in row.layers or ()]
-        found += layer_tables(f"{name}_layers", title, _WHERE, tuple(one.key for one in keys), layers, detail=detail)
+        found += layer_tables(f"{name}_layers", title, _WHERE, keys, layers, detail=detail)
         if bed.calibration is not None:
             wires = [(place, wire) for place, row in places for wire in row.wires or ()]
             found.append(tables.calibration_table(f"{name}_wires", bed, _WHERE, keys, wires))

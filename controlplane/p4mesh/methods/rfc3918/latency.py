@@ -295,9 +295,7 @@ def _layers(bed: Bed, units: Sequence[LatencyUnit]) -> list[Table]:
             rows += layer_rows(
                 bed, where, (item for port, cells in found for item in PortLatency.of_cells(port, cells))
             )
-    return layer_tables(
-        "multicast_latency_layers", "Multicast latency", _WHERE[:3], tuple(key.key for key in _KEYS[:2]), rows
-    )
+    return layer_tables("multicast_latency_layers", "Multicast latency", _WHERE[:3], _KEYS[:2], rows)
 
 
 def _spreads(units: Sequence[LatencyUnit]) -> Table:

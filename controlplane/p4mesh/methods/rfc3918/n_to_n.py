@@ -172,11 +172,7 @@ class NToN(MethodOf[NToNUnit]):
         """The rates with the last stagger of each size, and all trials; PASS iff nothing was lost with it."""
         units = list(results.values())
         trials = [(unit, row, row.trial) for unit in units for row in unit.rows]
-        layers = [
-            {"frame_size_bytes": unit.frame_size_bytes, "stagger_us": unit.rows[-1].stagger_us} | cells.data()
-            for unit in units
-            for cells in unit.rows[-1].layers or ()
-        ]
+        layers = [(unit, unit.rows[-1], cells) for unit in units for cells in unit.rows[-1].layers or ()]
         durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
         searched = parameters.is_word("stagger_us")
         note = (
@@ -196,7 +192,7 @@ class NToN(MethodOf[NToNUnit]):
                     note + latency_note(bed),
                     columns=_SUMMARY,
                 ),
-                *layer_tables("n_to_n_layers", self.title, _SUMMARY[:2], ("frame_size_bytes",), layers),
+                *layer_tables("n_to_n_layers", self.title, _SUMMARY[:2], _SUMMARY[:1], layers),
                 StaggerTrial.table(
                     "n_to_n_trials", "N-to-N multicast: all trials", trials, columns=_TRIALS, keys=(), detail=True
                 ),
