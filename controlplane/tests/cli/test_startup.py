@@ -130,7 +130,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_example_in_the_help_of_a_command_is_one_of_its_command_lines() -> None:
-    commands = next(iter(parser()._subparsers._group_actions)).choices  # type: ignore[union-attr]
+    (commands,) = (action.choices for action in parser()._actions if isinstance(action.choices, dict))
     assert set(commands) == set(COMMANDS)
     for name, command in commands.items():
         if name != "switch":  # its module has a parser of its own

@@ -107,7 +107,7 @@ def test_the_range_contains_the_truth(seed: int) -> None:
         assert found.doubtful_frames == 0
     low, high = loss_interval(lost, frames)
     cells = interval_cells(found.lost_frames, frames, found.doubtful_frames)
-    assert cells["loss_low_pct"] <= 100 * low and 100 * high <= cells["loss_high_pct"]  # type: ignore[operator]
+    assert cells["loss_low_pct"] <= 100 * low and 100 * high <= cells["loss_high_pct"]
 
 
 def test_late_copies_hide_no_loss_of_a_network() -> None:

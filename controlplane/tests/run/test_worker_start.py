@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from multiprocessing import forkserver
+from typing import Any
 
 import pytest
 from support.networks import parsed, switch
@@ -17,8 +18,8 @@ def test_a_server_of_workers_that_dies_at_its_start_is_one_message(
     monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
     """As when the machine has no memory left: it is there when it is asked for a process, and does not answer."""
-    server = forkserver._forkserver  # type: ignore[attr-defined]
-    connect = forkserver.connect_to_new_process  # type: ignore[attr-defined]
+    server: Any = forkserver._forkserver
+    connect = forkserver.connect_to_new_process
 
     def connect_to_a_dead_one(descriptors: list[int]) -> object:
         server.ensure_running()
