@@ -63,7 +63,7 @@ def parser() -> Parser:
     added.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
     _calibrate(command("calibrate", "measure wires between tester ports", "--topology back-to-back --out wires.json"))
     _import_xena(
-        command("import-xena", "make a run file of a Xena2889 or Valkyrie2889 file", "lab.x2889 --run-out lab.yaml")
+        command("import-xena", "make a run file of a file of Xena2544 or Xena2889", "lab.x2889 --run-out lab.yaml")
     )
     _completion(command("completion", "print what makes a shell complete the words of commands", "bash"))
     return whole
@@ -203,10 +203,13 @@ def _init(parser: argparse.ArgumentParser) -> None:
 
 
 def _import_xena(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Writes a topology and a run file, and lists everything that has no place in them."
-    parser.add_argument("file", metavar="FILE", help="configuration that ends in .x2889 or .v2889")
+    parser.description = (
+        "Writes a topology and a run file, and names what has no place in them where the measurement differs for it."
+    )
+    parser.add_argument("file", metavar="FILE", help="configuration that ends in .x2544, .v2544, .x2889 or .v2889")
     parser.add_argument("--topology-out", metavar="FILE", help="default: NAME-topology.yaml, NAME that of the file")
     parser.add_argument("--run-out", metavar="FILE", help="default: NAME.yaml")
+    parser.add_argument("--all", action="store_true", help="list every value that has no place, with the reason")
     _json(parser)
     parser.set_defaults(handler=commands.import_xena)
 

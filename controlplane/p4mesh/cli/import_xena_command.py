@@ -1,4 +1,4 @@
-"""``p4mesh import-xena FILE``: makes a topology and a run file of a configuration of Xena2889 or Valkyrie2889."""
+"""``p4mesh import-xena FILE``: makes a topology and a run file of a configuration of RFC 2544 or RFC 2889 tests."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK, XenaFileError
 from p4mesh.xena.document import LeftOut
 from p4mesh.xena.importing import Imported, import_file
+
+_MOST_LINES = 5
 
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
@@ -32,7 +34,7 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     if arguments.json:
         say(json.dumps({"topology": str(topology), "run": str(run), **_data(imported)}, indent=1))
     else:
-        say(_text(imported, topology, run))
+        say(_text(imported, topology, run, everything=arguments.all))
     return EXIT_OK
 
 
@@ -45,15 +47,37 @@ def _data(imported: Imported) -> dict[str, object]:
     }
 
 
-def _text(imported: Imported, topology: Path, run: Path) -> str:
+def _text(imported: Imported, topology: Path, run: Path, *, everything: bool) -> str:
     lines = [f"wrote {topology}", f"wrote {run}", "", "Tests"]
     for test in imported.tests:
         name = f" ({test.test})" if test.name != test.test else ""
         lines.append(f"  {test.name}{name}" + (f": not run: {test.problem}" if test.problem else ""))
-    lines += ["", f"Not mapped: {imported.total - imported.mapped} of {imported.total} values"]
-    lines += _grouped(imported.left_out)
+    changing = _changing([item for item in imported.left_out if item.changes_measurement])
+    others = _grouped([item for item in imported.left_out if not item.changes_measurement])
+    if changing:
+        shown = changing if everything or len(changing) <= _MOST_LINES else changing[: _MOST_LINES - 1]
+        more = [f"  {len(changing) - len(shown)} more with --all"] if len(shown) < len(changing) else []
+        lines += ["", "Not mapped, and the measurement differs for it", *shown, *more]
+    counts = f"{imported.total - imported.mapped} of {imported.total} values"
+    lines += ["", f"Not mapped: {counts}" + ("" if everything else "; --all lists them with the reasons")]
+    lines += others if everything else []
     lines += ["", f"run it with: p4mesh run {run}"]
+    if imported.trial_time_ms:
+        lines.append("short trials on sim: add --set duration_ms=scaled")
     return "\n".join(lines)
+
+
+def _changing(items: Sequence[LeftOut]) -> list[str]:
+    """A line for a key that is left out for one reason, in whatever place."""
+    groups: dict[tuple[str, str], list[LeftOut]] = {}
+    for item in items:
+        groups.setdefault((item.key.rpartition(".")[2], item.reason), []).append(item)
+    lines = []
+    for (key, reason), same in groups.items():
+        count = sum(item.count for item in same)
+        values = "|".join(dict.fromkeys(value for item in same for value in item.values))
+        lines.append(f"  {key}={values}{f' ({count} times)' if count > 1 else ''}: {reason}")
+    return lines
 
 
 def _grouped(items: Sequence[LeftOut]) -> list[str]:

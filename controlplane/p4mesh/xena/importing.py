@@ -19,10 +19,12 @@ from p4mesh.run_file.reader import parse_run_file
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.xena.document import Accounts, LeftOut, Node
-from p4mesh.xena.entries import Entry, Parameters, entries_of
+from p4mesh.xena.entries import Entry, Parameters
 from p4mesh.xena.options import Shared, shared_of
-from p4mesh.xena.ports import ports_of, topology_text
-from p4mesh.xena.reading import VALID, read_configuration
+from p4mesh.xena.ports import leave_out_addresses, ports_of, routed, topology_text
+from p4mesh.xena.reading import VALID, Standard, read_configuration
+from p4mesh.xena.rfc2544 import rfc2544_entries
+from p4mesh.xena.rfc2889 import rfc2889_entries
 
 _USUAL_GAP_DELTA_BYTES = 1
 _LONGEST_NAME = 30
@@ -55,31 +57,38 @@ class Imported:
     mapped: int
     """Values of the file that were used."""
     total: int
+    trial_time_ms: bool
+    """Whether trials have the length that the file gives them, also on ``sim``."""
 
 
 def import_file(path: Path, topology_name: str, run_name: str) -> Imported:
     """A Xena file as a topology and a run file with these names; raises XenaFileError."""
-    root = Node(accounts := Accounts(data := read_configuration(path)), data)
-    ports = ports_of(root.node("PortHandler"))
+    data, standard = read_configuration(path)
+    root = Node(accounts := Accounts(data, str(path)), data)
+    rfc2544 = standard is Standard.RFC2544
+    ports = ports_of(root.node("PortHandler"), grouped=rfc2544)
     if not ports:
         raise XenaFileError(f"{path}: no ports in PortHandler.EntityList", hint=VALID)
-    types = root.node("TestOptions").node("TestTypeOptionMap")
-    delta = types.node("ForwardPressure").data.get("InterFrameGapDelta", _USUAL_GAP_DELTA_BYTES)
+    options = root.node("TestOptions")
+    types = options.node("TestTypeOptionMap")
+    delta = types.node("ForwardPressure").number("InterFrameGapDelta", _USUAL_GAP_DELTA_BYTES)
     listed = sorted(ports.values(), key=lambda port: port.number)
-    entries = entries_of(types, ports)
+    entries = rfc2544_entries(options, ports) if rfc2544 else rfc2889_entries(types, ports)
     shared = shared_of(root, listed)
+    router = routed(listed, str(shared.parameters.get("frame_format", "")))
+    leave_out_addresses(root.node("PortHandler"), routed=router)
     notes = _notes(root)
     _leave_out_the_rest(root)
     name = _name(path.stem)
-    gap_delta = round(delta) if isinstance(delta, int | float) else _USUAL_GAP_DELTA_BYTES
-    topology = topology_text(name, path.name, listed, gap_delta)
+    topology = topology_text(name, path.name, listed, round(delta), router=router)
     for entry in entries:
         _note_what_does_not_hold(entry, shared)
     parsed = cache(lambda: parse_topology("topology.yaml", topology))
     problems = {id(entry): _problem(entry, shared, parsed, name) for entry in entries}
     run = _run_text(path.name, name, topology_name, shared, entries, problems, notes)
     tests = tuple(ImportedTest(entry.test, entry.name or entry.test, problems[id(entry)]) for entry in entries)
-    return Imported(topology, run, tests, accounts.left_out(), accounts.mapped, accounts.total)
+    long = any("duration_ms" in entry.parameters for entry in entries if not problems[id(entry)])
+    return Imported(topology, run, tests, accounts.left_out(), accounts.mapped, accounts.total, long)
 
 
 def _notes(root: Node) -> dict[str, str]:
@@ -96,6 +105,7 @@ def _leave_out_the_rest(root: Node) -> None:
         "bookkeeping of the Xena program",
         *("CreationDate", "TidAllocationScope", "FormatVersion", "ApplicationVersion"),
     )
+    root.leave_out("streams follow from the topology of the tests", "StreamHandler")
     options = root.node("TestOptions").node("RateDefinition")
     options.leave_out("bookkeeping of the Xena program", "ItemID", "ParentID", "Label")
 
@@ -116,6 +126,8 @@ def _held(shared: Shared, entries: list[Entry]) -> Parameters:
 
 def _problem(entry: Entry, shared: Shared, topology: Callable[[], Topology], name: str) -> str:
     """Why a test cannot run; empty where it can."""
+    if entry.problem:
+        return entry.problem
     if len(set(entry.ports)) != len(entry.ports):
         return "a port has two roles"
     least = _LEAST_PORTS.get(entry.test, 2)

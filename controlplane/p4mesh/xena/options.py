@@ -6,10 +6,11 @@ import base64
 import binascii
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.xena.document import Node
-from p4mesh.xena.entries import Parameters, toggled
+from p4mesh.xena.entries import Parameters, plain, toggled
 from p4mesh.xena.ports import XenaPort, bits_per_s
 
 IEEE_SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
@@ -19,6 +20,9 @@ _LATENCY = {
     "last_to_first": "LIFO",
     "first_to_last": "FILO",
 }
+_FRAME_RATES = ("pps", "ratepps")
+_LINE_RATES = ("l1bps", "bpsl1", "ratebpsl1", "l1_bps")
+_RATE_KINDS = ("fraction", *_FRAME_RATES, *_LINE_RATES, "l2bps", "bpsl2", "ratebpsl2", "l2_bps")
 _FORMATS = {"ETHERNET": "ethernet", "IP": "ipv4", "IPV4": "ipv4", "IPV6": "ipv6"}
 _STAGGER_STEP_US = 64
 _ADDRESS_COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -41,14 +45,10 @@ def shared_of(root: Node, ports: Iterable[XenaPort]) -> Shared:
     """Options that hold for all tests."""
     options = root.node("TestOptions")
     found = Shared(sizes=_sizes(options.node("PacketSizes")))
-    found.parameters |= _axis(options.node("RateDefinition"), list(ports))
+    found.parameters |= _axis(options.node("RateDefinition"), root.node("PortHandler"), list(ports))
     found.parameters |= _flows(options.node("FlowCreationOptions"))
     found.parameters |= _frames(root.node("StreamProfileHandler"))
-    mode = options.text("LatencyMode", "Last_To_Last")
-    if definition := _LATENCY.get(mode.lower()):
-        found.parameters["latency_definition"] = definition
-    else:
-        _not_used(options, "LatencyMode", f"valid are {', '.join(_LATENCY)}")
+    found.parameters |= latency_definition(options)
     if options.flag("ToggleSyncState", False):
         found.parameters |= toggled(options)
     options.leave_out("the links stay on", "SyncOffDuration", "SyncOnDuration")
@@ -57,9 +57,16 @@ def shared_of(root: Node, ports: Iterable[XenaPort]) -> Shared:
     if steps:
         found.parameters["start_stagger_us"] = round(steps * _STAGGER_STEP_US)
     if not options.flag("UsePortSyncStart", True):
-        _not_used(options, "UsePortSyncStart", "ports start together; start_skew_ns of a port delays it")
+        options.not_used("UsePortSyncStart", "ports start together; start_skew_ns of a port delays it")
     options.leave_out("every trial has a tester without state of an earlier one", "PortReset", "PortResetDelay")
     return found
+
+
+def latency_definition(options: Node) -> Parameters:
+    """Which bits of a frame delimit its latency; nothing where the file does not say."""
+    if not options.has("LatencyMode"):
+        return {}
+    return {"latency_definition": _LATENCY[options.word("LatencyMode", "", _LATENCY)]}
 
 
 def _sizes(options: Node) -> tuple[int, ...]:
@@ -77,9 +84,9 @@ def _sizes(options: Node) -> tuple[int, ...]:
         sizes = [size for size in asked[:_LONGEST_RANGE] if _is_size(size)][:_MOST_SIZES]
         if len(sizes) < len(asked):
             kept = f"{sizes[0]} to {sizes[-1]}" if sizes else "none"
-            _not_used(options, "SwPacketEndSize", f"{kept}: at most {_MOST_SIZES} sizes, of {_SIZES_TEXT}")
+            options.not_used("SwPacketEndSize", f"{kept}: at most {_MOST_SIZES} sizes, of {_SIZES_TEXT}")
     else:
-        _not_used(options, "PacketSizeType", "a test has one frame size at a time: those of the RFC are used")
+        options.not_used("PacketSizeType", "a test has one frame size at a time: those of the RFC are used")
     options.leave_out("another kind of sizes is chosen")
     return tuple(sizes)
 
@@ -91,12 +98,14 @@ def _custom_sizes(options: Node) -> list[int]:
     options.accounts.use((*options.path, key))
     listed = options.data.get(key)
     for place, value in enumerate(listed if isinstance(listed, list) else ()):
-        if isinstance(value, int | float) and _is_size(value) and int(value) not in found:
-            found.append(int(value))
-        else:
-            path = (*options.path, key, place)
+        path = (*options.path, key, place)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise options.accounts.wrong(path, value, "a number of bytes")
+        if not _is_size(value):
             options.accounts.forget(path)
-            options.accounts.leave_out(path, f"no size of its own: whole numbers, each once, of {_SIZES_TEXT}")
+            options.accounts.leave_out(path, f"no size of a test: whole numbers of {_SIZES_TEXT}", changes=True)
+        elif int(value) not in found:
+            found.append(int(value))
     return found
 
 
@@ -104,26 +113,38 @@ def _is_size(value: float) -> bool:
     return SMALLEST_FRAME_BYTES <= value <= LARGEST_FRAME_BYTES and value == int(value)
 
 
-def _axis(options: Node, ports: list[XenaPort]) -> Parameters:
-    """Rate of a port that is 100 % of a load."""
-    found: Parameters = {}
-    caps = {port.cap_bps for port in ports}
-    cap = min((value for value in caps if value is not None), default=None)
-    if cap is not None:
-        found["port_rate_cap_mbps"] = _plain(cap / _BPS_PER_MBPS)
-    kind = options.text("RateType", "Fraction").lower()
+def _axis(options: Node, handler: Node, ports: list[XenaPort]) -> Parameters:
+    """Rate of a port that is 100 % of a load: a rate in bit/s on the line is a cap, another rate is ``full_load``."""
+    caps = [port.cap_bps for port in ports if port.cap_bps is not None]
+    cap = min(caps, default=None)
+    found: Parameters = {} if cap is None else {"port_rate_cap_mbps": plain(cap / _BPS_PER_MBPS)}
+    kind = options.word("RateType", "Fraction", _RATE_KINDS)
     if kind == "fraction":
         fraction = options.number("RateFraction", 100)
         if fraction != 100:
-            found["rate_fraction_pct"] = _plain(fraction)
-    elif kind in ("l1bps", "bpsl1", "ratebpsl1", "l1_bps"):
-        rate = bits_per_s(options.number("RateBpsL1", 0), options.text("RateBpsL1Unit", "Mbps"))
-        if rate > 0:
-            found["port_rate_cap_mbps"] = _plain(min(rate, cap or rate) / _BPS_PER_MBPS)
+            found["rate_fraction_pct"] = plain(fraction)
+    elif kind in _LINE_RATES:
+        rate = bits_per_s(options, "RateBpsL1", "RateBpsL1Unit")
+        found["port_rate_cap_mbps"] = plain(min(rate, cap or rate) / _BPS_PER_MBPS)
     else:
-        _not_used(options, "RateType", "100 % is line rate; this rate depends on the frame size")
+        pps = kind in _FRAME_RATES
+        rate = options.number("RatePps", 0) if pps else bits_per_s(options, "RateBpsL2", "RateBpsL2Unit")
+        found = {"full_load": f"{Decimal(str(plain(rate))):f} {'frames/s' if pps else 'bit/s L2'}"}
+        _caps_not_used(handler, ports, f"100 % of a load is {found['full_load']}, whatever the cap")
+    if cap is not None:
+        reason = f"100 % of a load is the smallest cap, {plain(cap / _BPS_PER_MBPS)} Mbit/s, on every port"
+        _caps_not_used(handler, ports, reason, besides=cap)
     options.leave_out("another kind of rate is chosen")
     return found
+
+
+def _caps_not_used(handler: Node, ports: list[XenaPort], reason: str, besides: float | None = None) -> None:
+    """Name the caps that do not hold: all of them ``besides`` one, also those of ports that have none."""
+    for entity, port in zip(handler.nodes("EntityList"), ports, strict=True):
+        if port.cap_bps is None and besides is not None:
+            entity.not_used("EnablePortRateCap", reason)
+        elif port.cap_bps is not None and port.cap_bps != besides:
+            entity.not_used("PortRateCapValue", reason)
 
 
 def _flows(options: Node) -> Parameters:
@@ -133,7 +154,7 @@ def _flows(options: Node) -> Parameters:
         if streams in _ADDRESS_COUNTS:
             found["addresses_per_port"] = round(streams)
         else:
-            _not_used(options, "PerPortStreamCount", f"valid are {', '.join(map(str, _ADDRESS_COUNTS))}")
+            options.not_used("PerPortStreamCount", f"valid are {', '.join(map(str, _ADDRESS_COUNTS))}")
     options.text("FlowCreationType")
     options.leave_out(
         "addresses of ports are those of RFC 4814; mac_base of the address tests has a base of its own",
@@ -149,11 +170,19 @@ def _frames(handler: Node) -> Parameters:
     assigned = [handler.node("ProfileAssignmentMap").text(key) for key in handler.node("ProfileAssignmentMap").data]
     profiles = {profile.text("ItemID"): profile for profile in handler.nodes("EntityList")}
     chosen = next((name for name in assigned if name in profiles), None)
+    if chosen is None:
+        handler.leave_out("no port has this profile")
+        return {}
     found: Parameters = {}
     for name, profile in profiles.items():
         if name != chosen:
             profile.accounts.forget(profile.path)
-            profile.leave_out("another profile" if name in assigned else "no port has this profile")
+            if name not in assigned:
+                profile.leave_out("no port has this profile")
+            elif _headers(profile) != _headers(profiles[chosen]):
+                for segment in profile.node("StreamConfig").nodes("HeaderSegments"):
+                    segment.not_used("SegmentType", "frames of all ports have the headers of the first profile")
+            profile.leave_out("another profile with the same headers")
             continue
         stream = profile.node("StreamConfig")
         for segment in stream.nodes("HeaderSegments"):
@@ -164,14 +193,23 @@ def _frames(handler: Node) -> Parameters:
                 found["frame_format"] = _FORMATS[kind]
                 segment.leave_out("fields are those of RFC 2544 appendix C", "SegmentValue")
             elif kind != "UDP":
-                _not_used(segment, "SegmentType", "frames are Ethernet, or UDP over IPv4 or IPv6")
+                segment.not_used("SegmentType", "frames are Ethernet, or UDP over IPv4 or IPv6")
             segment.leave_out("fields are those of RFC 2544 appendix C", "SegmentValue")
         if not found.get("vlan_id", 1):
             del found["vlan_id"]
         stream.node("PayloadDefinition").leave_out("payload behind the signature is the tester's own")
+        stream.leave_out("fields of frames do not change", "HwModifiers", "FieldValueRanges", changes=_modified(stream))
         stream.leave_out("rates, sizes and modifiers are those of each test")
         profile.leave_out("bookkeeping of the Xena program", "ParentID", "Label")
     return found
+
+
+def _headers(profile: Node) -> list[str]:
+    return [str(segment.data.get("SegmentType")) for segment in profile.node("StreamConfig").nodes("HeaderSegments")]
+
+
+def _modified(stream: Node) -> bool:
+    return bool(stream.data.get("HwModifiers") or stream.data.get("FieldValueRanges"))
 
 
 def _vlan(segment: Node) -> int:
@@ -182,14 +220,5 @@ def _vlan(segment: Node) -> int:
         header = b""
     vlan = int.from_bytes(header[:2], "big") & 0xFFF if len(header) >= 4 else 0
     if not vlan:
-        _not_used(segment, "SegmentValue", "a tag without a VLAN; frames are sent untagged")
+        segment.not_used("SegmentValue", "a tag without a VLAN; frames are sent untagged")
     return vlan
-
-
-def _not_used(node: Node, key: str, reason: str) -> None:
-    node.accounts.forget((*node.path, key))
-    node.leave_out(reason, key)
-
-
-def _plain(number: float) -> int | float:
-    return int(number) if number == int(number) else number

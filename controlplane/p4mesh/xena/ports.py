@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from p4mesh.xena.document import Node
 
@@ -34,6 +35,12 @@ class XenaPort:
     overhead_bytes: int
     ppm: float
     pause: bool
+    group: str = ""
+    """EAST or WEST of a file of RFC 2544."""
+    peer: str = ""
+    """Identifier of the other port of a pair."""
+    networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Networks in which the port has an address and a gateway."""
 
 
 def rate_of(text: str) -> int | None:
@@ -42,13 +49,13 @@ def rate_of(text: str) -> int | None:
     return int(float(found[1]) * _BPS[found[2]]) if found else None
 
 
-def bits_per_s(value: float, unit: str) -> float:
-    """A rate in bit/s; an unknown unit is taken for Mbit/s."""
-    return value * _UNITS_BPS.get(unit.lower().replace("it/s", "ps"), _UNITS_BPS["mbps"])
+def bits_per_s(node: Node, key: str, unit: str) -> float:
+    """The rate at a key in bit/s, 0 where there is none; ``unit`` is the key of its unit."""
+    return node.number(key, 0) * _UNITS_BPS[node.word(unit, "Mbps", _UNITS_BPS)]
 
 
-def ports_of(handler: Node) -> dict[str, XenaPort]:
-    """The ports by their identifiers."""
+def ports_of(handler: Node, *, grouped: bool) -> dict[str, XenaPort]:
+    """The ports by their identifiers; in files of RFC 2544 (``grouped``) they have groups, peers and addresses."""
     found: dict[str, XenaPort] = {}
     for number, entity in enumerate(handler.nodes("EntityList"), 1):
         reference = entity.node("PortRef")
@@ -56,29 +63,33 @@ def ports_of(handler: Node) -> dict[str, XenaPort]:
         module, port = reference.number("ModuleIndex", 0), reference.number("PortIndex", 0)
         speed = rate_of(entity.text("PortSpeed", "AUTO"))
         if speed is None:
-            entity.accounts.forget((*entity.path, "PortSpeed"))
-            entity.leave_out("1 Gbit/s is taken; change rate_bps in the topology", "PortSpeed")
+            entity.not_used("PortSpeed", "1 Gbit/s is taken; change rate_bps in the topology")
         capped = entity.flag("EnablePortRateCap", False)
-        cap = bits_per_s(entity.number("PortRateCapValue", 0), entity.text("PortRateCapUnit", "Mbps"))
+        cap = bits_per_s(entity, "PortRateCapValue", "PortRateCapUnit")
+        if capped and not cap:
+            raise entity.accounts.wrong(
+                (*entity.path, "PortRateCapValue"), entity.data.get("PortRateCapValue"), "a rate"
+            )
         entity.text("PortRateCapProfile")
-        if entity.number("LatencyOffset", 0):
-            entity.accounts.forget((*entity.path, "LatencyOffset"))
-            entity.leave_out("measure the wires with p4mesh calibrate instead", "LatencyOffset")
+        if entity.signed("LatencyOffset", 0):
+            entity.not_used("LatencyOffset", "measure the wires with p4mesh calibrate instead")
+        networks = _networks(entity, "V4") + _networks(entity, "V6") if grouped else ()
         overhead = round(entity.number("InterFrameGap", _USUAL_OVERHEAD_BYTES))
         if overhead > _USUAL_OVERHEAD_BYTES:
-            entity.accounts.forget((*entity.path, "InterFrameGap"))
-            entity.leave_out("100 % of a load has 12 bytes between frames; lower the highest load", "InterFrameGap")
+            entity.not_used("InterFrameGap", "100 % of a load has 12 bytes between frames; lower the highest load")
         found[entity.text("ItemID", str(number))] = XenaPort(
             number,
             f"chassis {chassis or '-'}, module {module:g}, port {port:g}",
             speed or _USUAL_RATE_BPS,
-            cap if capped and cap > 0 else None,
+            cap if capped else None,
             min(overhead, _USUAL_OVERHEAD_BYTES),
-            entity.number("AdjustPpm", 0),
+            entity.signed("AdjustPpm", 0),
             entity.flag("PauseModeOn", False),
+            entity.text("PortGroup").upper() if grouped else "",
+            entity.text("PairPeerId") if grouped else "",
+            networks,
         )
         entity.leave_out("set where the ports are: they negotiate nothing here", *_LINE)
-        entity.leave_out("addresses are those of RFC 2544 appendix C", *_ADDRESSES)
         entity.leave_out("stations answer ARP in routed tests, and no pings", "ReplyArpRequests", "ReplyPingRequests")
         entity.leave_out("roles are those of each test", "PortGroup", "PairPeerRef", "PairPeerId", "MulticastRole")
         entity.leave_out("no streams of the user's own", "MultiStreamMap")
@@ -86,16 +97,58 @@ def ports_of(handler: Node) -> dict[str, XenaPort]:
     return found
 
 
-def topology_text(name: str, source: str, ports: list[XenaPort], gap_delta_bytes: int) -> str:
-    """A topology: the ports, each cabled to one simulated switch.
+def leave_out_addresses(handler: Node, *, routed: bool) -> None:
+    """Say which addresses stations have instead of those of the file; a router must be set up for them."""
+    for entity in handler.nodes("EntityList"):
+        if routed:
+            entity.leave_out(
+                "stations are 198.18.N.2 and 2001:2:0:N::2 on port N, their gateway host 1: give the router these",
+                *("IpV4Address", "IpV4Gateway", "IpV6Address", "IpV6Gateway"),
+                changes=True,
+            )
+        entity.leave_out("addresses are those of RFC 2544 appendix C", *_ADDRESSES)
+
+
+def _networks(entity: Node, version: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """The network of a port that has an address and a gateway."""
+    words = {key: entity.data.get(f"Ip{version}{key}") for key in ("Address", "Gateway")}
+    if not all(words.values()):
+        return ()
+    for key, word in words.items():
+        try:
+            if not int(ip_address(str(word))):
+                return ()
+        except ValueError:
+            raise entity.accounts.wrong(
+                (*entity.path, f"Ip{version}{key}"), word, f"an IP{version.lower()} address"
+            ) from None
+    prefix = entity.data.get(f"Ip{version}RoutingPrefix")
+    try:
+        return (ip_network(f"{words['Address']}/{prefix}", strict=False),)
+    except ValueError:
+        raise entity.accounts.wrong(
+            (*entity.path, f"Ip{version}RoutingPrefix"), prefix, "a length of a prefix"
+        ) from None
+
+
+def routed(ports: list[XenaPort], frame_format: str) -> bool:
+    """Whether a router is between the ports: each has a gateway, in a network of its own."""
+    version = {"ipv4": 4, "ipv6": 6}.get(frame_format, 0)
+    found = [network for port in ports for network in port.networks if network.version == version]
+    return len(set(found)) == len(found) == len(ports) > 1
+
+
+def topology_text(name: str, source: str, ports: list[XenaPort], gap_delta_bytes: int, *, router: bool = False) -> str:
+    """A topology: the ports, each cabled to one simulated switch or router.
 
     ``gap_delta_bytes`` is by how much ports may shorten their gaps (RFC 2889 5.6.1).
     """
+    device = "router" if router else "switch"
     lines = [
-        f"# The ports of {source}, each cabled to a simulated switch. It stands for the device under test:",
+        f"# The ports of {source}, each cabled to a simulated {device}. It stands for the device under test:",
         "# replace it by a model of yours (docs/DEVICES.md), or run on another target.",
         f"name: {name}",
-        f"description: {len(ports)} ports of {source} on a simulated switch",
+        f"description: {len(ports)} ports of {source} on a simulated {device}",
         "",
         "tester:",
         "  ports:",
@@ -110,9 +163,25 @@ def topology_text(name: str, source: str, ports: list[XenaPort], gap_delta_bytes
             f"    # {port.place}",
             f"    - {{numbers: {port.number}, rate_bps: {port.rate_bps}, ifg_bytes: {gap}{more}}}",
         ]
-    lines += ["", "nodes:", "  - name: dut", "    device: ethernet_switch", "    latency_ns: 2000", "    ports:"]
+    lines += [
+        "",
+        "nodes:",
+        "  - name: dut",
+        f"    device: {'router' if router else 'ethernet_switch'}",
+        "    latency_ns: 2000",
+        "    ports:",
+    ]
     for port in ports:
         overhead = max(0, port.overhead_bytes - _PREAMBLE_BYTES)
         lines.append(f"      - {{numbers: {port.number}, rate_bps: {port.rate_bps}, ifg_bytes: {overhead}}}")
+    if router:
+        lines += [
+            "    # Addresses of RFC 2544 C.2.2 and RFC 5180 5.2: stations of the tester are host 2 of a network.",
+            "    interfaces:",
+        ]
+        for port in ports:
+            addresses = f'198.18.{port.number}.1/24, "2001:2:0:{port.number:x}::1/64"'
+            mac = f"02:00:00:00:01:{port.number:02x}"
+            lines.append(f'      - {{port: {port.number}, mac: "{mac}", addresses: [{addresses}]}}')
     lines += ["", "links:", f"  - {{from: tester:1-{len(ports)}, to: dut:1-{len(ports)}}}", ""]
     return "\n".join(lines)

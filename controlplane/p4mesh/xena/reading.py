@@ -1,8 +1,10 @@
-"""Reads configuration files of Xena2889 and Valkyrie2889."""
+"""Reads configuration files of Xena's programs for RFC 2544 and RFC 2889; what is in a file tells whose it is."""
 
 from __future__ import annotations
 
 import json
+import re
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,46 @@ from p4mesh.errors import XenaFileError
 from p4mesh.regular_files import read_bytes
 
 MOST_BYTES = 50_000_000
-SUFFIXES = (".x2889", ".v2889")
 _BINARY = ".xmcfg"
-VALID = f"name a file of Xena2889 or Valkyrie2889: {' or '.join(SUFFIXES)}"
+VALID = "name a file of Xena2889, Valkyrie2889, Xena2544 or Valkyrie2544: .x2889, .v2889, .x2544 or .v2544"
+_PROGRAM = re.compile(r"TestConfig\.\w*?([0-9]{4})\b")
 
 
-def read_configuration(path: Path) -> dict[str, Any]:
-    """The data of a file; raises XenaFileError for one of another kind."""
+class Standard(Enum):
+    """The standard of the tests of a file."""
+
+    RFC2544 = "2544"
+    RFC2889 = "2889"
+
+    @property
+    def format_version(self) -> int:
+        """The number at FormatVersion."""
+        return 10 if self is Standard.RFC2544 else 1
+
+
+_OTHERS = {"3918": "RFC 3918", "1564": "Y.1564"}
+_TESTS = {
+    "RateTest": "2889",
+    "CongestionControl": "2889",
+    "ForwardPressure": "2889",
+    "MaxForwardingRate": "2889",
+    "AddressCachingCapacity": "2889",
+    "AddressLearningRate": "2889",
+    "ErroredFramesFiltering": "2889",
+    "BroadcastForwarding": "2889",
+    "GroupJoinLeaveDelay": "3918",
+    "GroupCapacity": "3918",
+    "AggregatedThroughput": "3918",
+    "Back2Back": "2544",
+    "Loss": "2544",
+    "Throughput": "2544",
+    "Latency": "2544",
+}
+"""The standard of each type of test; RFC 3918 comes before RFC 2544, with which it has one in common."""
+
+
+def read_configuration(path: Path) -> tuple[dict[str, Any], Standard]:
+    """The data of a file and whose tests it has; raises XenaFileError for one of another kind."""
     if path.suffix.lower() == _BINARY:
         raise XenaFileError(
             f"{path}: a port configuration of XenaManager, which has no tests",
@@ -35,6 +70,35 @@ def read_configuration(path: Path) -> dict[str, Any]:
         raise XenaFileError(f"{path}: nested too deeply", hint=VALID) from None
     except ValueError as error:
         raise XenaFileError(f"{path}: not JSON: {error}", hint=VALID) from None
-    if not isinstance(data, dict) or "PortHandler" not in data or "TestOptions" not in data:
-        raise XenaFileError(f"{path}: no configuration of RFC 2889 tests", hint=VALID)
-    return data
+    standard = _standard(path, data)
+    version = data.get("FormatVersion")
+    if isinstance(version, bool) or version != standard.format_version:
+        raise XenaFileError(
+            f"{path}: FormatVersion is {json.dumps(version)[:40]}, known is {standard.format_version}",
+            hint="save the file with the program of 2016 or later that wrote it, or ask for this version",
+        )
+    return data, standard
+
+
+def _standard(path: Path, data: Any) -> Standard:
+    found = _program(data) if isinstance(data, dict) else ""
+    if found in {item.value for item in Standard}:
+        return Standard(found)
+    if found in _OTHERS:
+        raise XenaFileError(f"{path}: its tests are those of {_OTHERS[found]}, whatever its name", hint=VALID)
+    raise XenaFileError(f"{path}: no configuration of RFC 2544 or RFC 2889 tests", hint=VALID)
+
+
+def _program(data: dict[str, Any]) -> str:
+    """The number of the standard in the name of the program that wrote the tests; empty for another file."""
+    if "UniList" in data and "ServiceList" in data:
+        return "1564"
+    options = data.get("TestOptions")
+    tests = options.get("TestTypeOptionMap") if isinstance(options, dict) else None
+    if "PortHandler" not in data or not isinstance(tests, dict):
+        return ""
+    for test in tests.values():
+        kind = _PROGRAM.search(str(test.get("$type"))) if isinstance(test, dict) else None
+        if kind:
+            return kind[1]
+    return next((number for name, number in _TESTS.items() if name in tests), "")

@@ -19,11 +19,16 @@ from p4mesh.run.run_files import plan_file, run_file
 from p4mesh.run.suite import FinishedSuite
 from p4mesh.run_file.reader import load_run_file
 from p4mesh.xena.document import UNKNOWN
-from p4mesh.xena.entries import mac_base
 from p4mesh.xena.importing import Imported, import_file
+from p4mesh.xena.rfc2889 import mac_base
 
 FILES = Path(__file__).parents[1] / "fixtures" / "xena"
 SWITCH, BACK_TO_BACK = FILES / "RFC_2889_1_switch.x2889", FILES / "gsi_b2b_unicast.v2889"
+ROUTER = FILES / "router.v2544"
+
+
+OTHER = '{"PortHandler": {}, "TestOptions": {"TestTypeOptionMap": {"%s": {}}}, "FormatVersion": 1}'
+"""A file without ports, with one test."""
 
 
 @pytest.fixture(autouse=True)
@@ -71,10 +76,10 @@ def with_roles(data: dict[str, Any], topology: str, direction: str, roles: list[
     return data
 
 
-@pytest.mark.parametrize("path", [SWITCH, BACK_TO_BACK], ids=lambda path: path.suffix)
+@pytest.mark.parametrize("path", [SWITCH, BACK_TO_BACK, ROUTER], ids=lambda path: path.name)
 def test_every_value_of_a_file_is_mapped_or_listed(path: Path) -> None:
     found = import_file(path, "topology.yaml", "run.yaml")
-    assert found.mapped + sum(item.count for item in found.left_out) == found.total > 1000
+    assert found.mapped + sum(item.count for item in found.left_out) == found.total > 200
     assert all(item.reason for item in found.left_out)
     assert not [item.key for item in found.left_out if item.reason == UNKNOWN]
     last = {item.key.rpartition(".")[2] for item in found.left_out}
@@ -117,6 +122,8 @@ def test_the_second_file_has_one_enabled_test_and_a_fraction() -> None:
     assert entry["parameters"]["iterations"] == 3
     assert run["sizes"] == [90, 134, 222, 398, 574, 750]
     assert run["parameters"]["rate_fraction_pct"] == 1
+    assert entry["parameters"]["duration_ms"] == 60_000
+    assert found.trial_time_ms
     assert (run["parameters"]["link_off_s"], run["parameters"]["link_on_delay_s"]) == (3, 3)
     assert [test.problem for test in found.tests].count("not enabled in the file") == 9
     assert "  # - test: rfc2889.broadcast" in found.run
@@ -197,15 +204,11 @@ def test_what_a_test_cannot_carry_is_named_and_commented_out() -> None:
 def test_unknown_keys_and_other_kinds_of_values_are_listed() -> None:
     data = config()
     data["TestOptions"]["NewOption"] = {"Deep": [1, 2]}
-    data["TestOptions"]["LatencyMode"] = "Middle_To_Middle"
     data["TestOptions"]["PacketSizes"]["PacketSizeType"] = "Butterfly"
-    data["TestOptions"]["RateDefinition"]["RateType"] = "Pps"
     found = imported(data)
     reasons = {item.key: item.reason for item in found.left_out}
     assert reasons["TestOptions.NewOption.Deep[]"] == UNKNOWN
-    for key in ("LatencyMode", "PacketSizes.PacketSizeType", "RateDefinition.RateType"):
-        assert f"TestOptions.{key}" in reasons
-    assert "latency_definition" not in yaml.safe_load(found.run)["parameters"]
+    assert "TestOptions.PacketSizes.PacketSizeType" in reasons
     assert found.mapped + sum(item.count for item in found.left_out) == found.total
 
 
@@ -213,6 +216,147 @@ def test_a_password_is_not_shown() -> None:
     data = config()
     data["ChassisManager"]["ChassisList"][0]["Password"] = "open sesame"
     assert "open sesame" not in str(imported(data).left_out)
+
+
+def changes(found: Imported) -> dict[str, str]:
+    """Return the keys that change the measurement, without their place, with the reasons."""
+    return {item.key.rpartition(".")[2]: item.reason for item in found.left_out if item.changes_measurement}
+
+
+def test_what_changes_the_measurement_comes_first_and_is_little() -> None:
+    for path in (SWITCH, BACK_TO_BACK, ROUTER):
+        found = import_file(path, "topology.yaml", "run.yaml").left_out
+        ranks = [item.changes_measurement for item in found]
+        assert ranks == sorted(ranks, reverse=True)
+        assert sum(ranks) <= 5, path
+
+
+def test_a_rate_in_frames_is_the_full_load_and_caps_that_do_not_hold_are_named() -> None:
+    data = config()
+    first, second, *_ = data["PortHandler"]["EntityList"]
+    first |= {"EnablePortRateCap": True, "PortRateCapValue": 500.0}
+    second |= {"EnablePortRateCap": True, "PortRateCapValue": 800.0}
+    found = imported(data)
+    assert yaml.safe_load(found.run)["parameters"]["port_rate_cap_mbps"] == 500
+    smallest = "100 % of a load is the smallest cap, 500 Mbit/s, on every port"
+    of_ports = {item.key: item for item in found.left_out if item.reason == smallest}
+    assert {key: (item.values, item.count) for key, item in of_ports.items()} == {
+        "PortHandler.EntityList[].PortRateCapValue": (("800.0",), 1),
+        "PortHandler.EntityList[].EnablePortRateCap": (("false",), 16),
+    }
+    data["TestOptions"]["RateDefinition"] |= {"RateType": "Pps", "RatePps": 25000.0}
+    found = imported(data)
+    parameters = yaml.safe_load(found.run)["parameters"]
+    assert parameters["full_load"] == "25000 frames/s"
+    assert "port_rate_cap_mbps" not in parameters
+    assert changes(found)["PortRateCapValue"] == "100 % of a load is 25000 frames/s, whatever the cap"
+    assert not [test for test in found.tests if test.problem]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("PortHandler.EntityList.0.PortRateCapValue", "seven"),
+        ("PortHandler.EntityList.0.PortRateCapUnit", "furlongs"),
+        ("PortHandler.EntityList.0.InterFrameGap", -1),
+        ("TestOptions.RateDefinition.RateFraction", math.inf),
+        ("TestOptions.RateDefinition.RateType", "Cups"),
+        ("TestOptions.LatencyMode", "Middle_To_Middle"),
+        ("TestOptions.PacketSizes.CustomPacketSizes.0", True),
+        ("TestOptions.TestTypeOptionMap.AddressCachingCapacity.LearnMacBaseAddress", "2,244"),
+    ],
+)
+def test_a_wrong_value_is_an_error_that_names_its_place(place: str, value: Any) -> None:
+    data = config()
+    data["TestOptions"]["PacketSizes"]["PacketSizeType"] = "CustomSizes"
+    *above, key = [int(word) if word.isdecimal() else word for word in place.split(".")]
+    inner: Any = data
+    for word in above:
+        inner = inner[word]
+    inner[key] = value
+    with pytest.raises(XenaFileError, match=" is not ") as caught:
+        imported(data)
+    assert str(caught.value).startswith(f"case.v2889: {place.replace('.0', '[]')}: ")
+
+
+def test_a_file_of_rfc_2544_has_its_traffic_addresses_and_values() -> None:
+    found = imported(config(ROUTER))
+    tests = runs_of(config(ROUTER))
+    assert list(tests) == [f"rfc2544.{name}" for name in ("throughput", "latency", "frame_loss", "back_to_back")]
+    assert {entry["ports"] for entry in tests.values()} == {"2,4,1,3", "2,4"}
+    throughput, latency, loss, bursts = (entry["parameters"] for entry in tests.values())
+    assert {"pattern": "rotate", "bidirectional": False, "learning_frames": 3}.items() <= throughput.items()
+    assert {"search_initial_pct": 80, "search_min_pct": 1, "search_max_pct": 90}.items() <= throughput.items()
+    goal = {"acceptable_loss_pct": 0.01, "pass_threshold_pct": 50, "decision": "per_source_port"}
+    assert goal.items() - throughput.items() == {("decision", "per_source_port")}
+    assert (throughput["duration_ms"], "duration_ms" in latency) == (10_000, False)
+    assert (latency["latency_definition"], latency["latency_factor"], latency["warm_up_pct"]) == ("FILO", 1, 0)
+    assert {
+        "step_pct": 5,
+        "sweep_loss_limit_pct": 0.5,
+        "scaled_frames": 200_000,
+        "iterations": 2,
+    }.items() <= loss.items()
+    assert {"burst_max_frames": 200_000, "burst_step_frames": 10, "repetitions": 3}.items() <= bursts.items()
+    run, topology = yaml.safe_load(found.run), yaml.safe_load(found.topology)
+    assert (run["sizes"], run["parameters"]["frame_format"]) == ([128, 512], "ipv4")
+    (device,) = topology["nodes"]
+    assert (device["device"], device["interfaces"][3]["addresses"][0]) == ("router", "198.18.4.1/24")
+    assert "give the router these" in changes(found)["IpV4Address"]
+
+
+@pytest.mark.parametrize(
+    ("topology", "direction", "groups", "ports", "pattern"),
+    [
+        ("MESH", "BIDIR", "UUUU", "1-4", {"pattern": "mesh_streams"}),
+        ("BLOCKS", "EAST_WEST", "EWWW", "1-4", {"pattern": "one_to_many", "bidirectional": False}),
+        ("BLOCKS", "WEST_EAST", "EWWW", "1-4", {"pattern": "many_to_one", "bidirectional": False}),
+        ("BLOCKS", "BIDIR", "WWEE", "3-4,1-2", {"pattern": "rotate", "bidirectional": True}),
+        ("PAIRS", "WEST_EAST", "EEWW", "3,1,4,2", {"pattern": "pairs", "bidirectional": False}),
+    ],
+)
+def test_topologies_of_rfc_2544_have_the_pattern_with_the_same_traffic(
+    topology: str, direction: str, groups: str, ports: str, pattern: dict[str, Any]
+) -> None:
+    data = config(ROUTER)
+    data["TestOptions"]["TopologyConfig"] = {"Topology": topology, "Direction": direction}
+    for entity, group in zip(data["PortHandler"]["EntityList"], groups, strict=True):
+        entity["PortGroup"] = {"E": "EAST", "W": "WEST", "U": "UNDEFINED"}[group]
+    entry = runs_of(data)["rfc2544.throughput"]
+    assert entry["ports"] == ports
+    assert pattern.items() <= entry["parameters"].items()
+
+
+def test_pairs_are_those_that_ports_name() -> None:
+    data = config(ROUTER)
+    data["TestOptions"]["TopologyConfig"] = {"Topology": "PAIRS", "Direction": "BIDIR"}
+    entities = data["PortHandler"]["EntityList"]
+    for entity, peer in zip(entities, entities[::-1], strict=True):
+        entity["PairPeerId"] = peer["ItemID"]
+    assert runs_of(data)["rfc2544.throughput"]["ports"] == "1,4,3,2"
+
+
+def test_blocks_of_unequal_size_are_named_as_the_problem() -> None:
+    data = config(ROUTER)
+    extra = copy.deepcopy(data["PortHandler"]["EntityList"][0])
+    data["PortHandler"]["EntityList"].append(extra | {"ItemID": "fifth"})
+    problems = {test.test: test.problem for test in imported(data).tests}
+    assert problems["rfc2544.throughput"].startswith("blocks of 2 and 3 ports")
+
+
+def test_what_a_test_of_rfc_2544_cannot_carry_is_named() -> None:
+    data = config(ROUTER)
+    tests = data["TestOptions"]["TestTypeOptionMap"]
+    tests["Latency"]["RateSweepOptions"] |= {"StartValue": 50.0}
+    tests["Loss"] |= {"UseGapMonitor": True, "AcceptableLossType": "Frames"}
+    tests["Loss"]["RateSweepOptions"]["StepValue"] = 20.0
+    tests["Throughput"]["RateIterationOptions"] |= {"ResultScope": "PerSrcPortResult", "FastBinarySearch": True}
+    assert changes(imported(data)).keys() >= {
+        *("StartValue", "UseGapMonitor", "AcceptableLoss", "StepValue", "FastBinarySearch"),
+    }
+    assert runs_of(data)["rfc2544.throughput"]["parameters"]["decision"] == "per_source_port"
+    tests["Loss"]["Enabled"] = False
+    assert not {"UseGapMonitor", "StepValue"} & changes(imported(data)).keys()
 
 
 def mutations(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -228,8 +372,11 @@ def mutations(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 
 @pytest.mark.parametrize("value", [None, "", "seven", -1, [], {}, True, math.inf, 10**400], ids=repr)
-def test_a_file_with_anything_anywhere_is_imported_or_refused(value: Any) -> None:
-    whole = with_roles(config(), "BLOCKS", "BIDIR", ["EAST", "WEST", "WEST"])
+@pytest.mark.parametrize("path_of_file", [SWITCH, ROUTER], ids=lambda path: path.suffix)
+def test_a_file_with_anything_anywhere_is_imported_or_refused(path_of_file: Path, value: Any) -> None:
+    whole = config(path_of_file)
+    if path_of_file == SWITCH:
+        whole = with_roles(whole, "BLOCKS", "BIDIR", ["EAST", "WEST", "WEST"])
     whole["PortHandler"]["EntityList"] = whole["PortHandler"]["EntityList"][:3]
     whole["StreamProfileHandler"]["EntityList"] = whole["StreamProfileHandler"]["EntityList"][:1]
     for path in list(mutations(whole))[1::3]:
@@ -251,9 +398,13 @@ def test_a_file_with_anything_anywhere_is_imported_or_refused(value: Any) -> Non
     [
         ("ports.xmcfg", "; Port: 0/0", "a port configuration of XenaManager, which has no tests"),
         ("not.x2889", "{", "not JSON"),
-        ("list.x2889", "[]", "no configuration of RFC 2889 tests"),
-        ("other.x2889", '{"PortHandler": {}}', "no configuration of RFC 2889 tests"),
-        ("empty.x2889", '{"PortHandler": {}, "TestOptions": {}}', "no ports in PortHandler.EntityList"),
+        ("list.x2889", "[]", "no configuration of RFC 2544 or RFC 2889 tests"),
+        ("other.x2889", '{"PortHandler": {}}', "no configuration of RFC 2544 or RFC 2889 tests"),
+        ("group.x2889", OTHER % "GroupCapacity", "its tests are those of RFC 3918, whatever its name"),
+        ("services.x2889", '{"UniList": [], "ServiceList": []}', "its tests are those of Y.1564, whatever its name"),
+        ("empty.x2889", OTHER % "RateTest", "no ports in PortHandler.EntityList"),
+        ("new.x2889", OTHER.replace("1}", "2}") % "RateTest", "FormatVersion is 2, known is 1"),
+        ("old.v2544", OTHER % "Back2Back", "FormatVersion is 1, known is 10"),
         ("deep.x2889", "[" * 100_000, "nested too deeply"),
         ("bytes.x2889", "\udc80", "not text in UTF-8 or UTF-16"),
         ("latin.x2889", '{"Comments": "M\udcfcnchen"}', "not text in UTF-8 or UTF-16"),
@@ -267,7 +418,7 @@ def test_a_file_that_is_none_is_refused_with_a_hint(
     assert main(["import-xena", name]) == 2
     shown = capsys.readouterr().err
     assert shown.startswith(f"error: {name}: {message}")
-    assert "\n hint: name a file of Xena2889 or Valkyrie2889" in shown
+    assert "\n hint: name a file of Xena2889, Valkyrie2889, " in shown or "FormatVersion" in shown
     assert [path.name for path in folder.iterdir()] == [name]
 
 
@@ -292,7 +443,14 @@ def test_the_command_writes_both_files_and_lists_the_rest(capsys: pytest.Capture
     assert main([*words]) == 0
     shown = capsys.readouterr().out
     assert "part-mesh-1-n (rfc2889.partially_meshed)\n" in shown
-    assert "PortHandler.EntityList[] (18 times): " in shown
+    assert "  PortSpeed=AUTO (18 times): 1 Gbit/s is taken; change rate_bps in the topology\n" in shown
+    assert "PortHandler.EntityList[] (18 times): " not in shown
+    assert "add --set duration_ms=scaled" in shown
+    assert main([*words, "--all"]) == 2
+    for name in ("lab.yaml", "out/run.yaml"):
+        Path(name).unlink()
+    assert main([*words, "--all"]) == 0
+    assert "PortHandler.EntityList[] (18 times): " in capsys.readouterr().out
     assert load_run_file("out/run.yaml").file.topology == "../lab.yaml"
     assert main([*words[:2], "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -309,15 +467,16 @@ def test_the_bytes_of_an_address() -> None:
     ("path", "tests", "settings"),
     [
         (SWITCH, 10, ("scaled_frames=60", "search_resolution_pct=40", "sweep_step_pct=90", "addresses_max=110")),
-        (BACK_TO_BACK, 1, ("scaled_frames=60", "search_resolution_pct=40", "iterations=1")),
+        (ROUTER, 4, ("duration_ms=scaled", "scaled_frames=60", "search_resolution_pct=40", "step_pct=10")),
+        (BACK_TO_BACK, 1, ("duration_ms=scaled", "scaled_frames=60", "search_resolution_pct=40", "iterations=1")),
     ],
     ids=lambda value: getattr(value, "suffix", ""),
 )
-def test_both_files_run_on_sim(path: Path, tests: int, settings: tuple[str, ...]) -> None:
+def test_every_file_runs_on_sim(path: Path, tests: int, settings: tuple[str, ...]) -> None:
     found = import_file(path, "topology.yaml", "run.yaml")
     Path("topology.yaml").write_text(found.topology)
     Path("run.yaml").write_text(found.run)
-    more = ("addresses_end=100", "capacity_max=110", "rate_resolution_pct=60") if tests > 1 else ()
+    more = ("addresses_end=100", "capacity_max=110", "rate_resolution_pct=60") if path == SWITCH else ()
     finished = run_file(RunOptions("run.yaml", sizes="512", settings=(*settings, *more), out="out", jobs=1))
     if tests == 1:
         assert finished.outcome.state.value == "MEASURED"  # type: ignore[union-attr]
@@ -329,6 +488,8 @@ def test_both_files_run_on_sim(path: Path, tests: int, settings: tuple[str, ...]
     states = {entry.label: entry.run.outcome.state.value for entry in finished.entries if entry.run}
     assert len(states) == tests
     assert set(states.values()) <= {"FAIL", "PASS", "MEASURED"}, states
+    if path == ROUTER:
+        return
     assert main(["export", "out", "--format", "xena", "--out", "tables"]) == 0
     found_tables = sorted(path.relative_to("tables").as_posix() for path in Path("tables").rglob("*.csv"))
     assert {"full-mesh/xena_throughput.csv", "full-mesh/xena_forwarding.csv"} <= set(found_tables)
@@ -342,7 +503,7 @@ def test_both_files_run_on_sim(path: Path, tests: int, settings: tuple[str, ...]
 @pytest.mark.parametrize(
     ("sizes", "expected", "reasons"),
     [
-        ({"CustomPacketSizes": [64, 64, 9000, 16001, 63, 100.5, "x", True, 10**400]}, [64, 9000], 7),
+        ({"CustomPacketSizes": [64, 64, 9000, 16001, 63, 100.5, 10**400]}, [64, 9000], 4),
         (
             {"PacketSizeType": "Range", "SwPacketStartSize": 60, "SwPacketEndSize": 66, "SwPacketStepSize": 2},
             [64, 66],
