@@ -10,6 +10,7 @@ from typing import Annotated
 
 import pytest
 
+from p4mesh.methods.registry import find_test
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
@@ -113,6 +114,36 @@ def test_reasons_are_a_column_where_there_is_one() -> None:
     assert table.columns == (*Trial.columns(), fields.REASON)
     assert [row["reason"] for row in table.rows] == ["", "lost frames"]
     assert table.rows[1]["lost_frames"] is None
+
+
+def test_reasons_stand_beside_verdicts_only_and_once() -> None:
+    """Goal: a table that shows no verdict, or a reason under a title of its own, keeps its columns."""
+    failed = Trial(load_pct=60.0, state=Verdict.FAIL, reason="lost frames")
+    assert Trial.table("trials", "Trials", [failed], columns=(fields.LOAD_PCT,)).columns == (fields.LOAD_PCT,)
+    named = (fields.STATE, retitled(fields.REASON, "Why"))
+    assert Trial.table("trials", "Trials", [failed], columns=named).columns == named
+
+
+def test_an_optional_column_is_shown_where_a_row_has_a_value() -> None:
+    rows = [Counts(lost_frames=None), Counts(lost_frames=None, loss_pct=1.0)]
+    table = Counts.table("counts", "Counts", rows, optional=(fields.LOST_FRAMES, fields.LOSS_PCT))
+    assert table.rows == ({"loss_pct": 0.0}, {"loss_pct": 1.0})
+    some = Counts.table("counts", "Counts", [*rows, Counts(lost_frames=0)], optional=(fields.LOST_FRAMES,))
+    assert [row["lost_frames"] for row in some.rows] == [None, None, 0]
+
+
+def test_cells_of_a_row_follow_its_records() -> None:
+    unit = Unit(frame_size_bytes=64, state=Verdict.PASS)
+    (row,) = Unit.table("units", "Units", [(unit, {"state": Verdict.FAIL, "trial": 3})]).rows
+    assert row == {"frame_size_bytes": 64, "state": "FAIL"}
+
+
+def test_an_outcome_has_the_worst_verdict_and_says_what_was_tested() -> None:
+    test = find_test("rfc3918.aggregated")
+    found = test.outcome([Verdict.PASS, Verdict.FAIL], "10 groups", (), deviations=("", "short"))
+    assert (found.state, found.deviations) == (Verdict.FAIL, ("short",))
+    assert found.summary == "Aggregated multicast throughput: 10 groups, FAIL"
+    assert test.outcome([], "", ()).summary == "Aggregated multicast throughput: MEASURED"
 
 
 def test_a_row_of_several_records_has_the_cells_of_the_last_one_first() -> None:
