@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
@@ -18,6 +19,7 @@ from p4mesh.store.run_files import StoredTrial
 DURATION = Column("trial_duration", "Trials of")
 _DURATION_KEY = "duration_ms"
 _SIZE_KEY = "frame_size_bytes"
+_UNITS_OF_LOADS = ("% of line", "frames/s")
 _OTHERWISE = 4
 """Headline columns of a table that names none."""
 _MOST_ROWS = 16
@@ -62,23 +64,57 @@ def _first_columns(table: Table) -> tuple[str, ...]:
 
 
 def key_numbers(outcome: Outcome) -> str:
-    """Most important number of a test, from its lowest to its highest row; else its words, counted."""
+    """The quantity that a test measures, from its lowest to its highest row; else its words, counted.
+
+    A load is the quantity of a search alone: beside a latency, a loss or a time it only says where that was measured.
+    """
     table = next(iter(_chosen(outcome)), None)
     if table is None:
         return ""
     rows = _shown(table.rows)
     columns = {column.key: column for column in table.columns}
+    if fields.LOAD_PCT.key in table.keys and fields.LOSS_PCT.key in columns:
+        return _sweep(columns, rows)
     named = [columns[key] for key in table.headline if key in columns]
+    named.sort(key=lambda column: (column.unit in _UNITS_OF_LOADS, not column.key.startswith("avg")))
+    quantities = [column for column in named if column.unit and column.unit not in _UNITS_OF_LOADS]
+    notes = [str(row[fields.REASON.key]) for row in rows if row.get(fields.REASON.key)]
+    if quantities and notes and not any(row.get(column.key) is not None for column in quantities for row in rows):
+        return f"{table.title.partition(':')[0]}: {', '.join(dict.fromkeys(notes))}"
     words = []
     for column in named:
         cells = [row[column.key] for row in rows if row.get(column.key) is not None]
         numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
         if numbers:
-            low, high = cell_text(column, min(numbers)), cell_text(column, max(numbers))
-            value = low if low == high else f"{low} to {high}"
-            return f"{table.title.partition(':')[0]}: {column.title} {value} {column.unit}".rstrip()
+            return f"{table.title.partition(':')[0]}: {column.title} {_span(column, numbers)} {column.unit}".rstrip()
         words += [f"{column.title}: {count} {cell}" for cell, count in Counter(map(str, cells)).most_common()]
     return ", ".join(words)
+
+
+def _sweep(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Highest load without a loss, and the loss at the highest load, over all frame sizes."""
+    load, loss = columns[fields.LOAD_PCT.key], columns[fields.LOSS_PCT.key]
+    best: dict[Cell, float] = {}
+    top: dict[Cell, tuple[float, float]] = {}
+    for row in rows:
+        size, at, lost = row.get(_SIZE_KEY), row.get(load.key), row.get(loss.key)
+        if isinstance(at, int | float) and isinstance(lost, int | float):
+            best[size] = max(best.get(size, 0.0), float(at) if lost == 0 else 0.0)
+            top[size] = max(top.get(size, (0.0, 0.0)), (float(at), float(lost)))
+    if not top:
+        return ""
+    losses = [lost for _, lost in top.values()]
+    return (
+        f"no loss up to {_span(load, best.values())} {load.unit}; loss at the highest load "
+        f"{_span(loss, losses)} {loss.unit}"
+    )
+
+
+def _span(column: Column, values: Iterable[float]) -> str:
+    """Values from the lowest to the highest one."""
+    found = sorted(values)
+    low, high = cell_text(column, found[0]), cell_text(column, found[-1])
+    return low if low == high else f"{low} to {high}"
 
 
 class _Durations:

@@ -1,0 +1,56 @@
+"""The page of a suite shows of each test the quantity that it measures, and not the load where it did."""
+
+from __future__ import annotations
+
+import pytest
+
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Outcome
+from p4mesh.methods.results.record import table_of
+from p4mesh.report.headline import key_numbers
+from p4mesh.verdict import Verdict
+
+SIZE = fields.FRAME_SIZE_BYTES
+
+
+def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[Column, ...] = (SIZE,)) -> str:
+    headline = tuple(column for column in columns if column not in (*keys, fields.REASON))
+    table = table_of("x", "Quantity: long title", columns, rows, keys=keys, headline=headline)
+    return key_numbers(Outcome(Verdict.MEASURED, "", (table,), ()))
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "text"),
+    [
+        (
+            (SIZE, fields.LOAD_PCT, fields.MIN_US, fields.AVG_US),
+            [
+                {"frame_size_bytes": 64, "load_pct": 100.0, "min_us": 1.0, "avg_us": 2.0},
+                {"frame_size_bytes": 512, "load_pct": 99.0, "min_us": 3.0, "avg_us": 4.5},
+            ],
+            "Quantity: Avg 2.000 to 4.500 us",
+        ),
+        (
+            (SIZE, fields.THROUGHPUT_PCT, fields.RECOVERY_US_AVG, fields.REASON),
+            [{"frame_size_bytes": 64, "throughput_pct": 100.0, "recovery_us_avg": None, "reason": "not applicable"}],
+            "Quantity: not applicable",
+        ),
+    ],
+)
+def test_a_load_is_no_quantity_beside_another(
+    columns: tuple[Column, ...], rows: list[dict[str, Cell]], text: str
+) -> None:
+    assert shown(columns, rows) == text
+
+
+def test_a_sweep_has_two_numbers() -> None:
+    rows: list[dict[str, Cell]] = [
+        {"frame_size_bytes": size, "load_pct": load, "loss_pct": max(0.0, load - limit)}
+        for size, limit in ((64, 70.0), (512, 90.0))
+        for load in (100.0, 90.0, 80.0, 70.0)
+    ]
+    columns = (SIZE, fields.LOAD_PCT, fields.LOSS_PCT)
+    text = shown(columns, rows, (SIZE, fields.LOAD_PCT))
+    assert text.startswith("no loss up to 70") and " to 90" in text.partition(";")[0]
+    assert "loss at the highest load 10" in text and text.rstrip(" %").endswith(("30", "30.0", "30.00", "30.0000"))
