@@ -11,6 +11,7 @@ SECONDS ?= 60
 SEED ?= 1
 KILLS ?= 100
 DEVICES ?= 100
+RUNS ?= 200
 
 ENGINE_SOURCES := $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.proto' \) -print)
 WALL_CLOCK_FILES = $(shell grep -rlE --include='test_*.py' 'mark\.wall_clock' controlplane/tests engine/python/tests)
@@ -89,6 +90,7 @@ fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and 
 		-p p4mesh-pipeline -p p4mesh-p4runtime -p p4mesh-sim --test frames --test fuzz --test documents -- --nocapture
 	P4MESH_QUEUE_DEVICES=$(DEVICES) $(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -k seeded_devices \
 		controlplane/tests/trial/test_queue_trend.py controlplane/tests/methods/test_sustained.py
+	P4MESH_RANDOM_RUNS=$(RUNS) $(BIN)/python -m pytest -q --numprocesses auto controlplane/tests/methods/test_random_runs.py
 	P4MESH_QUEUE_MESHES=$$((2 * $(DEVICES))) $(BIN)/python -m pytest -q --capture=no -k truth \
 		controlplane/tests/measurement/test_queues_of_meshes.py
 	$(BIN)/python scripts/kill_campaign.py --kills $(KILLS) --seed $(SEED)
