@@ -27,6 +27,8 @@ class Quantity:
     digits: int = 2
     ratio: bool = False
     """The difference is modelled / published."""
+    error: str = ""
+    """Key of the standard error of the modelled value, where trials have shown one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Comparison:
     def measure(self, cell: str, folder: Path) -> dict[str, Value]:
         """Return the columns of a cell, rounded to what the document shows."""
         found = self.run_cell(cell, folder)
-        return {item.key: _rounded(found.get(item.key), item.digits) for item in self.quantities}
+        keys = [(key, item.digits) for item in self.quantities for key in (item.key, item.error) if key]
+        return {key: _rounded(found.get(key), digits) for key, digits in keys}
 
     def markdown(self, modelled: Mapping[str, Row]) -> str:
         """Return the table with its title and note."""
@@ -81,7 +84,9 @@ def _three(item: Quantity, printed: Row, found: Row) -> tuple[str, str, str]:
             difference = f"{modelled - published:+.{item.digits}f}"
         elif published:
             difference = f"x {modelled / published:.2g}"
-    return _text(published, item.digits), _text(modelled, item.digits), difference
+    error = found.get(item.error) if item.error else None
+    within = f" +- {_text(error, item.digits)}" if error is not None else ""
+    return _text(published, item.digits), _text(modelled, item.digits) + within, difference
 
 
 def _text(value: Value, digits: int) -> str:
