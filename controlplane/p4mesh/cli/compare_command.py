@@ -61,10 +61,13 @@ def _data(runs: Sequence[Measured], found: Sequence[Difference]) -> dict[str, An
                 "reference": item.reference,
                 "value": item.value,
                 "difference": item.difference,
+                "relative_pct": item.relative_pct,
+                "error": item.error or None,
                 "confidence_95_low": item.low,
                 "confidence_95_high": item.high,
                 "p_value": item.p_value,
                 "sign": item.sign.value,
+                "judgement": item.judgement or None,
             }
             for item in found
         ],

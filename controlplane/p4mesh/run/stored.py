@@ -1,4 +1,4 @@
-"""Runs that are finished, read again with what only a target knows of them."""
+"""Runs that are finished, read again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from p4mesh.report.compare.differences import Measured
 from p4mesh.report.publish import outcome_of
 from p4mesh.store.stored_run import read_run
-from p4mesh.target.names import repeats_exactly
 
 
 def measured(paths: Sequence[Path]) -> list[Measured]:
@@ -23,7 +22,4 @@ def measured(paths: Sequence[Path]) -> list[Measured]:
     shown = names if unique else [str(path) for path in paths]
     if len(set(shown)) < len(shown):
         shown = [f"{name} ({number})" for number, name in enumerate(shown, start=1)]
-    return [
-        Measured(name, run, outcome_of(run), repeats_exactly(run.config["target"]))
-        for name, run in zip(shown, stored, strict=True)
-    ]
+    return [Measured(name, run, outcome_of(run)) for name, run in zip(shown, stored, strict=True)]

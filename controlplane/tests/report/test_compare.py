@@ -12,10 +12,12 @@ import pytest
 
 from p4mesh.cli.main import main
 from p4mesh.errors import UsageError
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.report.compare.differences import Measured, Sign, configuration_differences, differences, welch
 from p4mesh.report.compare.document import comparison
+from p4mesh.report.compare.errors_of_numbers import NumberErrors
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
 from p4mesh.store.stored_run import StoredRun
@@ -26,21 +28,23 @@ SIZE, RUN = Column("frame_size_bytes", "Frame size", "B"), Column("iteration", "
 DELAY = Column("avg_us", "Avg", "us", 3)
 
 
-def measured(name: str, values: list[float], *, target: str = "live", unit: str = "us", **config: Any) -> Measured:
+def measured(
+    name: str, values: list[float], *, column: Column = DELAY, more: tuple[Table, ...] = (), **config: Any
+) -> Measured:
     """Return a run whose repetitions gave ``values``."""
     rows: list[dict[str, Cell]] = [
-        {"frame_size_bytes": 64, "iteration": str(number), "avg_us": value}
+        {"frame_size_bytes": 64, "iteration": str(number), column.key: value}
         for number, value in enumerate(values, start=1)
     ]
-    rows.append({"frame_size_bytes": 64, "iteration": "avg", "avg_us": 1e9})
-    columns = (SIZE, RUN, replace(DELAY, unit=unit))
+    rows.append({"frame_size_bytes": 64, "iteration": "avg", column.key: 1e9})
+    columns = (SIZE, RUN, column)
     table = Table("latency", "Latency", columns, tuple(rows), keys=("frame_size_bytes", "iteration"))
     whole = {
         "test": "t",
         "title": "T",
         "section": "RFC",
         "version": "1",
-        "target": target,
+        "target": "live",
         "calibration": None,
         "ports": [],
         "frame_sizes_bytes": [64],
@@ -48,9 +52,7 @@ def measured(name: str, values: list[float], *, target: str = "live", unit: str 
         "topology": {"name": "x", "text": "x"},
         **config,
     }
-    return Measured(
-        name, StoredRun(Path(name), whole, {}, (), ()), Outcome(Verdict.MEASURED, "s", (table,), ()), target == "sim"
-    )
+    return Measured(name, StoredRun(Path(name), whole, {}, (), ()), Outcome(Verdict.MEASURED, "s", (table, *more), ()))
 
 
 def test_welch_agrees_with_tables_of_the_t_distribution() -> None:
@@ -82,14 +84,64 @@ def test_chance_is_taken_for_a_difference_in_one_of_twenty_comparisons() -> None
     assert 5 <= wrong <= 36, "20 are expected"
 
 
-def test_sim_is_exact_without_a_p_value_and_one_measurement_elsewhere_says_nothing() -> None:
-    (found,) = differences([measured("a", [10.0], target="sim"), measured("b", [10.001], target="sim")])
+def test_numbers_that_do_not_vary_are_exact_and_one_measurement_says_nothing() -> None:
+    (found,) = differences([measured("a", [10.0, 10.0]), measured("b", [10.001, 10.001])])
     assert (found.sign, found.p_value, found.low) == (Sign.MORE, None, None)
     assert found.difference == pytest.approx(0.001)
-    (found,) = differences([measured("a", [10.0], target="sim"), measured("b", [10.0], target="sim")])
+    (found,) = differences([measured("a", [10.0]), measured("b", [10.0])])
     assert found.sign is Sign.SAME
     (found,) = differences([measured("a", [10.0]), measured("b", [12.0])])
-    assert found.sign is Sign.UNKNOWN
+    assert (found.sign, found.judgement) == (Sign.UNKNOWN, "")
+    assert found.relative_pct == pytest.approx(20)
+
+
+@pytest.mark.parametrize(
+    ("column", "higher", "lower"),
+    [(DELAY, "worse", "better"), (fields.THROUGHPUT_PCT, "better", "worse"), (fields.RX_FRAMES, "", "")],
+)
+def test_better_and_worse_follow_from_the_quantity(column: Column, higher: str, lower: str) -> None:
+    low, high = measured("a", [10.0, 10.0], column=column), measured("b", [11.0, 11.0], column=column)
+    (found,) = differences([low, high])
+    assert found.judgement == higher
+    (found,) = differences([high, low])
+    assert found.judgement == lower
+
+
+def test_settings_are_not_compared() -> None:
+    assert not list(differences([measured(name, [10.0, 10.0], column=fields.LOAD_PCT) for name in "ab"]))
+
+
+def test_a_difference_below_the_error_of_the_numbers_is_none() -> None:
+    """Stamps of 8 ns; addresses in steps of 100; a parameter that is no number has no resolution."""
+    stamps = {"time_stamps": {"resolution_ns": "8/1"}}
+    for change, sign in ((0.008, Sign.SAME), (0.009, Sign.MORE)):
+        pair = measured("a", [10.0, 10.0], **stamps), measured("b", [10 + change] * 2, **stamps)
+        (found,) = differences(pair)
+        assert (found.sign, found.error) == (sign, pytest.approx(0.008))
+    for step, sign in ((100, Sign.SAME), (99, Sign.MORE), ("auto", Sign.MORE)):
+        config = {"parameters": [{"name": "addresses_resolution", "value": step, "unit": "addresses"}]}
+        pair = tuple(
+            measured(name, [n, n], column=fields.CAPACITY_MIN, **config) for name, n in (("a", 1e3), ("b", 1.1e3))
+        )
+        (found,) = differences(pair)
+        assert found.sign is sign, step
+
+
+def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_exclude() -> None:
+    """0.01 % of line and 500 ppm of 80 % are 0.05 % of line, and the 1000th part of 800 Mbit/s that is 0.0625 %."""
+    searches = Table(
+        "searches",
+        "Searches",
+        (SIZE, fields.RESOLUTION_PCT, fields.EXCLUDED_LOSS_PPM),
+        ({"frame_size_bytes": 64, "resolution_pct": 0.01, "excluded_loss_ppm": 500.0},),
+    )
+    columns = (SIZE, fields.THROUGHPUT_PCT, fields.THROUGHPUT_L1_MBPS, fields.FAILS_AT_PCT)
+    row = {"frame_size_bytes": 64, "throughput_pct": 80.0, "throughput_l1_mbps": 800.0, "fails_at_pct": 80.01}
+    table = Table("throughput", "Throughput", columns, (row,))
+    errors = NumberErrors({"parameters": []}, (table, searches))
+    assert errors.error_of(table, row, fields.THROUGHPUT_PCT) == pytest.approx(0.05)
+    assert errors.error_of(table, row, fields.THROUGHPUT_L1_MBPS) == pytest.approx(0.5)
+    assert errors.error_of(table, {**row, "frame_size_bytes": 128}, fields.THROUGHPUT_PCT) == 0
 
 
 def test_configurations_are_compared_and_other_questions_refused() -> None:
@@ -99,7 +151,7 @@ def test_configurations_are_compared_and_other_questions_refused() -> None:
     with pytest.raises(UsageError, match="its test is u, that of a is t"):
         comparison([first, measured("b", [1.0], test="u")])
     with pytest.raises(UsageError, match=r"latency.avg_us is in ns, in a in us"):
-        comparison([first, measured("b", [1.0], unit="ns")])
+        comparison([first, measured("b", [1.0], column=replace(DELAY, unit="ns"))])
     goal = replace(second, outcome=replace(second.outcome, goal="90 %"))
     with pytest.raises(UsageError, match="its goal is 90 %, that of a is none"):
         comparison([first, goal])
@@ -134,7 +186,9 @@ def test_three_runs_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
     data = json.loads(capsys.readouterr().out)
     signs = {name: {item["sign"] for item in data["differences"] if item["run"] == name} for name in ("two", "coarse")}
     assert signs["two"] == {"="}
-    assert signs["coarse"] & {"+", "-"}
+    assert signs["coarse"] == {"="}, "the loads differ by less than the coarser resolution"
+    differ = [item for item in data["differences"] if item["run"] == "coarse" and item["difference"]]
+    assert differ and all(abs(item["difference"]) <= item["error"] for item in differ)
     assert main(["compare", runs[0]]) == 2
 
 

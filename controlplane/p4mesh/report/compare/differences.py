@@ -1,7 +1,8 @@
 """Two or more runs of the same question: the difference of every number, and whether it is more than chance.
 
 Numbers are compared, never frames. A number of the first run is the reference. Repetitions of a test (``iterations``)
-give Welch's confidence interval of the difference of the means; values that do not vary are compared exactly.
+give Welch's confidence interval of the difference of the means; values that do not vary are compared exactly. A
+difference below the error of the numbers is none; one measurement of each run tells no difference above it from chance.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from math import isclose
 from typing import Any
 
 from p4mesh.errors import UsageError
-from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.report.compare.errors_of_numbers import NumberErrors
 from p4mesh.store.stored_run import StoredRun
 
 CONFIDENCE = 0.95
@@ -42,8 +44,6 @@ class Measured:
     name: str
     run: StoredRun
     outcome: Outcome
-    repeats_exactly: bool
-    """The same run again gives the same numbers, as on simulated devices."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,27 @@ class Difference:
     """Bounds of the difference at 95 % confidence; None where it is exact, or not known."""
     high: float | None
     p_value: float | None
+    error: float
+    """Error of the numbers, the larger one of the two; 0 where none is known."""
     sign: Sign
 
     @property
     def difference(self) -> float:
         """The number of the other run less that of the first one."""
         return self.value - self.reference
+
+    @property
+    def relative_pct(self) -> float | None:
+        """The difference in percent of the first run's number; None where that is 0."""
+        return 100 * self.difference / abs(self.reference) if self.reference else None
+
+    @property
+    def judgement(self) -> str:
+        """``better`` or ``worse``, by the sense of the quantity; empty where neither holds or is known."""
+        sense = quantity_of(self.column.key).sense
+        if self.sign not in (Sign.MORE, Sign.LESS) or sense is Sense.NEITHER:
+            return ""
+        return "better" if (self.sign is Sign.MORE) == (sense is Sense.HIGHER) else "worse"
 
 
 def require_comparable(runs: Sequence[Measured]) -> None:
@@ -136,20 +151,31 @@ def differences(runs: Sequence[Measured]) -> Iterator[Difference]:
     for table in first.outcome.tables:
         if not table.keys:
             continue
-        reference = _samples(table)
+        reference = _samples(table, NumberErrors(first.run.config, first.outcome.tables))
         for other in others:
             twin = next((item for item in other.outcome.tables if item.name == table.name), None)
             if twin is None:
                 continue
-            samples = _samples(twin)
-            exact = first.repeats_exactly and other.repeats_exactly
+            samples = _samples(twin, NumberErrors(other.run.config, other.outcome.tables))
             for key, cells in reference.items():
                 for column in _numbers(table):
-                    here, there = cells.get(column.key, []), samples.get(key, {}).get(column.key, [])
+                    here, there = cells.get(column.key), samples.get(key, {}).get(column.key)
                     if here and there:
                         columns = [item for item in table.columns if item.key in _keys(table)]
                         where = tuple(zip(columns, key, strict=True))
-                        yield _difference(table, where, column, other.name, here, there, exact)
+                        yield _difference(table, where, column, other.name, here, there)
+
+
+@dataclass
+class _Numbers:
+    """The number of one cell in each repetition, and the largest error of these."""
+
+    values: list[float]
+    error: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        return self.values[0] if len(set(self.values)) == 1 else sum(self.values) / len(self.values)
 
 
 def _difference(
@@ -157,21 +183,24 @@ def _difference(
     where: tuple[tuple[Column, Cell], ...],
     column: Column,
     other: str,
-    here: Sequence[float],
-    there: Sequence[float],
-    exact: bool,
+    here: _Numbers,
+    there: _Numbers,
 ) -> Difference:
-    mean, value = sum(here) / len(here), sum(there) / len(there)
+    mean, value, error = here.mean, there.mean, max(here.error, there.error)
     low = high = p_value = None
-    if len(set(here)) == len(set(there)) == 1 and (exact or min(len(here), len(there)) > 1):
-        sign = _exact_sign(here[0], there[0])
-        mean, value = here[0], there[0]
-    elif min(len(here), len(there)) > 1:
-        low, high, p_value = welch(here, there)
-        sign = Sign.SAME if low <= 0 <= high else Sign.MORE if low > 0 else Sign.LESS
-    else:
+    repeated = min(len(here.values), len(there.values)) > 1
+    varies = len(set(here.values)) > 1 or len(set(there.values)) > 1
+    if repeated and varies:
+        low, high, p_value = welch(here.values, there.values)
+    if abs(value - mean) <= error or isclose(mean, value, rel_tol=_SAME, abs_tol=0.0):
+        sign = Sign.SAME
+    elif not repeated:
         sign = Sign.UNKNOWN
-    return Difference(table, where, column, other, mean, value, low, high, p_value, sign)
+    elif low is not None and high is not None and low <= 0 <= high:
+        sign = Sign.SAME
+    else:
+        sign = Sign.MORE if value > mean else Sign.LESS
+    return Difference(table, where, column, other, mean, value, low, high, p_value, error, sign)
 
 
 def welch(here: Sequence[float], there: Sequence[float]) -> tuple[float, float, float]:
@@ -183,16 +212,10 @@ def welch(here: Sequence[float], there: Sequence[float]) -> tuple[float, float, 
     return float(interval.low), float(interval.high), float(found.pvalue)
 
 
-def _exact_sign(here: float, there: float) -> Sign:
-    if isclose(here, there, rel_tol=_SAME, abs_tol=0.0):
-        return Sign.SAME
-    return Sign.MORE if there > here else Sign.LESS
-
-
-def _samples(table: Table) -> dict[tuple[Cell, ...], dict[str, list[float]]]:
+def _samples(table: Table, errors: NumberErrors) -> dict[tuple[Cell, ...], dict[str, _Numbers]]:
     """Numbers of every row by its keys: one per repetition, without their statistics."""
     keys, numbers = _keys(table), _numbers(table)
-    found: dict[tuple[Cell, ...], dict[str, list[float]]] = {}
+    found: dict[tuple[Cell, ...], dict[str, _Numbers]] = {}
     for row in table.rows:
         if not str(row.get(ITERATION.key, "1")).isdecimal():
             continue
@@ -200,7 +223,9 @@ def _samples(table: Table) -> dict[tuple[Cell, ...], dict[str, list[float]]]:
         for column in numbers:
             value = row.get(column.key)
             if isinstance(value, int | float) and not isinstance(value, bool):
-                cells.setdefault(column.key, []).append(float(value))
+                sample = cells.setdefault(column.key, _Numbers([]))
+                sample.values.append(float(value))
+                sample.error = max(sample.error, errors.error_of(table, row, column))
     return found
 
 
@@ -210,7 +235,12 @@ def _keys(table: Table) -> list[str]:
 
 
 def _numbers(table: Table) -> list[Column]:
-    return [column for column in table.columns if column.key not in table.keys and column.key != ITERATION.key]
+    """The columns that are results."""
+    return [
+        column
+        for column in table.columns
+        if column.key not in table.keys and quantity_of(column.key).sense is not Sense.SETTING
+    ]
 
 
 def _flat(config: Mapping[str, Any]) -> dict[str, str]:

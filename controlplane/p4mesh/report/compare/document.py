@@ -19,9 +19,9 @@ from p4mesh.report.line_charts import line_chart
 from p4mesh.report.numbers import cell_text
 
 _HOW = (
-    "+ more, - less, = no difference, ? unknown: one measurement each. Differences are those of the run less "
-    "the first one. Where repetitions vary: bounds and significance at 95 % by Welch's t test; else the difference is "
-    "exact. Statistics are compared, never frames."
+    "+ more, - less, = no difference above the error of the numbers or beyond chance, ? unknown: one measurement each. "
+    "Differences are those of the run less the first one. Where repetitions vary: bounds and significance at 95 % by "
+    "Welch's t test. Statistics are compared, never frames, and settings are not."
 )
 
 
@@ -55,7 +55,10 @@ def _without_result(runs: Sequence[Measured]) -> tuple[Block, ...]:
 
 def _badge(found: Sequence[Difference]) -> Badge:
     changed = sum(item.sign in (Sign.MORE, Sign.LESS) for item in found)
-    return Badge(f"{changed} of {len(found)} numbers differ", Tone.NEUTRAL)
+    counts = {word: sum(item.judgement == word for item in found) for word in ("better", "worse")}
+    counts["unknown"] = sum(item.sign is Sign.UNKNOWN for item in found)
+    more = "".join(f", {count} {word}" for word, count in counts.items() if count)
+    return Badge(f"{changed} of {len(found)} numbers differ{more}", Tone.NEUTRAL)
 
 
 def _configuration(runs: Sequence[Measured]) -> Block:
@@ -80,10 +83,13 @@ def _grids(found: Sequence[Difference], folded: bool = True) -> tuple[Grid, ...]
             Head("First run", number=True),
             Head("This run", number=True),
             Head("Difference", number=True),
+            Head("Change", "%", number=True),
+            Head("Error", "+-", number=True),
             Head("95 % from", number=True),
             Head("to", number=True),
             Head("p", number=True),
             Head("Sign"),
+            Head("Means"),
         )
         grids.append(Grid(own[0].table.title, heads, tuple(map(_row, own)), folded=folded and len(own) > 20))
     return tuple(grids)
@@ -104,10 +110,13 @@ def _row(item: Difference) -> GridRow:
             text(item.reference),
             text(item.value),
             f"{'+' if item.difference > 0 else ''}{text(item.difference)}",
+            "-" if item.relative_pct is None else f"{item.relative_pct:+.3g}".replace("+0", "0"),
+            text(item.error) if item.error else "-",
             text(item.low),
             text(item.high),
             "-" if item.p_value is None else f"{item.p_value:.3g}",
             item.sign.value,
+            item.judgement or "-",
         )
     )
 
