@@ -18,7 +18,7 @@ _ABOUT = """`topologies/gsi-4-layers.yaml`, for table 3.3.e `gsi-4-layers-vlans.
 of broadcasts, their smallest and largest latency, that measurements of ports in step fail at low loads, and the power
 of ten of their losses beside broadcasts. One mechanism gives all losses: of frames of three ports that come together,
 the last one is lost with 0.8 %. Another one gives the largest latencies: a frame of a switch itself is in the way for
-4.3 us.
+4.3 us; `gsi-4-layers-vlans.yaml` leaves these out.
 
 Parameters from cells: the service of broadcasts from table 3.1.a; the latency from the smallest ones of 134 bytes and
 more; the 4.3 us from the largest less the smallest latency of 90 bytes, both of the highest port; the chance of a
