@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from math import sqrt
 
 from p4mesh.traffic.stamps import PortStamps
+
+_DEVIATIONS_95 = 1.96
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,23 @@ class LatencyStats:
     """Largest estimate of a flow at the end of the trial."""
     overflow_count: int = 0
     """Frames that took longer than 2^32 - 1 ticks. They are counted as that: averages and maximum are too low."""
+    added_bytes: float = field(default=0.0, metadata={"stored": "if set"})
+    """Mean length of the frames received above that of the frames sent, where the program counts bytes. A device that
+    takes tags away makes it negative."""
     bins: LatencyBins | None = field(default=None, metadata={"stored": "if set"})
     """The histogram behind the percentiles; neighbouring bins are joined where there are many of them."""
+
+    @property
+    def sampling_error_ns(self) -> float:
+        """Largest error of the average with 95 % confidence, if frames are independent of each other.
+
+        The variance is no larger than that of values at the two extremes (Bhatia and Davis 2000).
+        """
+        if self.count < 1:
+            return 0.0
+        average_ns = self.sum_ns / self.count
+        variance = max(0.0, (self.max_ns - average_ns) * (average_ns - self.min_ns))
+        return _DEVIATIONS_95 * sqrt(variance / self.count)
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,9 @@ class PortCounts:
     """Received with an FCS that does not fit, which the port discards; None where they are not counted."""
     runt_frames: int | None = field(default=None, metadata={"stored": "if set"})
     """Received shorter than 64 bytes; None where they are not counted."""
+    corrupted_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Received with a good signature and another payload than was sent; the port discards them, and they count as lost.
+    """
     link_losses: int = 0
     """Number of times that the link went down during the trial."""
     min_spacing_ns: float | None = None
@@ -116,7 +137,8 @@ class FlowCounts:
     """Frames between the two ports that are counted: of a multicast group, or of positions in a message; empty: all."""
 
     rx_bytes: int | None = field(default=None, metadata={"stored": "if set"})
-    """Bytes of the frames received, FCS included and duplicates not; None where all frames have one size."""
+    """Bytes of the frames received, FCS included and duplicates not; None where all have the one size that they were
+    sent with."""
     flooded_frames: int = field(default=0, metadata={"stored": "if set"})
     """Frames at ports that they were not for, where the reading has ``strays``; 0 for frames to several ports."""
     misdirected_frames: int = field(default=0, metadata={"stored": "if set"})
@@ -287,6 +309,8 @@ class Counts:
     oload_error_ppm: float = 0.0
     """Offered less intended load of the transmitter that is farthest off, relative to its intended load."""
     histograms: tuple[HistogramStats, ...] = ()
+    corrupted_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Received with a good signature and another payload than was sent, where the target looks; they count as lost."""
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
     """Reordered frames that came too late to tell them from copies of earlier ones. ``lost_frames`` takes them for
     copies, so that a loss is never hidden: it may be too high by so many."""

@@ -11,7 +11,7 @@ import numpy as np
 from p4mesh.measurement.columns import Array, Groups, from_columns
 from p4mesh.measurement.counts import FlowCounts, StrayCounts
 from p4mesh.measurement.flow_arrays import FlowArrays
-from p4mesh.measurement.latency_stats import latency_of_groups
+from p4mesh.measurement.latency_stats import latency_of_groups, sent_bytes_of
 from p4mesh.tester.flows import FlowColumns
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
@@ -45,7 +45,7 @@ def flow_counts(plan: Plan, reading: Reading, flows: FlowArrays, tick_ps: int) -
         "duplicate_frames": total(flows.duplicates),
         "reordered_frames": total(flows.reordered),
         "doubtful_frames": total(flows.doubtful),
-        "latency": latency_of_groups(records, groups, tick_ps),
+        "latency": (latencies := latency_of_groups(records, groups, tick_ps, sent_bytes_of(plan)[flows.cells[rows]])),
         "first_rx_ns": _ns(groups.smallest(arrived) % _NEVER_TICKS, tick_ps),
         "last_rx_ns": _ns(groups.largest(records["last_arrival"]), tick_ps),
         "first_tx_ns": _ns(_first_departures(plan, reading.records)[streams, tx_ports], tick_ps),
@@ -54,9 +54,10 @@ def flow_counts(plan: Plan, reading: Reading, flows: FlowArrays, tick_ps: int) -
         "part": list(map(plan.columns.part.__getitem__, firsts.tolist())),
     }
     of_many_sizes = {found.origin for found in plan.streams if found.stream.sizes_in_turn_bytes}
-    if of_many_sizes:
-        totals = zip(groups.totals(records["bytes"]).tolist(), streams.tolist(), strict=True)
-        columns["rx_bytes"] = [octets if stream in of_many_sizes else None for octets, stream in totals]
+    changed = [latency is not None and latency.added_bytes != 0 for latency in latencies]
+    if of_many_sizes or any(changed):
+        totals = zip(groups.totals(records["bytes"]).tolist(), streams.tolist(), changed, strict=True)
+        columns["rx_bytes"] = [octets if other or stream in of_many_sizes else None for octets, stream, other in totals]
     if reading.strays is not None:
         flooded, misdirected = _strays_of_flows(plan.columns, reading.strays)
         columns |= {"flooded_frames": total(flooded), "misdirected_frames": total(misdirected)}

@@ -31,18 +31,33 @@ _MOST_HIGH = 1 << 30
 """High parts of sums that numbers of the machine have room for, together with the low parts."""
 
 
-def latency_stats(records: Array, tick_ps: int, bins: Sequence[Bins] = ()) -> LatencyStats | None:
+def sent_bytes_of(plan: Plan) -> Array:
+    """Frame size of the flow of each cell; 0 of those whose frames have several sizes."""
+    sizes = {found.origin: found.stream for found in plan.streams}
+    found = np.zeros(plan.cells, dtype=np.int64)
+    for number, stream in sizes.items():
+        size = 0 if stream.sizes_in_turn_bytes else stream.frame_size_bytes
+        found[plan.columns.cell[plan.columns.stream == number]] = size
+    return found
+
+
+def latency_stats(
+    records: Array, tick_ps: int, bins: Sequence[Bins] = (), sent_bytes: Array | None = None
+) -> LatencyStats | None:
     """Statistics of the flows of these records; with percentiles when ``bins`` count their frames."""
     if not len(records):
         return None
-    (found,) = latency_of_groups(records, Groups([range(len(records))]), tick_ps)
+    (found,) = latency_of_groups(records, Groups([range(len(records))]), tick_ps, sent_bytes)
     return found and _with_bins(found, bins, tick_ps, MOST_BINS)
 
 
-def latency_of_groups(records: Array, groups: Groups, tick_ps: int) -> list[LatencyStats | None]:
+def latency_of_groups(
+    records: Array, groups: Groups, tick_ps: int, sent_bytes: Array | None = None
+) -> list[LatencyStats | None]:
     """Statistics of the flows of each group; None for a group without frames.
 
-    ``records`` are those of :attr:`Groups.rows`. Statistics that the target does not measure have a count of 0.
+    ``records`` are those of :attr:`Groups.rows`, ``sent_bytes`` the frame sizes of their flows, 0 where there are
+    several. Statistics that the target does not measure have a count of 0.
     """
     names = records.dtype.names or ()
     nothing = np.zeros(len(records), dtype=np.int64)
@@ -71,6 +86,9 @@ def latency_of_groups(records: Array, groups: Groups, tick_ps: int) -> list[Late
         }
 
     count, jitter_count, ipdv_count = (groups.totals(it) for it in (frames, (frames - 1) * jittered, varied))
+    added: Array = nothing
+    if sent_bytes is not None and "bytes" in names:
+        added = np.where(sent_bytes > 0, of(timed, "bytes") - frames * sent_bytes, 0)
     smoothed = of(jittered, "jitter_smoothed_x16")
     columns: dict[str, Sequence[Any] | Array] = {
         "count": count,
@@ -83,6 +101,7 @@ def latency_of_groups(records: Array, groups: Groups, tick_ps: int) -> list[Late
         "ipdv_count": ipdv_count,
         **spread("ipdv", varying, ipdv_count, IPDV_ZERO),
         "overflow_count": groups.totals(of(timed, "latency_overflows")),
+        "added_bytes": groups.totals(added) / np.maximum(count, 1),
     }
     return [found if found.count else None for found in from_columns(LatencyStats, columns)]
 
@@ -125,7 +144,8 @@ def latency_of_all(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps
     cells = plan.columns.cell[plan.columns.expected]
     counted = [cell for histogram in plan.histograms for cell in histogram.cells]
     complete = np.isin(cells, counted).all()
-    return latency_stats(chosen_records(records, cells), tick_ps, tuple(bins.values()) if complete else ())
+    of_all = tuple(bins.values()) if complete else ()
+    return latency_stats(chosen_records(records, cells), tick_ps, of_all, sent_bytes_of(plan)[cells])
 
 
 def histogram_stats(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps: int) -> tuple[HistogramStats, ...]:
@@ -133,7 +153,8 @@ def histogram_stats(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_p
     histograms = [histogram for histogram in plan.histograms if histogram.cells]
     most = min(MOST_BINS, max(_LEAST_BINS, _MOST_BINS_OF_A_TRIAL // max(1, len(plan.histograms))))
     groups = Groups([histogram.cells for histogram in histograms])
-    latencies = latency_of_groups(chosen_records(records, groups.rows), groups, tick_ps)
+    sent_bytes = sent_bytes_of(plan)[groups.rows]
+    latencies = latency_of_groups(chosen_records(records, groups.rows), groups, tick_ps, sent_bytes)
     return tuple(
         HistogramStats(
             histogram.stream,

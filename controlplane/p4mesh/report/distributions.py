@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from p4mesh.methods.results.latency import PERCENTILE_ERROR_PCT
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
-from p4mesh.report.latency_charts import measured_definition, size_of
+from p4mesh.report.latency_charts import size_of
 from p4mesh.report.line_charts import HIDDEN, SCHEMA
 from p4mesh.report.palette import legend_of
+from p4mesh.report.shown_latency import ShownLatency, moved
 from p4mesh.store.run_files import StoredTrial
 
 _NS_PER_US = 1000
@@ -29,17 +31,18 @@ Curve = dict[str, Any]
 def distribution_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
     """Latency over percentile and the histogram, of the last trial of each part; none without bins."""
     curves: dict[str, Curve] = {}
-    for trial in trials:
-        if trial.status.trusted:
-            curves.update({f"{size_of(trial)}, {name}": latency for name, latency in _measured(trial)})
+    measured = [trial for trial in trials if trial.status.trusted and _measured(trial)]
+    shown = ShownLatency(config, measured)
+    for trial in measured:
+        for name, latency in _measured(trial):
+            curves[f"{size_of(trial)}, {name}"] = moved(latency, shown.shift_ns(trial, latency))
     kept = _worst(curves)
     if not kept:
         return ()
     note = f"Trial: the last one of each part. {_ERROR}"
     if len(kept) < len(curves):
         note += f" Shown are the {_MOST_CURVES} of {len(curves)} with the largest latency, some of each frame size."
-    definition = measured_definition(config)
-    return (_percentiles(definition, kept, note), _histogram(definition, kept, note))
+    return (_percentiles(shown.name, kept, note), _histogram(shown.name, kept, note))
 
 
 def _worst(curves: dict[str, Curve]) -> dict[str, Curve]:
@@ -190,8 +193,8 @@ def _by_series(legend: tuple[LegendEntry, ...], values: list[Any]) -> dict[str, 
 def _table(title: str, curves: dict[str, Curve]) -> Grid:
     """Percentiles that tables of results have as well, for readers who cannot see the figures."""
     labels = list(dict.fromkeys(percent for latency in curves.values() for percent, _ in latency["percentiles_ns"]))
-    names = ["min", *(f"p{percent:g}" for percent in labels), "max"]
-    heads = (Head("Frames of", key=True), *(Head(name, "us", number=True) for name in names))
+    places = (Head(f"p{percent:g}", f"us +- {PERCENTILE_ERROR_PCT:.1f} %", number=True) for percent in labels)
+    heads = (Head("Frames of", key=True), Head("min", "us", number=True), *places, Head("max", "us", number=True))
     rows = []
     for name, latency in curves.items():
         at = dict(latency["percentiles_ns"])

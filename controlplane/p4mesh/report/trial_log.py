@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
-from p4mesh.report.latency_charts import measured_definition
+from p4mesh.report.shown_latency import measured_definition
 from p4mesh.store.csv_files import trial_row
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
@@ -67,7 +67,11 @@ def log_chapter(run: StoredRun) -> Chapter:
         started = timing.started_utc[11:19] if timing else "-"
         numbers = (_text(cells.get(key)) for key, _, _ in _COLUMNS)
         rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, *numbers, started)))
-    note = f"Latency: {measured_definition(run.config)}. Loads are those that were asked for (Iload) and sent (Oload)."
+    note = (
+        f"Latency: {measured_definition(run.config)}. Loads are those that were asked for (Iload) and sent (Oload). "
+        "A frame that was received has a signature that fits its check. Of the headers in front of it, the destination "
+        "address alone is compared with what was sent."
+    )
     return Chapter(
         "Trial log", "trials", (Grid(f"{len(rows)} trials", heads, tuple(rows), note, folded=True),), annex=True
     )

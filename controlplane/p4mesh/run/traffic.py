@@ -9,6 +9,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import EVERY_TEST
+from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.traffic.method import Traffic, laid_over
 from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
@@ -75,7 +76,14 @@ def _prepare(text: TrafficText, topology: Topology, options: RunOptions, wants_e
         min(options.processes, len(units)),
         options.workers or "",
         options.target_name,
-        {"traffic": {"name": text.traffic.name, "text": text.text, "settings": list(text.settings)}}
+        {
+            "traffic": {
+                "name": text.traffic.name,
+                "text": text.text,
+                "settings": list(text.settings),
+                LATENCY_DEFINITION.name: text.traffic.latency_definition,
+            }
+        }
         | echo_of(topology, options),
         sampling,
         time_needed,

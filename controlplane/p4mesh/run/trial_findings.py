@@ -22,7 +22,9 @@ def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[s
     for unit, trials in trials_of.items():
         yield from _misdirection(unit, trials)
         yield from _damage(unit, trials)
+        yield from _corruption(unit, trials)
         yield from _doubt(unit, trials)
+        yield from _growth(unit, trials)
 
 
 def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
@@ -47,6 +49,17 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     )
 
 
+def _corruption(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return the finding on frames whose payload came back other than sent, if there are."""
+    counts = [trial.result.get("corrupted_frames", 0) for trial in trials]
+    if not any(counts):
+        return ()
+    return (
+        f"{sum(counts)} corrupted frames received in {sum(map(bool, counts))} trials of {unit}: signature and FCS are "
+        "good, the payload is not the one that was sent; they count as lost",
+    )
+
+
 def _doubt(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     """The finding on late frames that may be copies, if there are: loss is a range then."""
     results = [trial.result for trial in trials if trial.result.get("doubtful_frames")]
@@ -58,6 +71,17 @@ def _doubt(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
         f"loss is a range in {len(results)} trials of {unit}, with {lost - doubtful} to {lost} frames lost where it is "
         f"widest: {doubtful} frames came so late that nothing tells them from copies of earlier ones, which would hide "
         "losses. Tables and verdicts have the upper end",
+    )
+
+
+def _growth(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return the finding on latency that depends on the length of a trial, though no queue fills."""
+    grown = [trial.result["latency_growth_ns"] for trial in trials if trial.result.get("latency_growth_ns")]
+    if not grown:
+        return ()
+    return (
+        f"latency grew by up to {max(grown) / NS_PER_US:.3g} us in {len(grown)} trials of {unit}, and no queue filled: "
+        "averages and maxima depend on the length of the trial",
     )
 
 

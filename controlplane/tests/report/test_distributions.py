@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from p4mesh.report.distributions import distribution_charts
+from p4mesh.report.latency_charts import latency_charts
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.verdict import Verdict
 
-CONFIG = {"time_stamps": {"kind": "first bit"}}
+CONFIG = {"time_stamps": {"kind": "first bit"}, "ports": [], "parameters": []}
 
 
 def latency(low: float, high: float, *frames: int) -> dict[str, Any]:
@@ -20,13 +21,14 @@ def latency(low: float, high: float, *frames: int) -> dict[str, Any]:
         "count": sum(frames),
         "min_ns": low,
         "max_ns": high,
+        "sum_ns": 0,
         "percentiles_ns": [[50.0, low], [99.0, high]],
         "bins": {"low_ns": edges[:-1], "high_ns": edges[1:], "frames": list(frames)},
     }
 
 
 def trial(unit: str, found: dict[str, Any], status: str = "MEASURED", **more: Any) -> StoredTrial:
-    return StoredTrial(unit, 0, 50.0, Verdict.PASS, {}, {"status": status, "latency": found, **more})
+    return StoredTrial(unit, 0, 50.0, Verdict.PASS, {"streams": []}, {"status": status, "latency": found, **more})
 
 
 def test_a_curve_says_how_many_frames_are_slower() -> None:
@@ -59,3 +61,41 @@ def test_trials_without_bins_or_trust_have_no_figure() -> None:
     plain = {"count": 1, "min_ns": 1.0, "max_ns": 1.0, "percentiles_ns": []}
     untrusted = trial("64B/latency", latency(1, 2, 1), status="INVALID")
     assert distribution_charts(CONFIG, [trial("64B/latency", plain), untrusted]) == ()
+
+
+PORTS = [{"number": 1, "rate_bps": 10**9}, {"number": 2, "rate_bps": 10**10}, {"number": 3, "rate_bps": 10**9}]
+
+
+@pytest.mark.parametrize(
+    ("definition", "rx_ports", "added_bytes", "name", "shift_us"),
+    [
+        ("FIFO", [2], 0, "FIFO", 0),
+        ("LIFO", [2], 0, "LIFO", -0.512),
+        ("LILO", [2], 0, "LILO", 0.0512 - 0.512),
+        # Frames that come back with a tag, 4 bytes at 10 Gbit/s.
+        ("FILO", [2], 4, "FILO", 0.0512 + 0.0032),
+        # No one time makes FILO of both.
+        ("FILO", [2, 3], 0, "FIFO", 0),
+    ],
+)
+def test_figures_show_the_definition_of_the_tables(
+    definition: str, rx_ports: list[int], added_bytes: float, name: str, shift_us: float
+) -> None:
+    """64 bytes from a port of 1 Gbit/s."""
+    config = CONFIG | {"ports": PORTS, "parameters": [{"name": "latency_definition", "value": definition}]}
+    streams = [{"frame_size_bytes": 64, "tx_ports": [1], "rx_ports": rx_ports}]
+    found = latency(1000, 4000, 90, 9, 1) | {"sum_ns": 200_000, "added_bytes": added_bytes}
+    trials = [
+        StoredTrial(
+            "64B/latency", 0, load, Verdict.PASS, {"streams": streams}, {"status": "MEASURED", "latency": found}
+        )
+        for load in (10.0, 50.0)
+    ]
+    percentiles, histogram = distribution_charts(config, trials)
+    assert (percentiles.title, histogram.title) == (f"{name} latency over percentile", f"{name} latency histogram")
+    assert percentiles.spec["data"]["values"][0]["y"] == pytest.approx(1 + shift_us)
+    assert histogram.spec["data"]["values"][-1]["x2"] == pytest.approx(4 + shift_us)
+    mean, largest = latency_charts(config, trials)
+    assert (mean.title, largest.title) == (f"Mean {name} latency against load", f"Largest {name} latency against load")
+    for chart, shown_us in ((mean, 2 + shift_us), (largest, 4 + shift_us)):
+        assert [point["y"] for point in chart.spec["data"]["values"]] == pytest.approx([shown_us, shown_us])

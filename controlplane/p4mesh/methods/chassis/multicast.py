@@ -261,7 +261,8 @@ def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     if setup.bed.mixed_rates:
         return copies_latency(setup, size, result)
     bed, kind = setup.bed, Definition(setup.parameters.text(LATENCY_DEFINITION.name))
-    summary = summarise(result.latency, shift_ns(bed, kind, size, bed.port_numbers[0], bed.port_numbers[0]))
+    any_port = bed.port_numbers[0]
+    summary = summarise(result.latency, shift_ns(bed, kind, size, any_port, any_port, result.latency))
     return latency_cells(summary, definition_text(bed, setup.parameters), Circumstances.of([result]))
 
 

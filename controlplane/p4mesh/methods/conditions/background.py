@@ -39,6 +39,7 @@ def without(result: TrialResult, background: set[str]) -> TrialResult:
         lost_frames=sum(flow.lost_frames for flow in flows),
         duplicate_frames=sum(flow.duplicate_frames for flow in flows),
         reordered_frames=sum(flow.reordered_frames for flow in flows),
+        doubtful_frames=sum(flow.doubtful_frames for flow in flows),
         latency=_latency(flows),
         flows=flows,
         outages=tuple(outage for outage in result.outages if outage.stream not in background),
@@ -59,4 +60,5 @@ def _latency(flows: Sequence[FlowCounts]) -> LatencyStats | None:
         jitter_min_ns=min((part.jitter_min_ns for part in jittered), default=0.0),
         jitter_max_ns=max((part.jitter_max_ns for part in jittered), default=0.0),
         jitter_sum_ns=sum(part.jitter_sum_ns for part in jittered),
+        added_bytes=sum(part.count * part.added_bytes for part in parts) / sum(part.count for part in parts),
     )

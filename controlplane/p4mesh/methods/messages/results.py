@@ -26,7 +26,7 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
 from p4mesh.methods.results.record import Record
-from p4mesh.traffic.line_rate import serialization_ns
+from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
@@ -66,7 +66,9 @@ class Measured:
     def times(self) -> MessageTimes | None:
         """The times of the messages; None where no message has come with its first and its last frame."""
         s_in = serialization_ns(self.frame_size_bytes, self.rate_in_bps)
-        s_out = serialization_ns(self.frame_size_bytes, self.rate_out_bps)
+        latency = self.part(self.frames).latency
+        added = Fraction(latency.added_bytes if latency else 0) * 8 * NS_PER_S / self.rate_out_bps
+        s_out = serialization_ns(self.frame_size_bytes, self.rate_out_bps) + added
         behind = (self.frames - 1) * self.slot_ns
         if self.counted is None:
             first, last = _fifo([self.part(1)]), _fifo([self.part(self.frames)])

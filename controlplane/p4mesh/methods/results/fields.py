@@ -328,6 +328,12 @@ LATE_FRAMES = _column(
     "late_frames", "Late", "frames", meaning="received after the transmission, from queues of the device"
 )
 LOST_FRAMES = _column("lost_frames", "Lost", "frames", meaning="frames that did not arrive")
+CORRUPTED_FRAMES = _column(
+    "corrupted_frames",
+    "Corrupted",
+    "frames",
+    meaning="of the lost frames, those that came with a good FCS and signature, and another payload than was sent",
+)
 DOUBTFUL_FRAMES = _column(
     "doubtful_frames",
     "Lost or late",
@@ -415,6 +421,9 @@ DEFINITION = _column("definition", "Definition", meaning="definition of the late
 SAMPLES = _setting("samples", "Samples", "frames", meaning="frames that were measured")
 MIN_US = _column("min_us", "Min", "us", 3, meaning="lowest latency")
 AVG_US = _column("avg_us", "Avg", "us", 3, meaning="mean latency")
+AVG_ERROR_US = _column(
+    "avg_error_us", "Error of avg", "+- us", 4, meaning="largest sampling error of the mean latency, 95 % confidence"
+)
 MAX_US = _column("max_us", "Max", "us", 3, meaning="highest latency")
 P50_US = _column("p50_us", "p50", "us", 3, meaning="median of the latency", error="percentile_error_us")
 P99_US = _column("p99_us", "p99", "us", 3, meaning="latency that 99 % of the frames keep", error="percentile_error_us")

@@ -14,13 +14,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from math import hypot
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, choice
 from p4mesh.tester.histogram import RELATIVE_ERROR
-from p4mesh.traffic.line_rate import serialization_ns
+from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import TrialResult
 
@@ -105,11 +106,19 @@ def stamps_text(bed: Bed) -> str:
 
 
 def offset_ns(
-    definition: Definition, frame_size_bytes: int, rate_in_bps: int, rate_out_bps: int | None = None
+    definition: Definition,
+    frame_size_bytes: int,
+    rate_in_bps: int,
+    rate_out_bps: int | None = None,
+    added_bytes: float = 0.0,
 ) -> Fraction:
-    """Return the time to add to FIFO; ``rate_out_bps`` is the input rate unless given."""
+    """Return the time to add to FIFO; ``rate_out_bps`` is the input rate unless given.
+
+    Frames come back longer by ``added_bytes``.
+    """
     s_in = serialization_ns(frame_size_bytes, rate_in_bps)
-    s_out = serialization_ns(frame_size_bytes, rate_out_bps or rate_in_bps)
+    nominal_out = serialization_ns(frame_size_bytes, rate_out_bps or rate_in_bps)
+    s_out = nominal_out + 8 * Fraction(added_bytes) * NS_PER_S / (rate_out_bps or rate_in_bps)
     if definition is Definition.LIFO:
         return -s_in
     if definition is Definition.LILO:
@@ -117,15 +126,23 @@ def offset_ns(
     if definition is Definition.FILO:
         return s_out
     if definition is Definition.MIMO:
-        return min(s_out - s_in, Fraction(0))  # FILO - NFOT = FIFO, for one contiguous frame
+        return s_out - max(s_in, nominal_out)  # LILO, or FILO - NFOT
     return Fraction(0)
 
 
-def shift_ns(bed: Bed, definition: Definition, frame_size_bytes: int, tx_port: int, rx_port: int) -> Fraction:
+def shift_ns(
+    bed: Bed,
+    definition: Definition,
+    frame_size_bytes: int,
+    tx_port: int,
+    rx_port: int,
+    stats: LatencyStats | None = None,
+) -> Fraction:
     """Return the time to add to a measured latency between two ports; 0 where stamps are not converted."""
     if not bed.defines_latency:
         return Fraction(0)
-    return offset_ns(definition, frame_size_bytes, bed.rate_bps(tx_port), bed.rate_bps(rx_port))
+    added_bytes = stats.added_bytes if stats else 0.0
+    return offset_ns(definition, frame_size_bytes, bed.rate_bps(tx_port), bed.rate_bps(rx_port), added_bytes)
 
 
 @dataclass(frozen=True)
@@ -157,7 +174,7 @@ def summary_of(
     """Return the latency of all groups together, less the latency of their wires where asked."""
     summaries = []
     for group in groups:
-        shift = shift_ns(bed, definition, frame_size_bytes, group.tx_port, group.rx_port)
+        shift = shift_ns(bed, definition, frame_size_bytes, group.tx_port, group.rx_port, group.stats)
         if calibrated:
             assert bed.calibration is not None
             shift -= Fraction(bed.calibration.wire(group.tx_port, group.rx_port, frame_size_bytes).median_ns)
@@ -177,6 +194,8 @@ class Spread:
     max_ns: Fraction
 
 
+PERCENTILE_ERROR_PCT = 100 * float(RELATIVE_ERROR)
+"""Of the value of a percentile, at most."""
 Percentiles = Mapping[float, Fraction]
 """Per cent to nanoseconds."""
 
@@ -200,6 +219,8 @@ class LatencySummary:
     ipdv_percentiles_ns: Percentiles
     rfc3550: Spread | None
     """RFC 3550 jitter of the flows at the end of the trial; the minimum is not kept and is 0."""
+    average_error_ns: Fraction
+    """Of the average, if frames are independent of each other."""
     overflow_count: int = 0
     """Frames that took longer than the time stamps reach, counted as the longest time they reach."""
 
@@ -226,6 +247,7 @@ def summarise(stats: LatencyStats | None, shift: Fraction = Fraction(0)) -> Late
         _spread(stats.ipdv_count, stats.ipdv_min_ns, stats.ipdv_sum_ns, stats.ipdv_max_ns),
         _within(stats.ipdv_percentiles_ns, Fraction(stats.ipdv_min_ns), Fraction(stats.ipdv_max_ns)),
         _spread(stats.rfc3550_jitter_flows, 0.0, stats.rfc3550_jitter_sum_ns, stats.rfc3550_jitter_max_ns),
+        Fraction(stats.sampling_error_ns),
         stats.overflow_count,
     )
 
@@ -251,6 +273,7 @@ def merged(summaries: Sequence[LatencySummary]) -> LatencySummary | None:
         _merged_spread([summary.ipdv for summary in summaries]),
         _worst([summary.ipdv_percentiles_ns for summary in summaries], both_sides=True),
         _merged_spread([summary.rfc3550 for summary in summaries]),
+        Fraction(hypot(*(summary.latency.count * summary.average_error_ns for summary in summaries))) / latency.count,
         sum(summary.overflow_count for summary in summaries),
     )
 

@@ -26,6 +26,7 @@ class LatencyCells(Record):
     definition: Annotated[str, fields.DEFINITION]
     min_us: Annotated[float | None, fields.MIN_US] = None
     avg_us: Annotated[float | None, fields.AVG_US] = None
+    avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
     max_us: Annotated[float | None, fields.MAX_US] = None
     p50_us: Annotated[float | None, fields.P50_US] = None
     p99_us: Annotated[float | None, fields.P99_US] = None
@@ -93,12 +94,19 @@ class Circumstances:
     """Of the device."""
     departure_error_ns: float | None = None
     """Of the tester, the worst of all streams; None where it is not known."""
+    average_error_ns: float = 0.0
+    """Of the average latency, where frames depend on each other."""
 
     @classmethod
     def of(cls, results: Sequence[TrialResult]) -> Circumstances:
         """Return those of some trials."""
         errors_ns = [paced.departure_error_ns for result in results for paced in result.pacing]
-        return cls(queue_text(results), max(errors_ns, default=None))
+        average_error_ns = max((result.latency_error_ns for result in results), default=0.0)
+        return cls(queue_text(results), max(errors_ns, default=None), average_error_ns)
+
+    def error_ns(self, summary: LatencySummary) -> Fraction | None:
+        """Error of the average of a summary; None of a single frame."""
+        return max(summary.average_error_ns, Fraction(self.average_error_ns)) if summary.latency.count > 1 else None
 
 
 def latency_cells(
@@ -112,6 +120,7 @@ def latency_cells(
         definition=definition,
         min_us=us(summary.latency.min_ns),
         avg_us=us(summary.latency.avg_ns),
+        avg_error_us=us(circumstances.error_ns(summary)),
         max_us=us(summary.latency.max_ns),
         p50_us=us(percentiles.get(50.0)),
         p99_us=us(percentiles.get(99.0)),

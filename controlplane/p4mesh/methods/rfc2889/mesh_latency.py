@@ -122,7 +122,7 @@ class MeshLatency:
         if bed.mixed_rates:
             return summary_of(_groups(result), bed, size, definition)
         any_port = bed.ports[0].number
-        whole = summarise(result.latency, shift_ns(bed, definition, size, any_port, any_port))
+        whole = summarise(result.latency, shift_ns(bed, definition, size, any_port, any_port, result.latency))
         of_flows = summary_of(_groups(result), bed, size, definition) if self._of_flows else None
         if whole is None or of_flows is None:
             return whole

@@ -12,7 +12,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
-from p4mesh.methods.results.latency_cells import us
+from p4mesh.methods.results.latency_cells import Circumstances, us
 from p4mesh.methods.results.layers import Increments, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
@@ -44,10 +44,12 @@ class Latency(Record):
 
     latency_us_min: Annotated[float | None, fields.LATENCY_US_MIN] = None
     latency_us_avg: Annotated[float | None, fields.LATENCY_US_AVG] = None
+    avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
     latency_us_max: Annotated[float | None, fields.LATENCY_US_MAX] = None
     latency_us_p50: Annotated[float | None, fields.LATENCY_US_P50] = None
     latency_us_p99: Annotated[float | None, fields.LATENCY_US_P99] = None
     latency_us_p99_9: Annotated[float | None, fields.LATENCY_US_P99_9] = None
+    percentile_error_us: Annotated[float | None, fields.PERCENTILE_ERROR_US] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,11 +268,12 @@ def _counts(found: Sequence[Found]) -> Counts:
 
 
 def _summaries(found: Sequence[Found], bed: Bed, definition: Definition) -> list[LatencySummary]:
-    summaries = (
-        summarise(flow.latency, shift_ns(bed, definition, stream.frame_size_bytes, flow.tx_port, flow.rx_port))
-        for stream, flow in found
-    )
+    summaries = (summarise(flow.latency, _shift_ns(stream, flow, bed, definition)) for stream, flow in found)
     return [summary for summary in summaries if summary is not None]
+
+
+def _shift_ns(stream: Stream, flow: FlowCounts, bed: Bed, definition: Definition) -> Fraction:
+    return shift_ns(bed, definition, stream.frame_size_bytes, flow.tx_port, flow.rx_port, flow.latency)
 
 
 def _strays(item: LaidClass, result: TrialResult, kind: str) -> int | None:
@@ -283,7 +286,7 @@ def _class_result(
 ) -> ClassResult:
     counts = _counts(found)
     summary = merged(_summaries(found, bed, definition))
-    latency = _latency(summary, _percentiles(item, found, result, bed, definition))
+    latency = _latency(summary, _percentiles(item, found, result, bed, definition), Circumstances.of([result]))
     jitter = _jitter(summary)
     ratio = Fraction(counts.lost_frames, counts.expected_frames) if counts.expected_frames else None
     judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
@@ -332,22 +335,28 @@ def _percentiles(
     item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
 ) -> LatencySummary | None:
     # A class has one histogram, and so one time to add to FIFO.
-    shifts = {shift_ns(bed, definition, stream.frame_size_bytes, flow.tx_port, flow.rx_port) for stream, flow in found}
+    shifts = {_shift_ns(stream, flow, bed, definition) for stream, flow in found}
     counted = next((one for one in result.histograms if one.stream == item.name and one.tx_port is None), None)
     return summarise(counted.latency, shifts.pop()) if counted and len(shifts) == 1 else None
 
 
-def _latency(summary: LatencySummary | None, counted: LatencySummary | None = None) -> Latency:
+def _latency(
+    summary: LatencySummary | None,
+    counted: LatencySummary | None = None,
+    circumstances: Circumstances | None = None,
+) -> Latency:
     if summary is None:
         return Latency()
     percentiles = counted.percentiles_ns if counted else {}
     return Latency(
         latency_us_min=us(summary.latency.min_ns),
         latency_us_avg=us(summary.latency.avg_ns),
+        avg_error_us=us((circumstances or Circumstances()).error_ns(summary)),
         latency_us_max=us(summary.latency.max_ns),
         latency_us_p50=us(percentiles.get(50.0)),
         latency_us_p99=us(percentiles.get(99.0)),
         latency_us_p99_9=us(percentiles.get(99.9)),
+        percentile_error_us=us(counted.percentile_error_ns) if counted else None,
     )
 
 

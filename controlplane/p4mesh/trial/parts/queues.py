@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.measurement.counts import LatencyStats, Trend
 from p4mesh.measurement.flow_arrays import FlowArrays
+from p4mesh.measurement.latency_course import latency_course
 from p4mesh.measurement.queue_trend import Readings, queue_trend
 from p4mesh.measurement.queue_watch import QueueWatch, queue_watch
 from p4mesh.tester.reading import Reading
@@ -59,4 +61,16 @@ class QueueWatching(Part):
             tick_ps=tick_ps,
             limit=spec.excess_limit_ppm / 1_000_000,
         )
-        return replace(result, queues=trend)
+        course = latency_course(self.trial.plan, readings, tick_ps)
+        filling = trend is not None and trend.trend is Trend.FILLING
+        return replace(
+            result,
+            queues=trend,
+            latency_error_ns=_beyond(course.error_ns, result.latency),
+            latency_growth_ns=0.0 if filling else course.growth_ns,
+        )
+
+
+def _beyond(error_ns: float, latency: LatencyStats | None) -> float:
+    """Return the error of an average where it is larger than that of independent frames, else 0."""
+    return error_ns if latency is not None and error_ns > latency.sampling_error_ns else 0.0

@@ -1,0 +1,121 @@
+"""Errors of average latencies that cover the truth, and growth of latency that is not that of a queue."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.device_bench import pairs
+from support.networks import parsed, switch
+
+from p4mesh.measurement.counts import LatencyStats, Trend
+from p4mesh.measurement.latency_course import LatencyCourse, latency_course
+from p4mesh.measurement.queue_trend import Readings
+from p4mesh.methods.results.latency import merged, summarise
+from p4mesh.target.loop import LoopModel
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.plan import Limits, Plan, make_plan
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.spec import TrialSpec
+
+FRAMES = 8000
+READINGS = 7
+RECORD = [(name, np.uint64) for name in ("frames", "latency_sum_high", "latency_sum_low")]
+RECORD += [(name, np.uint64) for name in ("jitter_sum_high", "jitter_sum_low")]
+
+
+def planned() -> tuple[Plan, int]:
+    limits = Limits.of(load_contract(), 1000, LoopModel(100 * 10**9, 500_000), "sim")
+    stream = Stream("one", 64, Fraction(10**6), FRAMES, Pairs(), (1,), (2,))
+    plan = make_plan((stream,), limits, {1: 10**9, 2: 10**9})
+    (flow,) = [flow for flow in plan.flows if flow.expected]
+    return plan, flow.cell
+
+
+def course_of(latencies: NDArray[np.int64]) -> LatencyCourse:
+    """The course of frames of one flow with these latencies in ticks of a nanosecond, read at the usual times."""
+    plan, cell = planned()
+    jitter = np.abs(np.diff(latencies, prepend=latencies[0])).cumsum()
+    sums, records = latencies.cumsum(), []
+    for number in range(1, READINGS + 1):
+        frames = number * FRAMES // (READINGS + 1)
+        record = np.zeros(1, dtype=RECORD)
+        record["frames"] = frames
+        for name, total in (("latency", sums[frames - 1]), ("jitter", jitter[frames - 1])):
+            record[f"{name}_sum_high"], record[f"{name}_sum_low"] = divmod(int(total), 1 << 32)
+        records.append(record)
+    return latency_course(plan, Readings((cell,), tuple(records)), 1000)
+
+
+def stats_of(latencies: NDArray[np.int64]) -> LatencyStats:
+    return LatencyStats(len(latencies), float(latencies.min()), float(latencies.max()), float(latencies.sum()))
+
+
+def independent(random: np.random.Generator) -> NDArray[np.float64]:
+    return random.exponential(1000, FRAMES)
+
+
+def dependent(random: np.random.Generator) -> NDArray[np.float64]:
+    """Each latency has 99 % of the one before it, which makes the average of 8,000 as good as that of 40."""
+    memory = 1000
+    noise = random.normal(0, 1000 * np.sqrt(1 - 0.99**2), FRAMES + memory)
+    found: NDArray[np.float64] = np.convolve(noise, 0.99 ** np.arange(memory), "valid")[:FRAMES]
+    return found
+
+
+@pytest.mark.parametrize(("process", "mean"), [(independent, 1000), (dependent, 0)])
+def test_the_error_of_an_average_covers_the_truth(process: object, mean: float) -> None:
+    covered, errors = [], []
+    for seed in range(100):
+        latencies = (process(np.random.default_rng(seed)) + 10_000).round().astype(np.int64)  # type: ignore[operator]
+        error = max(course_of(latencies).error_ns, stats_of(latencies).sampling_error_ns)
+        covered.append(abs(latencies.mean() - mean - 10_000) <= error)
+        errors.append(error)
+    assert sum(covered) >= 0.9 * len(covered)
+    if process is dependent:
+        # Of 40 values, not of 8,000.
+        assert np.median(errors) == pytest.approx(1.96 * 1000 / np.sqrt(40), rel=0.5)
+
+
+def test_the_error_is_that_of_two_values_far_apart() -> None:
+    """Half of 10,000 frames take 1 us, half 3 us: a deviation of 1 us, and 1.96 % of it as error."""
+    half = LatencyStats(10_000, 1000.0, 3000.0, 20_000_000.0)
+    found = summarise(half)
+    assert found is not None and found.average_error_ns == pytest.approx(19.6)
+    # Three more flows like that: an error half as large; of constant latencies there is none.
+    both = merged([found] * 4)
+    assert both is not None and both.average_error_ns == pytest.approx(9.8)
+    constant = [summarise(LatencyStats(100, value, value, 100 * value)) for value in (1000.0, 9000.0)]
+    apart = merged([summary for summary in constant if summary is not None])
+    assert apart is not None and apart.average_error_ns == 0
+
+
+def test_growth_is_what_never_falls_beyond_noise() -> None:
+    frames = np.arange(FRAMES)
+    assert course_of(np.full(FRAMES, 5000)) == LatencyCourse(0.0, 0.0)
+    grown = course_of(5000 + frames // 8)
+    assert grown.growth_ns == pytest.approx(5 * FRAMES / 8 / 8, rel=0.01)
+    assert course_of(5000 - frames // 8).growth_ns == 0
+    assert course_of(5000 + np.where(frames < FRAMES // 2, frames, FRAMES - frames)).growth_ns == 0
+    noise = np.random.default_rng(1).exponential(1000, FRAMES).astype(np.int64)
+    assert course_of(5000 + noise).growth_ns == 0
+    # The slowest frame so far, of each frame and those before it.
+    slowest = np.maximum.accumulate(noise)
+    assert course_of(5000 + slowest).growth_ns > 0
+
+
+@pytest.mark.parametrize(("load_pct", "grows"), [(100, True), (60, False)])
+def test_a_device_that_cannot_catch_up_has_latency_that_grows(load_pct: float, grows: bool) -> None:
+    """At line rate no frame is less late than the latest one before it, and no queue fills."""
+    jitter = "jitter: {exponential: {mean_ns: 1000, max_ns: 30000}}"
+    topology = parsed(switch(jitter, ports=2, port="queue_frames: 1000", seed=5))
+    stream = pairs(load_pct, 64, 40_000, (1, 2))
+    duration_ns = int(stream.frame_count * 10**9 / stream.rate_fps)
+    with open_measurer(topology) as measurer:
+        result = measurer.measure(TrialSpec("one", (stream,), duration_ns, per_flow=True, watch_queues=True))
+    assert result.lost_frames == 0 and result.queues is not None and result.queues.trend is not Trend.FILLING
+    assert (result.latency_growth_ns > 500) is grows
