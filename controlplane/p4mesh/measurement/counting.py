@@ -27,6 +27,7 @@ def count(
     expected_rx = int(flows.sent[expected].sum())
     first, last = departures(plan, records)
     start_skew, start_spread = start_differences(plan, records)
+    ports = port_counts(plan, reading, flows, tick_ps, window(plan, records, tick_ps))
     counts = Counts(
         intended_frames=sum(t.frames for stream in plan.streams for t in stream.transmitters),
         tx_frames=frames["transmitted"],
@@ -43,7 +44,8 @@ def count(
         damaged_frames=frames["damaged"],
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
-        ports=port_counts(plan, reading, flows, tick_ps, window(plan, records, tick_ps)),
+        ports=ports,
+        corrupted_frames=sum(port.corrupted_frames for port in ports),
         latency=latency_of_all(plan, records, reading.bins, tick_ps),
         flows=flow_counts(plan, reading, flows, tick_ps) if per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,

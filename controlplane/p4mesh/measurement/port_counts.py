@@ -34,6 +34,7 @@ def port_counts(
             pause_frames=max(frames["pause"], (mac.pause_received or 0) if mac else 0),
             bad_fcs_frames=mac.bad_fcs_received if mac else None,
             runt_frames=mac.runts_received if mac else None,
+            corrupted_frames=(mac.corrupted_received or 0) if mac else 0,
             min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
             late_frames=late_frames.get(port, 0),
             controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),

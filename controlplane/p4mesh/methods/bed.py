@@ -57,6 +57,8 @@ class Bed:
     """Whether the ports of the target can send frames with a wrong frame check sequence."""
     unmeasured: tuple[str, ...] = ()
     """Columns of tables that the target does not measure."""
+    compares_payload: bool = field(default=True, metadata={"stored": "if set"})
+    """Whether the ports of the target compare payloads with what was sent."""
     stamps: TimeStamps = TimeStamps(Fraction(1))
     histograms: int = 256
     """Largest number of histograms in a trial."""

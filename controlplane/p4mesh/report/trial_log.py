@@ -69,8 +69,8 @@ def log_chapter(run: StoredRun) -> Chapter:
         rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, *numbers, started)))
     note = (
         f"Latency: {measured_definition(run.config)}. Loads are those that were asked for (Iload) and sent (Oload). "
-        "A frame that was received has a signature that fits its check. Of the headers in front of it, the destination "
-        "address alone is compared with what was sent."
+        "A frame that was received has a signature that fits its check and, unless a deviation says otherwise, the "
+        "payload that was sent. Of the headers in front of them, the destination address alone is compared."
     )
     return Chapter(
         "Trial log", "trials", (Grid(f"{len(rows)} trials", heads, tuple(rows), note, folded=True),), annex=True

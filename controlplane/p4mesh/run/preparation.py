@@ -269,6 +269,7 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         target,
         sends_bad_fcs=capabilities.bad_fcs,
         unmeasured=capabilities.unmeasured,
+        compares_payload=capabilities.checks_payload,
         unsupported_headers=capabilities.unsupported_headers,
         stamps=TimeStamps(Fraction(stamps.tick_ps, 1000), stamps.kind),
         histograms=contract_of(TARGETS[target], topology)["HISTOGRAMS"],

@@ -21,6 +21,7 @@ from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Event, Observer, RunFinished, RunStarted, TesterOpened, unobserved
 from p4mesh.run.executor import Executor
+from p4mesh.run.kinds_of_loss import kinds_of_loss_tables, payload_note
 from p4mesh.run.one_process import run_in_process
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
@@ -121,8 +122,9 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
     found += tuple(f"measured with {fact}" for fact in facts)
     outcome = replace(
         outcome,
-        tables=(*outcome.tables, *refused_routes_tables(stored)),
+        tables=(*outcome.tables, *kinds_of_loss_tables(stored), *refused_routes_tables(stored)),
         findings=(*first, *outcome.findings, *found),
+        deviations=(*outcome.deviations, *payload_note(job.bed)),
         goal=method.goal(job.parameters),
     )
     assert outcome.goal or outcome.state is not Verdict.PASS, "a test that passes states its goal"

@@ -24,6 +24,17 @@ BadFcsRule = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
+class CountedPayload:
+    """Payload of frames with a mark: bytes count up from 0, and again after 255, to the end of the frame."""
+
+    offsets_bytes: tuple[int, ...]
+    """Places at which the mark may stand, the usual ones first."""
+    mark: bytes
+    counts_behind_bytes: int
+    """From the beginning of the mark to the first byte that counts."""
+
+
+@dataclass(frozen=True)
 class ProgramPorts:
     """Numbers of the program for the loop, the controller and drops; a target sets these ports up."""
 
@@ -65,6 +76,8 @@ class MacCounts:
     """But for PAUSE frames; all of them come to the program, if the target loses none."""
     buffer_full: int | None = None
     """Good frames that were dropped in front of the program."""
+    corrupted_received: int | None = None
+    """With another payload than :meth:`Target.expect_payload` has said; discarded."""
 
     def since(self, before: MacCounts) -> MacCounts:
         """Counts after those of ``before``; of a MAC that was switched off in between, those since then."""
@@ -75,6 +88,7 @@ class MacCounts:
             _difference(self.runts_received, before.runts_received),
             _difference(self.good_received, before.good_received),
             _difference(self.buffer_full, before.buffer_full),
+            _difference(self.corrupted_received, before.corrupted_received),
         )
 
 
@@ -173,6 +187,10 @@ class Target(ABC):
         """Let the frames that the rules of a port choose leave with a bad FCS; others leave unchanged."""
         if rules:
             raise UnsupportedError(f"not supported on {self.name}: frames with a bad FCS", hint="use --target sim")
+
+    def expect_payload(self, payload: CountedPayload) -> None:
+        """Let all ports count and discard marked frames with another payload; of targets with ``checks_payload``."""
+        raise UnsupportedError(f"not supported on {self.name}: payloads that are compared", hint="use --target sim")
 
     def mac_counts(self) -> dict[int, MacCounts]:
         """Frames that the MAC of each port has counted since the start; empty where nobody tells."""

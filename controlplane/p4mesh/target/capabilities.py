@@ -62,6 +62,8 @@ class Capabilities:
     """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
     bad_fcs: bool = False
     """Ports can send frames with a wrong frame check sequence."""
+    checks_payload: bool = False
+    """Ports compare the payload of test frames with what was sent."""
     stamps_controller_frames: bool = True
     """The program keeps when a frame of the controller leaves."""
     captures_faults: bool = True

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from p4mesh.errors import TargetError
-from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, PacketIO, ProgramPorts, Target
+from p4mesh.target.base import BadFcsRule, CountedPayload, LinkState, MacCounts, PacketIO, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.own_server import own_address
@@ -50,6 +50,7 @@ class SimTarget(Target):
             start_lead_ns=2_000,
             scheduling_jitter_ns=0,
             bad_fcs=True,
+            checks_payload=True,
             largest_frame_bytes=LARGEST_FRAME_BYTES,
             resets_devices=True,
             causes_failures=True,
@@ -99,9 +100,19 @@ class SimTarget(Target):
         for port in self.topology.tester_ports:
             self._network.set_bad_fcs(port.number, list(rules.get(port.number, ())))
 
+    def expect_payload(self, payload: CountedPayload) -> None:
+        """Tell the MACs of the tester's ports which payload marked frames have."""
+        expected = list(payload.offsets_bytes), list(payload.mark), payload.counts_behind_bytes
+        for port in self.topology.tester_ports:
+            self._network.set_payload(port.number, *expected)
+
     def mac_counts(self) -> dict[int, MacCounts]:
         """The counts of the MACs of the tester's ports."""
-        return {port: MacCounts(sent, received) for port, sent, received in self._network.bad_fcs_counts()}
+        corrupted = dict(self._network.damaged_payloads())
+        return {
+            port: MacCounts(sent, received, corrupted_received=corrupted[port])
+            for port, sent, received in self._network.bad_fcs_counts()
+        }
 
     def links(self) -> dict[int, LinkState]:
         """The links of the tester's ports."""

@@ -19,6 +19,7 @@ from p4mesh.tester.bad_fcs import bad_fcs_rules
 from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane
+from p4mesh.tester.expected_payload import expected_payload
 from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.inner_losses import LossWatch
@@ -81,6 +82,8 @@ class Tester:
         if plan.messages:
             self.dataplane.clear_messages(len(plan.messages), self._wait_for_passes)
         self.target.set_bad_fcs(bad_fcs_rules(plan, self._run, self.contract))
+        if self.target.capabilities.checks_payload:
+            self.target.expect_payload(expected_payload(plan, self._run, self.contract))
         self._frames_before = self.dataplane.reason_counts(plan.ports)
         # Frames between two readings must not look like frames that the MAC has and the program has not.
         self._macs_before = self.target.mac_counts()

@@ -8,7 +8,7 @@ import pytest
 from support import networks
 from support.device_bench import GIGABIT, UNKNOWN, bench, pairs, switch
 
-from p4mesh.layers import PLAIN
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -27,17 +27,43 @@ def test_random_faults_are_those_that_the_tester_finds() -> None:
     counters = {name: after[name] - before[name] for name in after}
     assert lost == pytest.approx(150, abs=50)
     assert counters["duplicated"] == pytest.approx(50, abs=30)
-    # A corrupted frame is damaged when its signature is hit, foreign when that is no signature any more, and
-    # arrives as it is when its payload is hit.
-    assert 0 < result.damaged_frames <= counters["corrupted"] + counters["duplicated"]
+    # A corrupted frame is damaged when its signature is hit, foreign when that is no signature any more.
+    corrupted = result.corrupted_frames + result.damaged_frames + result.foreign_frames
+    assert 0 < result.damaged_frames < result.corrupted_frames
+    assert corrupted <= counters["corrupted"] + counters["duplicated"]
     # Frames that are held back by more than 8 others may be copies, for all that the tester knows.
     surely_lost = result.lost_frames - result.doubtful_frames
-    assert lost <= surely_lost <= lost + result.damaged_frames + result.foreign_frames
+    assert lost <= surely_lost <= lost + corrupted
     assert 0 < result.doubtful_frames <= result.reordered_frames
     # Faults may coincide: of a duplicated frame that is held back, the second copy is the first to arrive.
     assert result.duplicate_frames == pytest.approx(counters["duplicated"], abs=3)
     assert result.reordered_frames == pytest.approx(counters["reordered"], abs=3)
     assert counters["reordered"] == pytest.approx(25, abs=20)
+
+
+@pytest.mark.parametrize("tag", [False, True])
+@pytest.mark.parametrize("format_bytes", [14, 42])
+def test_every_payload_that_a_device_changes_is_found(format_bytes: int, tag: bool) -> None:
+    """One bit of 10 % of the frames is changed behind the first 14 bytes; the FCS fits.
+
+    Of plain frames each such bit is in signature or payload, but for two bytes of a tag that the device adds. IPv4
+    frames have 28 bytes in front of these, most of which nobody compares.
+    """
+    frame = {14: PLAIN, 42: UDP_OVER_IPV4}[format_bytes]
+    members = "{port: 1, mode: {access: 7}}, {port: 2, mode: {trunk: {vids: [7]}}}"
+    vlans = f"vlans: {{ports: [{members}]}}" if tag else "latency_ns: 0"
+    with bench(networks.switch("impairments: {corrupt_ppb: 100000000}", vlans, ports=2, seed=4)) as it:
+        result = it.measure(pairs(50, 260, 5000, (1, 2), frame=frame))
+        corrupted = it.node()["counters"]["corrupted"]
+    assert corrupted == pytest.approx(500, abs=70)
+    found = result.corrupted_frames + result.damaged_frames + result.foreign_frames
+    assert result.lost_frames == found and result.duplicate_frames == result.reordered_frames == 0
+    if frame is PLAIN and not tag:
+        assert found == corrupted
+    payload = 260 - 4 - format_bytes - 18
+    assert result.corrupted_frames == pytest.approx(corrupted * payload / (260 - 4 - 14 + 4 * tag), abs=30)
+    assert found - result.corrupted_frames == pytest.approx(corrupted * 20 / 242, abs=20)
+    assert sum(port.corrupted_frames for port in result.ports) == result.corrupted_frames
 
 
 @pytest.mark.parametrize("pattern", [Rotate(), FullMesh(), Broadcast()])

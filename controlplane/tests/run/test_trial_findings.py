@@ -108,6 +108,39 @@ def test_damaged_frames_are_a_finding(tmp_path: Path, test: str) -> None:
     assert [finding for finding in found.outcome.findings if finding.startswith(text)]
 
 
+class Lossy(FakeMeasurer):
+    """Loses ten frames of each trial: three were corrupted, five may have come late. Latency grows meanwhile."""
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        found = super().measure(spec, note)
+        kinds = {"corrupted_frames": 3, "doubtful_frames": 5, "latency_growth_ns": 1500.0}
+        return replace(found, lost_frames=10, rx_frames=found.rx_frames - 10, **kinds)
+
+
+@contextmanager
+def open_lossy(_: Topology) -> Iterator[Lossy]:
+    """Return a measurer whose device loses frames in several ways."""
+    yield Lossy()
+
+
+def test_kinds_of_loss_and_growth_are_findings_and_a_table(tmp_path: Path) -> None:
+    opener = f"{__name__}:open_lossy"
+    found = run(
+        RunOptions(
+            "rfc2544.frame_loss", TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1, opener=opener
+        )
+    )
+    trials = len((found.directory / "trials.jsonl").read_text().splitlines())
+    (table,) = (table for table in found.outcome.tables if table.name == "kinds_of_loss")
+    counts = [(row["lost_frames"], row["corrupted_frames"], row["doubtful_frames"]) for row in table.rows]
+    assert counts == [(10, 3, 5)] * trials
+    begins = ("latency grew by up to 1.5 us in ", "loss is a range in ")
+    for text in begins:
+        assert [finding for finding in found.outcome.findings if finding.startswith(text)], text
+    assert [finding for finding in found.outcome.findings if " corrupted frames received in " in finding]
+    assert [finding for finding in found.outcome.findings if "with 5 to 10 frames lost where it is widest" in finding]
+
+
 @pytest.mark.parametrize(
     "test", ["rfc2544.throughput", "rfc2544.latency", "rfc2544.frame_loss", "rfc2889.fully_meshed", "rfc2889.broadcast"]
 )

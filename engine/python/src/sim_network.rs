@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use p4mesh_p4runtime::{Event, DEFAULT_MEMORY_BYTES};
 use p4mesh_pipeline::{Executable, Program};
-use p4mesh_sim::{BadFcsRule, Network, NetworkError, Settling};
+use p4mesh_sim::{BadFcsRule, CountedPayload, Network, NetworkError, Settling};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -192,6 +192,27 @@ impl SimNetwork {
     /// Frames with an FCS that does not fit, since the beginning: [(tester port, sent, received)].
     fn bad_fcs_counts(&self, py: Python<'_>) -> PyResult<Vec<(u16, u64, u64)>> {
         self.with(py, |target| Ok(target.network.bad_fcs_counts()))
+    }
+
+    /// Chooses the payload of frames that come to a tester port: behind `mark`, at one of `offsets_bytes`, bytes count up
+    /// from 0, `counts_behind_bytes` from its beginning on. Other frames with the mark are counted and dropped; without
+    /// offsets, none is looked at.
+    fn set_payload(
+        &self,
+        py: Python<'_>,
+        port: u16,
+        offsets_bytes: Vec<usize>,
+        mark: Vec<u8>,
+        counts_behind_bytes: usize,
+    ) -> PyResult<()> {
+        let payload = CountedPayload { offsets_bytes, mark, counts_behind_bytes };
+        let payload = Some(payload).filter(|it| !it.offsets_bytes.is_empty());
+        self.with(py, |target| target.network.set_payload(port, payload).map_err(refused))
+    }
+
+    /// Frames with a damaged payload, since the beginning: [(tester port, frames)].
+    fn damaged_payloads(&self, py: Python<'_>) -> PyResult<Vec<(u16, u64)>> {
+        self.with(py, |target| Ok(target.network.damaged_payloads()))
     }
 
     /// Routes that devices had no room for since the last call: [(device, IP version, networks, how many fit)].

@@ -72,6 +72,8 @@ drop_causes! {
     SimultaneousArrival = "simultaneous_arrival",
     /// The FCS did not fit.
     BadFcs = "bad_fcs",
+    /// A payload other than the one that was sent, at a port of the tester that was told of it.
+    DamagedPayload = "damaged_payload",
     /// Addressed to the bridge group 01-80-C2-00-00-0x, which no switch forwards.
     LinkLocal = "link_local",
     /// The port is not a member of the VLAN, or the tag is malformed.

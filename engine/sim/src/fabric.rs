@@ -15,6 +15,7 @@ use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
 use crate::flights::{Flight, Flights, Plan};
 use crate::line::{wire_bytes, Line, Slot};
+use crate::payload::CountedPayload;
 use crate::rng::Rng;
 use crate::time::Span;
 
@@ -88,6 +89,8 @@ pub struct Port {
     honours_pause: bool,
     /// Frames that leave with an FCS that does not fit.
     bad_fcs_rules: Vec<BadFcsRule>,
+    /// What marked frames carry that come to the port.
+    payload: Option<CountedPayload>,
 }
 
 impl Port {
@@ -170,6 +173,7 @@ impl Fabric {
             bit_errors: None,
             honours_pause: false,
             bad_fcs_rules: Vec::new(),
+            payload: None,
         });
         self.ports.len() - 1
     }
@@ -189,6 +193,17 @@ impl Fabric {
     /// Chooses the frames that leave a port with an FCS that does not fit, from now on.
     pub(crate) fn set_bad_fcs_rules(&mut self, port: usize, rules: Vec<BadFcsRule>) {
         self.ports[port].bad_fcs_rules = rules;
+    }
+
+    /// Chooses the payload that marked frames must have which come to a port, from now on.
+    pub(crate) fn set_payload(&mut self, port: usize, payload: Option<CountedPayload>) {
+        self.ports[port].payload = payload;
+    }
+
+    /// Whether a frame that came to a port has another payload than it must have.
+    #[inline]
+    pub(crate) fn has_damaged_payload(&self, port: usize, frame: &[u8]) -> bool {
+        self.ports[port].payload.as_ref().is_some_and(|payload| payload.is_damaged(frame))
     }
 
     /// Makes a port obey PAUSE frames, or not.

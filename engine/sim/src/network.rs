@@ -330,6 +330,9 @@ impl Network {
                     (0, Some(_)) if landed.fcs.is_bad() => {
                         fabric.drop_frame(receiver, DropCause::BadFcs, landed.take_frame());
                     }
+                    (0, Some(_)) if fabric.has_damaged_payload(receiver, &landed.frame) => {
+                        fabric.drop_frame(receiver, DropCause::DamagedPayload, landed.take_frame());
+                    }
                     (0, Some(tester)) => tester.receive(local, landed, fabric),
                     (node, _) => {
                         let node = &mut devices[node as usize - 1];

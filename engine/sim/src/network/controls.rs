@@ -6,7 +6,9 @@ use std::sync::Arc;
 use p4mesh_pipeline::{Executable, Switch};
 
 use crate::device::{Host, HostFrame, RefusedRoutes};
+use crate::drops::DropCause;
 use crate::fabric::BadFcsRule;
+use crate::payload::CountedPayload;
 use crate::rng::Rng;
 use crate::tester::{Digest, Tester};
 
@@ -102,6 +104,23 @@ impl Network {
             Some((port, counters.tx_bad_fcs_frames, counters.rx_bad_fcs_frames))
         };
         self.tester_ports().into_iter().filter_map(counts).collect()
+    }
+
+    /// Chooses the payload that marked frames must have which come to a port of the tester, from now on: others are
+    /// counted and dropped. Without one, payloads are not looked at.
+    pub fn set_payload(&mut self, port: u16, payload: Option<CountedPayload>) -> Result<(), NetworkError> {
+        let index = self.port_index(&self.tester_name, port)?;
+        self.fabric.set_payload(index, payload);
+        Ok(())
+    }
+
+    /// Frames with a damaged payload that have come to the ports of the tester since the beginning: port, frames.
+    pub fn damaged_payloads(&self) -> Vec<(u16, u64)> {
+        let count = |(port, _): (u16, u64)| {
+            let counters = &self.fabric.ports[self.find(&self.tester_name, port)?].counters;
+            Some((port, counters.drops.get(DropCause::DamagedPayload)))
+        };
+        self.tester_ports().into_iter().filter_map(count).collect()
     }
 
     /// Routes that devices had no room for since the last call, each with the name of its device.
