@@ -9,6 +9,7 @@ from typing import Any
 
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store import run_files
+from p4mesh.store.codec import canonical
 from p4mesh.store.run_files import StoredTrial, Timing
 from p4mesh.store.verdict_words import todays_results
 
@@ -18,6 +19,7 @@ layers, and verdicts have the words of :class:`p4mesh.verdict.Verdict` alone."""
 READABLE = (5, FORMAT)
 """Formats of finished runs that are shown; a run goes on in its own format only."""
 _FORMAT_WITHOUT_A_NUMBER = 1
+_IDENTIFIER_DIGITS = 16
 RUN = "run.json"
 TRIALS = "trials.jsonl"
 TIMING = "timing.jsonl"
@@ -41,6 +43,21 @@ class StoredRun:
     def label(self) -> str:
         """Name of the run among those of a run file; the name of its test where it has none of its own."""
         return str(self.config.get("label", self.config["test"]))
+
+    @property
+    def started_utc(self) -> str:
+        """Start of the first trial, as ISO 8601 in UTC; empty for a run without trials."""
+        return min((timing.started_utc for timing in self.timings), default="")
+
+    @property
+    def identifier(self) -> str:
+        """16 hexadecimal digits that tell the run from all others: they follow from its configuration and its start."""
+        return run_files.digest(f"{canonical(self.config)}\n{self.started_utc}")[:_IDENTIFIER_DIGITS]
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Names of the devices that the ports are linked to."""
+        return tuple(dict.fromkeys(str(port["attached_to"]) for port in self.config["ports"] if port["attached_to"]))
 
     @property
     def setting(self) -> str:

@@ -113,17 +113,14 @@ def test_settings_are_not_compared() -> None:
 
 def test_a_difference_below_the_error_of_the_numbers_is_none() -> None:
     """Stamps of 8 ns; addresses in steps of 100; a parameter that is no number has no resolution."""
-    stamps = {"time_stamps": {"resolution_ns": "8/1"}}
     for change, sign in ((0.008, Sign.SAME), (0.009, Sign.MORE)):
-        pair = measured("a", [10.0, 10.0], **stamps), measured("b", [10 + change] * 2, **stamps)
-        (found,) = differences(pair)
+        first, second = (measured("a", [at, at], time_stamps={"resolution_ns": "8/1"}) for at in (10, 10 + change))
+        (found,) = differences([first, second])
         assert (found.sign, found.error) == (sign, pytest.approx(0.008))
     for step, sign in ((100, Sign.SAME), (99, Sign.MORE), ("auto", Sign.MORE)):
-        config = {"parameters": [{"name": "addresses_resolution", "value": step, "unit": "addresses"}]}
-        pair = tuple(
-            measured(name, [n, n], column=fields.CAPACITY_MIN, **config) for name, n in (("a", 1e3), ("b", 1.1e3))
-        )
-        (found,) = differences(pair)
+        parameters = [{"name": "addresses_resolution", "value": step, "unit": "addresses"}]
+        first, second = (measured("a", [n, n], column=fields.CAPACITY_MIN, parameters=parameters) for n in (1e3, 1.1e3))
+        (found,) = differences([first, second])
         assert found.sign is sign, step
 
 
@@ -136,7 +133,12 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
         ({"frame_size_bytes": 64, "resolution_pct": 0.01, "excluded_loss_ppm": 500.0},),
     )
     columns = (SIZE, fields.THROUGHPUT_PCT, fields.THROUGHPUT_L1_MBPS, fields.FAILS_AT_PCT)
-    row = {"frame_size_bytes": 64, "throughput_pct": 80.0, "throughput_l1_mbps": 800.0, "fails_at_pct": 80.01}
+    row: dict[str, Cell] = {
+        "frame_size_bytes": 64,
+        "throughput_pct": 80.0,
+        "throughput_l1_mbps": 800.0,
+        "fails_at_pct": 80.01,
+    }
     table = Table("throughput", "Throughput", columns, (row,))
     errors = NumberErrors({"parameters": []}, (table, searches))
     assert errors.error_of(table, row, fields.THROUGHPUT_PCT) == pytest.approx(0.05)

@@ -17,7 +17,7 @@ from pyarrow import parquet
 from p4mesh.cli.arguments import parser
 from p4mesh.cli.main import main
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.report.export.json_document import results_schema
+from p4mesh.report.export.json_document import SCHEMA_ID, results_schema
 from p4mesh.report.export.junit import junit_xml
 from p4mesh.report.publish import outcome_of
 from p4mesh.run import RunOptions, run, run_suite
@@ -58,6 +58,14 @@ def test_documents_of_runs_and_suites_follow_the_published_schema(
         check.validate(data)
         shown(capsys, "export", str(directory), "--format", "json", "--json")
         assert json.loads((directory / "export.json").read_text()) == data
+    data = shown(capsys, "show", str(finished), "--json")
+    stored = read_run(finished)
+    assert data["schema"] == results_schema()["$id"] == SCHEMA_ID
+    assert (data["started_utc"], data["target"], data["topology"]["name"]) == (
+        *(stored.started_utc, "sim", "wrs-18x1g"),
+    )
+    assert {"name": "parts", "value": "both", "default": "both", "unit": ""} in data["parameters"]
+    assert data["notes"] == stored.config["notes"]
     broken = {**shown(capsys, "show", str(finished), "--json"), "state": "GOOD"}
     assert not check.is_valid(broken)
 
@@ -77,8 +85,18 @@ def test_parquet_holds_every_table_with_units_and_the_numbers_of_the_run(
             for column in table.columns:
                 cell = stored.get(column.key)
                 assert row[column.key] == cell or str(cell) == row[column.key], column.key
+        about = {key.decode(): value.decode() for key, value in read.schema.metadata.items()}
+        stored_run = read_run(finished)
+        assert (about["run_id"], about["device"], about["target"]) == (stored_run.identifier, "wrs", "sim")
+        assert json.loads(about["parameters"])["scaled_frames"] == "30000"
     trials = parquet.read_table(tmp_path / "trials.parquet")
     assert trials.column("tx_frames").to_pylist() == [one.result["tx_frames"] for one in read_run(finished).trials]
+
+
+def test_runs_of_one_question_have_identifiers_of_their_own(finished: Path) -> None:
+    stored = read_run(finished)
+    again = replace(stored, timings=tuple(replace(one, started_utc="2030-01-01T00:00:00Z") for one in stored.timings))
+    assert stored.identifier == read_run(finished).identifier != again.identifier
 
 
 def test_junit_has_a_case_per_size_and_sub_test(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,6 +104,10 @@ def test_junit_has_a_case_per_size_and_sub_test(finished: Path, capsys: pytest.C
     (found,) = JUnitXml.fromfile(path)
     assert {case.name for case in found} == set(read_run(finished).results["units"])
     assert (found.tests, found.failures, found.errors) == (4, 0, 0)
+    properties = {one.name: one.value for one in found.properties()}
+    table = next(one for one in outcome_of(read_run(finished)).tables if one.name == "throughput")
+    assert float(properties["throughput.tx_fps[frame_size_bytes=64]"]) == table.rows[0]["tx_fps"]
+    assert properties["run_id"] == read_run(finished).identifier
 
 
 def test_junit_tells_failures_from_trials_that_nobody_can_trust(finished: Path) -> None:

@@ -12,6 +12,9 @@ from p4mesh.store.stored_run import read_run
 from p4mesh.store.suite_directory import is_suite, read_suite
 
 SCHEMA = "results.schema.json"
+SCHEMA_ID = "urn:p4mesh:results:2"
+"""Name of the schema; its number grows when a key is renamed, removed or means something else."""
+_PARAMETER = ("name", "value", "default", "unit")
 
 
 def results_data(path: Path) -> dict[str, Any]:
@@ -25,10 +28,22 @@ def results_data(path: Path) -> dict[str, Any]:
 def run_data(path: Path) -> dict[str, Any]:
     """Document of a finished run."""
     stored = read_run(path)
+    config = stored.config
     return {
+        "schema": SCHEMA_ID,
         "run": str(path),
-        "test": stored.config["test"],
+        "run_id": stored.identifier,
+        "test": config["test"],
         "label": stored.label,
+        "started_utc": stored.started_utc,
+        "version": config["version"],
+        "target": config["target"],
+        "setting": stored.setting,
+        "topology": config["topology"],
+        "ports": config["ports"],
+        "frame_sizes_bytes": config["frame_sizes_bytes"],
+        "parameters": [{key: item[key] for key in _PARAMETER} for item in config["parameters"]],
+        "notes": config.get("notes", {}),
         **stored.results["outcome"],
         "units": stored.results["units"],
     }
@@ -39,6 +54,7 @@ def suite_data(suite: str, rows: Sequence[Mapping[str, Any]], runs: Sequence[Pat
     ran = [run_data(path) for path in runs]
     names = {data["label"] for data in ran}
     return {
+        "schema": SCHEMA_ID,
         "suite": suite,
         "tests": [dict(row) for row in rows],
         "not_run": {row["test"]: row["summary"] for row in rows if row["test"] not in names},

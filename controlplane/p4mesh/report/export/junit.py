@@ -34,8 +34,11 @@ def junit_xml(runs: Sequence[tuple[StoredRun, Outcome]], not_run: Mapping[str, s
 def _suite(run: StoredRun, outcome: Outcome) -> TestSuite:
     test = run.label
     suite = TestSuite(test)
-    for name, value in (("topology", run.config["topology"]["name"]), ("target", run.config["target"])):
-        suite.add_property(name, _clean(value))
+    facts = {key: str(run.config[key]) for key in ("target", "version")}
+    facts |= {"topology": run.config["topology"]["name"], "run_id": run.identifier, "started_utc": run.started_utc}
+    facts |= {f"note.{name}": text for name, text in run.config.get("notes", {}).items()}
+    for name, value in (facts | _numbers(outcome)).items():
+        suite.add_property(_clean(name), _clean(value))
     seconds: dict[str, float] = {}
     for timing in run.timings:
         seconds[timing.unit] = seconds.get(timing.unit, 0.0) + timing.elapsed_s
@@ -49,6 +52,21 @@ def _suite(run: StoredRun, outcome: Outcome) -> TestSuite:
         suite.add_property("findings", _clean("; ".join(outcome.findings)))
     suite.update_statistics()
     return suite
+
+
+def _numbers(outcome: Outcome) -> dict[str, str]:
+    """The numbers of the tables that a terminal shows, as ``table.column[key=value]``."""
+    found = {}
+    for table in outcome.tables:
+        if table.detail:
+            continue
+        for row in table.rows:
+            where = ",".join(f"{key}={row[key]}" for key in table.keys if row.get(key) is not None)
+            for column in table.columns:
+                value = row.get(column.key)
+                if column.key not in table.keys and isinstance(value, int | float) and not isinstance(value, bool):
+                    found[f"{table.name}.{column.key}[{where}]"] = repr(value)
+    return found
 
 
 def _case(test: str, name: str, verdict: Verdict, message: str, seconds: float) -> TestCase:

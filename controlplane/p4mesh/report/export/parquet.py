@@ -1,7 +1,8 @@
-"""Tables as Parquet: a file per table, the unit and the title of every column in its metadata."""
+"""Tables as Parquet: a file per table, whose metadata has the run, and of every column the unit and the title."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,34 @@ def write_parquet(run: StoredRun, outcome: Outcome, folder: Path) -> list[Path]:
     ports = tuple(port_rows(run.trials))
     found.append(("trial_ports", tuple(Column(key, key) for key in PORT_COLUMNS), ports))
     paths = []
+    about = _about(run)
     for name, columns, rows in found:
         path = folder / f"{name}{SUFFIX}"
-        write_bytes_atomically(path, _bytes(columns, rows, run.config["test"]))
+        write_bytes_atomically(path, _bytes(columns, rows, about))
         paths.append(path)
     return paths
 
 
-def _bytes(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], test: str) -> bytes:
+def _about(run: StoredRun) -> dict[str, str]:
+    """Metadata of each file: enough to join the rows of many runs."""
+    config = run.config
+    parameters = {item["name"]: item["value"] for item in config["parameters"]}
+    return {
+        "test": config["test"],
+        "run_id": run.identifier,
+        "label": run.label,
+        "started_utc": run.started_utc,
+        "version": config["version"],
+        "target": config["target"],
+        "setting": run.setting,
+        "topology": config["topology"]["name"],
+        "device": ", ".join(run.devices),
+        "parameters": json.dumps(parameters),
+        "notes": json.dumps(config.get("notes", {})),
+    }
+
+
+def _bytes(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], about_run: Mapping[str, str]) -> bytes:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -51,7 +72,7 @@ def _bytes(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], test: s
         arrays.append(pyarrow.array([None if value is None else kind(value) for value in values], _TYPES[kind]()))
         about = {"title": column.title, "unit": column.unit}
         fields.append(pyarrow.field(column.key, _TYPES[kind](), metadata=about))
-    table = pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata={"test": test}))
+    table = pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata=dict(about_run)))
     written = pyarrow.BufferOutputStream()
     parquet.write_table(table, written)
     return bytes(written.getvalue())
