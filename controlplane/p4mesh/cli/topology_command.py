@@ -8,6 +8,7 @@ from typing import Any
 
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
+from p4mesh.run.router_addresses import strange_addresses
 from p4mesh.tester.stations import station
 from p4mesh.topology.loader import load_topology
 from p4mesh.topology.model import Topology
@@ -33,6 +34,8 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
     )
     if any(device.device in _ROUTING for device in topology.devices):
         say("\n".join(_stations(topology)))
+    for _, problem, asked in strange_addresses(topology):
+        say(f"  no routed test can run: {problem}; give the interface {asked}")
     for test, name, command in commands:
         say(f"  runs a command of this machine, with --allow-hooks only: tests.{test}: {name}: {json.dumps(command)}")
     return EXIT_OK

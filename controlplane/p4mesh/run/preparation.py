@@ -22,6 +22,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.run.checks import notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
+from p4mesh.run.router_addresses import check_router_addresses
 from p4mesh.run.tester_ports import chosen_ports, ports_of
 from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target.names import SIMULATED
@@ -69,6 +70,8 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     parameters, chosen = _resolve(method, topology, options, bed)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
+    if parameters.values.get(ROUTED) is True:
+        check_router_addresses(topology, bed.port_numbers)
     method.check(bed, parameters)
     require_room(bed, parameters, sizes)
     parameters = on_line(method, bed, parameters)

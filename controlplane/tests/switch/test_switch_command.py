@@ -215,8 +215,9 @@ def process(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         running.wait()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
 def test_the_switch_forwards_files_and_ends_on_a_signal(
-    process: tuple[subprocess.Popen[str], str], tmp_path: Path
+    number: signal.Signals, process: tuple[subprocess.Popen[str], str], tmp_path: Path
 ) -> None:
     running, address = process
     with Client(address, 0) as client:
@@ -230,7 +231,7 @@ def test_the_switch_forwards_files_and_ends_on_a_signal(
                 break
             assert running.poll() is None
             client.take_packet_ins(1, timeout_s=0.05)
-    running.send_signal(signal.SIGTERM)
+    running.send_signal(number)
     assert running.wait(timeout=10) == 0
     assert running.stdout is not None and running.stdout.read() == ""
     assert read_pcap(tmp_path / "a_out.pcap") == [ethernet(2)]

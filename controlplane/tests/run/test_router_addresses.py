@@ -1,0 +1,58 @@
+"""A router with another address than the tester asks for is named before the run, and by ``topology check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.networks import parsed
+
+from p4mesh.cli.main import main
+from p4mesh.errors import TopologyError
+from p4mesh.run import RunOptions, run
+from p4mesh.run.router_addresses import strange_addresses
+from p4mesh.shipped import topology_names
+from p4mesh.topology.loader import load_topology
+
+LAB = """\
+name: lab
+tester:
+  ports: [{numbers: 1-2, rate_bps: 1000000000}]
+nodes:
+  - name: r
+    device: router
+    ports: [{numbers: 1-2, rate_bps: 1000000000}]
+    interfaces:
+      - {port: 1, mac: "02:00:00:00:aa:01", addresses: [198.18.1.1/24]}
+      - {port: 2, mac: "02:00:00:00:aa:02", addresses: [10.0.2.254/24]}
+links: [{from: tester:1-2, to: r:1-2}]
+"""
+PROBLEM = "r:2 has 10.0.2.254/24, and the tester asks for 198.18.2.1 or 2001:2:0:2::1"
+
+
+def test_a_routed_test_does_not_begin(tmp_path: Path) -> None:
+    options = RunOptions("rfc2544.throughput", parsed(LAB), "64", ("routed=true",), tmp_path / "run", jobs=1)
+    with pytest.raises(TopologyError) as caught:
+        run(options)
+    assert caught.value.message.endswith(f": {PROBLEM}")
+    assert caught.value.hint == "give the interface 198.18.2.1/24"
+    assert not (tmp_path / "run").exists()
+
+
+def test_topology_check_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lab.yaml").write_text(LAB)
+    assert main(["topology", "check", str(tmp_path / "lab.yaml")]) == 0
+    assert f"  no routed test can run: {PROBLEM}; give the interface 198.18.2.1/24\n" in capsys.readouterr().out
+
+
+def test_a_router_that_needs_no_question_may_have_any_address() -> None:
+    fixed = LAB.replace("numbers: 1-2, rate_bps: 1000000000}]\nnodes", FIXED)
+    assert list(strange_addresses(parsed(fixed))) == []
+
+
+FIXED = 'numbers: 1-2, router_mac: "02:00:00:00:aa:02", rate_bps: 1000000000}]\nnodes'
+
+
+@pytest.mark.parametrize("name", topology_names())
+def test_shipped_routers_have_the_addresses_that_the_tester_asks_for(name: str) -> None:
+    assert list(strange_addresses(load_topology(name))) == []
