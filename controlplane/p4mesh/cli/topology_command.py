@@ -9,7 +9,7 @@ from typing import Any
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
 from p4mesh.run.router_addresses import strange_addresses
-from p4mesh.tester.stations import station
+from p4mesh.tester.stations import stations_of
 from p4mesh.topology.loader import load_topology
 from p4mesh.topology.model import Topology
 
@@ -47,7 +47,7 @@ def _stations(topology: Topology) -> list[str]:
         f"  tester:{port.number} {port.name}: station {_mac(here.mac)}, {here.ipv4}, {here.ipv6};"
         f" router {port.router_mac or 'is asked for'} at {here.router_ipv4}, {here.router_ipv6}"
         for port in topology.tester_ports
-        for here in (station(port.number),)
+        for here in (stations_of(topology)[port.number],)
     ]
 
 
@@ -64,12 +64,13 @@ def _data(topology: Topology) -> dict[str, Any]:
         "stations": [
             {
                 "port": port.number,
-                "mac": _mac(station(port.number).mac),
-                "ipv4": str(station(port.number).ipv4),
-                "ipv6": str(station(port.number).ipv6),
+                "mac": _mac(here.mac),
+                "ipv4": str(here.ipv4),
+                "ipv6": str(here.ipv6),
                 "router_mac": port.router_mac or None,
             }
             for port in topology.tester_ports
+            for here in (stations_of(topology)[port.number],)
         ],
         "devices": [
             {"name": device.name, "device": device.device, "ports": len(device.ports)} for device in topology.devices

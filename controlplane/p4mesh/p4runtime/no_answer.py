@@ -27,7 +27,7 @@ def why_no_answer(address: str, *, tls: bool = False) -> str:
 
 
 def _reason(address: str, listens: str) -> str:
-    """What a plain connection meets; ``listens`` where it is taken."""
+    """Hint for the refusal that a plain connection meets; ``listens`` where it is taken."""
     host = ""
     try:
         if address.startswith("unix:"):

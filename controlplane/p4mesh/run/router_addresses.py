@@ -7,10 +7,8 @@ from ipaddress import ip_interface
 from typing import Any
 
 from p4mesh.errors import TopologyError
-from p4mesh.tester.stations import station
+from p4mesh.tester.stations import ROUTER, stations_of
 from p4mesh.topology import TESTER, Topology
-
-ROUTER = "router"
 
 
 def check_router_addresses(topology: Topology, ports: Sequence[int]) -> None:
@@ -23,6 +21,7 @@ def check_router_addresses(topology: Topology, ports: Sequence[int]) -> None:
 def strange_addresses(topology: Topology) -> Iterator[tuple[int, str, str]]:
     """Ports of the tester whose router has no address that it is asked for: the port, what is wrong, what is needed."""
     devices = {device.name: device for device in topology.devices if device.device == ROUTER}
+    stations = stations_of(topology)
     asking = {port.number for port in topology.tester_ports if not port.router_mac}
     for link in topology.links:
         for near, far in (link.ends, link.ends[::-1]):
@@ -31,7 +30,7 @@ def strange_addresses(topology: Topology) -> Iterator[tuple[int, str, str]]:
             interfaces: list[dict[str, Any]] = devices[far.node].model["interfaces"]
             interface = next((item for item in interfaces if item["port"] == far.port), {})
             given = interface.get("addresses", [])
-            here = station(near.port)
+            here = stations[near.port]
             asked = (here.router_ipv4, here.router_ipv6)
             if not any(ip_interface(address).ip in asked for address in given):
                 has = f"has {', '.join(given)}" if given else "has no address"

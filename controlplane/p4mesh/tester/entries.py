@@ -7,8 +7,7 @@ from collections.abc import Callable
 from p4mesh.layers import IPv4, IPv6
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
-from p4mesh.tester.stations import Station
-from p4mesh.tester.stations import station as station_of
+from p4mesh.tester.stations import Station, own_station
 from p4mesh.tester.switch_client import Entity, SwitchSchema
 from p4mesh.traffic.stream import Progression, Stream, ValueList
 
@@ -148,7 +147,7 @@ class PlanEntries:
         )
 
     def _transmitter(self, stream: Stream, transmitter: Transmitter) -> Entity:
-        source = station_of(transmitter.port)
+        source = own_station(stream, transmitter.port)
         family, address = _addresses(stream, source)
         params = {
             "first": transmitter.first_place,

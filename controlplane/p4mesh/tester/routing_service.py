@@ -12,7 +12,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from p4mesh.target.base import Target
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.responders.bgp_peers import BgpPeers, Session
-from p4mesh.tester.stations import host_behind, station
+from p4mesh.tester.stations import host_behind, station, stations_of
 from p4mesh.traffic.addresses import ADVERTISED_PREFIX_BITS, NETWORK_BITS, host_in_network
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.refused_routes import RefusedRoutes
@@ -37,6 +37,7 @@ class RoutingService:
         self._wait = wait
         self._settings = target.topology.bgp
         self._target = target
+        self._stations = stations_of(target.topology)
         self._networks: dict[Session, list[IPv4Network | IPv6Network]] = {}
         self._peers: BgpPeers | None = None
         self._event: RoutingEvent | None = None
@@ -60,7 +61,7 @@ class RoutingService:
             return ""
         self._target.take_refused_routes()
         now_ns = self._packets.now_ns
-        peers = BgpPeers({session: station(session[0]) for session in sessions}, settings, number, now_ns)
+        peers = BgpPeers({session: self._stations[session[0]] for session in sessions}, settings, number, now_ns)
         self._peers = peers
         self._packets.attach(peers)
         self._event = event

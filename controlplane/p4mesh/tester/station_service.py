@@ -10,7 +10,8 @@ from dataclasses import replace
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.responders import Outgoing
 from p4mesh.tester.responders.port_hosts import outgoing, station_hosts
-from p4mesh.tester.stations import station
+from p4mesh.tester.stations import Station, station
+from p4mesh.traffic.addresses import OwnAddresses
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.stream import Stream
 
@@ -25,10 +26,13 @@ _RESOLUTION_NS = 10_000_000
 class StationService:
     """The stations of one trial after the other; idle without routed streams and frames of the controller."""
 
-    def __init__(self, packets: PacketService, routers: Mapping[int, bytes]) -> None:
-        """``routers``: MAC addresses of routers that need not be asked for, by port."""
+    def __init__(
+        self, packets: PacketService, routers: Mapping[int, bytes], stations: Mapping[int, Station] | None = None
+    ) -> None:
+        """``routers``: MAC addresses of routers that need not be asked for, by port; ``stations``: None: the usual."""
         self._packets = packets
         self._fixed = routers
+        self._of_ports = stations or {}
         self._given: dict[Neighbour, bytes] = {}
         self._stations = station_hosts([])
 
@@ -50,17 +54,21 @@ class StationService:
         wanted = {neighbour for stream in streams for neighbour in _asking(stream)}
         self._given = {neighbour: self._fixed[neighbour[0]] for neighbour in wanted if neighbour[0] in self._fixed}
         self._packets.detach(self._stations)
-        self._stations = station_hosts([station(port) for port in sorted({port for port, _ in wanted})])
+        self._stations = station_hosts([self._station(port) for port in sorted({port for port, _ in wanted})])
         if wanted or frames:
             self._packets.attach(self._stations)
         missing = sorted(self._find_routers(wanted))
         if missing:
             port, version = missing[0]
-            asked = station(port).router_ipv4 if version == 4 else station(port).router_ipv6
+            asked = self._station(port).router_ipv4 if version == 4 else self._station(port).router_ipv6
             return streams, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
         known = self._routers()
         addressed = tuple(
-            replace(stream, router_macs=tuple(known[port, _ip_version(stream)] for port in stream.tx_ports))
+            replace(
+                stream,
+                router_macs=tuple(known[port, _ip_version(stream)] for port in stream.tx_ports),
+                own_addresses=self._own_addresses(stream),
+            )
             if stream.routed
             else stream
             for stream in streams
@@ -71,6 +79,13 @@ class StationService:
         """Send a frame once this much time has passed, unless the packet I/O is told to forget it."""
         self._stations.hosts.expect_answer(frame.payload)
         self._packets.send_later(after_ns, Outgoing(frame.port, self._addressed(frame)))
+
+    def _station(self, port: int) -> Station:
+        return self._of_ports.get(port) or station(port)
+
+    def _own_addresses(self, stream: Stream) -> tuple[OwnAddresses, ...]:
+        stations = [self._station(port) for port in sorted({*stream.tx_ports, *stream.rx_ports})]
+        return tuple(OwnAddresses(item.port, item.ipv4, item.ipv6) for item in stations if item.routers)
 
     def _find_routers(self, wanted: set[Neighbour]) -> set[Neighbour]:
         """Ask for the routers; return those that have not answered."""

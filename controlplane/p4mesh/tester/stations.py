@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip_interface
+from typing import Any
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import ethernet
 from p4mesh.tester.histogram import blocks
+from p4mesh.topology import TESTER, Topology
 from p4mesh.traffic.addresses import host_in_network, ipv6_host_behind, station_ipv4, station_ipv6, station_mac
 from p4mesh.traffic.patterns import Destination
 from p4mesh.traffic.stream import Progression, PseudoRandom, Stream, ValueList
@@ -17,6 +19,8 @@ from p4mesh.traffic.stream import Progression, PseudoRandom, Stream, ValueList
 MAC_BITS = 48
 FULL_MASK = (1 << MAC_BITS) - 1
 _RECEIVER_TAGS = 255
+ROUTER = "router"
+"""Device whose interfaces a topology gives addresses."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Station:
     mac: bytes
     ipv4: IPv4Address
     ipv6: IPv6Address
+    routers: tuple[IPv4Address, IPv6Address] | None = None
+    """Addresses of its router; None: host 1 of each of its networks."""
 
     @property
     def receiver_tag(self) -> int:
@@ -36,12 +42,12 @@ class Station:
     @property
     def router_ipv4(self) -> IPv4Address:
         """Host 1 of the station's network: the device, where it is a router (RFC 2544 C.2.2)."""
-        return self.ipv4 - 1
+        return self.routers[0] if self.routers else self.ipv4 - 1
 
     @property
     def router_ipv6(self) -> IPv6Address:
         """Host 1 of the station's network (RFC 5180 5.2)."""
-        return self.ipv6 - 1
+        return self.routers[1] if self.routers else self.ipv6 - 1
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,45 @@ def receiver_tag(port: int) -> int:
 def station(port: int) -> Station:
     """The one test address of a port."""
     return Station(port, station_mac(port), _ipv4(port), station_ipv6(port))
+
+
+def stations_of(topology: Topology) -> dict[int, Station]:
+    """The stations of the tester's ports: in the networks of their routers, where the topology gives those others."""
+    found = {port.number: station(port.number) for port in topology.tester_ports}
+    routers = {device.name: device for device in topology.devices if device.device == ROUTER}
+    for link in topology.links:
+        for near, far in (link.ends, link.ends[::-1]):
+            if near.node == TESTER and far.node in routers:
+                interfaces: list[dict[str, Any]] = routers[far.node].model["interfaces"]
+                given = next((item for item in interfaces if item["port"] == far.port), {})
+                addresses = [ip_interface(address) for address in given.get("addresses", ())]
+                found[near.port] = _beside(found[near.port], addresses)
+    return found
+
+
+def _beside(usual: Station, interfaces: Sequence[IPv4Interface | IPv6Interface]) -> Station:
+    """A station in the network of the first address of each IP version that its router has, if not in the usual one."""
+    own: list[Any] = [usual.ipv4, usual.ipv6]
+    routers: list[Any] = [usual.router_ipv4, usual.router_ipv6]
+    for place, version in enumerate((4, 6)):
+        given = [item for item in interfaces if item.version == version]
+        if given and not any(item.ip == routers[place] for item in given):
+            router = given[0]
+            host = next((host for host in router.network.hosts() if host != router.ip), None)
+            if host is not None:
+                own[place], routers[place] = host, router.ip
+    if (own[0], own[1]) == (usual.ipv4, usual.ipv6):
+        return usual
+    return replace(usual, ipv4=own[0], ipv6=own[1], routers=(routers[0], routers[1]))
+
+
+def own_station(stream: Stream, port: int) -> Station:
+    """The station of a port for the frames of a stream."""
+    usual = station(port)
+    for own in stream.own_addresses:
+        if own.port == port:
+            return replace(usual, ipv4=own.ipv4, ipv6=own.ipv6)
+    return usual
 
 
 def addresses_of(port: int, count: int) -> list[bytes]:
@@ -94,10 +139,10 @@ def _station_of(stream: Stream, destination: Destination, source: int) -> Statio
     if stream.advertised_networks:
         distance = (source - _places(stream.rx_ports)[port]) % len(stream.tx_ports)
         number = (distance + stream.network) % stream.advertised_networks
-        return host_in(station(port), stream.address_version, number)
+        return host_in(own_station(stream, port), stream.address_version, number)
     if stream.advertised_prefix_bits:
-        return host_behind(station(port), stream.address_version, stream.advertised_prefix_bits)
-    return station(port)
+        return host_behind(own_station(stream, port), stream.address_version, stream.advertised_prefix_bits)
+    return own_station(stream, port)
 
 
 @lru_cache(maxsize=8)

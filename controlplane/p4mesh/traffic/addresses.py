@@ -6,6 +6,7 @@ every target sees the same addresses.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
 from p4mesh.traffic.random_numbers import splitmix64
@@ -23,6 +24,15 @@ MAX_NETWORKS_PORT = 256
 MAX_NETWORKS_PER_PORT = 256
 NETWORK_BITS = {4: 24, 6: 64}
 """Prefix length of the networks of which there are many behind a port, by IP version."""
+
+
+@dataclass(frozen=True)
+class OwnAddresses:
+    """IP addresses of the station of a port, where its router has other networks than those of the RFCs."""
+
+    port: int
+    ipv4: IPv4Address
+    ipv6: IPv6Address
 
 
 def station_mac(port: int, host: int = 0, seed: int = 0) -> bytes:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from p4mesh.layers import UDP_OVER_IPV4, Frame, Modifiable
+from p4mesh.traffic.addresses import OwnAddresses
 from p4mesh.traffic.patterns.base import USUAL_GROUP, Pattern
 
 MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
@@ -118,6 +119,8 @@ class Stream:
     place. The sender n places behind uses network ``(network + n) mod advertised_networks``."""
     router_macs: tuple[bytes, ...] = ()
     """MAC addresses of the routers, one per transmit port; filled in by the trial when they have answered."""
+    own_addresses: tuple[OwnAddresses, ...] = field(default=(), metadata={"stored": "if set"})
+    """Stations whose addresses follow those of their routers; filled in by the trial, as the MAC addresses are."""
     traffic_class: str = field(default="", metadata={"stored": "if set"})
     """Class of the stream: streams of one class can share one histogram."""
     sizes_in_turn_bytes: tuple[int, ...] = field(default=(), metadata={"stored": "if set"})

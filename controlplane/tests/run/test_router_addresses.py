@@ -1,4 +1,4 @@
-"""A router with another address than the tester asks for is named before the run, and by ``topology check``."""
+"""Stations are in the networks of their routers; a router without a network for one is named before the run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from p4mesh.errors import TopologyError
 from p4mesh.run import RunOptions, run
 from p4mesh.run.router_addresses import strange_addresses
 from p4mesh.shipped import topology_names
+from p4mesh.tester.stations import station, stations_of
 from p4mesh.topology.loader import load_topology
+from p4mesh.verdict import Verdict
 
 LAB = """\
 name: lab
@@ -24,10 +26,10 @@ nodes:
     ports: [{numbers: 1-2, rate_bps: 1000000000}]
     interfaces:
       - {port: 1, mac: "02:00:00:00:aa:01", addresses: [198.18.1.1/24]}
-      - {port: 2, mac: "02:00:00:00:aa:02", addresses: [10.0.2.254/24]}
+      - {port: 2, mac: "02:00:00:00:aa:02", addresses: [10.0.2.254/32]}
 links: [{from: tester:1-2, to: r:1-2}]
 """
-PROBLEM = "r:2 has 10.0.2.254/24, and the tester asks for 198.18.2.1 or 2001:2:0:2::1"
+PROBLEM = "r:2 has 10.0.2.254/32, and the tester asks for 198.18.2.1 or 2001:2:0:2::1"
 
 
 def test_a_routed_test_does_not_begin(tmp_path: Path) -> None:
@@ -56,3 +58,26 @@ FIXED = 'numbers: 1-2, router_mac: "02:00:00:00:aa:02", rate_bps: 1000000000}]\n
 @pytest.mark.parametrize("name", topology_names())
 def test_shipped_routers_have_the_addresses_that_the_tester_asks_for(name: str) -> None:
     assert list(strange_addresses(load_topology(name))) == []
+
+
+def lab(first: str, second: str) -> str:
+    return LAB.replace("198.18.1.1/24", first).replace("10.0.2.254/32", second)
+
+
+def test_stations_take_the_networks_of_their_routers() -> None:
+    one, two = stations_of(parsed(lab("10.0.1.254/24", '10.0.2.1/24, "2001:db8:2::1/64"'))).values()
+    assert (str(one.ipv4), str(one.router_ipv4)) == ("10.0.1.1", "10.0.1.254")
+    assert (str(two.ipv4), str(two.router_ipv4)) == ("10.0.2.2", "10.0.2.1")
+    assert (str(two.ipv6), str(two.router_ipv6)) == ("2001:db8:2::2", "2001:db8:2::1")
+    assert one.ipv6 == station(1).ipv6, "the router has no network of IPv6 there"
+    usual = stations_of(parsed(lab("198.18.1.1/24", "198.18.2.1/24")))
+    assert usual == {port: station(port) for port in (1, 2)}
+
+
+@pytest.mark.parametrize("frame_format", ["ipv4", "ipv6"])
+def test_nobody_renumbers_a_lab(frame_format: str, tmp_path: Path) -> None:
+    """Ports with networks of their own, in both directions, over a model of a router."""
+    topology = parsed(lab('10.0.1.254/24, "2001:db8:1::1/64"', '192.0.2.1/30, "2001:db8:2::1/64"'))
+    settings = ("scaled_frames=100", "search_resolution_pct=20", f"frame_format={frame_format}")
+    options = RunOptions("rfc2544.throughput", topology, "128", settings, tmp_path / "run", jobs=1)
+    assert run(options).outcome.state is Verdict.MEASURED

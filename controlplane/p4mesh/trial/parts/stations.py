@@ -7,6 +7,7 @@ from dataclasses import replace
 from p4mesh.measurement.flow_arrays import FlowArrays
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.station_service import StationService
+from p4mesh.tester.stations import stations_of
 from p4mesh.trial.parts.base import Part, Sending, Trial
 from p4mesh.trial.result import TrialResult
 
@@ -18,7 +19,7 @@ class Stations(Part):
         super().__init__(trial)
         ports = trial.tester.target.topology.tester_ports
         routers = {port.number: bytes.fromhex(port.router_mac.replace(":", "")) for port in ports if port.router_mac}
-        self._service = StationService(trial.tester.packets, routers)
+        self._service = StationService(trial.tester.packets, routers, stations_of(trial.tester.target.topology))
 
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:
