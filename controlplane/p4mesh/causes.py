@@ -35,6 +35,13 @@ def file_hint(number: int | None, otherwise: str = "--debug shows where") -> str
     return _FILES.get(number or 0, otherwise)
 
 
+def reading_hint(number: int | None, otherwise: str) -> str:
+    """Hint for a file that cannot be read; ``otherwise`` where it is not there, or no file of the kind."""
+    if number in _NOT_ALLOWED:
+        return "let this user read it, or name another file"
+    return _FILES[number] if number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM) else otherwise
+
+
 def network_hint(number: int | None) -> str:
     """Hint for a namespace, interface or socket that the system refuses."""
     if number in _NOT_ALLOWED:

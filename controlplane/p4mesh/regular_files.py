@@ -7,6 +7,9 @@ import os
 import stat
 from pathlib import Path
 
+MOST_PROGRAM_BYTES = 64 << 20
+"""Size of a compiled P4 program, and of its P4Info, at most."""
+
 
 class UnusualFileError(OSError):
     """A file that is not a regular one, or is longer than its reader allows."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from p4mesh.causes import reading_hint
 from p4mesh.errors import UsageError
 from p4mesh.regular_files import read_text
 
@@ -22,4 +23,6 @@ def text_of(path: str | Path, what: str, failure: type[UsageError], examples: st
     except UnicodeDecodeError:
         raise failure(f"{path}: not a text file", hint=f"a {what} is a YAML file; {examples}") from None
     except OSError as error:
-        raise failure(f"{path}: {error.strerror}", hint=f"name a YAML file; {examples}") from None
+        raise failure(
+            f"{path}: {error.strerror}", hint=reading_hint(error.errno, f"name a YAML file; {examples}")
+        ) from None

@@ -25,6 +25,7 @@ from p4mesh.p4runtime.stream import Stream, packets_of, take
 from p4mesh.p4runtime.stubs import Entity, p4i, p4r
 from p4mesh.p4runtime.values import Value
 from p4mesh.p4runtime.writing import Requests, Update
+from p4mesh.regular_files import MOST_PROGRAM_BYTES, read_bytes
 
 _METADATA_BYTES = 64 << 20
 """The outcomes of a large batch come in the metadata of the answer."""
@@ -159,7 +160,7 @@ class Client:
         """Send P4Info (text format) and the compiled program. Forwarding state is lost unless reconciled."""
         info = load_p4info(p4info_path)
         try:
-            program = Path(json_path).read_bytes()
+            program = read_bytes(Path(json_path), MOST_PROGRAM_BYTES)
         except OSError as error:
             raise PipelineError(f"cannot read {json_path}: {error.strerror}") from None
         self.set_pipeline_config(info, program, action=action, cookie=cookie)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import grpc
 
+from p4mesh.causes import reading_hint
 from p4mesh.errors import ParameterError
+from p4mesh.regular_files import read_bytes
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,17 @@ class TlsCredentials:
         return grpc.ssl_channel_credentials(_content(self.ca), _content(self.key), _content(self.certificate))
 
 
+_MOST_BYTES = 1 << 20
+
+
 def _content(path: Path | None) -> bytes | None:
     if path is None:
         return None
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, _MOST_BYTES)
     except OSError as error:
-        raise ParameterError(f"TLS: cannot read {path}: {error.strerror}", hint="name a file in PEM") from None
+        hint = reading_hint(error.errno, "name a file in PEM")
+        raise ParameterError(f"TLS: cannot read {path}: {error.strerror}", hint=hint) from None
     if b"-----BEGIN " not in content:
         raise ParameterError(f"TLS: {path} is not in PEM", hint="a line in PEM is -----BEGIN CERTIFICATE-----")
     return content

@@ -11,13 +11,14 @@ from google.protobuf import text_format
 
 from p4mesh.p4runtime.errors import PipelineError, SchemaError
 from p4mesh.p4runtime.stubs import p4i
+from p4mesh.regular_files import MOST_PROGRAM_BYTES, read_text
 
 
 def load_p4info(path: str | Path) -> p4i.P4Info:
     """Read P4Info in text format."""
     info = p4i.P4Info()
     try:
-        info.CopyFrom(_parsed(Path(path).read_text(encoding="utf-8")))
+        info.CopyFrom(_parsed(read_text(Path(path), MOST_PROGRAM_BYTES)))
     except OSError as error:
         raise PipelineError(f"cannot read P4Info {path}: {error.strerror}") from None
     except (text_format.ParseError, UnicodeDecodeError) as error:

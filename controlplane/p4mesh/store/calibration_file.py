@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from p4mesh.causes import reading_hint
 from p4mesh.errors import CalibrationError, StorageError
 from p4mesh.regular_files import read_bytes
 from p4mesh.store.codec import encode
@@ -50,7 +51,8 @@ def read_calibration(path: Path, option: str) -> Calibration:
     try:
         text = read_bytes(path, MOST_BYTES)
     except OSError as error:
-        raise CalibrationError(f"{option} {path}: {error.strerror}", hint=_HINT) from None
+        hint = reading_hint(error.errno, _HINT)
+        raise CalibrationError(f"{option} {path}: {error.strerror}", hint=hint) from None
     try:
         kind = msgspec.json.decode(text, type=_Kind)
     except (msgspec.DecodeError, RecursionError) as error:

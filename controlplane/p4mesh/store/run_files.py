@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from p4mesh.causes import reading_hint
 from p4mesh.errors import RunDirectoryError, StorageError
 from p4mesh.regular_files import UnusualFileError, read_text
 from p4mesh.store.codec import canonical
@@ -311,7 +312,8 @@ def _text(path: Path, hint: str) -> str:
     except IsADirectoryError as error:
         raise RunDirectoryError(f"{path}: {error.strerror}", hint=hint) from None
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}", hint="name a directory you may read") from None
+        hint = reading_hint(error.errno, "the disk may fail: look at the messages of the kernel")
+        raise StorageError(f"{path}: {error.strerror}", hint=hint) from None
 
 
 def _require(data: Mapping[str, Any], shape: Shape, where: str) -> None:

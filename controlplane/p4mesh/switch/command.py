@@ -9,9 +9,9 @@ from pathlib import Path
 from types import FrameType
 
 from p4mesh.errors import EXIT_OK, EnvironmentFault, ProgramError, TargetError, UsageError
-from p4mesh.regular_files import read_bytes, read_text
+from p4mesh.regular_files import MOST_PROGRAM_BYTES, read_bytes, read_text
 from p4mesh.switch.log import PacketLog
-from p4mesh.switch.options import MAX_PEM_BYTES, MAX_PROGRAM_BYTES, SwitchOptions, parse
+from p4mesh.switch.options import MAX_PEM_BYTES, SwitchOptions, parse
 
 _POLL_S = 0.2
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -72,7 +72,7 @@ def _read_program(options: SwitchOptions) -> str | None:
     if options.program is None:
         return None
     try:
-        return read_text(options.program, MAX_PROGRAM_BYTES)
+        return read_text(options.program, MOST_PROGRAM_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise ProgramError(

@@ -15,7 +15,6 @@ from p4mesh.version import __version__
 
 DEFAULT_ADDRESS = "127.0.0.1:9559"
 MAX_PORT = 511
-MAX_PROGRAM_BYTES = 64 << 20
 MAX_PEM_BYTES = 1 << 20
 DEFAULT_MEMORY_MIB = 512
 _MEMORY_MIB = range(16, (1 << 20) + 1)

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from p4mesh.causes import reading_hint
 from p4mesh.config_files.yaml_source import YamlSource
 from p4mesh.errors import TopologyError
+from p4mesh.regular_files import MOST_PROGRAM_BYTES, read_text
 from p4mesh.shipped import shipped
 from p4mesh.topology.keys import ON_LINUX
 from p4mesh.topology.schema import schema
@@ -68,10 +70,11 @@ def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict
     place = (Path(source.name).parent / model["program"]).resolve()
     where = source.where((*path, "program"))
     try:
-        loaded = json.loads(place.read_text(encoding="utf-8"))
+        loaded = json.loads(read_text(place, MOST_PROGRAM_BYTES))
     except OSError as error:
-        raise TopologyError(f"{where}: {place}: {error.strerror}", hint="compile it with p4c-bm2-ss") from None
-    except ValueError:
+        hint = reading_hint(error.errno, "compile it with p4c-bm2-ss, and name what it has written")
+        raise TopologyError(f"{where}: {place}: {error.strerror}", hint=hint) from None
+    except (ValueError, RecursionError):
         raise TopologyError(f"{where}: {place} is not JSON", hint="compile the program with p4c-bm2-ss") from None
     if not isinstance(loaded, dict):
         raise TopologyError(f"{where}: {place} is not a P4 program", hint="compile the program with p4c-bm2-ss")
@@ -103,5 +106,5 @@ def program_files(name: str) -> tuple[Path, Path]:
 def program_json(name: str) -> dict[str, Any]:
     """Output of p4c for a program, of p4src/compiled or in a file of its own."""
     place = Path(name) if _is_file(name) else COMPILED / f"{name}{_JSON}"
-    loaded: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = json.loads(read_text(place, MOST_PROGRAM_BYTES))
     return loaded

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path as File
 from typing import Any, TypeVar
 
+from p4mesh.causes import reading_hint
 from p4mesh.config_files.yaml_source import Path, YamlSource, as_written
 from p4mesh.errors import TopologyError
 from p4mesh.regular_files import read_text
@@ -53,7 +54,8 @@ def load_topology(path: str | File) -> Topology:
     except UnicodeDecodeError:
         raise TopologyError(f"{path}: not a text file", hint="a topology is a YAML file, see topologies/") from None
     except OSError as error:
-        raise TopologyError(f"{path}: {error.strerror}", hint="name a YAML file, see topologies/") from None
+        hint = reading_hint(error.errno, "name a YAML file, see topologies/")
+        raise TopologyError(f"{path}: {error.strerror}", hint=hint) from None
     return parse_topology(str(path), text)
 
 

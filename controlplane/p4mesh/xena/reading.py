@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from p4mesh.causes import reading_hint
 from p4mesh.errors import XenaFileError
 from p4mesh.regular_files import read_bytes
 
@@ -60,7 +61,7 @@ def read_configuration(path: Path) -> tuple[dict[str, Any], Standard]:
     try:
         text = read_bytes(path, MOST_BYTES)
     except OSError as error:
-        raise XenaFileError(f"{path}: {error.strerror}", hint=VALID) from None
+        raise XenaFileError(f"{path}: {error.strerror}", hint=reading_hint(error.errno, VALID)) from None
     try:
         # UTF-8 with and without a byte order mark, UTF-16 and UTF-32.
         data = json.loads(text)

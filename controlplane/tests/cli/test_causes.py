@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.networks import wire
+from support.networks import switch, wire
 
 from p4mesh.causes import file_hint, network_hint
 from p4mesh.cli.main import main
 from p4mesh.doctor import namespaces
 from p4mesh.doctor.finding import Health
+from p4mesh.p4runtime.errors import PipelineError
+from p4mesh.p4runtime.info import load_p4info
 from p4mesh.target.own_server import own_address
 
 SHORT = ("run", "rfc2544.throughput", "--topology", "wire.yaml", "--sizes", "64", "--jobs", "2", "--out", "run")
@@ -66,3 +68,13 @@ def test_doctor_finds_programs_where_only_root_looks(monkeypatch: pytest.MonkeyP
     """As after "su" of Debian, which keeps the PATH of the user."""
     monkeypatch.setenv("PATH", "/usr/local/bin:/usr/bin:/bin")
     assert [finding.health for finding in namespaces.linux(None)] == [Health.OK]  # type: ignore[arg-type]
+
+
+def test_a_program_that_is_a_device_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link to /dev/zero has no end."""
+    (tmp_path / "endless.json").symlink_to("/dev/zero")
+    (tmp_path / "lab.yaml").write_text(switch("program: endless.json", device="p4"))
+    assert main(["topology", "check", str(tmp_path / "lab.yaml")]) == 2
+    assert "/dev/zero: not a regular file" in capsys.readouterr().err
+    with pytest.raises(PipelineError, match="not a regular file"):
+        load_p4info(tmp_path / "endless.json")
