@@ -42,7 +42,7 @@ def run_data(path: Path) -> dict[str, Any]:
         "topology": config["topology"],
         "ports": config["ports"],
         "frame_sizes_bytes": config["frame_sizes_bytes"],
-        "parameters": [{key: item[key] for key in _PARAMETER} for item in config["parameters"]],
+        "parameters": [{key: item[key] for key in _PARAMETER if key in item} for item in config["parameters"]],
         "notes": config.get("notes", {}),
         **stored.results["outcome"],
         "units": stored.results["units"],
