@@ -311,6 +311,11 @@ class Counts:
     histograms: tuple[HistogramStats, ...] = ()
     corrupted_frames: int = field(default=0, metadata={"stored": "if set"})
     """Received with a good signature and another payload than was sent, where the target looks; they count as lost."""
+    latency_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    """Error of average latencies with 95 % confidence, where it is larger than that of their own spread
+    (:attr:`LatencyStats.sampling_error_ns`): frames depend on each other, or delays of departures were taken off."""
+    uncorrected_averages: int = field(default=0, metadata={"stored": "if set"})
+    """Flows whose average delay of departures would have left less than their smallest latency."""
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
     """Reordered frames that came too late to tell them from copies of earlier ones. ``lost_frames`` takes them for
     copies, so that a loss is never hidden: it may be too high by so many."""

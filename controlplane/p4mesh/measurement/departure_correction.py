@@ -21,6 +21,8 @@ class _Delay:
 
     average_ns: float
     smallest_ns: float
+    error_ns: float = 0.0
+    """Of the average."""
 
 
 _NONE = _Delay(0.0, 0.0)
@@ -31,10 +33,17 @@ def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps:
 
     The delay of a single frame is not known, but the distribution of delays. Averages are less by the average delay.
     The smallest and the largest value, percentiles and bins are of single frames: they are less by the smallest delay,
-    which every frame has had, and so never below the latency of the frame. The smallest is no more than the average.
+    which every frame has had, and so never below the latency of the frame.
+
+    A few long delays make an average uncertain that some of the frames tell. Where it would leave less than the
+    smallest latency, it is not that of these frames: their average is less by the smallest delay, too, and the
+    difference of the two delays is its error.
     """
     shown = tuple(stamps[port] for port in plan.ports if port in stamps)
-    delays = {found.port: _Delay(found.delay_avg_ns, max(0.0, found.delay_min_ns)) for found in shown}
+    delays = {
+        found.port: _Delay(found.delay_avg_ns, max(0.0, found.delay_min_ns), found.delay_avg_error_ns)
+        for found in shown
+    }
     if all(delay == _NONE for delay in delays.values()):
         return replace(counts, stamps=shown) if shown else counts
     ports = {flow.cell: flow.tx_port for flow in plan.flows}
@@ -47,12 +56,20 @@ def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps:
         if not sent:
             return _NONE
         total_ns = sum(frames * delay.average_ns for frames, delay in sent)
-        return _Delay(total_ns / sum(frames for frames, _ in sent), min(delay.smallest_ns for _, delay in sent))
+        return _Delay(
+            total_ns / sum(frames for frames, _ in sent),
+            min(delay.smallest_ns for _, delay in sent),
+            max(delay.error_ns for _, delay in sent),
+        )
 
     expected = [flow.cell for flow in plan.flows if flow.expected]
+    of_flows = [(flow.latency, delays.get(flow.tx_port, _NONE)) for flow in counts.flows if flow.latency]
+    of_all = [(counts.latency, delay_of(expected))] if counts.latency else []
     return replace(
         counts,
         stamps=shown,
+        latency_error_ns=max((_error_ns(*one) for one in (*of_all, *of_flows)), default=0.0),
+        uncorrected_averages=sum(not _leaves_enough(*one) for one in of_flows or of_all),
         latency=counts.latency and _earlier(counts.latency, delay_of(expected)),
         flows=tuple(_flow(flow, delays.get(flow.tx_port, _NONE)) for flow in counts.flows),
         histograms=tuple(
@@ -90,12 +107,22 @@ def _earlier(latency: LatencyStats, delay: _Delay) -> LatencyStats:
     )
 
 
+def _leaves_enough(found: LatencyStats | MessageTime, delay: _Delay) -> bool:
+    """Whether an average less the average delay is no less than the smallest value."""
+    average_ns = found.sum_ns / max(1, found.count) - delay.average_ns
+    return average_ns >= max(0.0, found.min_ns - delay.smallest_ns)
+
+
+def _error_ns(found: LatencyStats, delay: _Delay) -> float:
+    """Error that a delay leaves in an average."""
+    return delay.error_ns + (0.0 if _leaves_enough(found, delay) else delay.average_ns - delay.smallest_ns)
+
+
 def _spread(found: LatencyStats | MessageTime, delay: _Delay) -> tuple[float, float, float]:
     """Smallest value, sum and largest value, less the delay."""
-    sum_ns = _less(found.sum_ns, found.count * delay.average_ns)
+    average_delay_ns = delay.average_ns if _leaves_enough(found, delay) else delay.smallest_ns
     min_ns, max_ns = (_less(value, delay.smallest_ns) for value in (found.min_ns, found.max_ns))
-    # They are less by different delays: the smallest value stays at or below the average.
-    return min(min_ns, sum_ns / max(1, found.count)), sum_ns, max_ns
+    return min_ns, _less(found.sum_ns, found.count * average_delay_ns), max_ns
 
 
 def _bins(bins: LatencyBins, delay_ns: float) -> LatencyBins:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from math import sqrt
 
 
 class StampKind(str, Enum):
@@ -18,6 +19,8 @@ class StampKind(str, Enum):
     """From the egress parser of a chip to the first bit received. The parser is behind the queue of the port and in
     front of deparser and MAC: what they take is part of every latency until a measurement over a wire gives it."""
 
+
+_DEVIATIONS_95 = 1.96
 
 KERNEL, PROGRAM = "kernel", "program"
 """Sources of the stamps of departures on Linux: the kernel beside the program, or the program alone."""
@@ -45,6 +48,8 @@ class PortStamps:
     """Half of the delays differ from their average by this at most; None without stamps of the kernel."""
     error_p99_ns: float | None = None
     """99 % of them do."""
+    delay_avg_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    """Sampling error of the average delay, with 95 % confidence: not all departures have a stamp of the kernel."""
 
 
 DelayBins = Sequence[tuple[int, int, int]]
@@ -69,6 +74,7 @@ def port_stamps(
         *range_ns,
         _quantile(distances, samples, 0.5),
         _quantile(distances, samples, 0.99),
+        _DEVIATIONS_95 * sqrt(sum(number * distance**2 for distance, number in distances)) / samples,
     )
 
 

@@ -72,8 +72,7 @@ class TrialResult:
     """None when queues were not watched, or when too few frames came to judge them."""
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
     latency_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
-    """Error of the average latency with 95 % confidence, where frames depend on each other so much that it is larger
-    than :attr:`LatencyStats.sampling_error_ns`."""
+    uncorrected_averages: int = field(default=0, metadata={"stored": "if set"})
     latency_growth_ns: float = field(default=0.0, metadata={"stored": "if set"})
     """By which the latency at a port grew during the trial, all the time, though no queue filled."""
     corrupted_frames: int = field(default=0, metadata={"stored": "if set"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from support.networks import parsed, switch
 
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.report.stamps import stamps_table
-from p4mesh.run.trial_findings import stamp_finding
+from p4mesh.run.trial_findings import stamp_finding, stray_findings
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.tester.histogram import HistogramPer
@@ -40,8 +41,10 @@ def test_the_spread_of_delays_is_the_error() -> None:
     found = port_stamps(3, "XDP program", total, (1000, 9000), bins)
     assert (found.departures, found.samples, found.delay_avg_ns) == (KERNEL, 100, total / 100)
     assert (found.delay_min_ns, found.delay_max_ns) == (1000, 9000)
-    # The average is 1175: 75 away are 50 frames, 175 away 40, 325 away 9.
+    # The average is 1175: 75 away are 50 frames, 175 away 40, 325 away 9, and 7825 the last.
     assert (found.error_median_ns, found.error_p99_ns) == (75, 325)
+    deviation_ns = sqrt((50 * 75**2 + 40 * 175**2 + 9 * 325**2 + 7825**2) / 100)
+    assert found.delay_avg_error_ns == pytest.approx(1.96 * deviation_ns / sqrt(100))
 
 
 def test_without_stamps_of_the_kernel_the_error_is_not_known() -> None:
@@ -49,8 +52,11 @@ def test_without_stamps_of_the_kernel_the_error_is_not_known() -> None:
     assert (found.departures, found.samples, found.error_median_ns, found.error_p99_ns) == (PROGRAM, 0, None, None)
 
 
-def measured(stamps: dict[int, PortStamps], spec: TrialSpec = SPEC) -> TrialResult:
-    with open_measurer(parsed(switch("latency_ns: 2000")), "sim") as measurer:
+VARYING = "jitter: {uniform: {max_ns: 3000}}"
+
+
+def measured(stamps: dict[int, PortStamps], spec: TrialSpec = SPEC, *model: str) -> TrialResult:
+    with open_measurer(parsed(switch("latency_ns: 2000", *model)), "sim") as measurer:
         measurer.tester.target.port_stamps = lambda: stamps  # type: ignore[method-assign]
         return measurer.measure(spec)
 
@@ -59,17 +65,18 @@ def without(latency: LatencyStats | None, delay_ns: float, smallest_ns: float) -
     """Return the average of a latency, less a delay; and maximum, percentiles and minimum, less the smallest delay."""
     assert latency is not None
     average_ns = latency.sum_ns / latency.count - delay_ns
-    single = [latency.max_ns, *(value for _, value in latency.percentiles_ns)]
-    smallest = min(average_ns, latency.min_ns - smallest_ns)
-    return [average_ns, *(value - smallest_ns for value in single), smallest]
+    single = [latency.max_ns, *(value for _, value in latency.percentiles_ns), latency.min_ns]
+    return [average_ns, *(value - smallest_ns for value in single)]
 
 
 def test_averages_are_less_by_the_average_delay_and_single_values_by_the_smallest_one() -> None:
     stamps = {
-        port: PortStamps(port, KERNEL, KERNEL, 100, delay, SMALLEST_NS[port]) for port, delay in DELAYS_NS.items()
+        port: PortStamps(port, KERNEL, KERNEL, 100, delay, SMALLEST_NS[port], delay_avg_error_ns=5.0)
+        for port, delay in DELAYS_NS.items()
     }
-    raw, found = measured({}), measured(stamps)
+    raw, found = measured({}, SPEC, VARYING), measured(stamps, SPEC, VARYING)
     assert (raw.stamps, found.stamps) == ((), tuple(stamps.values()))
+    assert (found.latency_error_ns, found.uncorrected_averages) == (5.0, 0)
     for before, after in zip(raw.flows, found.flows, strict=True):
         port = before.tx_port
         assert without(after.latency, 0, 0) == pytest.approx(
@@ -95,6 +102,28 @@ def test_the_smallest_latency_stays_where_delays_vary_by_more_than_it() -> None:
     # A clock that is behind by its error adds nothing to any frame.
     behind = measured({port: PortStamps(port, KERNEL, KERNEL, 100, 10.0, -40) for port in (1, 2)}, spec)
     assert behind.latency and behind.latency.min_ns == raw.latency.min_ns
+
+
+def test_an_average_that_the_delays_would_bring_below_the_smallest_latency_is_less_by_the_smallest_delay() -> None:
+    """All frames take as long, so that delays of 1,000 and 3,000 ns on average are not theirs."""
+    stamps = {
+        port: PortStamps(port, KERNEL, KERNEL, 100, delay, SMALLEST_NS[port], delay_avg_error_ns=5.0)
+        for port, delay in DELAYS_NS.items()
+    }
+    raw, found = measured({}), measured(stamps)
+    assert found.uncorrected_averages == 2
+    # Of all frames together: 2,000 ns on average, 700 at least.
+    assert found.latency_error_ns == 2000 - 700 + 5
+    for before, after in zip(raw.flows, found.flows, strict=True):
+        assert (
+            before.latency
+            and after.latency
+            and after.latency.min_ns == before.latency.min_ns - SMALLEST_NS[before.tx_port]
+        )
+        assert after.latency.sum_ns / after.latency.count == pytest.approx(after.latency.min_ns)
+    trial = StoredTrial(**dict.fromkeys(StoredTrial.__dataclass_fields__) | {"result": encode(found)})
+    (text,) = (text for text in stray_findings({"one": [trial]}) if "sending kernel" in text)
+    assert text.startswith("2 averages of latency in 1 trials of one may be too high by up to 1.3 us")
 
 
 def test_no_latency_is_below_zero_and_no_frame_leaves_the_histogram() -> None:

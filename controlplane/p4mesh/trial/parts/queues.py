@@ -66,7 +66,7 @@ class QueueWatching(Part):
         return replace(
             result,
             queues=trend,
-            latency_error_ns=_beyond(course.error_ns, result.latency),
+            latency_error_ns=max(result.latency_error_ns, _beyond(course.error_ns, result.latency)),
             latency_growth_ns=0.0 if filling else course.growth_ns,
         )
 
