@@ -64,7 +64,7 @@ def _positions(_: str, folder: Path) -> Row:
 
 
 def _delay(rows: Sequence[Row]) -> float | None:
-    mean = _mean([row["avg_us"] for row in rows], [row["received_frames"] for row in rows])
+    mean = _mean([row["avg_us"] for row in rows], [row["rx_frames"] for row in rows])
     return None if mean is None else mean + _CLOSED_LOOP_US
 
 

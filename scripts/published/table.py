@@ -135,8 +135,8 @@ def searched(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Mapping[str, 
 
     Their searches end within the resolution above the minimum, which ours try at last: the load before it is compared.
     """
-    (row,), (goal,) = tables["throughput"], tables["searches"]
+    (row,), (goal,) = tables["mesh_throughput"], tables["searches"]
     above = [trial for trial in tables["search_trials"] if trial["load_pct"] > goal["minimum_pct"]]
     if any(trial["verdict"] == "PASS" for trial in above):
         return row
-    return {"tx_pct": above[-1]["load_pct"], "loss_pct": above[-1]["loss_pct"], "state": "FAIL"}
+    return {"load_pct": above[-1]["load_pct"], "loss_pct": above[-1]["loss_pct"], "state": "FAIL"}

@@ -56,8 +56,8 @@ def _broadcast(cell: str, folder: Path) -> Row:
         row for row in tables["broadcast_latency"] if row["device"] == "access" and row["mode"] != "single frame"
     )
     return {
-        "tx_rate_pct": rate["tx_pct"] / 0.9,
-        "tx_rate_kfps": rate["tx_fps"] / 1000,
+        "tx_rate_pct": rate["load_pct"] / 0.9,
+        "tx_rate_kfps": rate["offered_fps"] / 1000,
         "lat_min_lo_us": over_ports["min_us_low"],
         "lat_avg_lo_us": over_ports["avg_us_low"],
         "lat_max_hi_us": over_ports["max_us_high"],
@@ -67,7 +67,7 @@ def _broadcast(cell: str, folder: Path) -> Row:
 def _to_one(cell: str, folder: Path) -> Row:
     settings = {**_PHASES, "duration_ms": 30000, "parts": "throughput"}
     rate = searched(measured("gsi.b2b", "gsi-4-layers", _size(cell), settings, folder))
-    return {"tx_rate_pct": rate["tx_pct"] / 0.009, "result": rate["state"], "loss_pct": rate["loss_pct"]}
+    return {"tx_rate_pct": rate["load_pct"] / 0.009, "result": rate["state"], "loss_pct": rate["loss_pct"]}
 
 
 @cache
@@ -87,9 +87,9 @@ def _latency_rows() -> dict[str, dict[str, Any]]:
 def _latencies(cell: str, folder: Path) -> Row:
     row = _latency_rows()[cell.split(":")[0]]
     return {
-        "lat_min_lo_us": row["latency_us_min"],
-        "lat_avg_us": row["latency_us_avg"],
-        "lat_max_hi_us": row["latency_us_max"],
+        "lat_min_lo_us": row["min_us"],
+        "lat_avg_us": row["avg_us"],
+        "lat_max_hi_us": row["max_us"],
     }
 
 

@@ -42,7 +42,7 @@ def _comparison(table: str) -> Comparison:
             "search_method": "bisect",
         }  # fmt: skip
         row = searched(measured(test, "wrs-18x1g-meshes", cell.split()[0], settings, folder))
-        return {"tx_rate_pct": row["tx_pct"], "loss_pct": row["loss_pct"], "result": row["state"]}
+        return {"tx_rate_pct": row["load_pct"], "loss_pct": row["loss_pct"], "result": row["state"]}
 
     rows: list[dict[str, Any]] = _PUBLISHED[table]["rows"]
     return Comparison(

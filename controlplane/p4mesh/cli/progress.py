@@ -120,8 +120,8 @@ class Progress:
             self._lost[key] = counts.lost_frames
             gap = "" if counts.last_gap_ns is None else f", last gap at {counts.last_gap_ns / NS_PER_S:.6f} s"
             self._line(
-                f"{taken.sample.at_ns / NS_PER_S:10.3f} s  {counts.name}: {counts.sent_frames} sent, "
-                f"{counts.received_frames} received, {counts.lost_frames} lost ({fresh:+d}){gap}"
+                f"{taken.sample.at_ns / NS_PER_S:10.3f} s  {counts.name}: {counts.tx_frames} sent, "
+                f"{counts.rx_frames} received, {counts.lost_frames} lost ({fresh:+d}){gap}"
             )
 
     def _line(self, text: str) -> None:

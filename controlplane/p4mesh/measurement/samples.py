@@ -24,14 +24,14 @@ class SampledCounts:
     """One class or flow since the start of its streams."""
 
     name: str
-    sent_frames: int
+    tx_frames: int
     """A frame to many counts once."""
-    received_frames: int
+    rx_frames: int
     """Frames at all receivers, without duplicates."""
     lost_frames: int
     """Frames missing among those sent before the last one received: frames on their way are not lost. A frame that
     arrives late no longer counts as lost."""
-    misordered_frames: int
+    reordered_frames: int
     duplicate_frames: int
     last_gap_ns: int | None
     """Departure of the frame behind the last gap, from the first departure of all; None without a gap."""
@@ -123,7 +123,7 @@ class Sampler:
             sum({self._flows[row].sequence_cell: int(counts.sent[row]) for row in rows}.values()),
             int(counts.received[rows].sum()),
             int(counts.lost[rows].sum()),
-            int(counts.misordered[rows].sum()),
+            int(counts.reordered[rows].sum()),
             int(counts.duplicates[rows].sum()),
             (gap - origin) * self._tick_ps // 1000 if gap else None,
         )
@@ -135,7 +135,7 @@ class _Columns:
     def __init__(self, records: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]) -> None:
         self.sent = sent.astype(np.int64)
         self.received = records["frames"].astype(np.int64)
-        self.misordered = records["reordered"].astype(np.int64)
+        self.reordered = records["reordered"].astype(np.int64)
         self.duplicates = records["duplicates"].astype(np.int64)
         self.last_gap = records["last_gap_time"].astype(np.int64)
         # A sequence number has 32 bits; it is the one nearest below the frames sent, whose count has 64.

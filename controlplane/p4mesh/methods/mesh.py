@@ -52,7 +52,7 @@ class Mesh:
     legs: tuple[Leg, ...]
     line_rate_bps: int
     """Line rate of the slowest port, which scales the trial; loads are percent of each port's own line rate."""
-    load_limit_pct: Fraction = Fraction(100)
+    theoretical_pct: Fraction = Fraction(100)
     """Load above which the pattern itself over-subscribes an output."""
 
     uplink_lines: Fraction | None = None
@@ -181,7 +181,7 @@ def measure_forwarding(
         flooded_frames=sum(row.flooded_frames for row in rows),
         late_frames=max((row.late_frames for row in rows), default=0),
         theoretical_fps=theoretical_fps(mesh, size),
-        load_limit_pct=float(mesh.load_limit_pct),
+        theoretical_pct=float(mesh.theoretical_pct),
     )
 
 
@@ -198,9 +198,9 @@ def measure_throughput(
     def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         spec = trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns)
         result = session.measure(spec, TrialNote(load, remaining + further, criterion))
-        row, verdict = forwarding_row(spec, result, mesh, load), criterion(result)
-        row = replace(row, verdict=verdict, duration_ms=length_ns / NS_PER_MS)
-        return JudgedTrial(verdict, result, row, criterion.kept_frames(result), criterion.excess_ppm(result))
+        row = forwarding_row(spec, result, mesh, load, criterion)
+        kept_frames, excess_ppm = criterion.kept_frames(result), criterion.excess_ppm(result)
+        return JudgedTrial(row.verdict, result, row, kept_frames, excess_ppm)
 
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
     found = mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial))
@@ -222,7 +222,7 @@ def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshT
         frame_size_bytes=size,
         search=search,
         theoretical_fps=theoretical_fps(mesh, size),
-        load_limit_pct=float(mesh.load_limit_pct),
+        theoretical_pct=float(mesh.theoretical_pct),
     )
 
 
@@ -233,11 +233,11 @@ def theoretical_fps(mesh: Mesh, size: int) -> float:
 
 def swept_row(one: Taken, mesh: Mesh, judge: Judge) -> MeshTrial:
     """The rates, counts and verdict of a trial of a sweep."""
-    row = forwarding_row(one.spec, one.result, mesh, one.load_pct)
-    return replace(row, verdict=judge(one.result), duration_ms=one.spec.duration_ns / NS_PER_MS)
+    return forwarding_row(one.spec, one.result, mesh, one.load_pct, judge)
 
 
-def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> MeshTrial:
+def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction, judge: Judge) -> MeshTrial:
+    """The rates, counts and verdict of one trial."""
     size = spec.streams[0].frame_size_bytes
     limit_fps = mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps)
     rates = rate_metrics(spec, result, [mesh.rate_of(leg) for leg in mesh.legs], limit_fps)
@@ -254,8 +254,8 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
         doubtful_frames=result.doubtful_frames or None,
         loss_pct=float(rates.loss_pct),
         forwarding_fps=float(rates.forwarding_fps),
-        received_pct=float(rates.received_pct),
-        received_l1_mbps=float(l1_rate_bps(rates.forwarding_fps, size) / 1_000_000),
+        forwarding_pct=float(rates.forwarding_pct),
+        forwarding_l1_mbps=float(l1_rate_bps(rates.forwarding_fps, size) / 1_000_000),
         flooded_frames=result.flooded_frames,
         duplicate_frames=result.duplicate_frames,
         reordered_frames=result.reordered_frames,
@@ -263,6 +263,8 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
         start_skew_pct=100 * result.start_skew_ns / spec.duration_ns,
         status=result.status,
         reason=result.reason,
+        verdict=judge(result),
+        duration_ms=spec.duration_ns / NS_PER_MS,
         watched=queue_cells(result),
         ports=tuple(
             PortRates(

@@ -149,9 +149,9 @@ def _sides(test: str, bed: Bed, kind: str, ports: tuple[int, ...]) -> tuple[tupl
 def pattern_notes(mesh: Mesh) -> tuple[str, ...]:
     """The sentences of a report about a pattern that over-subscribes outputs, all the time or for moments."""
     noted = []
-    if mesh.load_limit_pct < 100:
+    if mesh.theoretical_pct < 100:
         noted.append(
-            f"The pattern over-subscribes an output above {float(mesh.load_limit_pct):.4g} % of line rate per port: "
+            f"The pattern over-subscribes an output above {float(mesh.theoretical_pct):.4g} % of line rate per port: "
             "no device has a higher throughput."
         )
     if any(not leg.pattern.in_step for leg in mesh.legs):

@@ -181,17 +181,17 @@ class _Trials(Generic[Row]):
         return load / (1 + Fraction(sum(judged.excess_ppm or ())) / _PPM)
 
     def told(self, outcome: SearchOutcome) -> Searched[Row]:
-        result_pct, found = _number(outcome.result), outcome.passed
+        throughput_pct, found = _number(outcome.result), outcome.passed
         lower_pct = None if found is None else float(self._carried(found))
         places = [
             place
             for place, row in enumerate(self.rows)
-            if row.verdict in _PASSED and result_pct is not None and row.load_pct == result_pct
+            if row.verdict in _PASSED and throughput_pct is not None and row.load_pct == throughput_pct
         ]
         shown = self.rows[places[-1] if places else -1]
         return Searched(
             state=outcome.state,
-            result_pct=result_pct,
+            throughput_pct=throughput_pct,
             lower_pct=lower_pct,
             carried_pct=lower_pct if outcome.result is not None and self.last[outcome.result][0].excess_ppm else None,
             upper_pct=_number(outcome.failed),

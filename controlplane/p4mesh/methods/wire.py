@@ -78,9 +78,9 @@ def rates_and_latency(
     jitter = whole.jitter
     return RateAndLatency(
         frame_size_bytes=frame_size_bytes,
-        frames_per_s=float(frames_per_s),
-        throughput_tbps=float(frames_per_s * 8 * frame_size_bytes / 10**12),
-        line_rate_pct=float(utilisation_pct(frames_per_s, frame_size_bytes, line_rate_bps)),
+        forwarding_fps=float(frames_per_s),
+        forwarding_l2_tbps=float(frames_per_s * 8 * frame_size_bytes / 10**12),
+        line_pct=float(utilisation_pct(frames_per_s, frame_size_bytes, line_rate_bps)),
         min_us=us(whole.latency.min_ns),
         avg_us=us(whole.latency.avg_ns),
         max_us=us(whole.latency.max_ns),

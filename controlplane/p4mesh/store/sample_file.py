@@ -20,10 +20,10 @@ SAMPLE_COLUMNS = (
     "at_s",
     "kind",
     "name",
-    "sent_frames",
-    "received_frames",
+    "tx_frames",
+    "rx_frames",
     "lost_frames",
-    "misordered_frames",
+    "reordered_frames",
     "duplicate_frames",
     "last_gap_s",
 )
@@ -84,10 +84,10 @@ def _rows(unit: str, trial: int, sample: Sample) -> Iterator[Sequence[object]]:
 def _cells(counts: SampledCounts) -> tuple[object, ...]:
     return (
         counts.name,
-        counts.sent_frames,
-        counts.received_frames,
+        counts.tx_frames,
+        counts.rx_frames,
         counts.lost_frames,
-        counts.misordered_frames,
+        counts.reordered_frames,
         counts.duplicate_frames,
         "" if counts.last_gap_ns is None else _seconds(counts.last_gap_ns),
     )

@@ -10,13 +10,16 @@ from typing import Any
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store import run_files
 from p4mesh.store.codec import canonical
+from p4mesh.store.column_words import todays_table
 from p4mesh.store.run_files import StoredTrial, Timing
 from p4mesh.store.verdict_words import todays_results
 
-FORMAT = 6
+FORMAT = 7
 """Format of all files of a run directory; it grows when any of them means something else. 6: frames of streams are
-layers, and verdicts have the words of :class:`p4mesh.verdict.Verdict` alone."""
-READABLE = (5, FORMAT)
+layers, and verdicts have the words of :class:`p4mesh.verdict.Verdict` alone. 7: a column has one name in all tables.
+"""
+_SEVERAL_VERDICTS = 5
+READABLE = (_SEVERAL_VERDICTS, 6, FORMAT)
 """Formats of finished runs that are shown; a run goes on in its own format only."""
 _FORMAT_WITHOUT_A_NUMBER = 1
 _IDENTIFIER_DIGITS = 16
@@ -81,14 +84,17 @@ def read_run(directory: str | Path) -> StoredRun:
         ) from None
     run_files.check_sums(path, path / SUMS, SUMMED)
     if config["format"] != FORMAT:
-        results = _todays(path / RESULTS, results)
+        results = _todays(path / RESULTS, results, config["format"])
     journal = run_files.read_journal(path / TRIALS, path / TIMING, finished=True)
     return StoredRun(path, config, results, journal.trials, journal.timings)
 
 
-def _todays(path: Path, results: dict[str, Any]) -> dict[str, Any]:
+def _todays(path: Path, results: dict[str, Any], written: int) -> dict[str, Any]:
     try:
-        return todays_results(results)
+        if written == _SEVERAL_VERDICTS:
+            results = todays_results(results)
+        outcome = results["outcome"]
+        return {**results, "outcome": {**outcome, "tables": [todays_table(table) for table in outcome["tables"]]}}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RunDirectoryError(
             f"{path}: damaged: {type(error).__name__}: {error}", hint="measure again in a new directory"
@@ -111,7 +117,8 @@ def _require_format(where: str, config: Mapping[str, Any], to_resume: bool) -> N
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise RunDirectoryError(f"{where}: '{found}' is not a format of a run", hint="name a new directory")
     age = "an older" if found < FORMAT else "a newer"
-    does = f"{'resumes' if to_resume else 'reads'} format {' and '.join(map(str, valid))}"
+    *others, last = map(str, valid)
+    does = f"{'resumes' if to_resume else 'reads'} format {' and '.join([', '.join(others), last]) if others else last}"
     raise RunDirectoryError(
         f"{where}: format {found}, written by {age} version of P4Mesh; this version {does}",
         hint="use that version to show or to resume it, or measure again in a new directory",

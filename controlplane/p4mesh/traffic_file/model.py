@@ -110,7 +110,7 @@ class Accept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     loss_ratio: Annotated[_Ratio | UnsetType, Meta(title="lost of expected frames")] = UNSET
     lost_frames: Annotated[_Frames | UnsetType, Meta(title="lost frames")] = UNSET
-    misordered_frames: Annotated[_Frames | UnsetType, Meta(title="misordered frames")] = UNSET
+    reordered_frames: Annotated[_Frames | UnsetType, Meta(title="reordered frames")] = UNSET
     duplicate_frames: Annotated[_Frames | UnsetType, Meta(title="frames that came twice")] = UNSET
     latency_us: Annotated[_Microseconds | UnsetType, Meta(title="largest latency")] = UNSET
     mean_latency_us: Annotated[_Microseconds | UnsetType, Meta(title="mean latency")] = UNSET

@@ -103,9 +103,9 @@ def test_rates_latency_and_jitter_of_all_wires_are_shown_per_size(
     rows = json.loads(capsys.readouterr().out)["rates"]
     for row, size in zip(rows, (64, 1518), strict=True):
         frames_per_s = 4 * 10**10 / (8 * (size + 20))
-        assert row["frames_per_s"] == pytest.approx(frames_per_s, rel=1e-12)
-        assert row["throughput_tbps"] == pytest.approx(frames_per_s * 8 * size / 10**12, rel=1e-12)
-        assert row["line_rate_pct"] == pytest.approx(100)
+        assert row["forwarding_fps"] == pytest.approx(frames_per_s, rel=1e-12)
+        assert row["forwarding_l2_tbps"] == pytest.approx(frames_per_s * 8 * size / 10**12, rel=1e-12)
+        assert row["line_pct"] == pytest.approx(100)
         # Cables of 10 ns; first bit to first bit does not depend on the size.
         assert [row[key] for key in ("min_us", "avg_us", "max_us")] == [pytest.approx(0.01)] * 3
         assert (row["jitter_avg_us"], row["jitter_max_us"]) == (0, 0)

@@ -131,7 +131,7 @@ def test_json_on_stdout_is_only_json(tmp_path: Path, capsys: pytest.CaptureFixtu
     single_command.run_test(options(tmp_path / "run"), as_json=True)
     data = json.loads(capsys.readouterr().out)
     assert data["state"] == "MEASURED"
-    assert data["units"]["64B/throughput"]["result_pct"] == pytest.approx(17.545, abs=0.1)
+    assert data["units"]["64B/throughput"]["throughput_pct"] == pytest.approx(17.545, abs=0.1)
 
 
 def test_a_device_that_always_loses_is_exit_code_1(tmp_path: Path) -> None:

@@ -35,10 +35,10 @@ def test_the_uplink_limits_what_two_switches_carry(uplink_bps: int, local: str, 
     outcome = run(uplink_bps, f"local_traffic={local}", *bounds, "search_resolution_pct=0.5")
     throughput, forwarding = (
         next(table for table in outcome.tables if table.name == name).rows[0]
-        for name in ("throughput", "forwarding_rate")
+        for name in ("mesh_throughput", "forwarding_rate")
     )
     assert throughput["theoretical_pct"] == limit_pct
-    assert throughput["tx_pct"] == pytest.approx(float(limit_pct), abs=0.4)
+    assert throughput["load_pct"] == pytest.approx(float(limit_pct), abs=0.4)
     assert throughput["uplink_mbps"] == uplink_bps / 10**6
     assert throughput["local_traffic"] == {"true": "on", "false": "off"}[local]
     # At line rate the outputs get what the uplink and the local traffic give them; queues add a little.

@@ -82,7 +82,7 @@ def test_the_address_table_of_a_bridge_is_found_exactly(tmp_path: Path) -> None:
         "rfc2889.address_caching", small, 64, tmp_path, *settings, "reset_between=toggle_link", "link_on_delay_s=0.1"
     )
     (row,) = outcome.tables[0].rows
-    assert (row["capacity_min"], row["fails_at"]) == (limit - 1, limit)
+    assert (row["capacity_min"], row["upper_addresses"]) == (limit - 1, limit)
 
 
 VLANS = """

@@ -69,7 +69,7 @@ def test_a_pattern_gives_each_sender_its_receivers_in_their_order(
         ]
         assert found == wanted
     one_direction = resolve(Throughput.name, Throughput.parameters, (f"pattern={kind}", "bidirectional=false"))
-    assert float(mesh_of(Throughput.name, make_bed(4), one_direction).load_limit_pct) == pytest.approx(limit_pct)
+    assert float(mesh_of(Throughput.name, make_bed(4), one_direction).theoretical_pct) == pytest.approx(limit_pct)
 
 
 def test_a_pattern_that_over_subscribes_an_output_is_said_in_the_report() -> None:

@@ -117,7 +117,7 @@ def results_of(stored: Any) -> list[dict[str, Any]]:
     """Every result of a search in the data of a unit."""
     if isinstance(stored, dict):
         below = [found for value in stored.values() for found in results_of(value)]
-        return [stored, *below] if "result_pct" in stored else below
+        return [stored, *below] if "throughput_pct" in stored else below
     return [found for value in stored for found in results_of(value)] if isinstance(stored, list) else []
 
 
@@ -146,9 +146,9 @@ def test_the_bracket_of_a_search_contains_the_truth(
         # Latencies are whole ticks.
         error = Fraction(1001, 1000) * Fraction(max(50, shown.get("excess_error_ppm") or 0)) / 10**6
         told = shown.get("queues") != Trend.UNCLEAR.value
-        assert result["result_pct"] <= truth * (1 + error), result
+        assert result["throughput_pct"] <= truth * (1 + error), result
         assert result["upper_pct"] is None or result["upper_pct"] > float(truth) * (1 - 1e-9)
-        assert result["upper_pct"] is not None or not told or result["result_pct"] <= truth
+        assert result["upper_pct"] is not None or not told or result["throughput_pct"] <= truth
 
 
 @RANDOM_RUNS

@@ -267,7 +267,7 @@ def test_broadcast_over_four_layers_is_measured_below_its_capacity() -> None:
     _, outcome, _ = run_on_sim(Broadcast(), shipped("wrs-4-layers"), (64,), *QUICK)
     (row,) = outcome.tables[0].rows
     capacity_pct = 100 * 672 / 1013.4
-    assert capacity_pct - 0.1 <= row["tx_pct"] <= capacity_pct + 0.005
+    assert capacity_pct - 0.1 <= row["load_pct"] <= capacity_pct + 0.005
     layers = {
         item["device"]: item["avg_us_mean"]
         for table in outcome.tables
@@ -285,7 +285,7 @@ def test_the_mesh_of_the_white_rabbit_switch_reads_what_its_outputs_send(size: i
     settings = ("parts=throughput", "search_resolution_pct=0.01", *near(sent_pct), *QUICK)
     _, outcome, _ = run_on_sim(FullyMeshed(), changed("wrs-18x1g", ("1-18", "1-5")), (size,), *settings)
     (row,) = outcome.tables[0].rows
-    assert sent_pct - 0.011 <= row["tx_pct"] <= sent_pct + 0.005
+    assert sent_pct - 0.011 <= row["load_pct"] <= sent_pct + 0.005
     (latency,) = (table.rows[0] for table in outcome.tables if table.name == "latency_throughput")
     assert latency["queues"] == "steady" and latency["avg_us"] < 15
 
@@ -294,4 +294,4 @@ def test_two_sources_of_one_port_are_judged_each_by_its_own_queue() -> None:
     device = Device(ports=4, ifg_bits=224, queue_frames=5000, pattern=Pairs())
     settings = ("decision=per_source_port", "confirm_factor=1", "search_resolution_pct=0.1", *QUICK)
     _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *settings)
-    assert [row["tx_pct"] for row in outcome.tables[0].rows] == [pytest.approx(84, abs=0.11)] * 4
+    assert [row["load_pct"] for row in outcome.tables[0].rows] == [pytest.approx(84, abs=0.11)] * 4

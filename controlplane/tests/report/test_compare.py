@@ -132,12 +132,12 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
         (SIZE, fields.RESOLUTION_PCT, fields.EXCLUDED_LOSS_PPM),
         ({"frame_size_bytes": 64, "resolution_pct": 0.01, "excluded_loss_ppm": 500.0},),
     )
-    columns = (SIZE, fields.THROUGHPUT_PCT, fields.THROUGHPUT_L1_MBPS, fields.FAILS_AT_PCT)
+    columns = (SIZE, fields.THROUGHPUT_PCT, fields.THROUGHPUT_L1_MBPS, fields.UPPER_PCT)
     row: dict[str, Cell] = {
         "frame_size_bytes": 64,
         "throughput_pct": 80.0,
         "throughput_l1_mbps": 800.0,
-        "fails_at_pct": 80.01,
+        "upper_pct": 80.01,
     }
     table = Table("throughput", "Throughput", columns, (row,))
     errors = NumberErrors({"parameters": []}, (table, searches))

@@ -33,7 +33,7 @@ def test_the_result_is_at_least_what_the_tester_delivers(tmp_path: Path, target:
     rows = found.outcome.tables[0].rows
     assert [(row["state"], row["reason"]) for row in rows] == [("MEASURED", "at least")] * 2
     for row, size in zip(rows, (64, 512), strict=True):
-        assert isinstance(row["tx_pct"], float) and 49.9 <= row["tx_pct"] <= 50
+        assert isinstance(row["load_pct"], float) and 49.9 <= row["load_pct"] <= 50
         text = next(text for text in found.outcome.findings if "delivers no more" in text)
         assert text.startswith("64 B: at least ") and "; the tester delivers no more than 50." in text
         assert any(text.startswith(f"{size} B: at least ") for text in found.outcome.findings)

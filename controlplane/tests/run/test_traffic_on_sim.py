@@ -56,16 +56,16 @@ duration_s: 0.01
 """
     run = send(tmp_path, text)
     voice, bulk, notes = rows(run, "classes")
-    assert (voice["sent_frames"], voice["expected_frames"], voice["received_frames"]) == (2000, 2000, 2000)
-    assert (voice["latency_us_min"], voice["latency_us_max"], voice["jitter_us_max"]) == (1.230, 1.230, 0)
+    assert (voice["tx_frames"], voice["expected_frames"], voice["rx_frames"]) == (2000, 2000, 2000)
+    assert (voice["min_us"], voice["max_us"], voice["jitter_max_us"]) == (1.230, 1.230, 0)
     assert (voice["state"], voice["loss_ratio"], voice["loss_ratio_below"]) == ("PASS", 0, 3 / 2000)
     frames = int(0.01 * 0.3 * 1e9 / (8 * 1538))
-    assert (bulk["sent_frames"], bulk["lost_frames"], bulk["latency_us_min"]) == (2 * frames, 0, 12.654)
+    assert (bulk["tx_frames"], bulk["lost_frames"], bulk["min_us"]) == (2 * frames, 0, 12.654)
     assert (bulk["state"], bulk["reason"].startswith("latency in us 12.6")) == ("FAIL", True)
-    assert (notes["sent_frames"], notes["expected_frames"], notes["received_frames"]) == (7, 21, 21)
+    assert (notes["tx_frames"], notes["expected_frames"], notes["rx_frames"]) == (7, 21, 21)
     assert notes["state"] == "MEASURED"
     assert run.outcome.state is Verdict.FAIL
-    pairs = {(row["traffic_class"], row["tx_port"], row["rx_port"]): row["sent_frames"] for row in rows(run, "pairs")}
+    pairs = {(row["traffic_class"], row["tx_port"], row["rx_port"]): row["tx_frames"] for row in rows(run, "pairs")}
     assert pairs == {
         ("voice", 1, 3): 1000,
         ("voice", 2, 4): 1000,
@@ -91,8 +91,8 @@ duration_s: 0.02
 """
     one, two = rows(send(tmp_path, text), "classes")
     sent = int(0.02 * 0.6 * 1e9 / (8 * 148))
-    assert one["sent_frames"] == two["sent_frames"] == sent
-    received = one["received_frames"] + two["received_frames"]
+    assert one["tx_frames"] == two["tx_frames"] == sent
+    received = one["rx_frames"] + two["rx_frames"]
     assert abs(received - (0.02 * 1e9 / (8 * 148) + 32)) <= 2
     assert (one["state"], two["state"]) == ("PASS", "FAIL")
     assert two["loss_ratio"] == two["lost_frames"] / sent
@@ -128,13 +128,13 @@ name: mixes
 """
     run = send(tmp_path, text)
     imix, turn = rows(run, "classes")
-    sent = {row["stream"]: row["sent_frames"] for row in rows(run, "flows")}
+    sent = {row["stream"]: row["tx_frames"] for row in rows(run, "flows")}
     assert [sent[f"imix/{size}"] for size in (64, 570, 1518)] == [70, 40, 10]
     assert sent["turn"] == 500
     assert (imix["mean_bytes"], turn["mean_bytes"]) == (pytest.approx((7 * 64 + 4 * 570 + 1518) / 12), 500)
-    assert (turn["received_frames"], turn["received_bytes"]) == (500, 100 * sum(range(400, 601, 50)))
-    assert imix["received_bytes"] == 70 * 64 + 40 * 570 + 10 * 1518
-    assert (turn["latency_us_min"], turn["latency_us_max"]) == (8 * 0.4 + 0.51, 8 * 0.6 + 0.51)
+    assert (turn["rx_frames"], turn["rx_bytes"]) == (500, 100 * sum(range(400, 601, 50)))
+    assert imix["rx_bytes"] == 70 * 64 + 40 * 570 + 10 * 1518
+    assert (turn["min_us"], turn["max_us"]) == (8 * 0.4 + 0.51, 8 * 0.6 + 0.51)
 
 
 def test_every_size_of_a_range_comes_to_every_receiver(tmp_path: Path) -> None:
@@ -153,12 +153,12 @@ latency_definition: LILO
     run = send(tmp_path, text)
     mesh, groups, full = rows(run, "classes")
     assert [row["lost_frames"] for row in (mesh, groups, full)] == [0, 0, 0]
-    assert mesh["received_bytes"] == 4 * 3 * sum(range(90, 153, 2))
-    assert groups["received_bytes"] == 2 * 3 * sum(range(100, 132))
-    assert full["received_bytes"] == 2 * sum(range(64, 1519, 2))
-    assert {row["sent_frames"] for row in rows(run, "flows") if row["traffic_class"] == "mesh"} == {32}
-    assert (groups["latency_us_min"], groups["latency_us_max"]) == (1.310, pytest.approx(8 * 0.131 + 0.51))
-    assert (full["latency_us_min"], full["latency_us_max"]) == (8 * 0.064 + 0.51, pytest.approx(8 * 1.518 + 0.51))
+    assert mesh["rx_bytes"] == 4 * 3 * sum(range(90, 153, 2))
+    assert groups["rx_bytes"] == 2 * 3 * sum(range(100, 132))
+    assert full["rx_bytes"] == 2 * sum(range(64, 1519, 2))
+    assert {row["tx_frames"] for row in rows(run, "flows") if row["traffic_class"] == "mesh"} == {32}
+    assert (groups["min_us"], groups["max_us"]) == (1.310, pytest.approx(8 * 0.131 + 0.51))
+    assert (full["min_us"], full["max_us"]) == (8 * 0.064 + 0.51, pytest.approx(8 * 1.518 + 0.51))
     assert full["queues"] is None
 
 
@@ -171,7 +171,7 @@ name: full
 """
     run = send(tmp_path, text)
     (full,) = rows(run, "classes")
-    assert (full["state"], full["received_frames"], full["received_bytes"]) == (
+    assert (full["state"], full["rx_frames"], full["rx_bytes"]) == (
         "MEASURED",
         2910,
         2 * sum(range(64, 1519)),
@@ -189,7 +189,7 @@ duration_s: 0.1
 """
     run = send(tmp_path, text)
     rotated, paired = rows(run, "classes")
-    pairs = {(row["tx_port"], row["rx_port"]): row["sent_frames"] for row in rows(run, "pairs")}
+    pairs = {(row["tx_port"], row["rx_port"]): row["tx_frames"] for row in rows(run, "pairs")}
     nominal = int(0.1 * 0.5 * 1e9 / (8 * 84))
     sent = [pairs[port, 3] + pairs[port, 4] for port in (1, 2)]
     assert sent[0] != sent[1]
@@ -213,7 +213,7 @@ sweep: {{product: {{one.rate: [10 %, 100 %], one.sizes: [64, 1518]}}}}
         f"one.rate={rate}, one.sizes={size}" for rate in ("10 %", "100 %") for size in (64, 1518)
     ]
     lines = [0.1 / (8 * 84), 0.1 / (8 * 1538), 1 / (8 * 84), 1 / (8 * 1538)]
-    assert [row["sent_frames"] for row in table] == [2 * int(0.002 * share * 1e9) for share in lines]
+    assert [row["tx_frames"] for row in table] == [2 * int(0.002 * share * 1e9) for share in lines]
     assert {row["state"] for row in table} == {"PASS"}
     for path in first.directory.iterdir():
         if path.name not in ("timing.jsonl", "report.html"):
@@ -259,13 +259,13 @@ def test_samples_are_taken_while_traffic_runs_and_change_nothing(tmp_path: Path)
     times = [float(line["at_s"]) for line in one]
     assert [round(time, 4) for time in times] == [0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.14]
     for line, time in zip(one, times, strict=True):
-        assert abs(int(line["sent_frames"]) - 2 * min(1000, 10_000 * time)) <= 4
+        assert abs(int(line["tx_frames"]) - 2 * min(1000, 10_000 * time)) <= 4
         assert (line["lost_frames"], line["last_gap_s"]) == ("0", "")
-    assert one[-1]["sent_frames"] == one[-1]["received_frames"] == "2000"
+    assert one[-1]["tx_frames"] == one[-1]["rx_frames"] == "2000"
     flows = [line["name"] for line in lines if line["kind"] == "flow" and line["at_s"] == one[0]["at_s"]]
     assert flows == ["one 1->3", "one 2->3", "two 3->1", "two 4->2"]
     ports = {line["name"]: line for line in lines if line["kind"] == "port" and line["at_s"] == one[-1]["at_s"]}
-    assert (ports["1"]["sent_frames"], ports["3"]["received_frames"]) == ("1000", "2000")
+    assert (ports["1"]["tx_frames"], ports["3"]["rx_frames"]) == ("1000", "2000")
 
 
 def test_loss_is_in_the_sample_after_it_with_the_time_of_the_gap(tmp_path: Path) -> None:
@@ -335,13 +335,13 @@ groups: {{near: 1}}
     (tmp_path / "traffic.yaml").write_text(text)
     options = RunOptions(tmp_path / "traffic.yaml", parsed(chain), None, (), tmp_path / "out", 1)
     top, bottom, snooping = rows(run_traffic(options), "layers")
-    assert (top["name"], top["receivers"], top["latency_us_avg"]) == ("top", 1, 1.5)
-    assert (bottom["name"], bottom["receivers"], bottom["latency_us_avg"]) == ("bottom", 2, 3.02)
-    assert (snooping["kind"], snooping["name"], snooping["latency_us_avg"]) == ("role", "snooping", 3.02)
+    assert (top["name"], top["receivers"], top["avg_us"]) == ("top", 1, 1.5)
+    assert (bottom["name"], bottom["receivers"], bottom["avg_us"]) == ("bottom", 2, 3.02)
+    assert (snooping["kind"], snooping["name"], snooping["avg_us"]) == ("role", "snooping", 3.02)
     assert (snooping["receivers"], snooping["increment_us"]) == (1, None)
-    assert (bottom["latency_us_low"], bottom["latency_us_high"]) == (3.02, 3.02)
+    assert (bottom["low_us"], bottom["high_us"]) == (3.02, 3.02)
     assert bottom["increment_us"] == pytest.approx(1.52)
-    assert bottom["expected_frames"] == 2 * bottom["sent_frames"]
+    assert bottom["expected_frames"] == 2 * bottom["tx_frames"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -145,7 +145,7 @@ def test_kinds_of_loss_and_growth_are_findings_and_a_table(tmp_path: Path) -> No
     "test", ["rfc2544.throughput", "rfc2544.latency", "rfc2544.frame_loss", "rfc2889.fully_meshed", "rfc2889.broadcast"]
 )
 def test_rows_that_cannot_be_trusted_show_no_loss_and_no_rate(tmp_path: Path, test: str) -> None:
-    """They hold a load as it was asked for (load_pct), never as a result (tx_pct)."""
+    """They hold a load as it was asked for (load_pct), never a rate or a loss."""
     opener = f"{__name__}:open_untrusted"
     asked = RunOptions(test, TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1, opener=opener)
     found = run(asked)
@@ -159,4 +159,4 @@ def test_rows_that_cannot_be_trusted_show_no_loss_and_no_rate(tmp_path: Path, te
             assert not shown, (table.name, shown)
     for path in found.directory.glob("*.csv"):
         for line in csv.DictReader(path.open()):
-            assert line.get("loss_pct", "") in ("", "INVALID") and line.get("tx_pct", "") == ""
+            assert line.get("loss_pct", "") in ("", "INVALID") and line.get("throughput_pct", "") == ""

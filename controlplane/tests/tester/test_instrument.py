@@ -206,10 +206,10 @@ def test_a_trial_with_samples_has_the_result_of_one_without() -> None:
     assert (watched.status, watched.lost_frames) == (Verdict.MEASURED, 0)
     assert watched == measured(trial())
     assert len(samples) >= SENDING_NS // 100_000
-    received = [sample.classes[0].received_frames for sample in samples]
+    received = [sample.classes[0].rx_frames for sample in samples]
     assert received == sorted(received) and 0 < received[0] < received[-1]
     for sample in samples:
-        assert sum(flow.sent_frames for flow in sample.flows) == sample.classes[0].sent_frames
+        assert sum(flow.tx_frames for flow in sample.flows) == sample.classes[0].tx_frames
         assert sample.classes[0].lost_frames == 0, "frames on their way are not lost"
     assert [port.port for port in samples[0].ports] == [1, 2, 3, 4]
 

@@ -62,9 +62,9 @@ def test_a_full_mesh_forwards_the_line_rate_of_the_tester(offset_ppm: int) -> No
     settings = ("scaled_frames=10000", "sweep_start_pct=100", "sustained=false", *QUICK)
     _, outcome, _ = run_on_sim(FullyMeshed(), offset_switch(offset_ppm, ports=4), (64,), *settings)
     tables = {table.name: table.rows for table in outcome.tables}
-    (found,), (sweep,) = tables["throughput"], tables["forwarding_rate"]
-    assert (outcome.state, found["tx_pct"], found["lost_frames"]) == (Verdict.MEASURED, 100, 0)
-    for rate in (found["rx_fps"], sweep["frmol_fps"], sweep["theoretical_fps"]):
+    (found,), (sweep,) = tables["mesh_throughput"], tables["forwarding_rate"]
+    assert (outcome.state, found["load_pct"], found["lost_frames"]) == (Verdict.MEASURED, 100, 0)
+    for rate in (found["forwarding_fps"], sweep["frmol_fps"], sweep["theoretical_fps"]):
         assert rate == pytest.approx(4 * float(own_fps(offset_ppm)), rel=1e-12)
     assert sweep["frmol_offered_pct"] == pytest.approx(100, rel=1e-6)
 

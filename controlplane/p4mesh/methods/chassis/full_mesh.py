@@ -137,7 +137,7 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         return self.outcome(
             [rate_tables.overall_state(found, units)],
             f"{len(bed.ports)} ports",
-            (*own.tables_of(rows, definition, note), rate_tables.throughput_table(found), *search_tables(found)),
+            (*own.tables_of(rows, definition, note), rate_tables.mesh_throughput_table(found), *search_tables(found)),
             figures=own.figures_of(rows, definition),
             findings=(
                 *search_findings(found),

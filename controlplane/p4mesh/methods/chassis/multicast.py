@@ -270,6 +270,6 @@ def _rows(unit: GroupsUnit, bed: Bed) -> list[own.AtLoad]:
     size, whole = unit.frame_size_bytes, unit.members * max_rate_fps(unit.frame_size_bytes, bed.slowest_rate_bps)
     rows = []
     for one in unit.trials:
-        load, fps = None if one is unit.trials[-1] else one.trial.load_pct, one.trial.aggregate_fps
+        load, fps = None if one is unit.trials[-1] else one.trial.load_pct, one.trial.forwarding_fps
         rows.append(own.at_load(size, one.trial.verdict, fps, 100 * fps / float(whole), one.latency, load))
     return own.rows_of(size, rows)

@@ -27,9 +27,9 @@ class RateAndLatency(Record):
     """Frames that all receivers got, and their latency and jitter."""
 
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
-    frames_per_s: Annotated[float | None, fields.FRAMES_PER_S] = None
-    throughput_tbps: Annotated[float | None, fields.THROUGHPUT_TBPS] = None
-    line_rate_pct: Annotated[float | None, fields.LINE_RATE_PCT]
+    forwarding_fps: Annotated[float | None, retitled(fields.FORWARDING_FPS, "Rx, all ports", digits=2)] = None
+    forwarding_l2_tbps: Annotated[float | None, fields.FORWARDING_L2_TBPS] = None
+    line_pct: Annotated[float | None, fields.LINE_PCT]
     min_us: Annotated[float | None, retitled(fields.MIN_US, "Latency min")] = None
     avg_us: Annotated[float | None, retitled(fields.AVG_US, "avg")] = None
     max_us: Annotated[float | None, retitled(fields.MAX_US, "max")] = None
@@ -49,8 +49,8 @@ class AtLoad(RateAndLatency):
 def at_load(
     size: int,
     state: Verdict,
-    frames_per_s: float,
-    line_rate_pct: float,
+    forwarding_fps: float,
+    line_pct: float,
     latency: LatencyCells | None,
     load: float | None,
 ) -> AtLoad:
@@ -59,9 +59,9 @@ def at_load(
         frame_size_bytes=size,
         at=AT_THROUGHPUT if load is None else f"{load:g} %",
         state=state,
-        frames_per_s=frames_per_s,
-        throughput_tbps=frames_per_s * 8 * size / _BITS_PER_TBIT,
-        line_rate_pct=line_rate_pct,
+        forwarding_fps=forwarding_fps,
+        forwarding_l2_tbps=forwarding_fps * 8 * size / _BITS_PER_TBIT,
+        line_pct=line_pct,
         **(latency.data(_TIMES) if latency else {}),
     )
 
@@ -69,14 +69,14 @@ def at_load(
 def at_load_of(row: MeshTrial, size: int, load: float | None = None) -> AtLoad:
     """The row of a trial of a mesh; rates are those of the receivers."""
     latency = row.latency[0].latency if row.latency else None
-    return at_load(size, row.verdict or row.status, row.forwarding_fps, row.received_pct, latency, load)
+    return at_load(size, row.verdict, row.forwarding_fps, row.forwarding_pct, latency, load)
 
 
 def rows_of(size: int, measured: Iterable[AtLoad]) -> list[AtLoad]:
     """A row per load: the lower loads, NA where they are above the throughput, then that."""
     found = {row.at: row for row in measured}
     for load in LOWER_LOADS_PCT:
-        beyond = AtLoad(frame_size_bytes=size, at=f"{load} %", line_rate_pct=float(load), reason=NOT_APPLICABLE)
+        beyond = AtLoad(frame_size_bytes=size, at=f"{load} %", line_pct=float(load), reason=NOT_APPLICABLE)
         found.setdefault(beyond.at, beyond)
     places = (*(f"{load} %" for load in LOWER_LOADS_PCT), AT_THROUGHPUT)
     return [found[place] for place in places if place in found]
@@ -92,7 +92,7 @@ def tables_of(rows: Sequence[AtLoad], definition: str, note: str) -> list[Table]
             "Throughput, latency and jitter",
             [row for row in rows if row.at == AT_THROUGHPUT],
             f"Rates are sums over all receivers; Tbit/s without preamble and gap. {note}",
-            headline=(fields.FRAMES_PER_S, fields.LINE_RATE_PCT, fields.AVG_US),
+            headline=(fields.FORWARDING_FPS, fields.LINE_PCT, fields.AVG_US),
         ),
         AtLoad.table(
             "every_load",
@@ -123,7 +123,7 @@ def figures_of(rows: Sequence[AtLoad], definition: str) -> tuple[Figure, ...]:
 
 
 def _points(rows: Sequence[AtLoad], key: str) -> tuple[tuple[float, float], ...]:
-    points = ((row.line_rate_pct, getattr(row, key)) for row in rows)
+    points = ((row.line_pct, getattr(row, key)) for row in rows)
     return tuple((load, value) for load, value in points if load is not None and value is not None)
 
 

@@ -26,7 +26,7 @@ class InputRow(Record):
     """One input at one load."""
 
     port: Annotated[int, retitled(fields.PORT, "Input", "port")]
-    sent_frames: Annotated[int, fields.SENT_FRAMES]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     frame_loss_ratio: Annotated[float, fields.FRAME_LOSS_RATIO]
     messages: Annotated[int, fields.MESSAGES]
@@ -48,7 +48,7 @@ class LoadRow(Record):
     input_count: Annotated[int, fields.INPUT_COUNT]
     throughput_pct: Annotated[float, retitled(fields.THROUGHPUT_PCT, "Throughput", "% of output")]
     """Share of the output's line while frames were sent, or until its queue was empty where that took longer."""
-    sent_frames: Annotated[int, fields.SENT_FRAMES]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     frame_loss_ratio: Annotated[float, fields.FRAME_LOSS_RATIO]
     message_loss_ratio_min: Annotated[float, fields.MESSAGE_LOSS_RATIO_MIN]
@@ -111,12 +111,12 @@ def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction
         by_input[flow.tx_port].append(flow)
     counted = {item.tx_port: item for item in result.messages}
     inputs = tuple(_input_row(port, flows, frames, counted.get(port)) for port, flows in by_input.items())
-    sent = sum(item.sent_frames for item in inputs)
+    sent = sum(item.tx_frames for item in inputs)
     lost = sum(item.lost_frames for item in inputs)
     messages = sum(item.messages for item in inputs)
     length_ns = stream.frame_count * NS_PER_S / stream.rate_fps
     longest_ns = length_ns + max((*stream.start_offset_ns, 0))
-    frame_losses = [Fraction(item.lost_frames, max(1, item.sent_frames)) for item in inputs]
+    frame_losses = [Fraction(item.lost_frames, max(1, item.tx_frames)) for item in inputs]
     message_losses = [Fraction(item.damaged_messages_min, max(1, item.messages)) for item in inputs]
     arrived = [(flow.first_rx_ns, flow.last_rx_ns) for flow in result.flows if flow.rx_frames]
     carried = 1 + (max(last for _, last in arrived) - min(first for first, _ in arrived)) / slot_ns if arrived else 0
@@ -128,7 +128,7 @@ def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction
         inputs=inputs,
         input_count=len(inputs),
         throughput_pct=float(100 * (sent - lost) * slot_ns / max(longest_ns, carried * slot_ns)),
-        sent_frames=sent,
+        tx_frames=sent,
         lost_frames=lost,
         frame_loss_ratio=lost / sent if sent else 0.0,
         message_loss_ratio_min=sum(item.damaged_messages_min for item in inputs) / messages if messages else 0.0,
@@ -156,7 +156,7 @@ def _input_row(port: int, flows: Sequence[FlowCounts], frames: int, counted: Mes
     lost, low, high = damaged(flows, frames, messages, counted)
     return InputRow(
         port=port,
-        sent_frames=sent,
+        tx_frames=sent,
         lost_frames=lost,
         frame_loss_ratio=lost / sent if sent else 0.0,
         messages=messages,

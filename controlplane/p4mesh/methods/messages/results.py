@@ -143,8 +143,8 @@ class PositionRow(Record):
     """FIFO latency of the frames of a class of positions."""
 
     position: Annotated[str, fields.POSITION]
-    sent_frames: Annotated[int, fields.SENT_FRAMES]
-    received_frames: Annotated[int, fields.RECEIVED_FRAMES]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
+    rx_frames: Annotated[int, fields.RX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     min_us: Annotated[float | None, retitled(fields.MIN_US, "FIFO min")]
     avg_us: Annotated[float | None, fields.AVG_US]
@@ -262,8 +262,8 @@ def _position_row(bounds: tuple[int, int], flows: Sequence[FlowCounts]) -> Posit
     spread = _fifo(flows)
     return PositionRow(
         position=str(first) if first == last else f"{first}..{last}",
-        sent_frames=sum(flow.tx_frames for flow in flows),
-        received_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
+        tx_frames=sum(flow.tx_frames for flow in flows),
+        rx_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
         lost_frames=sum(flow.lost_frames for flow in flows),
         min_us=us(spread.min_ns) if spread else None,
         avg_us=us(spread.avg_ns) if spread else None,

@@ -25,9 +25,9 @@ _PS_DIGITS = 6
 class Repetition(Record):
     """One trial."""
 
-    status: Annotated[Verdict, fields.STATUS]
+    state: Annotated[Verdict, fields.STATE]
     reason: str
-    packets: Annotated[int, retitled(fields.PACKETS, "Packets", "")]
+    tx_frames: Annotated[int, retitled(fields.TX_FRAMES, "Packets", "")]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     reordered_frames: int
     duplicate_frames: int
@@ -46,8 +46,8 @@ class Repetition(Record):
     @property
     def verdict(self) -> Verdict:
         """PASS and FAIL only where failures began during the trial."""
-        if not self.status.trusted or self.loss_ms is None:
-            return self.status
+        if not self.state.trusted or self.loss_ms is None:
+            return self.state
         return Verdict.PASS if self.recovered else Verdict.FAIL
 
 
@@ -78,9 +78,9 @@ def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
         stamps_ms = None if time.stamps_ns is None else float(time.stamps_ns / _NS_PER_MS)
         recovered = time.recovered
     return Repetition(
-        status=result.status,
+        state=result.status,
         reason=result.reason,
-        packets=result.tx_frames,
+        tx_frames=result.tx_frames,
         lost_frames=result.lost_frames,
         reordered_frames=result.reordered_frames,
         duplicate_frames=result.duplicate_frames,

@@ -22,12 +22,13 @@ from p4mesh.methods.results.repetition import spread_of
 YES, NO, UNKNOWN = "yes", "not significant", "unknown"
 _WHERE = CaseUnit.columns()
 _KEYS = (fields.FRAME_SIZE_BYTES, fields.RATE, fields.FAILURES)
+_PACKETS = retitled(fields.TX_FRAMES, "Packets", "per trial")
 _KINDS = ("min", "avg", "max")
 _DELTA_COLUMNS = (
     *_WHERE,
-    fields.PACKETS,
+    _PACKETS,
     *Repetition.columns()[2:6],
-    fields.AVG_US_STDDEV,
+    retitled(fields.STDDEV_US, "Std dev of avg", digits=6),
     *chain.from_iterable(zip(fields.DELTA_US, fields.DELTA_US_LOW, fields.DELTA_US_HIGH, strict=True)),
     fields.SIGNIFICANT,
     *fields.TESTER_US,
@@ -35,13 +36,13 @@ _DELTA_COLUMNS = (
 )
 _SWITCHOVER_COLUMNS = (
     *_WHERE,
-    fields.PACKETS,
+    _PACKETS,
     fields.LOST_FRAMES_MIN,
     fields.LOST_FRAMES_AVG,
     fields.LOST_FRAMES_MAX,
-    fields.LOSS_MS_MIN,
+    retitled(fields.LOSS_MS_MIN, "Recovery min"),
     retitled(fields.LOSS_MS_AVG, "Recovery avg"),
-    fields.LOSS_MS_MAX,
+    retitled(fields.LOSS_MS_MAX, "Recovery max"),
     fields.STAMPS_MS_AVG,
     fields.RESOLUTION_MS,
     fields.REORDERED_FRAMES,
@@ -115,10 +116,10 @@ def repetition_table(units: Sequence[CaseUnit]) -> Table:
 def findings_of(units: Sequence[CaseUnit], bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
     """Facts that the reader must see."""
     found = [
-        f"{_named(unit)}: {repetition.status.value}: {repetition.reason}"
+        f"{_named(unit)}: {repetition.state.value}: {repetition.reason}"
         for unit in units
         for repetition in unit.each
-        if not repetition.status.trusted
+        if not repetition.state.trusted
     ]
     if wire_of(bed, parameters) is None:
         found.append(
@@ -149,7 +150,7 @@ def _of(units: Iterable[CaseUnit], like: CaseUnit, failures: int) -> CaseUnit | 
 def _valid(unit: CaseUnit | None) -> tuple[Repetition, ...]:
     """The trials of a unit that can be trusted and received something."""
     each = () if unit is None else unit.each
-    return tuple(item for item in each if item.status.trusted and item.avg_us is not None)
+    return tuple(item for item in each if item.state.trusted and item.avg_us is not None)
 
 
 def _values(repetitions: Iterable[Repetition], name: str) -> list[float]:
@@ -164,9 +165,9 @@ def _mean(repetitions: Iterable[Repetition], name: str) -> float | None:
 def _measured(unit: CaseUnit) -> dict[str, Any]:
     trials = _valid(unit)
     return {
-        "packets": trials[0].packets if trials else None,
+        "tx_frames": trials[0].tx_frames if trials else None,
         "lost_frames": sum(item.lost_frames for item in trials),
-        "avg_us_stddev": _stddev(_values(trials, "avg_us")),
+        "stddev_us": _stddev(_values(trials, "avg_us")),
         **{f"{kind}_us": _mean(trials, f"{kind}_us") for kind in _KINDS},
     }
 
@@ -202,14 +203,14 @@ def _tester(wire: Sequence[Repetition]) -> dict[str, Any]:
 
 
 def _switchover(units: Sequence[CaseUnit]) -> dict[str, Any]:
-    trials = [item for unit in units for item in unit.each if item.status.trusted]
+    trials = [item for unit in units for item in unit.each if item.state.trusted]
     row: dict[str, Any] = {"resolution_ms": 1000 / units[0].offered_fps}
     if not trials:
         return row
     lost = [item.lost_frames for item in trials]
     recovery = _values(trials, "loss_ms")
     return row | {
-        "packets": trials[0].packets,
+        "tx_frames": trials[0].tx_frames,
         "lost_frames_min": min(lost),
         "lost_frames_avg": sum(lost) / len(lost),
         "lost_frames_max": max(lost),

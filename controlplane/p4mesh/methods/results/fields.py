@@ -123,10 +123,10 @@ REPETITIONS = _column("repetitions", "Searches", meaning="searches that the row 
 ITERATION = _column(
     "iteration", "Iteration", meaning="number of the iteration of the whole test, or the statistic over all of them"
 )
-ITERATIONS = _column("iterations", "Iterations", meaning="iterations of the whole test")
+ITERATIONS = _column("iterations", "Iterations", meaning="iterations of searches, each a learning and a test trial")
 TRIAL = _column("trial", "Trial", meaning="number of the trial")
 TRIALS = _column("trials", "Trials", meaning="trials that were needed")
-UNIT = _column("unit", "Part", meaning="part of the test, as in the journal")
+UNIT = _column("unit", "Unit", meaning="part of the test, as in the journal")
 PORT = _column("port", "Port", meaning="port of the tester")
 PORTS = _column("ports", "Ports", meaning="ports of the tester")
 TX_PORT = _column("tx_port", "Tx port", meaning="port that sends")
@@ -144,56 +144,53 @@ PROTOCOL = _column("protocol", "Protocol", meaning="protocol that a filter match
 ACTION = _column("action", "Action", meaning="what a filter does with what it matches")
 METHOD = _column("method", "Method", meaning="method by which the value was found")
 MODE = _column("mode", "Mode", meaning="mode of the measurement")
-MOMENT = _column("moment", "Failures", meaning="whether devices fail before or during the traffic")
+MOMENT = _column("moment", "Moment", meaning="whether devices fail before or during the traffic")
 FAILURES = _column("failures", "Failures", meaning="devices that fail")
 LINK = _column("link", "Link", "Gbit/s", meaning="rate of the link")
 AT = _column("at", "At", meaning="place or load that the value belongs to")
 SEARCH = _column("search", "Search", meaning="what was searched")
 NUMBER = _column("number", "n is", meaning="which n the row is about")
-PACKETS = _column("packets", "Packets", "per trial", meaning="packets of a trial")
 PACKET_SIZE_BYTES = _column("packet_size_bytes", "Packet", "B without FCS", meaning="length of a packet without FCS")
 
 _group("Loads and rates", Sense.HIGHER)
-LOAD_PCT = _setting("load_pct", "Load", "% of line", 4, meaning="intended load")
+LOAD_PCT = _setting("load_pct", "Load", "% of line", 4, meaning="intended load (RFC 2285 3.5.1)")
 RATE = _setting("rate", "Rate", meaning="rate that was asked for, with its unit")
 RATE_FPS = _setting("rate_fps", "Rate", "frames/s", 0, meaning="rate of one port or group")
-TX_PCT = _column("tx_pct", "Tx", "% of line", 4, meaning="offered load (RFC 2285 3.5.2)")
-TX_FPS = _column("tx_fps", "Tx", "frames/s", 0, meaning="offered load in frames")
-TX_L1_MBPS = _column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2, meaning="offered load with preamble and gap")
-RX_PCT = _column("rx_pct", "Rx", "% of line", 4, meaning="forwarding rate as a share of line rate (RFC 2285 3.6.1)")
-RX_FPS = _column("rx_fps", "Rx", "frames/s", 0, meaning="forwarding rate (RFC 2285 3.6.1)")
-RX_L1_MBPS = _column("rx_l1_mbps", "Rx (L1)", "Mbit/s", 2, meaning="forwarding rate with preamble and gap")
-OFFERED_FPS = _setting("offered_fps", "Offered", "frames/s", 0, meaning="offered load of all ports")
-AGGREGATE_FPS = _column(
-    "aggregate_fps",
-    "Aggregated forwarding rate",
-    "frames/s",
-    0,
-    meaning="copies that all receiving ports get per second",
-)
-FRAMES_PER_S = _column(
-    "frames_per_s", "Rx, all ports", "frames/s", 2, meaning="frames that all receiving ports get per second"
-)
-L2_TBPS = _column(
-    "l2_tbps", "Rx, all ports", "Tbit/s L2", 3, meaning="rate of all receiving ports without preamble and gap"
+OFFERED_PCT = _setting("offered_pct", "Offered", "% of line", 4, meaning="offered load (RFC 2285 3.5.2)")
+OFFERED_FPS = _setting("offered_fps", "Offered", "frames/s", 0, meaning="offered load of all ports that send")
+OFFERED_L1_MBPS = _setting("offered_l1_mbps", "Offered (L1)", "Mbit/s", 2, meaning="offered load with preamble and gap")
+FORWARDING_L2_TBPS = _column(
+    "forwarding_l2_tbps", "Rx (L2)", "Tbit/s", 3, meaning="forwarding rate without preamble and gap"
 )
 LINE_PCT = _column(
-    "line_pct", "Rx", "% of line", 4, meaning="forwarding rate as a share of the line rate of the receiving port"
+    "line_pct",
+    "Line rate",
+    "% of line",
+    4,
+    meaning="forwarding rate as a share of the line rate of the ports that receive",
 )
-LINE_RATE_PCT = _setting("line_rate_pct", "Line rate", "%", 4, meaning="share of line rate")
-FORWARDING_FPS = _column("forwarding_fps", "Forwarding rate", "frames/s", 0, meaning="forwarding rate of the port")
+FORWARDING_PCT = _column(
+    "forwarding_pct",
+    "Rx",
+    "% of line",
+    4,
+    meaning="forwarding rate (RFC 2285 3.6.1) as a share of the line rate of the ports that send",
+)
+FORWARDING_FPS = _column(
+    "forwarding_fps",
+    "Rx",
+    "frames/s",
+    0,
+    meaning="forwarding rate (RFC 2285 3.6.1) of the ports that the row is about; each copy of a frame to many counts",
+)
+FORWARDING_L1_MBPS = _column(
+    "forwarding_l1_mbps", "Rx (L1)", "Mbit/s", 2, meaning="forwarding rate with preamble and gap"
+)
 THEORETICAL_FPS = _setting(
     "theoretical_fps", "Theoretical", "frames/s", 0, meaning="highest frame rate that the lines carry (RFC 2889 5.1.2)"
 )
 THEORETICAL_PCT = _setting(
-    "theoretical_pct",
-    "Theoretical maximum per port",
-    "% of line",
-    4,
-    meaning="load above which the pattern over-subscribes an output",
-)
-OUTPUT_LIMIT_PCT = _setting(
-    "output_limit_pct", "Line rate of an output", "% of line", 4, meaning="load at which an output is full"
+    "theoretical_pct", "Theoretical maximum", "% of line", 4, meaning="load above which an output is over-subscribed"
 )
 UPLINK_MBPS = _setting(
     "uplink_mbps", "Uplink (line rate)", "Mbit/s", 0, meaning="line rate of the link between the devices"
@@ -214,11 +211,10 @@ THROUGHPUT_PCT = _column(
 THROUGHPUT_FPS = _column("throughput_fps", "Throughput", "frames/s", 0, meaning="throughput in frames of all ports")
 THROUGHPUT_L1_MBPS = _column("throughput_l1_mbps", "L1", "Mbit/s", 2, meaning="throughput with preamble and gap")
 THROUGHPUT_L2_MBPS = _column("throughput_l2_mbps", "L2", "Mbit/s", 2, meaning="throughput without preamble and gap")
-THROUGHPUT_TBPS = _column(
-    "throughput_tbps", "Rx (L2)", "Tbit/s", 3, meaning="throughput of all ports without preamble and gap"
+UPPER_FPS = _column("upper_fps", "Fails at", "frames/s", 3, meaning="lowest rate tried that did not pass")
+UPPER_RATE_PCT = _column(
+    "upper_rate_pct", "Fails at", "% of base", 3, meaning="lowest learning rate that did not pass, of the base rate"
 )
-FAILS_AT_PCT = _column("fails_at_pct", "Fails at", "% of line", 4, meaning="lowest load tried that did not pass")
-FAILS_AT_FPS = _column("fails_at_fps", "Fails at", "frames/s", 3, meaning="lowest rate tried that did not pass")
 UPPER_PCT = _column("upper_pct", "Fails at", "% of line", 4, meaning="lowest load tried that did not pass")
 LOWER_PCT = _column(
     "lower_pct",
@@ -252,9 +248,9 @@ CONDITIONAL_PCT = _column(
     4,
     meaning="throughput at the relevant lower bound (RFC 9971 6.8.2)",
 )
-REGULARITY = _column("regularity", "Result", meaning="whether the goal has a lower bound (RFC 9971 6.6)")
+REGULARITY = _column("regularity", "Regularity", meaning="whether the goal has a lower bound (RFC 9971 6.6)")
 GOAL = _setting("goal", "Goal", meaning="number of the goal")
-SEARCH_METHOD = _setting("search_method", "Search", meaning="how loads are chosen")
+SEARCH_METHOD = _setting("search_method", "Search method", meaning="how loads are chosen")
 INITIAL_PCT = _setting("initial_pct", "Initial", "% of line", 4, meaning="first load")
 MINIMUM_PCT = _setting("minimum_pct", "Minimum", "% of line", 4, meaning="lowest load of the search")
 MAXIMUM_PCT = _setting("maximum_pct", "Maximum", "% of line", 4, meaning="highest load of the search")
@@ -302,26 +298,18 @@ WIDTH_PCT = _setting("width_pct", "Width", "% of upper", 4, meaning="relative wi
 
 _group("Forwarding rates under overload", Sense.HIGHER)
 MFR_FPS = _column("mfr_fps", "MFR", "frames/s", 0, meaning="maximum forwarding rate (RFC 2285 3.6.3)")
-MFR_LOAD_PCT = _neutral("mfr_load_pct", "Iload at MFR", "% of line", 4, meaning="intended load at the MFR")
-MFR_LOAD_FPS = _neutral("mfr_load_fps", "Iload at MFR", "frames/s", 0, meaning="intended load at the MFR in frames")
-MFR_OFFERED_PCT = _setting("mfr_offered_pct", "Oload at MFR", "% of line", 2, meaning="offered load at the MFR")
-MFR_TX_FRAMES = _setting("mfr_tx_frames", "Tx", "frames", meaning="frames sent in the trial of the MFR")
-MFR_RX_FRAMES = _setting("mfr_rx_frames", "Rx", "frames", meaning="frames received in the trial of the MFR")
-MFR_LOSS_PCT = _lower("mfr_loss_pct", "Loss", "%", 4, meaning="loss in the trial of the MFR")
+MFR_OFFERED_PCT = _setting("mfr_offered_pct", "Oload at MFR", "% of line", 4, meaning="offered load at the MFR")
 FRMOL_FPS = _column(
     "frmol_fps", "FRMOL", "frames/s", 0, meaning="forwarding rate at maximum offered load (RFC 2285 3.6.2)"
 )
 FRMOL_OFFERED_PCT = _setting(
-    "frmol_offered_pct", "Oload at MOL", "% of line", 2, meaning="offered load of the trial of the FRMOL"
+    "frmol_offered_pct", "Oload at FRMOL", "% of line", 4, meaning="maximum offered load (RFC 2285 3.5.3)"
 )
-MOL_PCT = _setting("mol_pct", "Oload at FRMOL", "% of line", 4, meaning="maximum offered load (RFC 2285 3.5.3)")
 
 _group("Frames", Sense.LOWER)
 TX_FRAMES = _setting("tx_frames", "Tx", "frames", meaning="frames sent")
 RX_FRAMES = _neutral("rx_frames", "Rx", "frames", meaning="frames received")
-SENT_FRAMES = _setting("sent_frames", "Sent", "frames", meaning="frames sent")
-RECEIVED_FRAMES = _neutral("received_frames", "Received", "frames", meaning="frames received")
-RECEIVED_BYTES = _neutral("received_bytes", "Received", "bytes", meaning="bytes received")
+RX_BYTES = _neutral("rx_bytes", "Rx", "bytes", meaning="bytes received")
 EXPECTED_FRAMES = _setting("expected_frames", "Expected", "frames", meaning="copies that should arrive")
 MEAN_BYTES = _setting("mean_bytes", "Frame", "B mean", 1, meaning="mean length of the frames")
 LATE_FRAMES = _column(
@@ -351,12 +339,9 @@ DUPLICATE_FRAMES = _column("duplicate_frames", "Duplicate", "frames", meaning="f
 REORDERED_FRAMES = _column(
     "reordered_frames", "Reordered", "frames", meaning="frames that came behind a later one (RFC 4737)"
 )
-MISORDERED_FRAMES = _column(
-    "misordered_frames", "Misordered", "frames", meaning="frames that came behind a later one (RFC 4737)"
-)
 FOREIGN_FRAMES = _column("foreign_frames", "Foreign", "frames", meaning="frames without a signature of the tester")
 MISINSERTED_FRAMES = _column("misinserted_frames", "Mis-inserted", "frames", meaning="frames that the device made")
-LOSS_PCT = _column("loss_pct", "Loss", "%", 4, meaning="lost of sent frames")
+LOSS_PCT = _column("loss_pct", "Loss", "%", 4, meaning="lost of sent frames, or of expected copies")
 LOSS_RATIO = _column("loss_ratio", "Loss ratio", "of expected", meaning="lost of expected copies")
 LOSS_RATIO_BELOW = _setting(
     "loss_ratio_below", "Below, 95 %", "of expected", meaning="bound of the loss ratio with 95 % confidence"
@@ -478,25 +463,9 @@ IPDV_P99_US = _column(
 )
 IPDV_MAX_US = _column("ipdv_max_us", "IPDV max", "us", 3, meaning="highest inter-packet delay variation")
 IPDV_SAMPLES = _setting("ipdv_samples", "IPDV samples", "pairs", meaning="pairs of frames that were measured")
-LATENCY_US_MIN = _column("latency_us_min", "Latency min", "us", 3, meaning="lowest latency of a class")
-LATENCY_US_AVG = _column("latency_us_avg", "Avg", "us", 3, meaning="mean latency of a class")
-LATENCY_US_MAX = _column("latency_us_max", "Max", "us", 3, meaning="highest latency of a class")
-LATENCY_US_LOW = _column("latency_us_low", "Low", "us mean", 3, meaning="lowest mean of a port")
-LATENCY_US_HIGH = _column("latency_us_high", "High", "us mean", 3, meaning="highest mean of a port")
-LATENCY_US_P50 = _column("latency_us_p50", "p50", "us", 3, meaning="median of the latency of a class")
-LATENCY_US_P99 = _column("latency_us_p99", "p99", "us", 3, meaning="latency that 99 % of the frames of a class keep")
-LATENCY_US_P99_9 = _column(
-    "latency_us_p99_9", "p99.9", "us", 3, meaning="latency that 99.9 % of the frames of a class keep"
-)
-JITTER_US_MIN = _column("jitter_us_min", "Jitter min", "us", 3, meaning="lowest jitter of a class (RFC 4689 3.2.3)")
-JITTER_US_AVG = _column("jitter_us_avg", "Avg", "us", 4, meaning="mean jitter of a class (RFC 4689 3.2.3)")
-JITTER_US_MAX = _column("jitter_us_max", "Max", "us", 3, meaning="highest jitter of a class (RFC 4689 3.2.3)")
 AVG_LOW_US = _column("avg_low_us", "Avg, lowest pair", "us", 3, meaning="mean latency of the fastest pair of ports")
 AVG_HIGH_US = _column("avg_high_us", "Avg, highest pair", "us", 3, meaning="mean latency of the slowest pair of ports")
 AVG_US_MEAN = _column("avg_us_mean", "Avg, all frames", "us", 3, meaning="mean latency of all frames")
-AVG_US_STDDEV = _column(
-    "avg_us_stddev", "Std dev of avg", "us", 6, meaning="standard deviation of the means of the repetitions"
-)
 STDDEV_US = _column("stddev_us", "Std dev of avg", "us", 4, meaning="standard deviation of the means of the runs")
 RSD_PCT = _column("rsd_pct", "RSD of avg", "%", 2, meaning="that deviation as a share of the mean")
 SPREAD_US = _column("spread_us", "Max - min", "us", 3, meaning="highest less lowest latency")
@@ -626,10 +595,10 @@ LOSS_MS_AVG = _column(
     "loss_ms_avg", "By frame loss avg", "ms", 6, meaning="mean outage by lost frames", error="resolution_ms"
 )
 LOSS_MS_MIN = _column(
-    "loss_ms_min", "Recovery min", "ms", 6, meaning="shortest outage by lost frames", error="resolution_ms"
+    "loss_ms_min", "By frame loss min", "ms", 6, meaning="shortest outage by lost frames", error="resolution_ms"
 )
 LOSS_MS_MAX = _column(
-    "loss_ms_max", "Recovery max", "ms", 6, meaning="longest outage by lost frames", error="resolution_ms"
+    "loss_ms_max", "By frame loss max", "ms", 6, meaning="longest outage by lost frames", error="resolution_ms"
 )
 STAMPS_MS = _column(
     "stamps_ms", "By time stamps", "ms", 6, meaning="outage by time stamps (RFC 6201 3.2)", error="resolution_ms"
@@ -669,7 +638,7 @@ BACK_PRESSURE = _column(
 )
 PAUSE_FRAMES = _column("pause_frames", "PAUSE", "frames", meaning="PAUSE frames that the tester received")
 CLOCK_PPM = _setting("clock_ppm", "Device clock", "ppm", 1, meaning="rate of the device's clock beside the tester's")
-FINDING = _column("finding", "Result", meaning="what the forwarding rate tells")
+FINDING = _column("finding", "Finding", meaning="what the forwarding rate tells")
 MIN_RX_GAP_NS = _column(
     "min_rx_gap_ns", "Min Rx gap", "ns", 3, meaning="smallest gap between frames that the device sent"
 )
@@ -690,8 +659,12 @@ CAPACITY_MAX = _higher(
     meaning="highest address caching capacity of the searches",
     resolution="addresses_resolution",
 )
-FAILS_AT = _higher(
-    "fails_at", "Fails at", "addresses", meaning="fewest addresses that were flooded", resolution="addresses_resolution"
+UPPER_ADDRESSES = _higher(
+    "upper_addresses",
+    "Fails at",
+    "addresses",
+    meaning="fewest addresses that did not pass",
+    resolution="addresses_resolution",
 )
 LEARNING_RATE_FPS = _setting("learning_rate_fps", "Learning rate", "frames/s", 2, meaning="rate of the learning frames")
 RATE_FPS_MIN = _higher(
@@ -739,7 +712,7 @@ MEMBERS = _setting("members", "Egress ports", meaning="ports that receive a grou
 CAPACITY_GROUPS = _higher(
     "capacity_groups", "Capacity", "groups", meaning="groups that the device forwards (RFC 3918 7.1)"
 )
-FAILED_GROUPS = _higher("failed_groups", "Fails at", "groups", meaning="fewest groups that it does not forward")
+UPPER_GROUPS = _higher("upper_groups", "Fails at", "groups", meaning="fewest groups that it does not forward")
 SILENT_MEMBERSHIPS = _lower(
     "silent_memberships", "Without a frame", "memberships", meaning="joined groups of ports that received nothing"
 )
@@ -751,12 +724,16 @@ RESOLUTION_US = _setting(
 MULTICAST_FPS = _higher(
     "multicast_fps", "Multicast throughput", "copies/s", 0, meaning="throughput of multicast copies"
 )
-MULTICAST_LOST = _lower("multicast_lost", "Multicast lost", "copies", meaning="multicast copies that did not arrive")
+MULTICAST_LOST_FRAMES = _lower(
+    "multicast_lost_frames", "Multicast lost", "copies", meaning="multicast copies that did not arrive"
+)
 MULTICAST_PCT = _setting("multicast_pct", "Multicast", "% of frames", 2, meaning="share of multicast frames")
-MULTICAST_TX = _setting("multicast_tx", "Multicast Tx", "frames", meaning="multicast frames sent")
+MULTICAST_TX_FRAMES = _setting("multicast_tx_frames", "Multicast Tx", "frames", meaning="multicast frames sent")
 UNICAST_FPS = _higher("unicast_fps", "Unicast throughput", "frames/s", 0, meaning="throughput of unicast frames")
-UNICAST_LOST = _lower("unicast_lost", "Unicast lost", "frames", meaning="unicast frames that did not arrive")
-UNICAST_TX = _setting("unicast_tx", "Unicast Tx", "frames", meaning="unicast frames sent")
+UNICAST_LOST_FRAMES = _lower(
+    "unicast_lost_frames", "Unicast lost", "frames", meaning="unicast frames that did not arrive"
+)
+UNICAST_TX_FRAMES = _setting("unicast_tx_frames", "Unicast Tx", "frames", meaning="unicast frames sent")
 OFFERED_SIZE_BYTES = _setting(
     "offered_size_bytes", "Offered frame size", "B", meaning="length of the frames that the tester sends"
 )
@@ -790,6 +767,5 @@ REFUSING_TRIALS = _column("refusing_trials", "Trials that refused", meaning="tri
 
 _group("Verdict", Sense.SETTING)
 STATE = _column("state", "Result", meaning="verdict of the row")
-VERDICT = _column("verdict", "Result", meaning="verdict of the trial")
-STATUS = _column("status", "Result", meaning="whether the trial can be trusted")
+VERDICT = _column("verdict", "Verdict", meaning="verdict of the trial")
 REASON = _column("reason", "Note", meaning="why the verdict is what it is")

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
 from p4mesh.methods.results.outcome import Cell
-from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
-from p4mesh.methods.results.searched import Searched
-from p4mesh.verdict import Verdict
+from p4mesh.methods.results.searched import Searched, SearchRow
 
 BUCKET_FRAMES = 1000
 """Burst that a policer may forgive; what the column of a bucket assumes."""
@@ -31,7 +30,7 @@ class PortRates(Record):
     port: Annotated[int, fields.PORT]
     tx_frames: Annotated[int, fields.TX_FRAMES]
     rx_frames: Annotated[int, fields.RX_FRAMES]
-    forwarding_fps: Annotated[float, fields.FORWARDING_FPS]
+    forwarding_fps: Annotated[float, retitled(fields.FORWARDING_FPS, "Forwarding rate")]
     flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
 
 
@@ -57,45 +56,29 @@ class MeshLatencyRow(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeshTrial(Record):
+class MeshTrial(SearchRow):
     """Rates and counts of one trial, and the columns that its test adds."""
 
     frame_size_bytes: int | None = field(default=None, metadata=OMITTED)
-    load_pct: float
     offered_pct: float
-    offered_fps: float
     offered_l1_mbps: float
     tx_frames: int
     rx_frames: int
     late_frames: int
     """Received after the transmission, from queues of the device; no rate counts them."""
-    lost_frames: int
     doubtful_frames: int | None = field(default=None, metadata=OMITTED)
     """Of those lost, frames that may have come late; None where there is none."""
-    loss_pct: float
-    forwarding_fps: float
-    received_pct: float
-    received_l1_mbps: float
-    flooded_frames: int
+    forwarding_pct: float
+    forwarding_l1_mbps: float
     duplicate_frames: int
     reordered_frames: int
     start_skew_us: float
     start_skew_pct: float
-    status: Verdict
-    reason: str
     ports: tuple[PortRates, ...]
     latency: tuple[MeshLatencyRow, ...] | None = field(default=None, metadata=OMITTED)
     wires: tuple[CalibrationCells, ...] | None = field(default=None, metadata=OMITTED)
     layers: tuple[LayerCells, ...] | None = field(default=None, metadata=OMITTED)
     directions: tuple[Direction, ...] | None = field(default=None, metadata=OMITTED)
-    verdict: Verdict | None = field(default=None, metadata=OMITTED)
-    duration_ms: float | None = field(default=None, metadata=OMITTED)
-    watched: QueueCells | None = field(default=None, metadata=INLINE)
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the counts can be trusted."""
-        return self.status.trusted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +88,7 @@ class MeshThroughput(Record):
     frame_size_bytes: int
     search: Searched[MeshTrial] = field(metadata=INLINE)
     theoretical_fps: float
-    load_limit_pct: float
+    theoretical_pct: float
     trial_frames: int | None = field(default=None, metadata=OMITTED)
     """Of a throughput that was searched again: the frames of its trials at line rate."""
     of_latency: MeshTrial | None = field(default=None, metadata=OMITTED)
@@ -119,7 +102,7 @@ class MeshThroughput(Record):
         """
         found = self.search
         frames = min((port.tx_frames for port in found.shown.ports if port.tx_frames), default=0)
-        if found.result_pct is None or found.lower_pct is None or not frames:
+        if found.throughput_pct is None or found.lower_pct is None or not frames:
             return {}
         return {
             "carried_pct": found.carried_pct,
@@ -160,7 +143,7 @@ class MeshSweep(Record):
     late_frames: Annotated[int, fields.LATE_FRAMES]
     """Of the load with most of them."""
     flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
-    load_limit_pct: float
+    theoretical_pct: float
 
 
 def loss_sweep(size: int, rows: Iterable[MeshTrial]) -> LossSweep:

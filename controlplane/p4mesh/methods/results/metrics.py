@@ -22,7 +22,7 @@ class RateMetrics:
     """Oload as percent of the line rate of the transmitting ports."""
     forwarding_fps: Fraction
     """FR: correct frames received per second of transmission, without late ones."""
-    received_pct: Fraction
+    forwarding_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
     late_frames: int

@@ -10,7 +10,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import FOR_GOOD, FOR_GOOD_NOTE, MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
-from p4mesh.methods.results.outcome import Cell, Figure, Series, Table, with_reasons
+from p4mesh.methods.results.outcome import Cell, Figure, Series, Table
 from p4mesh.methods.results.record import table_of
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import HasSearch
@@ -43,12 +43,12 @@ _WHOLE_LINE_PCT = 100
 THROUGHPUT_COLUMNS = (
     fields.FRAME_SIZE_BYTES,
     fields.STATE,
-    fields.TX_PCT,
-    fields.TX_L1_MBPS,
-    fields.TX_FPS,
-    fields.RX_PCT,
-    fields.RX_L1_MBPS,
-    fields.RX_FPS,
+    fields.LOAD_PCT,
+    fields.OFFERED_L1_MBPS,
+    fields.OFFERED_FPS,
+    fields.FORWARDING_PCT,
+    fields.FORWARDING_L1_MBPS,
+    fields.FORWARDING_FPS,
     fields.LOSS_PCT,
     fields.LOST_FRAMES,
     *FOR_GOOD,
@@ -61,48 +61,19 @@ _NOTE = (
     f"sustained. {FOR_GOOD_NOTE}"
 )
 
-LIMIT_COLUMN = fields.THEORETICAL_PCT
-"""Shown where the pattern over-subscribes an output, so that no device has 100 %."""
+MESH_THROUGHPUT = "mesh_throughput"
 
 
-def throughput_table(results: Sequence[MeshThroughput]) -> Table:
-    """Return the throughput table; a FAIL row shows the last load tried and its loss."""
-    rows: list[dict[str, Cell]] = []
-    for result in results:
-        shown = result.search.shown
-        about: dict[str, Cell] = {
-            "frame_size_bytes": result.frame_size_bytes,
-            "state": result.search.verdict.value,
-            "reason": result.search.reason,
-            "upper_pct": result.search.upper_pct,
-            "trials": result.search.trials,
-            LIMIT_COLUMN.key: result.load_limit_pct,
-        }
-        if not shown.trusted:
-            rows.append(about)
-            continue
-        rows.append(
-            about
-            | {
-                "tx_pct": shown.load_pct,
-                "tx_fps": shown.offered_fps,
-                "tx_l1_mbps": shown.offered_l1_mbps,
-                "rx_pct": shown.received_pct,
-                "rx_fps": shown.forwarding_fps,
-                "rx_l1_mbps": shown.received_l1_mbps,
-                "loss_pct": shown.loss_pct,
-                "lost_frames": shown.lost_frames,
-            }
-            | result.for_good
-        )
-    limited = any(result.load_limit_pct < _WHOLE_LINE_PCT for result in results)
-    return Table(
-        "throughput",
+def mesh_throughput_table(results: Sequence[MeshThroughput]) -> Table:
+    """The throughput of a mesh, sent and received; a FAIL row shows the last load tried and its loss."""
+    limited = any(result.theoretical_pct < _WHOLE_LINE_PCT for result in results)
+    return table_of(
+        MESH_THROUGHPUT,
         "Throughput: highest load without loss",
-        with_reasons((*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS, rows),
-        tuple(rows),
+        (*THROUGHPUT_COLUMNS, *([fields.THEORETICAL_PCT] if limited else [])),
+        [(result.search.trusted_cells, result, result.search.judgement, result.for_good) for result in results],
         f"{_NOTE} {excluded_note(results)}".rstrip(),
-        headline=("state", "tx_pct", "tx_fps", "upper_pct"),
+        headline=(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
     )
 
 
@@ -130,7 +101,7 @@ def criterion_note(loss_limit_pct: Fraction | None) -> str:
 def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table, Table]:
     """Return load against received rate and against loss, a column per frame size, and the interval of each loss."""
     return (
-        _sweep_table("sweep_received", "Forwarding-rate sweep: received rate", "received_pct", "Rx", results),
+        _sweep_table("sweep_received", "Forwarding-rate sweep: received rate", "forwarding_pct", "Rx", results),
         _sweep_table("sweep_loss", "Forwarding-rate sweep: frame loss", "loss_pct", "loss", results),
         _interval_table(results),
     )
@@ -139,7 +110,7 @@ def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table, Table]:
 def _interval_table(results: Sequence[MeshSweep]) -> Table:
     columns = (
         fields.FRAME_SIZE_BYTES,
-        retitled(fields.LOAD_PCT, "Tx", digits=2),
+        retitled(fields.LOAD_PCT, "Load", digits=2),
         fields.TX_FRAMES,
         fields.LOST_FRAMES,
         fields.LOSS_PCT,
@@ -160,21 +131,25 @@ def _interval_table(results: Sequence[MeshSweep]) -> Table:
 
 
 def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep]) -> Table:
-    columns = [retitled(fields.LOAD_PCT, "Tx", digits=2)]
+    columns = [retitled(fields.LOAD_PCT, "Load", digits=2)]
     by_load: dict[float, dict[str, Cell]] = {}
     for result in results:
         size = result.frame_size_bytes
-        column = Column(f"{key}_{size}B", f"{size} B {word}", "% of line" if key == "received_pct" else "%", 4)
+        column = Column(f"{key}_{size}B", f"{size} B {word}", "% of line" if key == "forwarding_pct" else "%", 4)
         columns.append(column)
         for row in result.rows:
             cells = by_load.setdefault(row.load_pct, {"load_pct": row.load_pct})
-            cells[column.key] = _share(row, key) if row.trusted else row.status.value
-    rows = tuple(by_load[load] for load in sorted(by_load))
-    return Table(name, title, tuple(columns), rows, keys=("load_pct",))
+            if row.trusted:
+                cells[column.key] = _share(row, key)
+            else:
+                why = (cells.get(fields.REASON.key), f"{size} B: {row.status.value}")
+                cells[fields.REASON.key] = "; ".join(str(text) for text in why if text)
+    rows = [by_load[load] for load in sorted(by_load)]
+    return table_of(name, title, (*columns, fields.REASON), rows, optional=(fields.REASON,), keys=columns[:1])
 
 
 def _share(row: MeshTrial, key: str) -> float:
-    return row.received_pct if key == "received_pct" else row.loss_pct
+    return row.forwarding_pct if key == "forwarding_pct" else row.loss_pct
 
 
 def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Table:
@@ -182,7 +157,7 @@ def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSw
     columns = (
         fields.PART,
         fields.FRAME_SIZE_BYTES,
-        retitled(fields.LOAD_PCT, "Tx"),
+        fields.LOAD_PCT,
         *PortRates.columns(),
     )
     shown = [("throughput", result.frame_size_bytes, result.search.shown) for result in throughput]
@@ -206,7 +181,7 @@ def rate_figure(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshS
     found = {
         result.frame_size_bytes: result.search.shown.offered_fps
         for result in throughput
-        if result.search.result_pct is not None
+        if result.search.throughput_pct is not None
     }
     peaks = {result.frame_size_bytes: result.mfr_fps for result in forwarding if result.mfr_fps is not None}
     if found:
@@ -223,7 +198,7 @@ def load_figures(forwarding: Sequence[MeshSweep]) -> tuple[Figure, ...]:
     return tuple(
         Figure(name, title, "intended load (% of line rate)", label, _lines(forwarding, key), 100.0, 100.0)
         for name, title, label, key in (
-            ("received", "Received rate against load", "received (% of line rate)", "received_pct"),
+            ("received", "Received rate against load", "received (% of line rate)", "forwarding_pct"),
             ("loss", "Frame loss against load", "loss (%)", "loss_pct"),
         )
     )
@@ -231,7 +206,7 @@ def load_figures(forwarding: Sequence[MeshSweep]) -> tuple[Figure, ...]:
 
 def sweep_state(result: Counted) -> Verdict:
     """The worst verdict on a trial of a sweep; one that was too short to tell says nothing."""
-    return Verdict.worst(row.verdict for row in result.rows if row.verdict not in (None, Verdict.UNCLEAR))
+    return Verdict.worst(row.verdict for row in result.rows if row.verdict is not Verdict.UNCLEAR)
 
 
 def overall_state(throughput: Sequence[HasSearch], sweeps: Sequence[Counted]) -> Verdict:

@@ -104,9 +104,10 @@ def table_of(
     headline: Sequence[Column] = (),
     detail: bool = False,
 ) -> Table:
-    """A table of some columns, and of the reasons of verdicts where a row has one; a cell that a row lacks is empty.
+    """A table of some columns, and of the reasons of verdicts where a row has one.
 
-    Columns that are ``optional`` are shown where a row has a value.
+    A cell that a row lacks is empty; what is true is ``yes``. Columns that are ``optional`` are shown where a row has a
+    value.
     """
     known = {fields.REASON.key, *(column.key for column in columns)}
     found = tuple(_joined(row, known) for row in rows)
@@ -119,12 +120,15 @@ def table_of(
 
 def _joined(row: Row, known: Collection[str]) -> dict[str, Cell]:
     parts = row if isinstance(row, tuple) else (row,)
-    cells = (part.data(known) if isinstance(part, Record) else _plain_cells(part) for part in parts)
-    return {key: value for part in cells for key, value in part.items()}
+    cells = (part.data(known) if isinstance(part, Record) else part for part in parts)
+    return {key: _cell(value) for part in cells for key, value in part.items()}
 
 
-def _plain_cells(row: Mapping[str, Any]) -> dict[str, Cell]:
-    return {key: _plain(value) for key, value in row.items()}
+def _cell(value: Any) -> Cell:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    cell: Cell = _plain(value)
+    return cell
 
 
 def _record_class(hint: Any) -> type[Record]:

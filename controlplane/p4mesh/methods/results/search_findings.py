@@ -22,7 +22,7 @@ def search_findings(results: Sequence[HasSearch]) -> Iterator[str]:
         if result.search.rare_loss is not None:
             yield f"{where}: {rare_loss_text(result.search.rare_loss)}"
         yield from _delivery(where, result.search)
-        if result.search.result_pct is not None:
+        if result.search.throughput_pct is not None:
             yield from queue_findings(f"{where}, throughput", [result.search.shown])
 
 
@@ -96,8 +96,8 @@ def _delivery(where: str, search: Searched[SearchRow]) -> Iterator[str]:
     limit = search.undelivered_pct
     if limit is None or search.upper_pct is not None:
         return
-    if search.result_pct is None:
+    if search.throughput_pct is None:
         yield f"{where}: no result; the tester could not send {limit:.4f} % of line, the lowest load tried"
     else:
-        least = f"at least {search.result_pct:.4f} % of line"
+        least = f"at least {search.throughput_pct:.4f} % of line"
         yield f"{where}: {least}; the tester delivers no more than {limit:.4f} %"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Generic, Protocol, TypeVar
 
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.fields import Column, retitled
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.rare_loss import RareLoss
-from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.search.goal import Grid
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod
 from p4mesh.methods.search.mlr_goal import MlrGoalResult
@@ -25,37 +24,27 @@ AT_LEAST = "at least"
 """Reason of a result that is only a floor: nothing above it was judged."""
 
 
-class SearchRow(Protocol):
-    """The part of a table row of a trial that a search reads."""
+@dataclass(frozen=True, kw_only=True)
+class SearchRow(Record):
+    """Rates and counts of a trial of a search; rates are sums over all ports."""
+
+    load_pct: float
+    offered_fps: float
+    forwarding_fps: float
+    lost_frames: int
+    loss_pct: float
+    flooded_frames: int
+    status: Verdict
+    reason: str
+    verdict: Verdict
+    """Verdict of the search."""
+    duration_ms: float
+    watched: QueueCells | None = field(default=None, metadata=INLINE)
 
     @property
-    def load_pct(self) -> float:
-        """Intended load."""
-        ...
-
-    @property
-    def flooded_frames(self) -> int:
-        """Test frames that came to ports that they do not belong to."""
-        ...
-
-    @property
-    def lost_frames(self) -> int:
-        """Frames that did not arrive."""
-        ...
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Verdict of the search on the trial."""
-        ...
-
-    @property
-    def watched(self) -> QueueCells | None:
-        """Observation of the queues of the device."""
-        ...
-
-    def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:
-        """Return the cells of a table row."""
-        ...
+    def trusted(self) -> bool:
+        """Whether the counts can be trusted."""
+        return self.status.trusted
 
 
 Row = TypeVar("Row", bound=SearchRow)
@@ -84,19 +73,19 @@ class JudgedTrial(Generic[Row]):
 class SearchAttributes(Record):
     """The goal of a search in words and numbers; loads in percent of line rate, None where the method has none."""
 
-    search_method: SearchMethod
-    minimum_pct: float
-    maximum_pct: float
-    acceptable_loss_pct: float
-    threshold_pct: float
-    step_pct: float | None = field(default=None, metadata=OMITTED)
-    initial_pct: float | None = field(default=None, metadata=OMITTED)
-    try_max_first: bool | None = field(default=None, metadata=OMITTED)
-    backoff_pct: float | None = field(default=None, metadata=OMITTED)
-    resolution_pct: float | None = field(default=None, metadata=OMITTED)
-    grid: Grid | None = field(default=None, metadata=OMITTED)
-    verify_trials: int | None = field(default=None, metadata=OMITTED)
-    verify_overload_frames: int | None = field(default=None, metadata=OMITTED)
+    search_method: Annotated[SearchMethod, fields.SEARCH_METHOD]
+    initial_pct: Annotated[float | None, fields.INITIAL_PCT] = field(default=None, metadata=OMITTED)
+    minimum_pct: Annotated[float, fields.MINIMUM_PCT]
+    maximum_pct: Annotated[float, fields.MAXIMUM_PCT]
+    resolution_pct: Annotated[float | None, fields.RESOLUTION_PCT] = field(default=None, metadata=OMITTED)
+    grid: Annotated[Grid | None, fields.GRID] = field(default=None, metadata=OMITTED)
+    step_pct: Annotated[float | None, fields.STEP_PCT] = field(default=None, metadata=OMITTED)
+    backoff_pct: Annotated[float | None, fields.BACKOFF_PCT] = field(default=None, metadata=OMITTED)
+    try_max_first: Annotated[bool | None, fields.TRY_MAX_FIRST] = field(default=None, metadata=OMITTED)
+    acceptable_loss_pct: Annotated[float, fields.ACCEPTABLE_LOSS_PCT]
+    threshold_pct: Annotated[float, fields.THRESHOLD_PCT]
+    verify_trials: Annotated[int | None, fields.VERIFY_TRIALS] = field(default=None, metadata=OMITTED)
+    verify_overload_frames: Annotated[int | None, fields.VERIFY_OVERLOAD_FRAMES] = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,24 +109,24 @@ class Searched(Record, Generic[Shown]):
     """Result of a throughput search with every trial; loads in percent of line rate."""
 
     state: Verdict
-    result_pct: float | None
+    throughput_pct: Annotated[float | None, fields.THROUGHPUT_PCT]
     """None unless a load passed."""
-    lower_pct: float | None
+    lower_pct: Annotated[float | None, fields.LOWER_PCT]
     """The highest load that passed, less the excess that its trial does not exclude."""
     carried_pct: float | None = field(default=None, metadata=OMITTED)
     """The same for a result that is to be carried for any time; None where loss alone decides."""
-    upper_pct: float | None
-    at_least: bool
+    upper_pct: Annotated[float | None, retitled(fields.UPPER_PCT, "Upper bound")]
+    at_least: Annotated[bool, fields.AT_LEAST]
     goal: SearchAttributes
     mlr_goals: tuple[MlrGoalRow, ...]
-    trials: int
+    trials: Annotated[int, fields.TRIALS]
     shown: Shown
     """That of the result, or of the last load tried when nothing passed."""
     rows: tuple[Shown, ...]
     flooded_frames: int
-    excluded_loss_ppm: float | None = field(default=None, metadata=OMITTED)
+    excluded_loss_ppm: Annotated[float | None, fields.EXCLUDED_LOSS_PPM] = field(default=None, metadata=OMITTED)
     """Loss ratio that the trial of the result excludes with 95 % confidence; None without a result."""
-    undelivered_pct: float | None = field(default=None, metadata=OMITTED)
+    undelivered_pct: Annotated[float | None, fields.UNDELIVERED_PCT] = field(default=None, metadata=OMITTED)
     """Lowest load that the tester could not send; None when it could send all."""
     rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
     """Losses that do not come from a lack of capacity; None when all of them may come from it."""
@@ -148,26 +137,36 @@ class Searched(Record, Generic[Shown]):
 
         Stored as a binary number, 99.99 is a little less than it says.
         """
-        return None if self.result_pct is None else Fraction(str(self.result_pct))
+        return None if self.throughput_pct is None else Fraction(str(self.throughput_pct))
 
     @property
     def verdict(self) -> Verdict:
         """The verdict on the device: PASS and FAIL by the threshold, where there is one (methodology 2.1)."""
-        return judged(self.state, self.result_pct, self.goal.threshold_pct)
+        return judged(self.state, self.throughput_pct, self.goal.threshold_pct)
 
     @property
     def reason(self) -> str:
         """The qualification of the verdict; empty where there is none."""
-        if self.result_pct is not None and self.verdict is Verdict.FAIL:
+        if self.throughput_pct is not None and self.verdict is Verdict.FAIL:
             return f"below {self.goal.threshold_pct:g} %"
         return AT_LEAST if self.at_least else ""
 
+    @property
+    def trusted_cells(self) -> Record | dict[str, Cell]:
+        """The trial that is shown, for a row of a table; nothing of one that cannot be trusted."""
+        return self.shown if self.shown.trusted else {}
 
-def judged(state: Verdict, result_pct: float | None, threshold_pct: float) -> Verdict:
+    @property
+    def judgement(self) -> dict[str, Cell]:
+        """The cells of the verdict, for a row of a table."""
+        return {"state": self.verdict.value, "reason": self.reason}
+
+
+def judged(state: Verdict, throughput_pct: float | None, threshold_pct: float) -> Verdict:
     """The verdict on the result of a search: that of the search where there is no threshold above 0."""
-    if result_pct is None or not threshold_pct:
+    if throughput_pct is None or not threshold_pct:
         return state
-    return Verdict.PASS if result_pct >= threshold_pct else Verdict.FAIL
+    return Verdict.PASS if throughput_pct >= threshold_pct else Verdict.FAIL
 
 
 class HasSearch(Protocol):
@@ -185,7 +184,7 @@ class HasSearch(Protocol):
 
 
 def search_attributes(search: LimitSearch) -> SearchAttributes:
-    """Return the parameters that the method of a search uses."""
+    """The parameters that the method of a search uses."""
     method = search.method
     steps = method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP, SearchMethod.COMBO)
     narrows = method.bisects or method is SearchMethod.COMBO

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import FOR_GOOD, FOR_GOOD_NOTE, Direction, MeshThroughput
-from p4mesh.methods.results.outcome import Cell, Table, with_reasons
+from p4mesh.methods.results.outcome import Table
+from p4mesh.methods.results.record import Row, table_of
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.traffic.line_rate import l2_rate_bps
 from p4mesh.trial.result import TrialResult
 
-COLUMNS = (
+_COLUMNS = (
     fields.FRAME_SIZE_BYTES,
     fields.STATE,
     fields.THEORETICAL_FPS,
@@ -23,7 +24,7 @@ COLUMNS = (
     fields.TRIALS,
     fields.DURATION_MS,
     *FOR_GOOD,
-    fields.FAILS_AT_PCT,
+    fields.UPPER_PCT,
     fields.TRIED_PCT,
     retitled(fields.LOSS_PCT, "Loss there"),
 )
@@ -36,40 +37,33 @@ _NOTE = (
 
 
 def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") -> Table:
-    """Return theoretical rate, throughput and how it was decided, per frame size; ``advertised`` closes the note."""
-    rows: list[dict[str, Cell]] = []
+    """Theoretical rate, throughput and how it was decided, per frame size; ``advertised`` closes the note."""
+    rows: list[Row] = []
     for result in results:
-        shown, found = result.search.shown, result.search.result_pct is not None
-        failed = not found and shown.trusted
-        size, offered_fps = result.frame_size_bytes, shown.offered_fps
-        rows.append(
-            {
-                "frame_size_bytes": size,
-                "state": result.search.verdict.value,
-                "reason": result.search.reason,
-                "theoretical_fps": result.theoretical_fps,
-                "throughput_fps": offered_fps if found else None,
-                "throughput_pct": shown.load_pct if found else None,
-                "throughput_l1_mbps": shown.offered_l1_mbps if found else None,
-                "throughput_l2_mbps": float(l2_rate_bps(1, size)) * offered_fps / 1_000_000 if found else None,
-                "trials": result.search.trials,
-                "duration_ms": shown.duration_ms,
-                "fails_at_pct": result.search.upper_pct,
-                "tried_pct": shown.load_pct if failed else None,
-                "loss_pct": shown.loss_pct if failed else None,
-                **result.for_good,
-            }
-        )
-    note = " ".join(text for text in (_NOTE, excluded_note(results), advertised) if text)
-    headline = ("state", "throughput_pct", "throughput_fps", "fails_at_pct")
-    columns = with_reasons(COLUMNS, rows)
-    return Table("throughput", "Throughput: highest load without loss", columns, tuple(rows), note, headline=headline)
+        shown, found = result.search.shown, result.search.throughput_pct is not None
+        l2_mbps = float(l2_rate_bps(1, result.frame_size_bytes)) * shown.offered_fps / 1_000_000
+        rates = {
+            "throughput_fps": shown.offered_fps,
+            "throughput_l1_mbps": shown.offered_l1_mbps,
+            "throughput_l2_mbps": l2_mbps,
+        }
+        tried = {"tried_pct": shown.load_pct, "loss_pct": shown.loss_pct} if shown.trusted else {}
+        row = rates if found else tried
+        rows.append((result, result.search.judgement, {"duration_ms": shown.duration_ms, **row}, result.for_good))
+    return table_of(
+        "throughput",
+        "Throughput: highest load without loss",
+        _COLUMNS,
+        rows,
+        " ".join(text for text in (_NOTE, excluded_note(results), advertised) if text),
+        headline=(fields.STATE, fields.THROUGHPUT_PCT, fields.THROUGHPUT_FPS, fields.UPPER_PCT),
+    )
 
 
 def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:
-    """Return the one number that RFC 2544 26.1 lets a vendor advertise: that of the smallest frame size."""
+    """The one number that RFC 2544 26.1 lets a vendor advertise: that of the smallest frame size."""
     smallest = min(results, key=lambda result: result.frame_size_bytes)
-    if smallest.search.result_pct is None:
+    if smallest.search.throughput_pct is None:
         return ""
     return (
         f"As a single value: {smallest.search.shown.offered_fps:.0f} frames/s with {smallest.frame_size_bytes} B "
@@ -78,7 +72,7 @@ def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:
 
 
 def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: TrialResult) -> tuple[Direction, ...]:
-    """Return the frames sent and received in each direction of a trial; ``legs`` are (transmit, receive) ports.
+    """Frames sent and received in each direction of a trial; ``legs`` are (transmit, receive) ports.
 
     A port counts a frame that came twice as two: without flows, duplicates hide how many were lost in a direction.
     """

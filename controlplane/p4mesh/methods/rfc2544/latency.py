@@ -141,7 +141,7 @@ class Latency(MethodOf[LatencyUnit]):
         """Find the throughput, then measure latency at it and at the lower loads below it."""
         mesh, size = latency_mesh(self.name, bed, parameters), unit.frame_size_bytes
         found = confirmed_throughput(mesh, size, parameters, session)
-        limit = None if found.search.result_pct is None else Fraction(found.search.result_pct)
+        limit = None if found.search.throughput_pct is None else Fraction(found.search.throughput_pct)
         loads = {f"{load} %": load for load in _LOWER_LOADS_PCT if parameters.text("loads") == ALL_LOADS}
         possible = {at: load for at, load in loads.items() if limit is not None and load <= limit}
         not_reached = [

@@ -46,9 +46,9 @@ class PortThroughput(Record):
     port: Annotated[int, retitled(fields.PORT, "Source port")]
     state: Annotated[Verdict, fields.STATE]
     reason: str
-    tx_pct: Annotated[float | None, fields.TX_PCT]
-    tx_fps: Annotated[float | None, fields.TX_FPS]
-    tx_l1_mbps: Annotated[float | None, fields.TX_L1_MBPS]
+    throughput_pct: Annotated[float | None, fields.THROUGHPUT_PCT]
+    throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS]
+    throughput_l1_mbps: Annotated[float | None, fields.THROUGHPUT_L1_MBPS]
     upper_pct: Annotated[float | None, fields.UPPER_PCT]
     trials: Annotated[int, fields.TRIALS]
     accepted_frames: int = field(default=0, metadata=OMITTED)
@@ -70,7 +70,7 @@ class PortTrial(Record):
     load_pct: Annotated[float, fields.LOAD_PCT]
     tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
-    verdict: Annotated[Verdict, retitled(fields.VERDICT, "Verdict")]
+    verdict: Annotated[Verdict, fields.VERDICT]
     status: Verdict
     reason: str
     flooded_frames: int
@@ -198,7 +198,7 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
             [row for result in results for row in result.ports],
             f"{note} {excluded}".rstrip(),
             keys=(fields.FRAME_SIZE_BYTES, fields.PORT),
-            headline=(fields.STATE, fields.TX_PCT, fields.TX_FPS, fields.UPPER_PCT),
+            headline=(fields.STATE, fields.THROUGHPUT_PCT, fields.THROUGHPUT_FPS, fields.UPPER_PCT),
         ),
         PortTrial.table(
             "search_trials",
@@ -294,16 +294,16 @@ def _port_row(
     at_result = [row for row in rows if found.result is not None and row.load_pct == float(found.result)]
     last = at_result[-1] if at_result else None
     lowest = min((load for load in (found.failed, failed_at) if load is not None), default=None)
-    result_pct = None if found.result is None else float(found.result)
+    throughput_pct = None if found.result is None else float(found.result)
     fps = None if found.result is None else rate_at_pct(found.result, size, mesh.rate_of_port(port))
     return PortThroughput(
         frame_size_bytes=size,
         port=port,
-        state=judged(found.state, result_pct, threshold_pct),
+        state=judged(found.state, throughput_pct, threshold_pct),
         reason=AT_LEAST if found.at_least and lowest is None else "",
-        tx_pct=result_pct,
-        tx_fps=None if fps is None else float(fps),
-        tx_l1_mbps=None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
+        throughput_pct=throughput_pct,
+        throughput_fps=None if fps is None else float(fps),
+        throughput_l1_mbps=None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
         upper_pct=None if lowest is None else float(lowest),
         trials=len(rows),
         accepted_frames=last.lost_frames if last else 0,

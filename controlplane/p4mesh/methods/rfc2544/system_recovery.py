@@ -249,8 +249,8 @@ def _row(size: int, found: MeshThroughput, judgement: Judgement) -> Recovery:
     return Recovery(
         frame_size_bytes=size,
         state=judgement.state,
-        throughput_pct=search.result_pct,
-        throughput_fps=search.shown.offered_fps if search.result_pct is not None else None,
+        throughput_pct=search.throughput_pct,
+        throughput_fps=search.shown.offered_fps if search.throughput_pct is not None else None,
         throughput=found,
         reason=judgement.reason,
     )

@@ -148,14 +148,10 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
     def measured(part: str, load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         spec = trial_spec(mesh, part, size, load, parameters, length_ns)
         result = session.measure(spec, TrialNote(load, remaining, criterion))
-        verdict = criterion(result)
-        row = replace(
-            forwarding_row(spec, result, mesh, load),
-            directions=directions([(leg.tx_ports, leg.rx_ports) for leg in mesh.legs], result),
-            verdict=verdict,
-            duration_ms=length_ns / shared.NS_PER_MS,
-        )
-        return JudgedTrial(verdict, result, row, criterion.kept_frames(result), criterion.excess_ppm(result))
+        ways = directions([(leg.tx_ports, leg.rx_ports) for leg in mesh.legs], result)
+        row = replace(forwarding_row(spec, result, mesh, load, criterion), directions=ways)
+        kept_frames, excess_ppm = criterion.kept_frames(result), criterion.excess_ppm(result)
+        return JudgedTrial(row.verdict, result, row, kept_frames, excess_ppm)
 
     def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(THROUGHPUT, load, remaining + 1, length_ns)

@@ -39,11 +39,11 @@ class AddressCaching(Addressed[AddressUnit]):
         fields.STATE,
         fields.CAPACITY_MIN,
         fields.CAPACITY_MAX,
-        fields.FAILS_AT,
+        fields.UPPER_ADDRESSES,
         fields.REPETITIONS,
         fields.ITERATIONS,
     )
-    headline = (fields.STATE, fields.CAPACITY_MIN, fields.CAPACITY_MAX, fields.FAILS_AT)
+    headline = (fields.STATE, fields.CAPACITY_MIN, fields.CAPACITY_MAX, fields.UPPER_ADDRESSES)
     note = "Lowest and highest over searches with different address bases."
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
@@ -70,7 +70,8 @@ class AddressCaching(Addressed[AddressUnit]):
     def table_rows(self, size: int, units: Sequence[AddressUnit]) -> list[Row]:
         """One row: the capacity and its spread."""
         found = spread([search for unit in units for search in unit.searches])
-        return [({"frame_size_bytes": size, "capacity_min": found.lowest, "capacity_max": found.highest}, found)]
+        capacities = {"capacity_min": found.lowest, "capacity_max": found.highest, "upper_addresses": found.upper}
+        return [({"frame_size_bytes": size}, capacities, found)]
 
     def findings(self, size: int, units: Sequence[AddressUnit]) -> Iterator[str]:
         """Yield capacities above which nothing was tried."""

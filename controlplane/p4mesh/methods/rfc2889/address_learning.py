@@ -83,13 +83,13 @@ class AddressLearning(Addressed[LearningUnit]):
         fields.RATE_FPS_MAX,
         fields.RATE_PCT_MIN,
         fields.RATE_PCT_MAX,
-        fields.FAILS_AT_FPS,
-        retitled(fields.FAILS_AT_PCT, "Fails at", "% of base", digits=3),
+        fields.UPPER_FPS,
+        fields.UPPER_RATE_PCT,
         fields.REPETITIONS,
         fields.ITERATIONS,
     )
     row_columns = (*Iteration.columns()[:2], retitled(fields.SEARCH, "Search of"), *Iteration.columns()[2:])
-    headline = (fields.NUMBER, fields.STATE, fields.RATE_FPS_MIN, fields.RATE_FPS_MAX, fields.FAILS_AT_FPS)
+    headline = (fields.NUMBER, fields.STATE, fields.RATE_FPS_MIN, fields.RATE_FPS_MAX, fields.UPPER_FPS)
     note = (
         "Lowest and highest over searches with different address bases, whose capacities may differ. 'at least': no "
         "higher rate was tried; the search cannot end above it. A FAIL has no learning rate: it fails at the last rate "
@@ -163,10 +163,10 @@ class AddressLearning(Addressed[LearningUnit]):
             rates = {
                 "rate_fps_min": found.lowest,
                 "rate_fps_max": found.highest,
-                "fails_at_fps": found.fails_at,
+                "upper_fps": found.upper,
                 "rate_pct_min": share_pct(found.lowest),
                 "rate_pct_max": share_pct(found.highest),
-                "fails_at_pct": share_pct(found.fails_at),
+                "upper_rate_pct": share_pct(found.upper),
             }
             rows.append(({"frame_size_bytes": size, "addresses": addresses, "number": number}, rates, found))
         return rows

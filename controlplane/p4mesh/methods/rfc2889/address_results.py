@@ -45,7 +45,7 @@ class AddressSearch(Record):
     search: str
     state: Verdict
     result: float | None
-    fails_at: float | None
+    upper: float | None
     at_least: bool
     rows: tuple[Iteration, ...]
 

@@ -75,7 +75,7 @@ class AddressSearches:
             search=subject,
             state=found.state,
             result=_plain(found.result, goal),
-            fails_at=_plain(found.failed, goal),
+            upper=_plain(found.failed, goal),
             at_least=found.at_least,
             rows=tuple(rows),
         )
@@ -219,14 +219,14 @@ class SearchSpread(Record):
     reason: str
     lowest: float | None
     highest: float | None
-    fails_at: float | None
+    upper: float | None
     repetitions: int
     iterations: int
 
 
 def spread(searches: Sequence[AddressSearch]) -> SearchSpread:
     found = [search.result for search in searches if search.result is not None]
-    failed = [search.fails_at for search in searches if search.fails_at is not None]
+    failed = [search.upper for search in searches if search.upper is not None]
     states = [search.state for search in searches if search.result is None]
     lowest = min(found, default=None)
     open_ended = not states and any(search.at_least for search in searches if search.result == lowest)
@@ -235,7 +235,7 @@ def spread(searches: Sequence[AddressSearch]) -> SearchSpread:
         reason=AT_LEAST if open_ended else "",
         lowest=lowest,
         highest=max(found, default=None),
-        fails_at=min(failed, default=None),
+        upper=min(failed, default=None),
         repetitions=len(searches),
         iterations=sum(len(search.rows) for search in searches),
     )

@@ -22,15 +22,16 @@ from p4mesh.methods.results.latency import (
     check_definition,
 )
 from p4mesh.methods.results.metrics import rate_metrics
-from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table, with_reasons
-from p4mesh.methods.results.queues import QueueCells, queue_cells
-from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.outcome import Figure, Outcome, Series
+from p4mesh.methods.results.queues import queue_cells
+from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note, search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import (
     NS_PER_MS,
     JudgedTrial,
     Searched,
+    SearchRow,
 )
 from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
 from p4mesh.methods.throughput_search import search_throughput
@@ -47,12 +48,12 @@ MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"
 SINGLE_FRAME = "single frame"
 
-THROUGHPUT_COLUMNS = (
+_COLUMNS = (
     fields.FRAME_SIZE_BYTES,
-    retitled(fields.TX_PCT, "Tx", digits=3),
-    fields.TX_FPS,
-    fields.TX_L1_MBPS,
-    retitled(fields.RX_FPS, "Rx, all ports"),
+    retitled(fields.LOAD_PCT, "Load", digits=3),
+    fields.OFFERED_FPS,
+    fields.OFFERED_L1_MBPS,
+    retitled(fields.FORWARDING_FPS, "Rx, all ports"),
     fields.LOSS_PCT,
     retitled(fields.LOST_FRAMES, "Lost", "copies"),
     fields.STATE,
@@ -62,22 +63,11 @@ THROUGHPUT_COLUMNS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class BroadcastTrial(Record):
+class BroadcastTrial(SearchRow):
     """Rates and counts of one trial; received frames are those of all ports."""
 
-    load_pct: float
-    offered_fps: float
     offered_l1_mbps: float
-    forwarding_fps: float
     late_frames: int
-    lost_frames: int
-    loss_pct: float
-    flooded_frames: int
-    status: Verdict
-    reason: str
-    verdict: Verdict
-    duration_ms: float
-    watched: QueueCells | None = field(default=None, metadata=INLINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,10 +172,16 @@ class Broadcast(MethodOf[BroadcastUnit]):
         units = list(results.values())
         statuses = (trial.status for unit in units for trial in unit.latency_trials)
         state = Verdict.worst((*(unit.search.verdict for unit in units), *statuses))
-        rates, note = tuple(map(_table_row, units)), excluded_note(units)
-        headline = ("state", "tx_pct", "tx_fps", "upper_pct")
-        columns = with_reasons(THROUGHPUT_COLUMNS, rates)
-        tables = [Table("broadcast", "Broadcast throughput", columns, rates, note, headline=headline)]
+        tables = [
+            table_of(
+                "broadcast",
+                "Broadcast throughput",
+                _COLUMNS,
+                [(unit.search.trusted_cells, unit, unit.search.judgement) for unit in units],
+                excluded_note(units),
+                headline=(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
+            )
+        ]
         rows = [row for unit in units for row in unit.latency]
         if rows:
             tables += port_latency_tables(bed, rows)
@@ -307,33 +303,12 @@ def _row(
     )
 
 
-def _table_row(unit: BroadcastUnit) -> dict[str, Cell]:
-    shown = unit.search.shown
-    about: dict[str, Cell] = {
-        "frame_size_bytes": unit.frame_size_bytes,
-        "state": unit.search.verdict.value,
-        "reason": unit.search.reason,
-        "upper_pct": unit.search.upper_pct,
-        "trials": unit.search.trials,
-    }
-    if not shown.status.trusted:
-        return about
-    return about | {
-        "tx_pct": shown.load_pct,
-        "tx_fps": shown.offered_fps,
-        "tx_l1_mbps": shown.offered_l1_mbps,
-        "rx_fps": shown.forwarding_fps,
-        "lost_frames": shown.lost_frames,
-        "loss_pct": shown.loss_pct,
-    }
-
-
 def _figure(units: Sequence[BroadcastUnit]) -> Figure:
     theory = tuple((float(unit.frame_size_bytes), unit.theoretical_fps) for unit in units)
     found = tuple(
         (float(unit.frame_size_bytes), unit.search.shown.offered_fps)
         for unit in units
-        if unit.search.result_pct is not None
+        if unit.search.throughput_pct is not None
     )
     series = (Series("theoretical maximum", theory, theoretical=True), Series("broadcast throughput", found))
     return Figure("broadcast", "Broadcast throughput against frame size", "frame size (B)", "frames/s", series)

@@ -38,7 +38,7 @@ class Congestion(Record):
     """Result of the two trials of one frame size; U is the uncongested port, C the congested one."""
 
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
-    tx_pct: Annotated[float | None, retitled(fields.TX_PCT, "Tx per source", digits=3)]
+    offered_pct: Annotated[float | None, retitled(fields.OFFERED_PCT, "Offered per source", digits=3)]
     tx_frames: Annotated[int, fields.TX_FRAMES]
     uncongested_tx_frames: Annotated[int, fields.UNCONGESTED_TX_FRAMES]
     uncongested_rx_frames: Annotated[int, fields.UNCONGESTED_RX_FRAMES]
@@ -238,7 +238,7 @@ def _row(
     intended = Fraction(both.intended_frames, 2 * len(blocks))
     return Congestion(
         frame_size_bytes=size,
-        tx_pct=float(maximum_pct * both.tx_frames / both.intended_frames) if both.intended_frames else None,
+        offered_pct=float(maximum_pct * both.tx_frames / both.intended_frames) if both.intended_frames else None,
         tx_frames=both.tx_frames,
         split_pct=_offered_pct(both, [block[0] for block in blocks], maximum_pct, intended),
         steady_pct=_offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),

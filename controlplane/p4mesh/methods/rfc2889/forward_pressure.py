@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Annotated
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
@@ -14,7 +15,7 @@ from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import transmission_s
-from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.rfc2889.device_clock import (
     PPM,
@@ -44,12 +45,11 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 IFG_BYTES = STANDARD_IFG_BYTES - 1
-DETECTED = "Forward Pressure detected"
+DETECTED, NOT_DETECTED = "Forward Pressure detected", "not detected"
 PRESSURE, CLOCK = "forward_pressure", "clock"
 _CLAUSE = "RFC 2889 5.6.3"
 _HUNDRED = Fraction(100)
 _PPM_PER_PCT = 10_000
-_YES, _NO = "yes", "no"
 _NOTE = (
     "Rx util = received frames, each counted once, x 8 (L + 20) / (R x time). The time is the transmission time T or, "
     "where longer, that from the first frame received to the end of the slot of the last one: frames lost at the ends "
@@ -57,37 +57,21 @@ _NOTE = (
 )
 _NO_ARRIVALS = "The target does not tell when frames arrive, so T it is: frames that leave after T raise Rx util. "
 
-COLUMNS = (
-    fields.FRAME_SIZE_BYTES,
-    fields.TX_FRAMES,
-    fields.TX_FPS,
-    retitled(fields.TX_PCT, "Tx util", digits=3),
-    fields.RX_FRAMES,
-    fields.RX_FPS,
-    retitled(fields.RX_PCT, "Rx util", digits=3),
-    fields.LIMIT_PCT,
-    fields.CLOCK_PPM,
-    fields.MIN_RX_GAP_NS,
-    fields.SHORT_GAP,
-    fields.LOSS_PCT,
-    fields.FINDING,
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pressure(Record):
     """Result of one trial without the verdict, which needs the clock."""
 
-    frame_size_bytes: int
-    tx_frames: int
-    tx_fps: float
-    tx_pct: float
-    rx_frames: int
-    rx_fps: float
-    rx_pct: float
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
+    offered_fps: Annotated[float, fields.OFFERED_FPS]
+    offered_pct: Annotated[float, retitled(fields.OFFERED_PCT, "Tx util", digits=3)]
+    rx_frames: Annotated[int, fields.RX_FRAMES]
+    forwarding_fps: Annotated[float, fields.FORWARDING_FPS]
+    forwarding_pct: Annotated[float, retitled(fields.FORWARDING_PCT, "Rx util", digits=3)]
     min_spacing_ns: float | None
-    min_rx_gap_ns: float | None
-    loss_pct: float
+    min_rx_gap_ns: Annotated[float | None, fields.MIN_RX_GAP_NS]
+    loss_pct: Annotated[float, fields.LOSS_PCT]
     slot_bytes: str | None
     """Mean distance of two frames in bytes; an exact fraction, as the clock takes differences of these times."""
     status: Verdict
@@ -101,11 +85,13 @@ class JudgedPressure(Record):
     """A trial with limit, clock and verdict."""
 
     pressure: Pressure = field(metadata=INLINE)
-    limit_pct: float
-    clock_ppm: float | None
-    short_gap: str | None
-    finding: str
-    state: Verdict
+    limit_pct: Annotated[float, fields.LIMIT_PCT]
+    clock_ppm: Annotated[float | None, fields.CLOCK_PPM]
+    short_gap: Annotated[bool | None, fields.SHORT_GAP]
+    """Whether two frames came closer than 96 bits allow; None where that cannot be told."""
+    finding: Annotated[str | None, fields.FINDING]
+    """``DETECTED`` in the words of the RFC; None where the trial cannot be trusted."""
+    state: Annotated[Verdict, fields.STATE]
 
 
 class ForwardPressure(MethodOf[Pressure]):
@@ -137,7 +123,7 @@ class ForwardPressure(MethodOf[Pressure]):
     )
 
     def goal(self, parameters: ParameterSet) -> str:
-        """Return the criterion of the test."""
+        """The criterion of the test."""
         return "the device sends no faster than the limit, so no forward pressure"
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
@@ -151,14 +137,14 @@ class ForwardPressure(MethodOf[Pressure]):
             )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size, and one for each further size that the clock takes."""
+        """One unit per frame size, and one for each further size that the clock takes."""
         roomy = parameters.text("frame_format") == "ipv6" or parameters.integer("vlan_id")
         small = SMALL_IP_SIZE_BYTES if roomy else SMALL_SIZE_BYTES
         more = calibration_sizes(sizes, small) if parameters.flag("clock_calibration") else ()
         return tuple(Unit(size, part) for part, some in ((PRESSURE, sizes), (CLOCK, more)) for size in some)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the one trial."""
+        """The one trial."""
         return 1
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Pressure:
@@ -181,20 +167,19 @@ class ForwardPressure(MethodOf[Pressure]):
         return _row(spec, session.measure(spec, TrialNote(_HUNDRED, 0)), rate)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Pressure]) -> Outcome:
-        """Return the table of methodology 3.6.1; the device fails when forward pressure was detected."""
+        """The table of methodology 3.6.1; the device fails when forward pressure was detected."""
         rate = pair_of(self.name, bed, parameters)[0].own_rate_bps
         off = DeviceClock(None, why="clock_calibration is off")
         clock = _clock(results.values(), parameters) if parameters.flag("clock_calibration") else off
         measured = [row for unit, row in results.items() if unit.part == PRESSURE]
         rows = [_judged(row, clock, bed, parameters, rate) for row in measured]
         state = Verdict.worst(row.state for row in rows)
-        table = Table(
+        table = JudgedPressure.table(
             "forward_pressure",
             "Forward pressure",
-            COLUMNS,
-            tuple(row.cells(COLUMNS) for row in rows),
+            rows,
             _NOTE + ("" if all(row.pressure.by_arrival for row in rows) else _NO_ARRIVALS) + _about(clock, parameters),
-            headline=("tx_pct", "rx_pct", "limit_pct", "finding"),
+            headline=(fields.STATE, fields.OFFERED_PCT, fields.FORWARDING_PCT, fields.LIMIT_PCT, fields.FINDING),
         )
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, rate)
@@ -209,7 +194,7 @@ class ForwardPressure(MethodOf[Pressure]):
                     f"{row.pressure.frame_size_bytes} B: two frames arrived with a gap of "
                     f"{row.pressure.min_rx_gap_ns:g} ns, below 96 bits, though the mean rate is not above the limit"
                     for row in rows
-                    if row.short_gap == _YES and row.state is Verdict.PASS
+                    if row.short_gap and row.state is Verdict.PASS
                 ),
             ),
             (duration,) if duration else (),
@@ -217,7 +202,7 @@ class ForwardPressure(MethodOf[Pressure]):
 
 
 def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
-    """Return the result of one trial without the verdict, which needs the clock."""
+    """The result of one trial without the verdict, which needs the clock."""
     (stream,) = spec.streams
     size = stream.frame_size_bytes
     slot_ns = frame_time_ns(size, line_rate_bps)
@@ -232,11 +217,11 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
     return Pressure(
         frame_size_bytes=size,
         tx_frames=result.tx_frames,
-        tx_fps=float(stream.rate_fps),
-        tx_pct=float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
+        offered_fps=float(stream.rate_fps),
+        offered_pct=float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
         rx_frames=result.rx_frames,
-        rx_fps=float(fps),
-        rx_pct=float(utilisation_pct(fps, size, line_rate_bps)),
+        forwarding_fps=float(fps),
+        forwarding_pct=float(utilisation_pct(fps, size, line_rate_bps)),
         min_spacing_ns=spacing_ns,
         min_rx_gap_ns=None if spacing_ns is None else spacing_ns - on_wire_ns,
         loss_pct=float(Fraction(100 * result.lost_frames, result.expected_rx_frames or 1)),
@@ -248,7 +233,7 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
 
 
 def _allowed_ppm(parameters: ParameterSet) -> Fraction:
-    """Return the tolerance for a measured clock: half of the excess that counts."""
+    """The tolerance for a measured clock: half of the excess that counts."""
     return parameters.number("detect_above_pct") * _PPM_PER_PCT / 2
 
 
@@ -268,12 +253,12 @@ def _clock(rows: Iterable[Pressure], parameters: ParameterSet) -> DeviceClock:
 def _judged(
     row: Pressure, clock: DeviceClock, bed: Bed, parameters: ParameterSet, line_rate_bps: int
 ) -> JudgedPressure:
-    """Return the row with limit, clock and verdict."""
+    """The row with limit, clock and verdict."""
     measured = clock.offset_ppm is not None
     offset_ppm = clock.offset_ppm if clock.offset_ppm is not None else parameters.number("clock_tolerance_ppm")
     limit_pct = _HUNDRED + offset_ppm / _PPM_PER_PCT + parameters.number("detect_above_pct")
     trusted = row.status.trusted
-    detected = trusted and row.rx_pct > limit_pct
+    detected = trusted and row.forwarding_pct > limit_pct
     # A fast clock sends the whole frame faster, gap included.
     earliest_ns = frame_time_ns(row.frame_size_bytes, line_rate_bps) / (1 + offset_ppm / PPM)
     if measured:
@@ -283,13 +268,13 @@ def _judged(
         limit_pct=float(limit_pct),
         clock_ppm=None if clock.offset_ppm is None or clock.of_sender else float(clock.offset_ppm),
         short_gap=_short_gap(row, earliest_ns, bed, line_rate_bps) if trusted else None,
-        finding=DETECTED if detected else "not detected" if trusted else row.status.value,
+        finding=(DETECTED if detected else NOT_DETECTED) if trusted else None,
         state=(Verdict.FAIL if detected else Verdict.PASS) if trusted else row.status,
     )
 
 
-def _short_gap(row: Pressure, earliest_ns: Fraction, bed: Bed, line_rate_bps: int) -> str | None:
-    """Return whether two frames arrived closer than 96 bits allow, beyond what clock and time stamps explain.
+def _short_gap(row: Pressure, earliest_ns: Fraction, bed: Bed, line_rate_bps: int) -> bool | None:
+    """Whether two frames arrived closer than 96 bits allow, beyond what clock and time stamps explain.
 
     None where it cannot be told: without two frames, or with stamps that are taken around whole frames or coarser
     than the gap.
@@ -297,7 +282,7 @@ def _short_gap(row: Pressure, earliest_ns: Fraction, bed: Bed, line_rate_bps: in
     coarse = bed.stamps.resolution_ns > frame_time_ns(STANDARD_IFG_BYTES, line_rate_bps, 0)
     if row.min_spacing_ns is None or coarse or bed.stamps.kind is StampKind.SOFTWARE:
         return None
-    return _YES if row.min_spacing_ns < earliest_ns - bed.stamps.resolution_ns else _NO
+    return row.min_spacing_ns < earliest_ns - bed.stamps.resolution_ns
 
 
 def _about(clock: DeviceClock, parameters: ParameterSet) -> str:

@@ -9,19 +9,34 @@ from typing import Annotated
 
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
+from p4mesh.methods.mesh import Leg, Mesh, measure_throughput, swept_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, percent
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import Record, table_of
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
-from p4mesh.methods.sweeps import swept
+from p4mesh.methods.sweeps import measured, swept
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.verdict import Verdict
+
+_COLUMNS = (
+    fields.FRAME_SIZE_BYTES,
+    fields.THROUGHPUT_FPS,
+    retitled(fields.LOAD_PCT, "Iload at MFR"),
+    retitled(fields.OFFERED_FPS, "Oload at MFR"),
+    fields.TX_FRAMES,
+    fields.RX_FRAMES,
+    fields.LOSS_PCT,
+    fields.MFR_FPS,
+    fields.FRMOL_OFFERED_PCT,
+    fields.FRMOL_FPS,
+    fields.STATE,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,18 +45,18 @@ class MaximumRate(Record):
 
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
     throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS]
-    mfr_load_pct: Annotated[float | None, fields.MFR_LOAD_PCT]
-    mfr_load_fps: Annotated[float | None, fields.MFR_LOAD_FPS]
-    mfr_tx_frames: Annotated[int | None, fields.MFR_TX_FRAMES]
-    mfr_rx_frames: Annotated[int | None, fields.MFR_RX_FRAMES]
-    mfr_loss_pct: Annotated[float | None, fields.MFR_LOSS_PCT]
     mfr_fps: Annotated[float | None, fields.MFR_FPS]
-    mol_pct: Annotated[float | None, fields.MOL_PCT]
+    frmol_offered_pct: Annotated[float | None, fields.FRMOL_OFFERED_PCT]
     frmol_fps: Annotated[float | None, fields.FRMOL_FPS]
     rows: tuple[MeshTrial, ...]
     """The trial at the throughput, and the steps from there."""
     throughput: MeshThroughput
     state: Annotated[Verdict, fields.STATE]
+
+    @property
+    def best(self) -> MeshTrial | None:
+        """The trial at the MFR."""
+        return max((row for row in self.rows if row.trusted), key=lambda row: row.forwarding_fps, default=None)
 
 
 class MaximumForwardingRate(MethodOf[MaximumRate]):
@@ -85,21 +100,22 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
             session,
             lengthen=parameters.flag(shared.SUSTAINED),
         )
-        rows += [forwarding_row(one.spec, one.result, mesh, one.load_pct) for one in trials]
+        rows += [swept_row(one, mesh, measured) for one in trials]
         return _result(size, found, rows, maximum)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MaximumRate]) -> Outcome:
         """Return the table of methodology 3.6.2; the only criterion beside a threshold is that trials are trusted."""
         rows = tuple(results.values())
         state = Verdict.worst(row.state for row in rows)
-        table = MaximumRate.table(
+        table = table_of(
             "maximum_forwarding_rate",
-            "Maximum forwarding rate",
-            rows,
+            self.title,
+            _COLUMNS,
+            [(row.best or {}, row) for row in rows],
             "MFR is the highest forwarding rate of the trial at the throughput, which is that of the search, and of "
             "the steps from there to the maximum offered load, where FRMOL is read. A throughput at the maximum "
             "offered load is the MFR.",
-            headline=(fields.STATE, fields.THROUGHPUT_FPS, fields.MFR_FPS, fields.MFR_LOAD_PCT, fields.FRMOL_FPS),
+            headline=(fields.STATE, fields.THROUGHPUT_FPS, fields.MFR_FPS, fields.LOAD_PCT, fields.FRMOL_FPS),
         )
         searches = search_tables([row.throughput for row in rows])
         sizes = [unit.frame_size_bytes for unit in results]
@@ -136,14 +152,9 @@ def _result(size: int, found: MeshThroughput, rows: Sequence[MeshTrial], maximum
     at_maximum = [row for row in trusted if row.load_pct == float(maximum)]
     return MaximumRate(
         frame_size_bytes=size,
-        throughput_fps=found.search.shown.forwarding_fps if found.search.result_pct is not None else None,
-        mfr_load_pct=best.load_pct if best else None,
-        mfr_load_fps=best.offered_fps if best else None,
-        mfr_tx_frames=best.tx_frames if best else None,
-        mfr_rx_frames=best.rx_frames if best else None,
-        mfr_loss_pct=best.loss_pct if best else None,
+        throughput_fps=found.search.shown.forwarding_fps if found.search.throughput_pct is not None else None,
         mfr_fps=best.forwarding_fps if best else None,
-        mol_pct=at_maximum[-1].offered_pct if at_maximum else None,
+        frmol_offered_pct=at_maximum[-1].offered_pct if at_maximum else None,
         frmol_fps=at_maximum[-1].forwarding_fps if at_maximum else None,
         rows=tuple(rows),
         throughput=found,

@@ -117,7 +117,7 @@ class Meshed(MethodOf[MeshUnit]):
         state = tables.overall_state(throughput, forwarding)
         shown = []
         if throughput:
-            shown.append(tables.throughput_table(throughput))
+            shown.append(tables.mesh_throughput_table(throughput))
         if forwarding:
             shown += [tables.forwarding_table(forwarding, loss_limit_pct(parameters)), *tables.sweep_tables(forwarding)]
         shown += mesh_latency_tables(bed, parameters, throughput, forwarding, mesh)

@@ -14,17 +14,12 @@ from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import ParameterSet, boolean
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
-from p4mesh.methods.results.rate_tables import LIMIT_COLUMN
+from p4mesh.methods.results.rate_tables import MESH_THROUGHPUT
 from p4mesh.methods.rfc2889.meshed import Meshed, MeshUnit, mesh_parameters
 from p4mesh.traffic.patterns import FullMesh, Rotate
 
-_RESULT_TABLES = ("throughput", "forwarding_rate")
-UPLINK_COLUMNS = (
-    fields.UPLINK_MBPS,
-    fields.LOCAL_TRAFFIC,
-    LIMIT_COLUMN,
-    fields.THEORETICAL_FPS,
-)
+_RESULT_TABLES = (MESH_THROUGHPUT, "forwarding_rate")
+UPLINK_COLUMNS = (fields.UPLINK_MBPS, fields.LOCAL_TRAFFIC, fields.THEORETICAL_PCT, fields.THEORETICAL_FPS)
 
 
 class MultipleDevices(Meshed):
@@ -66,7 +61,7 @@ class MultipleDevices(Meshed):
         fixed = {
             "uplink_mbps": bed.uplink_rate_bps / 1_000_000,
             "local_traffic": "on" if parameters.flag("local_traffic") else "off",
-            "theoretical_pct": float(self.mesh(bed, parameters).load_limit_pct),
+            "theoretical_pct": float(self.mesh(bed, parameters).theoretical_pct),
         }
         tables = tuple(
             _with_uplink(table, fixed, limits) if table.name in _RESULT_TABLES else table for table in outcome.tables
@@ -77,7 +72,7 @@ class MultipleDevices(Meshed):
 def _with_uplink(table: Table, fixed: Mapping[str, Cell], limits: Mapping[int, float]) -> Table:
     """Return a result table with the columns that methodology 3.3 adds."""
     rows = tuple({**row, **fixed, "theoretical_fps": limits[cast(int, row["frame_size_bytes"])]} for row in table.rows)
-    kept = tuple(column for column in table.columns if column != LIMIT_COLUMN)
+    kept = tuple(column for column in table.columns if column != fields.THEORETICAL_PCT)
     known = {column.key for column in kept}
     added = tuple(column for column in UPLINK_COLUMNS if column.key not in known)
     return replace(table, columns=(*kept, *added), rows=rows)

@@ -12,7 +12,6 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Figure, Series
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.rows import MulticastTrial
@@ -82,8 +81,8 @@ class Aggregated(CopiesThroughput[AggregatedUnit]):
         fields.FRAME_SIZE_BYTES,
         fields.GROUPS,
         fields.MEMBERS,
-        retitled(fields.TX_PCT, "Offered load"),
-        retitled(fields.TX_FPS, "Offered"),
+        fields.LOAD_PCT,
+        fields.OFFERED_FPS,
         *COPIES,
     )
     note = "The aggregate counts the copies of all egress ports."
@@ -108,9 +107,9 @@ class Aggregated(CopiesThroughput[AggregatedUnit]):
         """The aggregate against the frame size, beside the most that the lines carry."""
         theory = tuple((float(unit.frame_size_bytes), unit.theoretical_fps * unit.members) for unit in units)
         found = tuple(
-            (float(unit.frame_size_bytes), unit.search.shown.aggregate_fps)
+            (float(unit.frame_size_bytes), unit.search.shown.forwarding_fps)
             for unit in units
-            if unit.search.result_pct is not None
+            if unit.search.throughput_pct is not None
         )
         series = (Series("theoretical maximum", theory, theoretical=True), Series("aggregated throughput", found))
         return (Figure("aggregated", self.title, "frame size (B)", "frames/s", series),)

@@ -49,7 +49,7 @@ class CapacityUnit(Record):
 
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
     capacity_groups: Annotated[int | None, fields.CAPACITY_GROUPS]
-    failed_groups: Annotated[int | None, fields.FAILED_GROUPS]
+    upper_groups: Annotated[int | None, fields.UPPER_GROUPS]
     members: Annotated[int, fields.MEMBERS]
     state: Annotated[Verdict, fields.STATE]
     reason: str
@@ -94,7 +94,7 @@ class GroupCapacity(MethodOf[CapacityUnit]):
         return CapacityUnit(
             frame_size_bytes=size,
             capacity_groups=passed,
-            failed_groups=last.groups if last.verdict is Verdict.FAIL else None,
+            upper_groups=last.groups if last.verdict is Verdict.FAIL else None,
             members=len(setup.receivers),
             state=Verdict.MEASURED if passed and last.verdict.decides else last.verdict,
             reason=AT_LEAST if passed and last.verdict is not Verdict.FAIL else "",

@@ -98,11 +98,11 @@ def _by_class(row: MulticastTrial, spec: TrialSpec, result: TrialResult) -> Mult
     sent, lost = sum(flow.tx_frames for flow in unicast), sum(flow.lost_frames for flow in unicast)
     seconds = transmission_s(spec)
     counts = ClassCounts(
-        multicast_tx=row.tx_frames - sent,
-        unicast_tx=sent,
+        multicast_tx_frames=row.tx_frames - sent,
+        unicast_tx_frames=sent,
         multicast_fps=float((row.rx_frames - (sent - lost)) / seconds),
         unicast_fps=float((sent - lost) / seconds),
-        multicast_lost=row.lost_frames - lost,
-        unicast_lost=lost,
+        multicast_lost_frames=row.lost_frames - lost,
+        unicast_lost_frames=lost,
     )
     return replace(row, classes=counts)

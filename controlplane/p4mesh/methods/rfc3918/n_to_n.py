@@ -159,7 +159,7 @@ class NToN(MethodOf[NToNUnit]):
                 StaggerTrial(
                     stagger_us=float(stagger_us),
                     trial=trial,
-                    rates=copy_rates(trial.aggregate_fps, size, len(bed.ports), bed.slowest_rate_bps),
+                    rates=copy_rates(trial.forwarding_fps, size, len(bed.ports), bed.slowest_rate_bps),
                     latency=copies_latency(setup, size, result),
                     layers=_layers(setup, size, result),
                 )

@@ -19,9 +19,9 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.metrics import loss_pct, rate_metrics
-from p4mesh.methods.results.queues import QueueCells, queue_cells
+from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.results.searched import NS_PER_MS
+from p4mesh.methods.results.searched import NS_PER_MS, SearchRow
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import TrialResult
@@ -37,17 +37,17 @@ _BITS_PER_TERABIT = 10**12
 class CopyRates(Record):
     """Rate of the copies of all egress ports together."""
 
-    aggregate_fps: Annotated[float, retitled(fields.AGGREGATE_FPS, "Rx, all ports", digits=2)]
-    l2_tbps: Annotated[float, fields.L2_TBPS]
+    forwarding_fps: Annotated[float, retitled(fields.FORWARDING_FPS, "Rx, all ports", digits=2)]
+    forwarding_l2_tbps: Annotated[float, fields.FORWARDING_L2_TBPS]
     line_pct: Annotated[float, fields.LINE_PCT]
 
 
-def copy_rates(aggregate_fps: float, frame_size_bytes: int, ports: int, rate_bps: int) -> CopyRates:
+def copy_rates(forwarding_fps: float, frame_size_bytes: int, ports: int, rate_bps: int) -> CopyRates:
     """The rates of a number of egress ports with one line rate."""
     return CopyRates(
-        aggregate_fps=aggregate_fps,
-        l2_tbps=aggregate_fps * 8 * frame_size_bytes / _BITS_PER_TERABIT,
-        line_pct=100 * aggregate_fps / float(ports * max_rate_fps(frame_size_bytes, rate_bps)),
+        forwarding_fps=forwarding_fps,
+        forwarding_l2_tbps=forwarding_fps * 8 * frame_size_bytes / _BITS_PER_TERABIT,
+        line_pct=100 * forwarding_fps / float(ports * max_rate_fps(frame_size_bytes, rate_bps)),
     )
 
 
@@ -55,32 +55,21 @@ def copy_rates(aggregate_fps: float, frame_size_bytes: int, ports: int, rate_bps
 class ClassCounts(Record):
     """Frames of a trial with multicast and unicast; those of multicast that are lost or received are copies."""
 
-    multicast_tx: Annotated[int, fields.MULTICAST_TX]
-    unicast_tx: Annotated[int, fields.UNICAST_TX]
+    multicast_tx_frames: Annotated[int, fields.MULTICAST_TX_FRAMES]
+    unicast_tx_frames: Annotated[int, fields.UNICAST_TX_FRAMES]
     multicast_fps: Annotated[float, fields.MULTICAST_FPS]
     unicast_fps: Annotated[float, fields.UNICAST_FPS]
-    multicast_lost: Annotated[int, fields.MULTICAST_LOST]
-    unicast_lost: Annotated[int, fields.UNICAST_LOST]
+    multicast_lost_frames: Annotated[int, fields.MULTICAST_LOST_FRAMES]
+    unicast_lost_frames: Annotated[int, fields.UNICAST_LOST_FRAMES]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MulticastTrial(Record):
+class MulticastTrial(SearchRow):
     """Rates and counts of one trial; received frames are the copies of all ports."""
 
-    load_pct: float
-    offered_fps: float
     tx_frames: int
     expected_frames: int
     rx_frames: int
-    lost_frames: int
-    loss_pct: float
-    aggregate_fps: float
-    flooded_frames: int
-    status: Verdict
-    reason: str
-    verdict: Verdict
-    duration_ms: float
-    watched: QueueCells | None = field(default=None, metadata=INLINE)
     classes: ClassCounts | None = field(default=None, metadata=INLINE)
     """None where all frames are of one class."""
 
@@ -96,7 +85,7 @@ def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fractio
         rx_frames=result.rx_frames - result.duplicate_frames,
         lost_frames=result.lost_frames,
         loss_pct=float(loss_pct(result)),
-        aggregate_fps=float(rates.forwarding_fps),
+        forwarding_fps=float(rates.forwarding_fps),
         flooded_frames=result.flooded_frames,
         status=result.status,
         reason=result.reason,

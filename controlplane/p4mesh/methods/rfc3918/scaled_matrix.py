@@ -32,7 +32,7 @@ _COLUMNS = (
     fields.TX_FRAMES,
     RX_ALL_PORTS,
     LOST_COPIES,
-    fields.AGGREGATE_FPS,
+    fields.FORWARDING_FPS,
     fields.VERDICT,
 )
 
@@ -105,7 +105,7 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         units = list(results.values())
         rows = [(unit, row) for unit in units for row in unit.rows]
         series = tuple(
-            Series(f"{unit.frame_size_bytes} B", tuple((float(row.groups), row.aggregate_fps) for row in unit.rows))
+            Series(f"{unit.frame_size_bytes} B", tuple((float(row.groups), row.forwarding_fps) for row in unit.rows))
             for unit in units
         )
         figure = Figure("scaled_matrix", "Aggregated forwarding rate against groups", "groups", "frames/s", series)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
@@ -30,7 +30,7 @@ SEARCHED = (fields.STATE, fields.UPPER_PCT, fields.TRIALS)
 COPIES = (
     fields.TX_FRAMES,
     RX_ALL_PORTS,
-    retitled(fields.AGGREGATE_FPS, "Aggregated throughput"),
+    retitled(fields.FORWARDING_FPS, "Aggregated throughput"),
     LOST_COPIES,
     *SEARCHED,
 )
@@ -99,7 +99,7 @@ class CopiesThroughput(MethodOf[_Unit]):
         units = list(results.values())
         sizes = [self.offered_size_bytes(unit.frame_size_bytes) for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, self.clause)
-        rows = [(unit, unit.search.shown, _found(unit.search)) for unit in units]
+        rows = [(unit, unit.search.shown, unit.search.judgement) for unit in units]
         table = table_of(self.table, self.title, self.columns, rows, f"{self.note} {excluded_note(units)}")
         return self.outcome(
             (unit.search.verdict for unit in units),
@@ -112,15 +112,6 @@ class CopiesThroughput(MethodOf[_Unit]):
             ),
             deviations=(duration,),
         )
-
-
-def _found(search: Searched[MulticastTrial]) -> dict[str, Any]:
-    return {
-        "tx_pct": search.shown.load_pct,
-        "tx_fps": search.shown.offered_fps,
-        "state": search.verdict,
-        "reason": search.reason,
-    }
 
 
 def search_of_copies(

@@ -40,7 +40,7 @@ class TunnelUnit(CopiesUnit):
     tunnels: int
     groups: int
     members: int
-    output_limit_pct: float
+    theoretical_pct: float
     """Load at which an output is full."""
 
 
@@ -80,9 +80,9 @@ class TunnelThroughput(CopiesThroughput[TunnelUnit]):
         fields.TUNNELS,
         fields.GROUPS,
         fields.MEMBERS,
-        retitled(fields.TX_PCT, "Offered load"),
-        retitled(fields.TX_FPS, "Throughput"),
-        fields.OUTPUT_LIMIT_PCT,
+        fields.LOAD_PCT,
+        retitled(fields.OFFERED_FPS, "Throughput"),
+        fields.THEORETICAL_PCT,
         *COPIES,
     )
     note = (
@@ -151,7 +151,7 @@ class TunnelThroughput(CopiesThroughput[TunnelUnit]):
             tunnels=parameters.integer("tunnels") if self.sends_tunnels else 0,
             groups=parameters.integer("groups"),
             members=len(setup.receivers),
-            output_limit_pct=_output_limit_pct(offered, forwarded, setup.line_rate_bps),
+            theoretical_pct=_output_limit_pct(offered, forwarded, setup.line_rate_bps),
             search=search_of_copies(setup, offered, session, partial(self._trial, setup, offered)),
         )
 

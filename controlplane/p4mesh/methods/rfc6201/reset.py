@@ -173,10 +173,10 @@ class Reset(MethodOf[ResetUnit]):
         found = None
         if parameters.is_word("load_pct"):
             found = measure_throughput(mesh, size, parameters, session)
-            if found.search.result_pct is None:
+            if found.search.throughput_pct is None:
                 state = found.search.state
                 return ResetUnit(frame_size_bytes=size, reset_type=reset_type, state=state, throughput=found)
-            load_pct = Fraction(found.search.result_pct)
+            load_pct = Fraction(found.search.throughput_pct)
         else:
             load_pct = parameters.number("load_pct")
 

@@ -155,12 +155,12 @@ class BackToBack(MethodOf[Bursts]):
         size, pair = unit.frame_size_bytes, _pair_of(bed)
         mesh = pair.mesh
         found = measure_throughput(mesh, size, parameters, session)
-        result_pct = found.search.result_load_pct
-        if result_pct is None:
+        throughput_pct = found.search.result_load_pct
+        if throughput_pct is None:
             return _row(size, pair, found, Judgement(found.search.state), Searches(0), parameters)
-        if result_pct >= shared.maximum_load_pct(parameters) and not pair.overloads:
+        if throughput_pct >= shared.maximum_load_pct(parameters) and not pair.overloads:
             return _row(size, pair, found, NOT_APPLICABLE, Searches(0), parameters)
-        if found.search.upper_pct is None and result_pct < shared.maximum_load_pct(parameters):
+        if found.search.upper_pct is None and throughput_pct < shared.maximum_load_pct(parameters):
             return _row(size, pair, found, NO_LIMIT_FOUND, Searches(0), parameters)
         rule = _rule(parameters)
         searches = Searches(parameters.integer("repetitions"))
@@ -180,7 +180,7 @@ class BackToBack(MethodOf[Bursts]):
                 longest = min(cap, _RAISE * longest)
         if searches.last.state is Verdict.MEASURED and found.search.upper_pct is not None:
             found = in_longer_trials(found, spread_of(searches.bursts).mean, mesh, size, parameters, session)
-        judgement = Judgement(found.search.state) if found.search.result_pct is None else searches.last
+        judgement = Judgement(found.search.state) if found.search.throughput_pct is None else searches.last
         return _row(size, pair, found, judgement, searches, parameters)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Bursts]) -> Outcome:
@@ -333,20 +333,20 @@ def _row(
     searches: Searches,
     parameters: ParameterSet,
 ) -> Bursts:
-    result_pct = found.search.result_load_pct
+    throughput_pct = found.search.result_load_pct
     row = Bursts(
         frame_size_bytes=size,
         state=judgement.state,
         reason=judgement.reason,
-        throughput_pct=found.search.result_pct,
+        throughput_pct=found.search.throughput_pct,
         trials=found.search.trials + sum(len(outcome.steps) for outcome, _ in searches.outcomes),
         throughput=found,
         searches=tuple(_search_row(size, number, *search) for number, search in enumerate(searches.outcomes, 1)),
     )
-    if result_pct is None:
+    if throughput_pct is None:
         return row
     max_fps = pair.burst_fps(size)
-    throughput_fps = rate_at_pct(result_pct, size, pair.line_rate_bps)
+    throughput_fps = rate_at_pct(throughput_pct, size, pair.line_rate_bps)
     limit_frames = int(searches.outcomes[-1][0].goal.maximum) if searches.outcomes else None
     row = replace(row, throughput_fps=float(throughput_fps), limit_frames=limit_frames)
     bursts = searches.bursts

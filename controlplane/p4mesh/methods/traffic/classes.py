@@ -50,7 +50,7 @@ class Acceptance:
 
     loss_ratio: Fraction | None = None
     lost_frames: int | None = None
-    misordered_frames: int | None = None
+    reordered_frames: int | None = None
     duplicate_frames: int | None = None
     latency_us: Fraction | None = None
     mean_latency_us: Fraction | None = None
@@ -274,7 +274,7 @@ def _acceptance(given: TrafficClass) -> Acceptance | None:
     return Acceptance(
         _exact(accept.loss_ratio),
         None if accept.lost_frames is UNSET else accept.lost_frames,
-        None if accept.misordered_frames is UNSET else accept.misordered_frames,
+        None if accept.reordered_frames is UNSET else accept.reordered_frames,
         None if accept.duplicate_frames is UNSET else accept.duplicate_frames,
         _exact(accept.latency_us),
         _exact(accept.mean_latency_us),

@@ -27,14 +27,14 @@ from p4mesh.verdict import Judgement, Verdict
 class Counts(Record):
     """Frames of a class, of a pair of ports in it, or of a flow."""
 
-    sent_frames: Annotated[int, fields.SENT_FRAMES]
+    tx_frames: Annotated[int, fields.TX_FRAMES]
     expected_frames: Annotated[int, fields.EXPECTED_FRAMES]
-    received_frames: Annotated[int, fields.RECEIVED_FRAMES]
+    rx_frames: Annotated[int, fields.RX_FRAMES]
     """Without duplicates."""
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     doubtful_frames: Annotated[int | None, fields.DOUBTFUL_FRAMES] = field(default=None, metadata=OMITTED)
     """Frames among those lost that may have come late; None where there is none."""
-    misordered_frames: Annotated[int, fields.MISORDERED_FRAMES]
+    reordered_frames: Annotated[int, fields.REORDERED_FRAMES]
     duplicate_frames: Annotated[int, fields.DUPLICATE_FRAMES]
 
 
@@ -42,13 +42,13 @@ class Counts(Record):
 class Latency(Record):
     """Latency in the definition of the run; empty without frames, and without percentiles but for a class."""
 
-    latency_us_min: Annotated[float | None, fields.LATENCY_US_MIN] = None
-    latency_us_avg: Annotated[float | None, fields.LATENCY_US_AVG] = None
+    min_us: Annotated[float | None, retitled(fields.MIN_US, "Latency min")] = None
+    avg_us: Annotated[float | None, fields.AVG_US] = None
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
-    latency_us_max: Annotated[float | None, fields.LATENCY_US_MAX] = None
-    latency_us_p50: Annotated[float | None, fields.LATENCY_US_P50] = None
-    latency_us_p99: Annotated[float | None, fields.LATENCY_US_P99] = None
-    latency_us_p99_9: Annotated[float | None, fields.LATENCY_US_P99_9] = None
+    max_us: Annotated[float | None, fields.MAX_US] = None
+    p50_us: Annotated[float | None, fields.P50_US] = None
+    p99_us: Annotated[float | None, fields.P99_US] = None
+    p99_9_us: Annotated[float | None, fields.P99_9_US] = None
     percentile_error_us: Annotated[float | None, fields.PERCENTILE_ERROR_US] = None
 
 
@@ -56,9 +56,9 @@ class Latency(Record):
 class Jitter(Record):
     """RFC 4689 jitter; empty without two frames of a flow."""
 
-    jitter_us_min: Annotated[float | None, fields.JITTER_US_MIN] = None
-    jitter_us_avg: Annotated[float | None, fields.JITTER_US_AVG] = None
-    jitter_us_max: Annotated[float | None, fields.JITTER_US_MAX] = None
+    jitter_min_us: Annotated[float | None, fields.JITTER_MIN_US] = None
+    jitter_avg_us: Annotated[float | None, retitled(fields.JITTER_AVG_US, "Jitter avg", digits=4)] = None
+    jitter_max_us: Annotated[float | None, fields.JITTER_MAX_US] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class ClassResult(Record):
     mean_bytes: Annotated[float, fields.MEAN_BYTES]
     state: Annotated[Verdict, retitled(fields.STATE, "State")]
     counts: Counts = field(metadata=INLINE)
-    received_bytes: Annotated[int, fields.RECEIVED_BYTES]
+    rx_bytes: Annotated[int, fields.RX_BYTES]
     """FCS included."""
     loss_ratio: Annotated[float | None, fields.LOSS_RATIO]
     loss_ratio_below: Annotated[float | None, fields.LOSS_RATIO_BELOW]
@@ -119,8 +119,8 @@ class LayerResult(Record):
     receivers: Annotated[int, fields.RECEIVERS]
     counts: Counts = field(metadata=INLINE)
     latency: Latency = field(metadata=INLINE)
-    latency_us_low: Annotated[float | None, fields.LATENCY_US_LOW]
-    latency_us_high: Annotated[float | None, fields.LATENCY_US_HIGH]
+    low_us: Annotated[float | None, fields.LOW_US]
+    high_us: Annotated[float | None, fields.HIGH_US]
     """Lowest and highest mean of its receivers."""
     increment_us: Annotated[float | None, fields.INCREMENT_US]
     """Mean less that of the layer before; None for roles, which have no order."""
@@ -242,8 +242,8 @@ def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: D
             receivers=sum(map(bool, by_port.values())),
             counts=_counts(inside),
             latency=_latency(whole),
-            latency_us_low=min(means, default=None),
-            latency_us_high=max(means, default=None),
+            low_us=min(means, default=None),
+            high_us=max(means, default=None),
             increment_us=None if whole is None else increments.after(kind, us(whole.latency.avg_ns)),
             jitter=_jitter(whole),
         )
@@ -257,12 +257,12 @@ def _counts(found: Sequence[Found]) -> Counts:
         sent[flow.stream, flow.tx_port, flow.part, receiver] = flow.tx_frames
     flows = [flow for _, flow in found]
     return Counts(
-        sent_frames=sum(sent.values()),
+        tx_frames=sum(sent.values()),
         expected_frames=sum(flow.tx_frames for flow in flows),
-        received_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
+        rx_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
         lost_frames=sum(flow.lost_frames for flow in flows),
         doubtful_frames=sum(flow.doubtful_frames for flow in flows) or None,
-        misordered_frames=sum(flow.reordered_frames for flow in flows),
+        reordered_frames=sum(flow.reordered_frames for flow in flows),
         duplicate_frames=sum(flow.duplicate_frames for flow in flows),
     )
 
@@ -298,7 +298,7 @@ def _class_result(
         mean_bytes=float(item.mean_bytes),
         state=judgement.state,
         counts=counts,
-        received_bytes=sum(
+        rx_bytes=sum(
             (flow.rx_frames - flow.duplicate_frames) * stream.frame_size_bytes
             if flow.rx_bytes is None
             else flow.rx_bytes
@@ -349,13 +349,13 @@ def _latency(
         return Latency()
     percentiles = counted.percentiles_ns if counted else {}
     return Latency(
-        latency_us_min=us(summary.latency.min_ns),
-        latency_us_avg=us(summary.latency.avg_ns),
+        min_us=us(summary.latency.min_ns),
+        avg_us=us(summary.latency.avg_ns),
         avg_error_us=us((circumstances or Circumstances()).error_ns(summary)),
-        latency_us_max=us(summary.latency.max_ns),
-        latency_us_p50=us(percentiles.get(50.0)),
-        latency_us_p99=us(percentiles.get(99.0)),
-        latency_us_p99_9=us(percentiles.get(99.9)),
+        max_us=us(summary.latency.max_ns),
+        p50_us=us(percentiles.get(50.0)),
+        p99_us=us(percentiles.get(99.0)),
+        p99_9_us=us(percentiles.get(99.9)),
         percentile_error_us=us(counted.percentile_error_ns) if counted else None,
     )
 
@@ -364,7 +364,7 @@ def _jitter(summary: LatencySummary | None) -> Jitter:
     found = summary.jitter if summary else None
     if found is None:
         return Jitter()
-    return Jitter(jitter_us_min=us(found.min_ns), jitter_us_avg=us(found.avg_ns), jitter_us_max=us(found.max_ns))
+    return Jitter(jitter_min_us=us(found.min_ns), jitter_avg_us=us(found.avg_ns), jitter_max_us=us(found.max_ns))
 
 
 def _judgement(
@@ -383,11 +383,11 @@ def _judgement(
     criteria: tuple[tuple[str, float | Fraction | None, float | Fraction | None], ...] = (
         ("loss ratio", ratio, accept.loss_ratio),
         ("lost frames", counts.lost_frames, accept.lost_frames),
-        ("misordered frames", counts.misordered_frames, accept.misordered_frames),
+        ("reordered frames", counts.reordered_frames, accept.reordered_frames),
         ("duplicate frames", counts.duplicate_frames, accept.duplicate_frames),
-        ("latency in us", latency.latency_us_max, accept.latency_us),
-        ("mean latency in us", latency.latency_us_avg, accept.mean_latency_us),
-        ("jitter in us", jitter.jitter_us_max, accept.jitter_us),
+        ("latency in us", latency.max_us, accept.latency_us),
+        ("mean latency in us", latency.avg_us, accept.mean_latency_us),
+        ("jitter in us", jitter.jitter_max_us, accept.jitter_us),
     )
     against = [
         f"{name} {float(found):.6g} above {float(limit):.6g}"

@@ -13,7 +13,7 @@ from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult,
 
 _OPTIONAL = (
     *(fields.STREAM, fields.PART, fields.DOUBTFUL_FRAMES, fields.FLOODED_FRAMES, fields.MISDIRECTED_FRAMES),
-    *(fields.LATENCY_US_P50, fields.LATENCY_US_P99, fields.LATENCY_US_P99_9, fields.PERCENTILE_ERROR_US),
+    *(fields.P50_US, fields.P99_US, fields.P99_9_US, fields.PERCENTILE_ERROR_US),
 )
 _LOSS_NOTE = (
     "Loss ratio: lost frames of all frames of the class that its receivers expect; a frame to many is expected at each "

@@ -12,8 +12,12 @@ from p4mesh.store.csv_files import table_csv
 _BPS_PER_MBPS = 1_000_000
 _SIZE = ("Packet Size", "frame_size_bytes")
 _RESULT = ("Result", "state")
-_TX = (("Tx Rate (Percent)", "tx_pct"), ("Tx Rate (L1 Bit/s)", "tx_l1_mbps"), ("Tx Rate (Fps)", "tx_fps"))
-_RX = (("Rx Rate (Percent)", "rx_pct"), ("Rx Rate (L1 Bit/s)", "rx_l1_mbps"), ("Rx Rate (Fps)", "rx_fps"))
+_TX = (("Tx Rate (Percent)", "load_pct"), ("Tx Rate (L1 Bit/s)", "offered_l1_mbps"), ("Tx Rate (Fps)", "offered_fps"))
+_RX = (
+    ("Rx Rate (Percent)", "forwarding_pct"),
+    ("Rx Rate (L1 Bit/s)", "forwarding_l1_mbps"),
+    ("Rx Rate (Fps)", "forwarding_fps"),
+)
 _LOSS = (("Loss Rate (Percent)", "loss_pct"), ("Loss (Packets)", "lost_frames"))
 _ADDRESSES = (
     *(("Address Count", "addresses"), ("Learning Rate (Fps)", "learning_rate_fps"), ("Test Tx", "test_tx_frames")),
@@ -21,31 +25,40 @@ _ADDRESSES = (
     *(("Learning Flood", "learning_flood_frames"), ("Monitor Flood", "monitor_flood_frames"), ("Result", "verdict")),
 )
 LAYOUT: Mapping[str, Sequence[tuple[str, str]]] = {
-    "throughput": (_SIZE, _RESULT, *_TX, *_RX, *_LOSS),
-    "broadcast": (_SIZE, _RESULT, *_TX, ("Rx Rate (Fps)", "rx_fps"), *_LOSS),
+    "mesh_throughput": (_SIZE, _RESULT, *_TX, *_RX, *_LOSS),
+    "broadcast": (_SIZE, _RESULT, *_TX, ("Rx Rate (Fps)", "forwarding_fps"), *_LOSS),
     "broadcast_latency_ports": (
         *(_SIZE, ("Port", "port"), ("Latency Min (us)", "min_us"), ("Latency Avg (us)", "avg_us")),
         *(("Latency Max (us)", "max_us"), ("Jitter Min (us)", "jitter_min_us"), ("Jitter Avg (us)", "jitter_avg_us")),
         ("Jitter Max (us)", "jitter_max_us"),
     ),
     "congestion": (
-        *(_SIZE, ("Tx Rate (Percent)", "tx_pct"), ("Tx (Packets)", "tx_frames")),
+        *(_SIZE, ("Tx Rate (Percent)", "offered_pct"), ("Tx (Packets)", "tx_frames")),
         *(("Uncongested Tx (Packets)", "uncongested_tx_frames"), ("Uncongested Rx (Packets)", "uncongested_rx_frames")),
         *(("Uncongested Loss (Percent)", "uncongested_loss_pct"), ("Congested Tx (Packets)", "congested_tx_frames")),
         *(("Congested Rx (Packets)", "congested_rx_frames"), ("Congested Loss (Percent)", "congested_loss_pct")),
         *(("HOLB", "head_of_line_blocking"), ("Back Pressure", "back_pressure"), _RESULT),
     ),
     "forward_pressure": (
-        *(_SIZE, ("Tx (Packets)", "tx_frames"), ("Tx Rate (Fps)", "tx_fps"), ("Tx Utilization (Percent)", "tx_pct")),
-        *(("Rx (Packets)", "rx_frames"), ("Rx Rate (Fps)", "rx_fps"), ("Rx Utilization (Percent)", "rx_pct")),
+        *(
+            _SIZE,
+            ("Tx (Packets)", "tx_frames"),
+            ("Tx Rate (Fps)", "offered_fps"),
+            ("Tx Utilization (Percent)", "offered_pct"),
+        ),
+        *(
+            ("Rx (Packets)", "rx_frames"),
+            ("Rx Rate (Fps)", "forwarding_fps"),
+            ("Rx Utilization (Percent)", "forwarding_pct"),
+        ),
         ("Result", "finding"),
     ),
     "maximum_forwarding_rate": (
-        *(_SIZE, ("Tx Rate (Percent)", "mfr_load_pct"), ("Tx Rate (Fps)", "mfr_load_fps")),
+        *(_SIZE, ("Tx Rate (Percent)", "load_pct"), ("Tx Rate (Fps)", "offered_fps")),
         *(
-            ("Tx (Packets)", "mfr_tx_frames"),
-            ("Rx (Packets)", "mfr_rx_frames"),
-            ("Loss Rate (Percent)", "mfr_loss_pct"),
+            ("Tx (Packets)", "tx_frames"),
+            ("Rx (Packets)", "rx_frames"),
+            ("Loss Rate (Percent)", "loss_pct"),
         ),
         *(("MFR (Fps)", "mfr_fps"), ("FRMOL (Fps)", "frmol_fps"), _RESULT),
     ),
@@ -76,7 +89,7 @@ def xena_csv(outcome: Outcome) -> dict[str, str]:
     Where the load axis has a cap, percentages are those of the cap, as on a Xena tester.
     """
     tables = {table.name: table for table in outcome.tables}
-    found = {name: _csv(tables[name], LAYOUT[name]) for name in LAYOUT if name in tables}
+    found = {name.removeprefix("mesh_"): _csv(tables[name], LAYOUT[name]) for name in LAYOUT if name in tables}
     if all(name in tables for name in _SWEEP_TABLES):
         found[_SWEEP] = _sweep(tables)
     return found
@@ -111,7 +124,7 @@ def _sweep(tables: Mapping[str, Table]) -> str:
         cells: dict[str, Cell] = {titles[0]: row.get(load)}
         for size in sizes:
             for name, words in _SWEEP_TABLES.items():
-                key = f"{'received' if name == 'sweep_received' else 'loss'}_pct_{size}B"
+                key = f"{'forwarding' if name == 'sweep_received' else 'loss'}_pct_{size}B"
                 cells[f"{size} B {words}"] = tables[name].rows[number].get(key)
         rows.append(cells)
     return table_csv(titles, rows)

@@ -94,7 +94,7 @@ function samples(data) {
   place("classes").hidden = data.samples.length === 0;
   place("samples").replaceChildren(...data.samples.map((sample) => element("tr", {},
     cell(sample.unit), cell(sample.name), cell(short(Number(sample.at_s), 6), true),
-    ...["sent_frames", "received_frames", "lost_frames", "misordered_frames"].map((name) => cell(count(Number(sample[name])), true)))));
+    ...["tx_frames", "rx_frames", "lost_frames", "reordered_frames"].map((name) => cell(count(Number(sample[name])), true)))));
 }
 
 function files(data) {

@@ -28,9 +28,9 @@ def test_one_port_to_all_at_every_load() -> None:
     assert [row["at"] for row in every] == ["10 %", "50 %", "90 %", "throughput"]
     for row, load in zip(every, ("10", "50", "90", "99.994"), strict=True):
         fps = (PORTS - 1) * max_rate_fps(512, 10**11) * Fraction(load) / 100
-        assert row["frames_per_s"] == pytest.approx(float(fps), rel=1e-12)
-        assert row["throughput_tbps"] == pytest.approx(float(fps * 8 * 512 / 10**12), rel=1e-12)
-        assert row["line_rate_pct"] == pytest.approx(float(load))
+        assert row["forwarding_fps"] == pytest.approx(float(fps), rel=1e-12)
+        assert row["forwarding_l2_tbps"] == pytest.approx(float(fps * 8 * 512 / 10**12), rel=1e-12)
+        assert row["line_pct"] == pytest.approx(float(load))
         # Two cables of 175 ns and 500 ns within a module; 1700 ns more to the other one.
         assert row["min_us"] == pytest.approx(0.85, abs=0.025)
         assert row["avg_us"] == pytest.approx(0.85 + 4 / 7 * 1.7, abs=0.1)
@@ -53,7 +53,7 @@ def test_every_port_to_all_others_at_every_load() -> None:
     outcome = run("chassis.n_to_n", 256)
     assert outcome.state is Verdict.PASS, outcome.findings
     every = rows(outcome, "every_load")
-    assert [row["line_rate_pct"] for row in every] == pytest.approx([10, 50, 90, 99.955], abs=1e-3)
+    assert [row["line_pct"] for row in every] == pytest.approx([10, 50, 90, 99.955], abs=1e-3)
     averages = [row["avg_us"] for row in every]
     # All ports send at once, so that an output has a queue of seven frames at every load.
     queued_us = 3 * 8 * 276 / 100_000
@@ -66,7 +66,7 @@ def test_a_load_that_buffers_do_not_hold_fails_and_is_shown() -> None:
     assert outcome.state is Verdict.FAIL
     every = rows(outcome, "every_load")
     assert [row["state"] for row in every] == ["FAIL"] * 4
-    assert all(row["line_rate_pct"] < load for row, load in zip(every, (10, 50, 90, 99.955), strict=True))
+    assert all(row["line_pct"] < load for row, load in zip(every, (10, 50, 90, 99.955), strict=True))
     # With a stagger of several frame times none of them meet.
     spread = run_on_sim(find_test("chassis.n_to_n"), shallow, (256,), *QUICK, *JOINS, "load_pct=20", "stagger_us=1")[1]
     assert spread.state is Verdict.PASS

@@ -31,9 +31,9 @@ def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:
     (row,) = rows(outcome, "rate_and_latency")
     assert outcome.state is Verdict.PASS
     fps = PORTS * max_rate_fps(1518, 10**11) * TOP_PCT / 100
-    assert row["frames_per_s"] == pytest.approx(float(fps), rel=1e-12)
-    assert row["throughput_tbps"] == pytest.approx(float(fps * 8 * 1518 / 10**12), rel=1e-12)
-    assert row["line_rate_pct"] == pytest.approx(99.994)
+    assert row["forwarding_fps"] == pytest.approx(float(fps), rel=1e-12)
+    assert row["forwarding_l2_tbps"] == pytest.approx(float(fps * 8 * 1518 / 10**12), rel=1e-12)
+    assert row["line_pct"] == pytest.approx(99.994)
     # Two cables of 175 ns and 500 ns within a module; 1700 ns and a stage of 121.44 ns more between modules.
     assert row["min_us"] == pytest.approx(0.85, abs=0.025)
     assert 0.85 + 4 / 7 * 1.82144 < row["avg_us"] < 3.5
@@ -52,10 +52,10 @@ def test_slots_limit_short_frames_and_loads_above_are_not_applicable() -> None:
     settings = ("scaled_frames=4000", *QUICK[1:], ETHERNET, *combo)
     outcome = run_on_sim(find_test("chassis.full_mesh"), smaller(SWITCH), (64,), *settings)[1]
     (row,) = rows(outcome, "rate_and_latency")
-    assert row["line_rate_pct"] == pytest.approx(69.6875)
+    assert row["line_pct"] == pytest.approx(69.6875)
     every = {row["at"]: row for row in rows(outcome, "every_load")}
     assert (every["90 %"]["state"], every["90 %"]["reason"]) == (None, "NA")
-    assert every["90 %"]["frames_per_s"] is None
+    assert every["90 %"]["forwarding_fps"] is None
 
 
 def test_counts_conserve_where_a_queue_hides_what_is_above_the_slots() -> None:
@@ -68,7 +68,7 @@ def test_counts_conserve_where_a_queue_hides_what_is_above_the_slots() -> None:
         assert result.duplicate_frames == result.flooded_frames == 0
     assert any(result.lost_frames for _, result in trials)
     (row,) = rows(outcome, "rate_and_latency")
-    found, slots_pct, queue_frames = row["line_rate_pct"], 100 * 103.72e6 / float(max_rate_fps(64, 10**11)), 128
+    found, slots_pct, queue_frames = row["line_pct"], 100 * 103.72e6 / float(max_rate_fps(64, 10**11)), 128
     assert isinstance(found, float)
     # In the queue of an output, and as many on their way to it.
     assert slots_pct < found < slots_pct + 100 * 2 * queue_frames / 6000
@@ -79,7 +79,7 @@ def test_a_router_has_the_same_fabric(frame_format: str, least_us: float) -> Non
     """IPv4 within a module goes by the fabric, where its routes are."""
     outcome = run(ROUTER, 128, f"frame_format={frame_format}", "routed=true", "udp_ports=in_turn")
     (row,) = rows(outcome, "rate_and_latency")
-    assert row["line_rate_pct"] == pytest.approx(99.994)
+    assert row["line_pct"] == pytest.approx(99.994)
     assert row["min_us"] == pytest.approx(least_us, abs=0.025)
 
 
@@ -87,7 +87,7 @@ def test_ports_without_a_common_phase_collide_at_the_outputs() -> None:
     outcome = run(SWITCH, 1518, ETHERNET, "pattern=mesh_streams", "ports_in_step=2")
     (row,) = rows(outcome, "rate_and_latency")
     light = rows(outcome, "every_load")[0]
-    assert row["line_rate_pct"] == pytest.approx(99.994)
+    assert row["line_pct"] == pytest.approx(99.994)
     assert row["avg_us"] > light["avg_us"] + 0.12144
     assert "Pattern mesh_streams: 2 neighbouring ports have a phase of their own" in " ".join(outcome.deviations)
 

@@ -55,10 +55,10 @@ def test_a_sweep_under_a_cap_sends_percent_of_the_cap(tmp_path: Path) -> None:
 def test_cap_and_fraction_multiply_and_trials_keep_their_frames(tmp_path: Path) -> None:
     settings = ("parts=throughput", "rate_fraction_pct=1", "port_rate_cap_mbps=900", "scaled_frames=3000")
     out = ran(tmp_path / "run", "rfc2889.partially_meshed", "direction=to_one", *settings)
-    (row,) = rows(out, "throughput")
+    (row,) = rows(out, "mesh_throughput")
     assert row["state"] == "MEASURED"
-    assert float(row["tx_pct"]) == pytest.approx(0.9, rel=1e-3)
-    assert float(row["tx_of_cap_pct"]) == pytest.approx(100, rel=1e-3)
+    assert float(row["load_pct"]) == pytest.approx(0.9, rel=1e-3)
+    assert float(row["load_of_cap_pct"]) == pytest.approx(100, rel=1e-3)
     highest = max(trials(out), key=lambda trial: trial["load_pct"])
     (stream,) = highest["spec"]["streams"]
     assert stream["frame_count"] == 3000

@@ -51,7 +51,7 @@ def test_the_delta_is_turns_of_pipelines_and_wire(tmp_path: Path) -> None:
         (size, failures) for size in (1518, 118) for failures in (0, 1, 5)
     ]
     for row in table:
-        assert (row["packets"], row["lost_frames"], row["avg_us_stddev"]) == (400, 0, 0)
+        assert (row["tx_frames"], row["lost_frames"], row["stddev_us"]) == (400, 0, 0)
         assert (row["tester_min_us"], row["tester_max_us"], row["tester_jitter_us"]) == (0.005, 0.005, 0), "its wire"
         if row["failures"]:
             turn_us = PIPELINE_US + 8e6 * row["frame_size_bytes"] / LOOP_BPS
@@ -68,7 +68,7 @@ def test_the_packets_are_those_of_the_report(tmp_path: Path) -> None:
     settings = ("duration_ms=10000", "during=false", "failures=1", "rates=1 Mbit/s L2", "repetitions=1")
     found = measure(tmp_path, shipped("p4-reroute"), "1518", *settings)
     # Of 100 Mbit/s the report has 82,346: rate x 10 s / (8 x (1514 + 4)), rounded up.
-    assert {row["packets"] for row in rows(found, "delta")} == {824}
+    assert {row["tx_frames"] for row in rows(found, "delta")} == {824}
     assert [row["significant"] for row in rows(found, "delta")] == [None, "unknown"], "one repetition has no spread"
 
 
@@ -76,7 +76,7 @@ def test_failures_during_traffic_lose_what_is_sent_until_they_are_noticed(tmp_pa
     found = measure(tmp_path, shipped("p4-reroute"), "1518", "rates=1 Gbit/s L2", "failures=5", "sample_ms=0.01")
     (row,) = rows(found, "switchover")
     interval_ms = 8 * 1518 / 1e6
-    assert row["recovered"] is True
+    assert row["recovered"] == "yes"
     assert row["loss_ms_avg"] == pytest.approx(DETECTION_MS, abs=interval_ms)
     assert row["lost_frames_min"] == row["lost_frames_max"] == round(row["loss_ms_avg"] / interval_ms)
     assert row["stamps_ms_avg"] == pytest.approx(DETECTION_MS, abs=2 * interval_ms)
@@ -100,9 +100,9 @@ def unit(failures: int, times_us: tuple[float, ...], jitter_us: float) -> CaseUn
     """Return a case whose repetitions have these latencies and this jitter."""
     each = tuple(
         Repetition(
-            status=Verdict.MEASURED,
+            state=Verdict.MEASURED,
             reason="",
-            packets=100,
+            tx_frames=100,
             lost_frames=0,
             reordered_frames=0,
             duplicate_frames=0,

@@ -47,8 +47,8 @@ def test_a_tag_that_a_device_adds_is_a_part_of_the_frame_that_leaves(
     run = run_traffic(RunOptions(tmp_path / "traffic.yaml", topology, None, (), tmp_path / "out", 1))
     (table,) = (table for table in run.outcome.tables if table.name == "classes")
     (row,) = table.rows
-    assert row["received_frames"] == 1000 and row["received_bytes"] == 68 * 1000
-    assert row["latency_us_min"] == row["latency_us_max"] == pytest.approx(expected_ns / 1000, abs=1e-9)
+    assert row["rx_frames"] == 1000 and row["rx_bytes"] == 68 * 1000
+    assert row["min_us"] == row["max_us"] == pytest.approx(expected_ns / 1000, abs=1e-9)
 
 
 @pytest.mark.parametrize(("rate_in", "rate_out"), [(1, 1), (1, 10), (10, 1)])

@@ -166,3 +166,9 @@ def test_the_document_has_the_columns_of_the_vocabulary(monkeypatch: pytest.Monk
     describe = importlib.import_module("describe_results")
     text = describe.DOCUMENT.read_text()
     assert text == describe.described(text), "run scripts/describe_results.py"
+
+
+def test_a_quantity_has_one_column() -> None:
+    assert len(set(fields.MEANINGS.values())) == len(fields.MEANINGS)
+    columns = [column for of_topic in fields.BY_TOPIC.values() for column in of_topic]
+    assert len({(column.title, column.unit) for column in columns}) == len(columns)

@@ -51,7 +51,7 @@ def test_port_pairs_may_have_two_rates(name: str, asked: str, rates: tuple[int, 
     shown = searched.rows[-1] if name == "frame_loss" else searched.search.shown
     assert shown.lost_frames == 0
     if name != "frame_loss":
-        assert searched.search.result_pct == 100
+        assert searched.search.throughput_pct == 100
         assert shown.offered_fps == pytest.approx(float(2 * max_rate_fps(SIZE, 10**8)))
         assert searched.theoretical_fps == pytest.approx(shown.offered_fps)
 
@@ -80,7 +80,7 @@ def test_each_pair_of_three_rates_runs_at_its_slower_port(name: str) -> None:
         assert result.rows[0].offered_fps == pytest.approx(whole_fps)
     else:
         search = (result.throughput if name == "latency" else result).search
-        assert (search.result_pct, search.shown.lost_frames) == (100, 0)
+        assert (search.throughput_pct, search.shown.lost_frames) == (100, 0)
         assert search.shown.offered_fps == search.shown.forwarding_fps == pytest.approx(whole_fps, rel=1e-3)
     spec, counted = trials[0]
     sent = {port.port: port.tx_frames for port in counted.ports}
@@ -95,7 +95,7 @@ def test_each_port_of_three_rates_may_search_by_itself() -> None:
     results, _, _ = run_on_sim(test, topology, (SIZE,), "decision=per_source_port", *QUICK)
     (result,) = (unit.result for unit in results.values())
     fps = [float(max_rate_fps(SIZE, rate)) for rate in carried]
-    assert [port.tx_fps for port in result.ports] == pytest.approx([fps[0], fps[0], fps[1], fps[1]])
+    assert [port.offered_fps for port in result.ports] == pytest.approx([fps[0], fps[0], fps[1], fps[1]])
 
 
 @pytest.mark.parametrize("pattern", ["full_mesh", "mesh_streams", "one_to_many", "many_to_one"])
@@ -117,7 +117,7 @@ def test_each_port_may_search_with_its_own_load_of_the_slower_rate() -> None:
     topology = parsed(mixed(10**9, 10**8))
     results, outcome, _ = run_on_sim(test, topology, (SIZE,), "decision=per_source_port", *QUICK)
     (result,) = (unit.result for unit in results.values())
-    assert [port.tx_pct for port in result.ports] == [100, 100]
+    assert [port.throughput_pct for port in result.ports] == [100, 100]
     assert SAID in outcome.deviations
 
 

@@ -78,7 +78,7 @@ def test_rare_loss_of_a_source_port_is_a_finding_and_its_pass_says_what_it_exclu
 def test_a_port_that_carries_only_the_minimum_passes_there() -> None:
     """Goal: a limit between the minimum and the lowest load of the halving is found, for one port of several."""
     result, _ = run(limited({1: "0.15", 2: "100", 3: "30", 4: "100"}))
-    assert (result.ports[0].tx_pct, result.ports[0].state) == (pytest.approx(0.1), Verdict.MEASURED)
+    assert (result.ports[0].throughput_pct, result.ports[0].state) == (pytest.approx(0.1), Verdict.MEASURED)
     assert result.ports[0].upper_pct == pytest.approx(0.19756, abs=1e-4)
 
 
@@ -88,7 +88,7 @@ def test_every_port_finds_its_own_limit_in_common_trials() -> None:
     result, outcome = run(measurer)
     for row in result.ports:
         true_limit = float(limits[row.port])
-        assert true_limit - 0.1 <= row.tx_pct <= true_limit
+        assert true_limit - 0.1 <= row.throughput_pct <= true_limit
         assert row.upper_pct is None or row.upper_pct > true_limit
     assert outcome.state is Verdict.MEASURED
     assert all(len(spec.streams) == 4 for spec in measurer.specs), "a port that is ready keeps sending"
@@ -110,7 +110,7 @@ def test_a_port_that_loses_always_fails_and_the_others_do_not() -> None:
     result, outcome = run(limited({1: "100", 2: "0.001", 3: "100", 4: "100"}))
     states = {row.port: row.state for row in result.ports}
     assert states == {1: Verdict.MEASURED, 2: Verdict.FAIL, 3: Verdict.MEASURED, 4: Verdict.MEASURED}
-    assert next(row.tx_pct for row in result.ports if row.port == 2) is None
+    assert next(row.throughput_pct for row in result.ports if row.port == 2) is None
     assert outcome.state is Verdict.FAIL
 
 
@@ -134,7 +134,7 @@ def test_a_slow_output_limits_the_port_that_sends_to_it_alone() -> None:
     topology = parsed(MIXED)
     results, outcome, _ = run_on_sim(Throughput(), topology, (SIZE,), "decision=per_source_port", *quick)
     (result,) = results.values()
-    found = {row.port: row.tx_pct for row in result.ports}
+    found = {row.port: row.throughput_pct for row in result.ports}
     assert (found[1], found[2], found[4]) == (100, 100, 100)
     assert found[3] == pytest.approx(100 * (SIZE + 20) / (SIZE + 48), abs=0.3)
     (table, *_) = outcome.tables

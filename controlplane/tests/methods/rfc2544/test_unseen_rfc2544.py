@@ -120,10 +120,10 @@ def test_throughput_is_where_the_queue_begins_to_lose(seed: int) -> None:
     (row,) = outcome.tables[0].rows
     near_ns = error_ns(trials) + device.out_ns
     assert device.lossless(Fraction(str(row["throughput_pct"])), 2 * FRAMES, near_ns)
-    if row["fails_at_pct"] is None:
+    if row["upper_pct"] is None:
         assert row["throughput_pct"] == 100
     else:
-        assert not device.lossless(Fraction(str(row["fails_at_pct"])), 2 * FRAMES, -near_ns)
+        assert not device.lossless(Fraction(str(row["upper_pct"])), 2 * FRAMES, -near_ns)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

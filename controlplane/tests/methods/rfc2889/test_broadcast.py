@@ -48,7 +48,7 @@ def test_the_search_of_the_report_prints_its_numbers(size: int, limit_pct: str, 
         return {key: count - 1 if over else count for key, count in sent.items()}
 
     result, outcome = run(FlowMeasurer(carry), size, *REPORT)
-    assert result.search.result_pct == pytest.approx(printed, abs=0.0006)
+    assert result.search.throughput_pct == pytest.approx(printed, abs=0.0006)
     assert result.search.at_least == (printed == 94.375)
     assert outcome.state is Verdict.MEASURED
 
@@ -67,7 +67,7 @@ def test_one_missing_copy_on_one_port_fails_the_load() -> None:
         return {key: count - (key[2] == 18) for key, count in sent.items()}
 
     result, outcome = run(FlowMeasurer(carry), 64, "parts=throughput")
-    assert (result.search.state, result.search.result_pct) == (Verdict.FAIL, None)
+    assert (result.search.state, result.search.throughput_pct) == (Verdict.FAIL, None)
     assert outcome.state is Verdict.FAIL
 
 
@@ -142,7 +142,7 @@ class AfterTheSearch(FlowMeasurer):
 
 def test_latency_trials_that_cannot_be_trusted_are_no_silent_gap() -> None:
     result, outcome = run(AfterTheSearch(status=Verdict.INVALID, reason="tester under-delivered"), 64)
-    assert (result.search.result_pct, outcome.state) == (100, Verdict.INVALID)
+    assert (result.search.throughput_pct, outcome.state) == (100, Verdict.INVALID)
     assert [text for text in outcome.findings if "latency of a single frame: tester under-delivered" in text]
 
 

@@ -152,7 +152,7 @@ def test_ports_that_form_no_blocks_are_refused(settings: tuple[str, ...], messag
 def test_the_offered_load_of_each_source_is_shown() -> None:
     result, _, _ = run(queue_at_c, 4, 64, "ppm_below=100")
     assert (result.split_pct, result.steady_pct) == (pytest.approx(99.99), pytest.approx(99.99))
-    assert result.tx_pct == pytest.approx(99.99, abs=1e-9), "and that of all of them"
+    assert result.offered_pct == pytest.approx(99.99, abs=1e-9), "and that of all of them"
 
 
 def test_sources_that_start_apart_are_a_finding_with_the_frames_that_it_adds() -> None:

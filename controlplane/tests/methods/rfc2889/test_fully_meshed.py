@@ -39,11 +39,11 @@ def test_a_wire_reaches_100_percent_at_every_size_without_loss() -> None:
         theory = 18 * max_rate_fps(unit.frame_size_bytes, GIGABIT)
         if unit.part == "throughput":
             found = result.search
-            assert (found.state, found.result_pct, found.trials) == (Verdict.MEASURED, 100.0, 1)
+            assert (found.state, found.throughput_pct, found.trials) == (Verdict.MEASURED, 100.0, 1)
             assert result.of_latency.load_pct == 100
         else:
             assert result.mfr_fps == result.frmol_fps == pytest.approx(float(theory), rel=1e-12)
-            assert [row.received_pct for row in result.rows] == pytest.approx(list(range(10, 101, 10)), rel=1e-12)
+            assert [row.forwarding_pct for row in result.rows] == pytest.approx(list(range(10, 101, 10)), rel=1e-12)
             assert all(row.lost_frames == 0 for row in result.rows)
 
 
@@ -52,8 +52,8 @@ def test_the_search_finds_a_known_capacity_within_its_resolution(limit_fps: int)
     _, results = run(FakeMeasurer(capacity(Fraction(limit_fps))), (64,), "parts=throughput")
     (found,) = results.values()
     limit_pct = 100 * Fraction(limit_fps) / (18 * max_rate_fps(64, GIGABIT))
-    assert found.search.result_pct <= limit_pct < found.search.upper_pct
-    assert found.search.upper_pct - found.search.result_pct <= 0.1
+    assert found.search.throughput_pct <= limit_pct < found.search.upper_pct
+    assert found.search.upper_pct - found.search.throughput_pct <= 0.1
     assert found.search.shown.lost_frames == 0
 
 
@@ -64,9 +64,9 @@ def test_every_search_method_answers_with_a_load_that_passed(method: str) -> Non
     (found,) = results.values()
     limit_pct = 100 * Fraction(4_700_000) / (18 * max_rate_fps(64, GIGABIT))
     assert outcome.state is Verdict.MEASURED
-    assert limit_pct - 1 <= found.search.result_pct <= limit_pct + Fraction(1, 1000)
+    assert limit_pct - 1 <= found.search.throughput_pct <= limit_pct + Fraction(1, 1000)
     assert found.search.shown.verdict is Verdict.PASS
-    assert found.search.shown.load_pct == found.search.result_pct
+    assert found.search.shown.load_pct == found.search.throughput_pct
     assert found.search.goal.search_method == method
 
 
@@ -99,7 +99,7 @@ def test_nothing_passes_shows_the_last_load_and_its_loss() -> None:
     outcome, results = run(FakeMeasurer(lambda _, sent: sent - 1), (64,), "parts=throughput")
     (found,) = results.values()
     assert outcome.state is Verdict.FAIL
-    assert found.search.result_pct is None
+    assert found.search.throughput_pct is None
     assert found.search.shown.load_pct <= 0.2
     assert found.search.shown.lost_frames == 1
 
@@ -123,7 +123,7 @@ def test_an_untrusted_trial_ends_the_search() -> None:
     outcome, results = run(FakeMeasurer(status=lambda _: Verdict.INVALID), (64,), "parts=throughput")
     (found,) = results.values()
     assert outcome.state is Verdict.INVALID
-    assert (found.search.state, found.search.result_pct, found.search.trials) == (Verdict.INVALID, None, 1)
+    assert (found.search.state, found.search.throughput_pct, found.search.trials) == (Verdict.INVALID, None, 1)
 
 
 def test_flooding_is_reported_even_when_nothing_is_lost() -> None:

@@ -52,13 +52,13 @@ def test_one_to_many_and_back_are_two_streams() -> None:
 
 def test_many_to_one_is_limited_to_its_share_of_the_one_port() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "throughput", "direction=to_one", "search_resolution_pct=0.01")
-    assert found.load_limit_pct == 25.0
-    assert 24.98 <= found.search.result_pct <= 25.01
+    assert found.theoretical_pct == 25.0
+    assert 24.98 <= found.search.throughput_pct <= 25.01
 
 
 def test_one_to_many_reaches_line_rate() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "throughput", "direction=from_one")
-    assert found.search.result_pct == 100.0
+    assert found.search.throughput_pct == 100.0
 
 
 def test_frmol_of_many_to_one_is_the_rate_of_one_output() -> None:
@@ -68,7 +68,7 @@ def test_frmol_of_many_to_one_is_the_rate_of_one_output() -> None:
 
 def test_unidirectional_traffic_does_not_over_subscribe() -> None:
     found, specs = measure(Unidirectional(), bed(6), "throughput")
-    assert found.search.result_pct == 100.0
+    assert found.search.throughput_pct == 100.0
     assert (specs[0].streams[0].tx_ports, specs[0].streams[0].rx_ports) == ((1, 2, 3), (4, 5, 6))
 
 
@@ -77,7 +77,7 @@ def test_traffic_between_devices_crosses_the_uplink_only() -> None:
     found, specs = measure(MultipleDevices(), on, "forwarding", "sweep_start_pct=100")
     flows = {pair for stream in specs[0].streams for pair in flow_counts(stream)}
     assert all((source <= 3) != (target <= 3) for source, target in flows)
-    assert found.load_limit_pct == pytest.approx(100 / 3)
+    assert found.theoretical_pct == pytest.approx(100 / 3)
 
 
 def test_local_traffic_is_the_full_mesh() -> None:
@@ -118,7 +118,7 @@ def test_the_theoretical_maximum_of_many_to_one_is_in_the_table(direction: str, 
     (unit,) = test.units(parameters, (64,))
     outcome = test.assemble(on, parameters, {unit: test.run_unit(unit, on, parameters, FakeMeasurer(output_limited))})
     shown = {column.title: column.key for column in outcome.tables[0].columns}
-    key = shown.get("Theoretical maximum per port")
+    key = shown.get("Theoretical maximum")
     assert (outcome.tables[0].rows[0][key] if key else None) == limit_pct
 
 
@@ -143,7 +143,7 @@ def test_the_load_of_a_port_is_percent_of_its_own_line_rate(
 ) -> None:
     on = mixed_bed(ports, one_bps)
     found, specs = measure(PartiallyMeshed(), on, "forwarding", f"direction={direction}", "sweep_start_pct=100")
-    assert found.load_limit_pct == limit_pct
+    assert found.theoretical_pct == limit_pct
     assert found.theoretical_fps == pytest.approx(gbps * GIGABIT / 8 / 84)
     for stream in specs[0].streams:
         (rate_bps,) = {on.rate_bps(port) for port in stream.tx_ports}
@@ -166,11 +166,11 @@ def test_a_fast_port_fills_ten_slow_ones_and_they_fill_it() -> None:
     quick = ("scaled_frames=500", "settle_ms=1", "restabilise_ms=1", "sweep_start_pct=100", "latency_definition=FILO")
     _, outcome, trials = run_on_sim(PartiallyMeshed(), parsed(UPLINK), (128,), *quick)
     throughput, forwarding = outcome.tables[:2]
-    assert throughput.rows[0]["tx_pct"] == 100 and throughput.rows[0]["lost_frames"] == 0
+    assert throughput.rows[0]["load_pct"] == 100 and throughput.rows[0]["lost_frames"] == 0
     line_fps = 20 * 10**9 / 8 / 148
     assert forwarding.rows[0]["theoretical_fps"] == pytest.approx(line_fps)
     assert forwarding.rows[0]["frmol_fps"] == pytest.approx(line_fps, rel=0.005)
-    assert throughput.rows[0]["tx_l1_mbps"] == pytest.approx(20_000, rel=0.005)
+    assert throughput.rows[0]["offered_l1_mbps"] == pytest.approx(20_000, rel=0.005)
     # A frame of 128 bytes takes 102.4 ns at 10 Gbit/s and 1024 ns at 1 Gbit/s: FILO ends with the output's.
     latency = next(table for table in outcome.tables if table.name == "latency_throughput").rows[0]
     (of_latency,) = (result for spec, result in trials if spec.label.startswith("latency"))
@@ -189,8 +189,8 @@ def test_groups_of_any_size_can_send_to_each_other() -> None:
         ((1, 2), (3, 4, 5)),
         ((3, 4, 5), (1, 2)),
     ]
-    assert found.load_limit_pct == pytest.approx(200 / 3)
-    assert found.search.result_pct == pytest.approx(200 / 3, abs=0.02)
+    assert found.theoretical_pct == pytest.approx(200 / 3)
+    assert found.search.throughput_pct == pytest.approx(200 / 3, abs=0.02)
 
 
 def test_pairs_keep_their_receiver() -> None:

@@ -44,7 +44,7 @@ def test_a_device_that_holds_1532_addresses_shows_the_capacity_of_the_report() -
     ((result,),) = (unit.searches for unit in results.values())
     assert result.result == WHITE_RABBIT["address_caching"][0]["address_count"]
     assert [row.addresses for row in result.rows] == path_where(lambda addresses: addresses <= 1531)
-    assert result.fails_at == 1561
+    assert result.upper == 1561
 
 
 def test_the_hashed_table_of_the_switch_shows_its_spread_over_mac_bases_in_searches_of_the_same_rule() -> None:
@@ -94,7 +94,7 @@ def test_other_ways_to_ask_find_the_same_capacity(settings: tuple[str, ...]) -> 
     topology = changed("wrs-18x1g", (TABLE, "mac_table: {entries: 1532, aging_s: 300}"))
     results, _, trials = run_on_sim(CACHING, topology, (64,), *REPORT, *QUICK, "repetitions=1", *settings)
     ((result,),) = (unit.searches for unit in results.values())
-    assert (result.result, result.fails_at) == (1500, 1561)
+    assert (result.result, result.upper) == (1500, 1561)
     assert all(trial.lost_frames == 0 for _, trial in trials), "what is not known is flooded, not lost"
 
 
@@ -103,7 +103,7 @@ def test_addresses_are_learned_from_broadcasts_too() -> None:
     settings = ("learning_destination=broadcast", "repetitions=1")
     results, _, trials = run_on_sim(CACHING, topology, (64,), *REPORT, *QUICK, *settings)
     ((result,),) = (unit.searches for unit in results.values())
-    assert (result.result, result.fails_at) == (1500, 1561)
+    assert (result.result, result.upper) == (1500, 1561)
     assert all(spec.streams[0].pattern.kind == "broadcast" for spec, _ in trials[::2])
 
 
@@ -135,6 +135,6 @@ def test_a_table_that_keeps_old_entries_is_told_from_a_small_one(
     assert outcome.findings == ()
     if "ways" not in table:
         # A capacity of 299, found to the resolution of 10.
-        assert 299 - 10 <= result.result <= 299 < result.fails_at
+        assert 299 - 10 <= result.result <= 299 < result.upper
     else:
         assert result.result < 299

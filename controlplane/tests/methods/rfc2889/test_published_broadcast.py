@@ -39,7 +39,7 @@ def test_the_search_prints_the_published_load(size: int) -> None:
     (result,) = results.values()
     table = outcome.tables[0]
     (row,) = table.rows
-    (printed,) = (cell_text(column, row[column.key]) for column in table.columns if column.key == "tx_pct")
+    (printed,) = (cell_text(column, row[column.key]) for column in table.columns if column.key == "load_pct")
     assert printed == f"{WHITE_RABBIT['broadcast_pct'][str(size)]:.3f}"
     assert result.search.at_least == (printed == "94.375")
 

@@ -133,7 +133,7 @@ def test_a_device_that_holds_its_sources_back_with_pause_frames_has_back_pressur
         result = test.run_unit(unit, bed, parameters, Direct())
     assert (result.back_pressure, result.state) == ("yes", Verdict.PASS)
     assert result.pause_frames > 0 and result.congested_loss_pct == 0
-    assert result.tx_pct < 100 and "PAUSE frames to the sources" in result.reason
+    assert result.offered_pct < 100 and "PAUSE frames to the sources" in result.reason
 
 
 def test_pause_frames_that_the_tester_does_not_honour_are_back_pressure_too() -> None:

@@ -25,8 +25,8 @@ def test_flooded_traffic_shares_the_outputs_and_the_report_says_so(size: int) ->
     # queue of 64 holds at the end are scaled out, as in 30 s of the report.
     received = result.rx_frames - 9 * Fraction(64, 9)
     rate_fps = received * 10**9 / spec.duration_ns
-    received_pct = 100 * rate_fps * 8 * (size + 20) / (9 * 10**9)
+    forwarding_pct = 100 * rate_fps * 8 * (size + 20) / (9 * 10**9)
     expected_pct = Fraction(100, 9) * Fraction(size + 20, size + 24)
-    assert float(received_pct) == pytest.approx(float(expected_pct), abs=0.01)
+    assert float(forwarding_pct) == pytest.approx(float(expected_pct), abs=0.01)
     assert result.flooded_frames > result.rx_frames
     assert any("flooding detected" in finding for finding in outcome.findings)

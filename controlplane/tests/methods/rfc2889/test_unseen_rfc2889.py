@@ -89,7 +89,7 @@ def test_forward_pressure_is_a_gap_below_96_bits_on_any_clock(seed: int) -> None
     slot_ns = max(unseen.out_ns(size, ppm), frame_time_ns(size, own_bps, 19))
     # The last frames of a short queue may be lost: one slot of FRAMES.
     exact = float(100 * frame_time_ns(size, own_bps) / slot_ns)
-    assert row["rx_pct"] == pytest.approx(exact, rel=1.2 / FRAMES)
+    assert row["forwarding_pct"] == pytest.approx(exact, rel=1.2 / FRAMES)
     assert (row["finding"] != "not detected") == (unseen.gap_bits < 96), (unseen, ppm, size, row)
 
 
@@ -121,7 +121,7 @@ def test_the_maximum_forwarding_rate_of_a_slow_output_is_its_own_rate(seed: int)
     assert own_fps * (1 - 2 / FRAMES) <= row["mfr_fps"] <= own_fps * most
     assert own_fps * (1 - 2 / FRAMES) <= row["frmol_fps"] <= row["mfr_fps"]
     assert 0 < row["throughput_fps"] <= row["mfr_fps"]
-    assert row["mol_pct"] == pytest.approx(100, rel=1e-2)
+    assert row["frmol_offered_pct"] == pytest.approx(100, rel=1e-2)
 
 
 @pytest.mark.parametrize("throughput", [Fraction(1, 3), Fraction(50), Fraction(9999, 100), Fraction(100)])
@@ -154,7 +154,7 @@ def test_the_capacity_is_the_table_less_the_address_of_the_test_port(seed: int) 
         test_of("address_caching"), topology, (1518,), *settings, "settle_ms=1", "learning_wait_ms=1"
     )
     (row,) = outcome.tables[0].rows
-    assert (row["capacity_min"], row["capacity_max"], row["fails_at"]) == (entries - 1, entries - 1, entries)
+    assert (row["capacity_min"], row["capacity_max"], row["upper_addresses"]) == (entries - 1, entries - 1, entries)
     assert outcome.findings == ()
     failing = [it for it in outcome.tables[1].rows if it["verdict"] == "FAIL"]
     for it in failing:
@@ -217,8 +217,8 @@ def test_the_broadcast_throughput_is_that_of_the_service(seed: int) -> None:
     settings = (f"source_port={source}", "search_resolution_pct=0.5", "parts=throughput")
     row = row_of("broadcast", topology, (size,), *settings)
     limit_pct = 100 * float(slot_ns) / service_ns
-    assert limit_pct - 0.6 <= row["tx_pct"] <= limit_pct * (1 + 8 / FRAMES)
-    assert row["rx_fps"] == pytest.approx(row["tx_fps"] * (unseen.ports - 1), rel=2e-2)
+    assert limit_pct - 0.6 <= row["load_pct"] <= limit_pct * (1 + 8 / FRAMES)
+    assert row["forwarding_fps"] == pytest.approx(row["offered_fps"] * (unseen.ports - 1), rel=2e-2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -232,7 +232,7 @@ def test_many_ports_to_one_of_another_rate_share_it(seed: int) -> None:
     assert row["theoretical_pct"] == pytest.approx(limit) if limit < 100 else "theoretical_pct" not in row
     # The queue of the one port delays the loss by its frames. Sources in step need room for one another, and for late
     # departures of the tester.
-    assert row["tx_pct"] <= limit * (1 + (unseen.queue + 2) / (FRAMES * (unseen.ports - 1) * limit / 100)) + 0.01
+    assert row["load_pct"] <= limit * (1 + (unseen.queue + 2) / (FRAMES * (unseen.ports - 1) * limit / 100)) + 0.01
     if unseen.queue >= 17:
-        assert row["tx_pct"] >= limit - 0.6
-        assert row["rx_fps"] <= float(max_rate_fps(64, one_bps)) * (1 + (unseen.queue + 2) / FRAMES)
+        assert row["load_pct"] >= limit - 0.6
+        assert row["forwarding_fps"] <= float(max_rate_fps(64, one_bps)) * (1 + (unseen.queue + 2) / FRAMES)

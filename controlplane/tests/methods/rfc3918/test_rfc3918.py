@@ -100,8 +100,8 @@ def test_the_aggregated_throughput_counts_the_copies_of_all_ports() -> None:
     (row,) = rows(outcome, "aggregated")
     fps = float(max_rate_fps(128, GIGABIT))
     assert outcome.state is Verdict.MEASURED
-    assert (row["tx_pct"], row["members"], row["rx_frames"]) == (100, 3, 3 * 1000)
-    assert row["aggregate_fps"] == pytest.approx(3 * fps)
+    assert (row["load_pct"], row["members"], row["rx_frames"]) == (100, 3, 3 * 1000)
+    assert row["forwarding_fps"] == pytest.approx(3 * fps)
     memberships, stream = specs[0].memberships, specs[0].streams[0]
     assert memberships is not None and isinstance(stream.pattern, Multicast)
     assert memberships.groups == stream.pattern.groups and memberships.count == 7 * 3
@@ -119,8 +119,8 @@ def test_the_search_finds_what_one_port_loses(limit_pct: str) -> None:
 
     outcome, _ = run("rfc3918.aggregated", GroupMeasurer(lossy))
     (row,) = rows(outcome, "aggregated")
-    assert isinstance(row["tx_pct"], float)
-    assert 0 <= float(limit_pct) - row["tx_pct"] <= 0.1
+    assert isinstance(row["load_pct"], float)
+    assert 0 <= float(limit_pct) - row["load_pct"] <= 0.1
 
 
 @pytest.mark.parametrize("share", [50, 20])
@@ -138,7 +138,7 @@ def test_mixed_classes_keep_their_ratio_and_are_told_apart(share: int) -> None:
     assert unicast.start_offset_ns == (round(SECOND / (multicast.rate_fps + unicast.rate_fps)),)
     assert outcome.state is Verdict.MEASURED
     assert isinstance(row["load_pct"], float) and 0 <= 75 - row["load_pct"] <= 0.1
-    assert (row["multicast_lost"], row["unicast_lost"]) == (0, 0)
+    assert (row["multicast_lost_frames"], row["unicast_lost_frames"]) == (0, 0)
     # Every multicast frame has three copies, every unicast frame one.
     assert row["multicast_fps"] == pytest.approx(3 * share / (100 - share) * float(str(row["unicast_fps"])), rel=1e-2)
 
@@ -165,7 +165,7 @@ def test_the_matrix_has_a_row_for_each_number_of_groups() -> None:
     assert outcome.state is Verdict.MEASURED
     assert [row["groups"] for row in found] == [20, 40, 45]
     fps = 3 * float(max_rate_fps(128, GIGABIT))
-    assert [row["aggregate_fps"] for row in found] == pytest.approx([fps, fps * 25 / 40, fps * 25 / 45])
+    assert [row["forwarding_fps"] for row in found] == pytest.approx([fps, fps * 25 / 40, fps * 25 / 45])
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
 
     outcome, specs = run("rfc3918.group_capacity", GroupMeasurer(small))
     (row,) = rows(outcome, "group_capacity")
-    assert (row["capacity_groups"], row["failed_groups"]) == (found, failed)
+    assert (row["capacity_groups"], row["upper_groups"]) == (found, failed)
     assert outcome.state is (Verdict.MEASURED if found else Verdict.FAIL)
     assert [spec.streams[0].frame_count for spec in specs] == list(range(10, (failed or 200) + 1, 10))
     assert all(spec.memberships and not spec.memberships.verify for spec in specs)

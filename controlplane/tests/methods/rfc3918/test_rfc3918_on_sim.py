@@ -92,7 +92,7 @@ def test_the_group_capacity_is_the_table_of_the_device(limit: int) -> None:
     outcome = run("rfc3918.group_capacity", f"snooping: {{max_groups: {limit}}}", "groups_max=60", "groups_step=1",
                   f"groups_first={limit - 2}")  # fmt: skip
     (row,) = outcome.tables[0].rows
-    assert (row["capacity_groups"], row["failed_groups"]) == (limit, limit + 1)
+    assert (row["capacity_groups"], row["upper_groups"]) == (limit, limit + 1)
 
 
 def test_the_throughput_is_the_replication_limit_of_the_device() -> None:
@@ -100,9 +100,9 @@ def test_the_throughput_is_the_replication_limit_of_the_device() -> None:
     keys = "snooping: {}\n    broadcast: {service_min_ns: 2000, queue_frames: 1}"
     outcome = run("rfc3918.aggregated", keys, "scaled_frames=2000")
     (row,) = outcome.tables[0].rows
-    assert isinstance(row["tx_fps"], float)
-    assert row["tx_fps"] == pytest.approx(500_000, rel=2e-3)
-    assert row["aggregate_fps"] == pytest.approx(3 * row["tx_fps"], rel=2e-3)
+    assert isinstance(row["offered_fps"], float)
+    assert row["offered_fps"] == pytest.approx(500_000, rel=2e-3)
+    assert row["forwarding_fps"] == pytest.approx(3 * row["offered_fps"], rel=2e-3)
 
 
 def test_unicast_does_not_need_the_replication_of_mixed_classes() -> None:
@@ -133,8 +133,8 @@ def test_the_latency_is_that_of_the_cable_of_each_port() -> None:
     assert (spread["set_size"], spread["spread_us"]) == (15, pytest.approx(0.2, abs=0.002))
     (rates,) = table(outcome, "multicast_rates")
     fps = 3 * float(max_rate_fps(128, GIGABIT)) / 2
-    assert rates["aggregate_fps"] == pytest.approx(fps, rel=1e-3)
-    assert rates["l2_tbps"] == pytest.approx(fps * frame_ns / 1e12, rel=1e-3)
+    assert rates["forwarding_fps"] == pytest.approx(fps, rel=1e-3)
+    assert rates["forwarding_l2_tbps"] == pytest.approx(fps * frame_ns / 1e12, rel=1e-3)
     assert rates["line_pct"] == pytest.approx(50, rel=1e-3)
     assert (rates["min_us"], rates["max_us"]) == pytest.approx((2.324, 2.524), abs=0.002)
     assert rates["avg_us"] == pytest.approx(2.424, abs=0.002)
@@ -149,7 +149,7 @@ def test_the_matrix_falls_where_the_table_of_the_device_is_full(limit: int) -> N
     )  # fmt: skip
     fps = 3 * float(max_rate_fps(128, GIGABIT))
     assert outcome.state is Verdict.MEASURED
-    found = {row["groups"]: row["aggregate_fps"] for row in table(outcome, "scaled_matrix")}
+    found = {row["groups"]: row["forwarding_fps"] for row in table(outcome, "scaled_matrix")}
     assert found == {
         groups: pytest.approx(fps * min(1, limit / groups), rel=1e-6) for groups in range(5, 45, 5)
     }  # fmt: skip
@@ -242,7 +242,7 @@ def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
     (row,) = outcome.tables[0].rows
     fps = float(max_rate_fps(128, GIGABIT) * Fraction(9, 10))
     assert outcome.state is Verdict.PASS
-    assert row["aggregate_fps"] == pytest.approx(4 * fps, rel=0.1), "the last port starts 192 us late"
+    assert row["forwarding_fps"] == pytest.approx(4 * fps, rel=0.1), "the last port starts 192 us late"
     assert isinstance(row["min_us"], float) and row["min_us"] == pytest.approx(1 + 8 * 128 / 1000, abs=0.01)
     (trial,) = outcome.tables[1].rows
     assert trial["rx_frames"] == 3 * trial["tx_frames"] and trial["flooded_frames"] == 0
@@ -252,7 +252,7 @@ def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
 def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) -> None:
     outcome = run("rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=router)
     (row,) = outcome.tables[0].rows
-    assert (outcome.state, row["tx_pct"], row["members"], row["lost_frames"]) == (Verdict.MEASURED, 100, 3, 0)
+    assert (outcome.state, row["load_pct"], row["members"], row["lost_frames"]) == (Verdict.MEASURED, 100, 3, 0)
     assert outcome.findings == ()
 
 
@@ -302,7 +302,7 @@ def test_groups_that_hosts_join_come_from_the_router_of_the_source_by_pim(sender
     assert (outcome.state, outcome.findings) == (Verdict.MEASURED, ())
     (rates,) = table(outcome, "multicast_rates")
     assert rates["load_pct"] == 100
-    assert rates["aggregate_fps"] == pytest.approx(3 * float(max_rate_fps(128, GIGABIT)))
+    assert rates["forwarding_fps"] == pytest.approx(3 * float(max_rate_fps(128, GIGABIT)))
     assert rates["line_pct"] == pytest.approx(100)
     stored_us = 2 * (8 * 128 + 1000) / 1000
     assert (rates["min_us"], rates["max_us"]) == pytest.approx((stored_us, stored_us), abs=0.002)

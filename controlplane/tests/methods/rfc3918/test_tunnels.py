@@ -85,10 +85,12 @@ def test_the_throughput_is_that_of_the_offered_frames(name: str, limit: Fraction
     row = row_of(outcome)
     assert outcome.state is Verdict.MEASURED
     assert (row["offered_size_bytes"], row["forwarded_size_bytes"]) == (256 + sent, 256 + returned)
-    assert isinstance(row["tx_pct"], float) and 0 <= 100 * limit - Fraction(row["tx_pct"]) <= Fraction(1, 10)
-    assert row["tx_fps"] == pytest.approx(row["tx_pct"] / 100 * float(max_rate_fps(256 + sent, GIGABIT)), rel=1e-3)
+    assert isinstance(row["load_pct"], float) and 0 <= 100 * limit - Fraction(row["load_pct"]) <= Fraction(1, 10)
+    assert row["offered_fps"] == pytest.approx(
+        row["load_pct"] / 100 * float(max_rate_fps(256 + sent, GIGABIT)), rel=1e-3
+    )
     # An output carries frames of 256 + returned bytes; 20 bytes of preamble and gap come to each.
-    assert row["output_limit_pct"] == pytest.approx(100 * min(1, (276 + sent) / (276 + returned)))
+    assert row["theoretical_pct"] == pytest.approx(100 * min(1, (276 + sent) / (276 + returned)))
     for spec in specs:
         (stream,) = spec.streams
         assert (stream.frame_size_bytes, stream.received_in_tunnel) == (256 + sent, returned > 0)
@@ -213,11 +215,11 @@ def test_the_overhead_of_the_outer_header_lowers_the_rate(name: str, size: int) 
     sent, returned = NAMES[name]
     full_pct = 100 * min(1, (size + 20 + sent) / (size + 20 + returned))
     assert outcome.state is Verdict.MEASURED
-    assert isinstance(row["tx_pct"], float)
+    assert isinstance(row["load_pct"], float)
     # An excess of 50 ppm may pass; a search ends 0.1 % below, and at most 0.3 % of a trial's frames can wait.
-    assert -0.005 <= full_pct - row["tx_pct"] <= (0.4 if full_pct < 100 else 0)
-    assert row["output_limit_pct"] == pytest.approx(full_pct)
-    assert row["aggregate_fps"] == pytest.approx(3 * float(row["tx_fps"] or 0), rel=2e-3)
+    assert -0.005 <= full_pct - row["load_pct"] <= (0.4 if full_pct < 100 else 0)
+    assert row["theoretical_pct"] == pytest.approx(full_pct)
+    assert row["forwarding_fps"] == pytest.approx(3 * float(row["offered_fps"] or 0), rel=2e-3)
     assert not [finding for finding in outcome.findings if "flooding" in finding or "INVALID" in finding]
 
 
@@ -226,13 +228,13 @@ def test_a_router_with_longer_gaps_is_found_in_the_throughput() -> None:
     slow = ("- {numbers: 1-4, rate_bps: 1000000000, queue_frames: 64}", "- {numbers: 1-4, rate_bps: 1000000000, "
             "queue_frames: 2, ifg_bits: 192}")  # fmt: skip
     row = row_of(on_sim("reencapsulation", changed(TOPOLOGY, slow), 128))
-    assert row["tx_pct"] == pytest.approx(100 * (128 + 24 + 20) / (128 + 24 + 32), abs=0.4)
+    assert row["load_pct"] == pytest.approx(100 * (128 + 24 + 20) / (128 + 24 + 32), abs=0.4)
 
 
 def test_several_tunnels_of_the_source_reach_every_output() -> None:
     outcome = on_sim("decapsulation", shipped(TOPOLOGY), 128, "tunnels=4", "groups=8", "search_max_pct=90")
     row = row_of(outcome)
-    assert (outcome.state, row["tunnels"], row["tx_pct"], row["lost_frames"]) == (Verdict.MEASURED, 4, 90, 0)
+    assert (outcome.state, row["tunnels"], row["load_pct"], row["lost_frames"]) == (Verdict.MEASURED, 4, 90, 0)
     assert row["rx_frames"] == 3 * int(str(row["tx_frames"]))
 
 

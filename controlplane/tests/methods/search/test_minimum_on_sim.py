@@ -28,13 +28,13 @@ def searched(carried_pct: str, *settings: str) -> dict[str, Cell]:
 def test_a_device_that_carries_only_the_minimum_passes_there(method: str) -> None:
     """Goal: the minimum of 0.1 % is tried, though 0.1975 %, within the resolution of it, is more than 0.15 %."""
     row = searched("0.15", f"search_method={method}")
-    assert (row["state"], row["fails_at_pct"]) == ("MEASURED", pytest.approx(0.1975, abs=0.06))
-    assert 0.1 <= row["throughput_pct"] <= 0.15 < row["fails_at_pct"]
+    assert (row["state"], row["upper_pct"]) == ("MEASURED", pytest.approx(0.1975, abs=0.06))
+    assert 0.1 <= row["throughput_pct"] <= 0.15 < row["upper_pct"]
 
 
 def test_a_resolution_as_wide_as_the_range_ends_at_the_minimum() -> None:
     row = searched("45", "search_method=bisect", "search_resolution_pct=50", "search_min_pct=30")
-    assert (row["state"], row["throughput_pct"], row["fails_at_pct"]) == ("MEASURED", 30, 50)
+    assert (row["state"], row["throughput_pct"], row["upper_pct"]) == ("MEASURED", 30, 50)
 
 
 def test_a_device_that_carries_less_than_the_minimum_fails_there() -> None:
@@ -49,4 +49,4 @@ def test_low_loads_of_mlrsearch_have_as_many_frames_as_high_ones(carried_pct: st
     if carried_pct == "0.09":
         assert row["state"] == "FAIL"
     else:
-        assert 0.135 <= row["throughput_pct"] <= 0.1502 < row["fails_at_pct"] <= 0.165
+        assert 0.135 <= row["throughput_pct"] <= 0.1502 < row["upper_pct"] <= 0.165

@@ -66,7 +66,7 @@ def test_a_ratio_that_does_not_depend_on_the_load_is_named_and_never_passes(
     ratio: float, capacity_pct: str, seed: int
 ) -> None:
     found, outcome = run(device(seed, ratio, Fraction(capacity_pct)))
-    assert found.search.state is Verdict.FAIL and found.search.result_pct is None
+    assert found.search.state is Verdict.FAIL and found.search.throughput_pct is None
     rare = found.search.rare_loss
     assert rare is not None and rare.independent
     assert rare.interval[0] / 1.3 <= ratio <= rare.interval[1] * 1.3
@@ -82,7 +82,7 @@ def test_the_loss_limit_that_is_suggested_finds_the_capacity(ratio: float, seed:
     _, outcome = run(device(seed, ratio, Fraction(60)), "search_min_pct=1")
     suggested = next(word for word in outcome.findings[0].replace(",", " ").split() if "acceptable_loss_pct" in word)
     found, again = run(device(seed + 100, ratio, Fraction(60)), suggested, "search_min_pct=1")
-    assert found.search.result_pct == pytest.approx(60, abs=0.5)
+    assert found.search.throughput_pct == pytest.approx(60, abs=0.5)
     assert not [text for text in again.findings if "loses about" in text]
 
 
@@ -93,7 +93,7 @@ def test_a_few_losses_far_below_the_capacity_are_named_without_calling_them_inde
         rare = found.search.rare_loss
         if rare is None:
             # Nothing was lost but near the maximum, which may be lack of capacity.
-            assert found.search.result_pct is not None and found.search.result_pct > 80
+            assert found.search.throughput_pct is not None and found.search.throughput_pct > 80
             continue
         named += 1
         if not rare.independent:
@@ -146,7 +146,7 @@ def test_pass_says_which_loss_it_excludes() -> None:
 def test_a_loss_that_was_accepted_is_not_excluded_by_the_rule_for_trials_without_loss() -> None:
     found, outcome = run(lambda spec, sent: sent - sent // 1000, "acceptable_loss_pct=1")
     shown = found.search.shown
-    assert found.search.result_pct == 100 and shown.lost_frames == shown.tx_frames // 1000
+    assert found.search.throughput_pct == 100 and shown.lost_frames == shown.tx_frames // 1000
     _, high = loss_interval(shown.lost_frames, shown.tx_frames)
     assert found.search.excluded_loss_ppm == pytest.approx(1e6 * high) and high > 1e-3
     note = outcome.tables[0].note
