@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
@@ -9,6 +10,7 @@ from p4mesh.report.shown_latency import measured_definition
 from p4mesh.store.csv_files import trial_row
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
+from p4mesh.verdict import Verdict
 
 _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("load_pct", "Iload", "% of line"),
@@ -57,6 +59,7 @@ def log_chapter(run: StoredRun) -> Chapter:
         Head("Part", key=True),
         Head("Trial", number=True, key=True),
         Head("Verdict"),
+        Head("Why"),
         *(Head(title, unit, number=True) for _, title, unit in _COLUMNS),
         Head("Started", "UTC"),
     )
@@ -66,7 +69,7 @@ def log_chapter(run: StoredRun) -> Chapter:
         cells = _cells(trial) | ({"elapsed_s": timing.elapsed_s} if timing else {})
         started = timing.started_utc[11:19] if timing else "-"
         numbers = (_text(cells.get(key)) for key, _, _ in _COLUMNS)
-        rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, *numbers, started)))
+        rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, _why(cells), *numbers, started)))
     note = (
         f"Latency: {measured_definition(run.config)}. Loads are those that were asked for (Iload) and sent (Oload). "
         "A frame that was received has a signature that fits its check and, unless a deviation says otherwise, the "
@@ -75,6 +78,15 @@ def log_chapter(run: StoredRun) -> Chapter:
     return Chapter(
         "Trial log", "trials", (Grid(f"{len(rows)} trials", heads, tuple(rows), note, folded=True),), annex=True
     )
+
+
+def _why(cells: Mapping[str, Any]) -> str:
+    """Reason of a verdict that the counts beside it do not show: a load without a loss that a buffer carries."""
+    if cells.get("reason"):
+        return str(cells["reason"])
+    if cells["verdict"] == Verdict.FAIL.value and not cells["lost_frames"] and cells.get("excess_ppm"):
+        return f"a queue fills by {cells['excess_ppm']:.4g} ppm"
+    return ""
 
 
 def _cells(trial: StoredTrial) -> dict[str, Any]:

@@ -278,6 +278,17 @@ def test_the_command_writes_what_was_asked_for_and_says_where(
     assert capsys.readouterr().out == f"page: {finished / 'report.html'}\n"
 
 
+def test_a_trial_that_fails_without_a_loss_says_why(tmp_path: Path) -> None:
+    options = RunOptions("rfc2544.throughput", WRS, "512", ("scaled_frames=1000",), tmp_path / "run", jobs=1)
+    run(options)
+    (log,) = next(chapter for chapter in document_of(tmp_path / "run").chapters if chapter.anchor == "trials").blocks
+    assert isinstance(log, Grid)
+    place = {head.title: number for number, head in enumerate(log.heads)}
+    failed = [row.cells for row in log.rows if row.cells[place["Verdict"]] == "FAIL"]
+    assert any(cells[place["Lost"]] == "0" for cells in failed)
+    assert all(cells[place["Lost"]] != "0" or "a queue fills by" in str(cells[place["Why"]]) for cells in failed)
+
+
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_browser_draws_every_figure(finished: Path) -> None:
     shown = subprocess.run(
