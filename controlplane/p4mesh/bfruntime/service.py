@@ -12,6 +12,7 @@ from p4mesh.bfruntime import messages
 from p4mesh.bfruntime.errors import BfConnectError, BfRefusedError, BfRuntimeError, BfTimeoutError
 from p4mesh.p4runtime.channel import answers, channel_options
 from p4mesh.p4runtime.errors import code_name
+from p4mesh.p4runtime.no_answer import why_no_answer
 from p4mesh.p4runtime.stubs import rpc_status
 
 _DETAILS_KEY = "grpc-status-details-bin"
@@ -30,7 +31,7 @@ class Service:
             self._channel.close()
             raise BfConnectError(
                 f"no BF Runtime server answers at {address} within {connect_timeout_s:g} s",
-                hint="is bf_switchd running, is the address right (port 50052), and does it listen beyond localhost?",
+                hint=f"{why_no_answer(address)} bf_switchd has port 50052, and may listen on localhost alone",
             )
         self.stream_channel = self._channel.stream_stream(
             f"{messages.SERVICE}StreamChannel",
