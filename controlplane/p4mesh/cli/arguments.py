@@ -140,7 +140,8 @@ def _compare(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> None:
     parser.description = "Writes results in a form that docs/RESULTS.md describes; CSV is in every run directory."
     parser.add_argument("directory", metavar="DIR")
-    parser.add_argument("--format", choices=("json", "junit", "parquet", "xena"), required=True, help="format to write")
+    formats = ("hdr", "json", "junit", "parquet", "prometheus", "xena")
+    parser.add_argument("--format", choices=formats, required=True, help="format to write")
     parser.add_argument("--out", metavar="PATH", help="file, for Parquet and Xena a directory; default: in DIR")
     _json(parser)
     parser.set_defaults(handler=commands.export)

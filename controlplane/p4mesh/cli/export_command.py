@@ -75,9 +75,34 @@ def _xena(directory: Path, out: str | None) -> list[Path]:
     return paths
 
 
+def _prometheus(directory: Path, out: str | None) -> list[Path]:
+    from p4mesh.report.export.prometheus import prometheus_text
+
+    path = Path(out or directory / "results.prom")
+    write_atomically(path, prometheus_text(_runs(directory)))
+    return [path]
+
+
+def _hdr(directory: Path, out: str | None) -> list[Path]:
+    from p4mesh.report.export.hdr_histograms import LOG, hdr_log
+
+    if is_suite(directory):
+        raise UsageError(f"{directory}: a suite has no log of its own", hint="name the directory of one of its runs")
+    path = Path(out or directory / LOG)
+    write_atomically(path, hdr_log(read_run(directory)))
+    return [path]
+
+
 def _runs(directory: Path) -> list[tuple[StoredRun, Outcome]]:
     paths = read_suite(directory).runs if is_suite(directory) else (directory,)
     return [(run, outcome_of(run)) for run in map(read_run, paths)]
 
 
-_WRITERS = {"json": _json, "junit": _junit, "parquet": _parquet, "xena": _xena}
+_WRITERS = {
+    "hdr": _hdr,
+    "json": _json,
+    "junit": _junit,
+    "parquet": _parquet,
+    "prometheus": _prometheus,
+    "xena": _xena,
+}

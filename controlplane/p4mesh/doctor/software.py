@@ -23,6 +23,7 @@ _OLDEST_PYTHON = (3, 10)
 _LEAST_FREE_BYTES = 500_000_000
 _OPTIONAL = {
     "pyarrow": ("p4mesh export --format parquet", "pip install 'p4mesh[parquet]'"),
+    "hdrhistogram": ("p4mesh export --format hdr", "pip install 'p4mesh[hdr]'"),
     "distributed": ("p4mesh run --workers", "pip install 'p4mesh[dask]'"),
 }
 _CABLE = """\

@@ -21,6 +21,7 @@ from p4mesh.errors import P4MeshError
 from p4mesh.numerals import is_digits
 from p4mesh.report.compare.document import comparison
 from p4mesh.report.document import Document
+from p4mesh.report.export.prometheus import CONTENT_TYPE
 from p4mesh.report.html import page
 from p4mesh.report.publish import REPORT
 from p4mesh.report.vega_script import vega_script
@@ -28,6 +29,7 @@ from p4mesh.run.stored import measured
 from p4mesh.server.control import Control, refused
 from p4mesh.server.feed import MOST_READERS, Feed
 from p4mesh.server.guard import POLICY, REPORT_POLICY, Guard, has_token
+from p4mesh.server.metrics import metrics_text
 from p4mesh.server.run_view import RunView
 from p4mesh.store.confined import Folder
 
@@ -55,6 +57,7 @@ def application(feed: Feed, control: Control | None = None) -> Starlette:
         Route("/static/{name}", server.static),
         Route("/events", server.events),
         Route("/compare", server.compare),
+        Route("/metrics", server.metrics),
         Route("/runs/{key}/" + REPORT, server.report),
         Route("/runs/{key}/files/{name}", server.file),
         Route("/runs/{key}/{test}/" + REPORT, server.report_of_test),
@@ -147,6 +150,10 @@ class _Server:
         runs = [await self._run(key) for key in keys]
         text = await run_in_threadpool(self._compared, runs)
         return Response(text, media_type="text/html", headers={POLICY: REPORT_POLICY})
+
+    async def metrics(self, _: Request) -> Response:
+        await self._feed.look()
+        return Response(metrics_text(self._catalogue.runs.values()), headers={"content-type": CONTENT_TYPE})
 
     async def choices(self, request: Request) -> Response:
         control = self._controlled(request)

@@ -253,3 +253,14 @@ def test_what_cannot_be_served_is_one_message(
     assert main([word.format(tmp=tmp_path) for word in words]) == 2
     said = capsys.readouterr().err
     assert message in said and " hint: " in said and len(said.splitlines()) == 2
+
+
+def test_prometheus_reads_the_state_and_the_trials_of_every_run(page: LivePage) -> None:
+    answer = page.get("/metrics")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    lines = answer.text.splitlines()
+    about = 'run="first",test="rfc2544.frame_loss",topology="back-to-back",target="sim"'
+    assert any(line.startswith(f'p4mesh_state{{{about},state="finished",verdict="') for line in lines)
+    (trials,) = [line for line in lines if line.startswith(f"p4mesh_trials{{{about}}} ")]
+    assert int(trials.rpartition(" ")[2]) > 0
+    assert any('run="damaged"' in line and 'state="damaged"' in line for line in lines)

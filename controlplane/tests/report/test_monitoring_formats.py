@@ -1,0 +1,71 @@
+"""Prometheus text and HdrHistogram logs: names of the vocabulary, numbers of the run, other readers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+from support.networks import TOPOLOGIES
+
+from p4mesh import RunOptions, run
+from p4mesh.cli.main import main
+from p4mesh.methods.results.fields import MEANINGS
+from p4mesh.report.export.prometheus import Metrics
+from p4mesh.report.publish import outcome_of
+from p4mesh.store.stored_run import read_run
+
+_SAMPLE = re.compile(r'^p4mesh_(\w+)\{((?:[a-z_0-9]+="(?:[^"\\]|\\.)*",?)*)\} (\S+)$')
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    settings = ("scaled_frames=300",)
+    out = tmp_path_factory.mktemp("formats") / "run"
+    return run(RunOptions("rfc2544.latency", TOPOLOGIES / "back-to-back.yaml", "64", settings, out, jobs=1)).directory
+
+
+def test_prometheus_has_every_number_under_the_name_of_its_column(finished: Path) -> None:
+    assert main(["export", str(finished), "--format", "prometheus"]) == 0
+    lines = (finished / "results.prom").read_text().splitlines()
+    samples = [_SAMPLE.match(line) for line in lines if not line.startswith("#")]
+    assert all(samples)
+    series = {(found[1], found[2]): float(found[3]) for found in samples if found}
+    assert len(series) == len(samples), "no series comes twice"
+    table = next(one for one in outcome_of(read_run(finished)).tables if one.name == "throughput")
+    of_table = {name: value for (name, labels), value in series.items() if 'table="throughput"' in labels}
+    assert of_table["throughput_pct"] == table.rows[0]["throughput_pct"]
+    assert f"# HELP p4mesh_throughput_pct {MEANINGS['throughput_pct']}" in lines
+    typed = [line.split()[2] for line in lines if line.startswith("# TYPE")]
+    assert len(set(typed)) == len(typed), "samples of a metric stand together"
+
+
+def test_hostile_labels_stay_labels() -> None:
+    metrics = Metrics()
+    metrics.add("state", {"run-name": 'a"b\\c\nd'}, 1)
+    assert metrics.text().splitlines()[-1] == r'p4mesh_state{run_name="a\"b\\c\nd"} 1'
+
+
+def test_a_log_has_the_latencies_of_every_trial_with_a_histogram(finished: Path) -> None:
+    assert main(["export", str(finished), "--format", "hdr"]) == 0
+    reader = HistogramLogReader(str(finished / "latency.hlog"), HdrHistogram(1, 3_600 * 10**9, 3))
+    stored = [(trial, one) for trial in read_run(finished).trials for one in trial.result["histograms"] or ()]
+    assert stored
+    for trial, one in stored:
+        read = reader.get_next_interval_histogram()
+        latency = one["latency"]
+        assert read.get_total_count() == latency["count"]
+        assert read.get_tag() == f"{trial.unit}:{trial.index}:{one['stream']}:{one['tx_port']}-{one['rx_port']}"
+        assert read.get_mean_value() == pytest.approx(latency["sum_ns"] / latency["count"], rel=0.01)
+    assert reader.get_next_interval_histogram() is None
+
+
+def test_a_run_without_histograms_has_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = RunOptions(
+        "rfc2544.frame_loss", TOPOLOGIES / "back-to-back.yaml", "64", ("scaled_frames=50",), tmp_path / "run", jobs=1
+    )
+    directory = run(options).directory
+    assert main(["export", str(directory), "--format", "hdr"]) == 2
+    assert "no trial has a histogram of latency" in capsys.readouterr().err
