@@ -89,7 +89,7 @@ pub struct Port {
     honours_pause: bool,
     /// Frames that leave with an FCS that does not fit.
     bad_fcs_rules: Vec<BadFcsRule>,
-    /// What marked frames carry that come to the port.
+    /// Payload of marked frames that come to the port.
     payload: Option<CountedPayload>,
 }
 

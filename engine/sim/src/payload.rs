@@ -1,4 +1,4 @@
-//! What the ports of the tester expect in the payload of marked frames.
+//! The payload that ports of the tester expect in marked frames.
 
 /// Bytes that count up from 0, and again after 255.
 const COUNTING: [u8; 256] = {
