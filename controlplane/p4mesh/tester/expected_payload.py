@@ -1,4 +1,4 @@
-"""Payload that ports expect in test frames, where they can look at it: the program sees no further than the signature."""
+"""Payload that ports expect in test frames, where they can look: the program sees no further than the signature."""
 
 from __future__ import annotations
 
