@@ -30,6 +30,11 @@ class Groups:
         found._starts = np.flatnonzero(np.diff(numbers[found.rows], prepend=-1))
         return found
 
+    @property
+    def sizes(self) -> Array:
+        """Number of rows of each group."""
+        return np.diff(self._starts, append=len(self.rows))
+
     def totals(self, values: Array) -> Array:
         """Sum of each group."""
         return self._reduced(np.add, values)

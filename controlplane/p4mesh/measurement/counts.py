@@ -108,6 +108,9 @@ class PortCounts:
     late_frames: int = field(default=0, metadata={"stored": "if set"})
     """Frames received while the device emptied its queues: those in excess of what arrives in the time that the streams
     take at the mean rate from the first to the last."""
+    queued_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Of the late ones, those that jitter and ways of different lengths do not explain: a queue held them back. It is
+    all of them or none."""
     controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """Departure of the first bit of the last report of a change that a host on the port sent among the streams."""
 

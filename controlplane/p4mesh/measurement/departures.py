@@ -68,9 +68,12 @@ class Window:
     starts: int
     """Time between the first departures of the first and of the last transmitter."""
 
-    def late_frames(self, frames: int, first: int, last: int) -> int:
-        """Frames that came after the time of transmission was over, if their arrivals are spread evenly."""
-        if last - first <= self.transmission + self.starts + READ_ERROR_TICKS:
+    def late_frames(self, frames: int, first: int, last: int, varied: int = 0) -> int:
+        """Frames that came after the time of transmission was over, if their arrivals are spread evenly.
+
+        ``varied`` is what latencies differ by without a queue: it makes the arrivals of any device take longer.
+        """
+        if last - first <= self.transmission + self.starts + READ_ERROR_TICKS + varied:
             return 0
         return frames - int(self.transmission * (frames - 1) / (last - first))
 

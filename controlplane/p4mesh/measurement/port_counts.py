@@ -12,11 +12,18 @@ from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES
 
+_OF_JITTER = 8
+"""Largest difference of latencies in differences of neighbouring frames, of which jitter has 3 to 10."""
+_LEAST_FRAMES = 8
+"""Of a flow whose least latency is that of its way."""
+_AT_FIRST = 25
+"""Such a flow begins in this part of the arrivals."""
+
 
 def port_counts(
     plan: Plan, reading: Reading, flows: FlowArrays, tick_ps: int, sending: Window
 ) -> tuple[PortCounts, ...]:
-    back_at_source, late_frames = _back_at_source(flows), _late_frames(flows, reading.records, sending)
+    back_at_source, late = _back_at_source(flows), _late_frames(flows, reading.records, sending)
 
     def counts(port: int) -> PortCounts:
         spacing_inverted = int(reading.records["spacing_min_inverted"][port])
@@ -36,7 +43,8 @@ def port_counts(
             runt_frames=mac.runts_received if mac else None,
             corrupted_frames=(mac.corrupted_received or 0) if mac else 0,
             min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
-            late_frames=late_frames.get(port, 0),
+            late_frames=late.get(port, (0, 0))[0],
+            queued_frames=late.get(port, (0, 0))[1],
             controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
         )
 
@@ -50,8 +58,11 @@ def _back_at_source(flows: FlowArrays) -> dict[int, int]:
     return dict(zip(ports, groups.totals((flows.unique + flows.duplicates)[rows[groups.rows]]).tolist(), strict=True))
 
 
-def _late_frames(flows: FlowArrays, records: Array, sending: Window) -> dict[int, int]:
-    """Late frames by receive port. Flows that are counted alone have no times."""
+def _late_frames(flows: FlowArrays, records: Array, sending: Window) -> dict[int, tuple[int, int]]:
+    """Late frames by receive port: all, and those that only a queue can have held back.
+
+    Flows that are counted alone have no times.
+    """
     timed = len(flows.cells)
     rows = np.flatnonzero((flows.expected & (flows.unique > 0))[:timed])
     ports, groups = _by_port(flows, rows)
@@ -61,9 +72,32 @@ def _late_frames(flows: FlowArrays, records: Array, sending: Window) -> dict[int
         groups.totals(flows.unique[rows]),
         groups.smallest(records["first_arrival"][cells]),
         groups.largest(records["last_arrival"][cells]),
+        _varied(records[cells], groups),
     )
     found = zip(*map(np.ndarray.tolist, columns), strict=True)
-    return {port: sending.late_frames(*times) for port, times in zip(ports, found, strict=True)}
+    return {
+        port: (sending.late_frames(frames, first, last), sending.late_frames(frames, first, last, varied))
+        for port, (frames, first, last, varied) in zip(ports, found, strict=True)
+    }
+
+
+def _varied(records: Array, groups: Groups) -> Array:
+    """Differences of latencies that are no queue's, by port: jitter, and ways of different lengths.
+
+    A queue that fills changes latency little from one frame to the next, and not at all for the first frame of a flow.
+    """
+    frames = records["frames"].astype(np.int64)
+    jitter = (records["jitter_sum_high"].astype(np.int64) << 32) + records["jitter_sum_low"].astype(np.int64)
+    least = ALL_ONES - records["latency_min_inverted"].astype(np.int64)
+    far = np.iinfo(np.int64).max
+    first, last = (records[name].astype(np.int64) for name in ("first_arrival", "last_arrival"))
+    begin, end = groups.smallest(first), groups.largest(last)
+    members = groups.sizes
+    # Of flows that start later, the first frame may find a queue.
+    some = (frames >= _LEAST_FRAMES) & ((first - begin.repeat(members)) * _AT_FIRST <= (end - begin).repeat(members))
+    ways = groups.largest(np.where(some, least, 0)) - groups.smallest(np.where(some, least, far))
+    found: Array = ways.clip(0) + _OF_JITTER * groups.totals(jitter) // groups.totals(frames)
+    return found
 
 
 def _by_port(flows: FlowArrays, rows: Array) -> tuple[list[int], Groups]:

@@ -10,7 +10,7 @@ from math import ceil
 from p4mesh.methods.base import Session
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
-from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.metrics import judge_missed, missed_frames
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -39,7 +39,7 @@ def measured(result: TrialResult) -> Verdict:
 def judge_of(parameters: ParameterSet) -> Judge:
     """The criterion of each trial of a sweep."""
     limit = loss_limit_pct(parameters)
-    return measured if limit is None else partial(judge_loss, acceptable_pct=limit)
+    return measured if limit is None else partial(judge_missed, acceptable_pct=limit)
 
 
 def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fraction, ...]:
@@ -63,7 +63,7 @@ def frame_loss_loads(step: Fraction = Fraction(10), maximum: Fraction = Fraction
 
 def loses_nothing_twice(taken: Sequence[Taken]) -> bool:
     """Whether two successive loads were loss-free: there RFC 2544 26.3 stops."""
-    return len(taken) > 1 and all(one.result.status.trusted and one.result.lost_frames == 0 for one in taken[-2:])
+    return len(taken) > 1 and all(one.result.status.trusted and missed_frames(one.result) == 0 for one in taken[-2:])
 
 
 def swept(

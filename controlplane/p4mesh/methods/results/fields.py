@@ -223,14 +223,14 @@ LOWER_PCT = _column(
     4,
     meaning="highest load tried that passed, less the excess that its trial does not exclude",
 )
-CARRIED_PCT = _column(
+CARRIED_PCT = _higher(
     "carried_pct",
     "For good",
     "% of line",
     4,
     meaning="throughput less the excess over what the device carries for any time that its trial does not exclude",
 )
-BUCKET_PCT = _column(
+BUCKET_PCT = _higher(
     "bucket_pct",
     "Bucket of 1000",
     "% of line",
@@ -619,6 +619,9 @@ CONGESTED_TX_FRAMES = _setting("congested_tx_frames", "C Tx", "frames", meaning=
 CONGESTED_RX_FRAMES = _column("congested_rx_frames", "C Rx", "frames", meaning="frames received at the congested port")
 CONGESTED_FPS = _higher("congested_fps", "C FR", "frames/s", 0, meaning="forwarding rate of the congested port")
 CONGESTED_LOSS_PCT = _lower("congested_loss_pct", "C loss", "%", 4, meaning="loss of the congested port")
+CONGESTED_LATE_FRAMES = _column(
+    "congested_late_frames", "C late", "frames", meaning="frames that the congested port got after the transmission"
+)
 UNCONGESTED_TX_FRAMES = _setting(
     "uncongested_tx_frames", "U Tx", "frames", meaning="frames sent to the uncongested port"
 )

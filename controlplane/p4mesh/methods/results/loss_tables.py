@@ -19,6 +19,7 @@ _COLUMNS = (
     fields.TX_FRAMES,
     fields.RX_FRAMES,
     fields.LOST_FRAMES,
+    fields.LATE_FRAMES,
     fields.LOSS_PCT,
     *INTERVAL_COLUMNS,
     fields.STATE,
@@ -36,4 +37,5 @@ def loss_table(name: str, title: str, sweeps: Sequence[LossSweep], note: str) ->
 def _row(row: MeshTrial) -> Row:
     if not row.trusted:
         return row.cells(_KEYS) | {"state": row.verdict}
-    return row, interval_cells(row.lost_frames, row.tx_frames, row.doubtful_frames), {"state": row.verdict}
+    missed = row.lost_frames + row.late_frames
+    return row, interval_cells(missed, row.tx_frames, row.doubtful_frames), {"state": row.verdict}

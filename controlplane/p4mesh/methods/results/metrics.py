@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.traffic.line_rate import utilisation_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
+
+_MANY = 7
+"""Lost frames for each late one where a queue was full in the first eighth of the trial."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +29,43 @@ class RateMetrics:
     forwarding_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
+    """Of the frames that were to arrive, those that did not arrive during the transmission."""
     late_frames: int
     """Received after the transmission; no rate counts them."""
 
 
+def missed_frames(result: TrialResult) -> int:
+    """Frames that did not arrive while the streams ran: those lost, and those that a queue of the device held back.
+
+    A trial of any length ends with a full queue. What is in it when the transmission ends is lost in a longer one.
+    """
+    return result.lost_frames + late_frames(result)
+
+
+def late_frames(result: TrialResult) -> int:
+    """Frames that queues of an overloaded device held back until transmission was over; 0 without an overload.
+
+    Jitter makes frames late, too. They are taken for queued ones where a queue was seen to fill, or where so many
+    frames were lost that it was full before the first of the readings which see no queue fill.
+    """
+    late = sum(port.late_frames for port in result.ports)
+    if result.lost_frames > _MANY * late:
+        return late
+    trend = None if result.queues is None else result.queues.trend
+    if trend is Trend.FILLING:
+        return sum(port.queued_frames for port in result.ports) or late
+    if trend is Trend.STEADY or not result.lost_frames:
+        return 0
+    return sum(port.queued_frames for port in result.ports)
+
+
 def loss_pct(result: TrialResult) -> Fraction:
-    """Return ``100 (expected - received) / expected``; 0 when nothing was expected."""
-    if result.expected_rx_frames == 0:
-        return Fraction(0)
-    return Fraction(100 * result.lost_frames, result.expected_rx_frames)
+    """Share of the expected frames that were lost in this trial; 0 when nothing was expected."""
+    return _pct(result.lost_frames, result.expected_rx_frames)
+
+
+def _pct(frames: int, expected: int) -> Fraction:
+    return Fraction(100 * frames, expected) if expected else Fraction(0)
 
 
 def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> Verdict:
@@ -44,6 +76,14 @@ def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> V
     if not result.status.trusted:
         return result.status
     return Verdict.PASS if loss_pct(result) <= acceptable_pct else Verdict.FAIL
+
+
+def judge_missed(result: TrialResult, acceptable_pct: Fraction) -> Verdict:
+    """Verdict on a trial at a load by the loss of a trial of any length: late frames of an overload count as lost."""
+    if not result.status.trusted:
+        return result.status
+    missed = _pct(missed_frames(result), result.expected_rx_frames)
+    return Verdict.PASS if missed <= acceptable_pct else Verdict.FAIL
 
 
 def search_verdict(result: TrialResult, verdict: Verdict) -> Verdict:
@@ -66,16 +106,17 @@ def rate_metrics(
     """Return the rates of a trial whose streams have one frame size, of ports with one line rate or one per stream.
 
     All rates are counts over the transmission time, so that equal counts are equal rates, and frames sent as asked have
-    exactly the rate that was asked for. FR counts duplicates once. Where frames were lost, or more arrived than the
-    outputs can carry (``limit_fps``), it leaves out frames that came after the transmission: they come from queues of
-    the device.
+    exactly the rate that was asked for. FR counts duplicates once. Where frames were lost, a queue filled, or more
+    arrived than the outputs can carry (``limit_fps``), it leaves out frames that came after the transmission: they come
+    from queues of the device. Then an output sends from its first frame to its last one, so that FR and loss are those
+    of a trial of any length, also while the queue fills.
     """
     (size,) = {stream.frame_size_bytes for stream in spec.streams}
     rates_bps = [line_rates_bps] * len(spec.streams) if isinstance(line_rates_bps, int) else line_rates_bps
     seconds = transmission_s(spec)
     received = result.rx_frames - result.duplicate_frames
-    drained = result.lost_frames > 0 or (limit_fps is not None and received > limit_fps * seconds)
-    late = sum(port.late_frames for port in result.ports) if drained else 0
+    impossible = limit_fps is not None and received > limit_fps * seconds
+    late = sum(port.late_frames for port in result.ports) if impossible else late_frames(result)
     offered, forwarding = result.tx_frames / seconds, (received - late) / seconds
     line = sum(len(stream.tx_ports) * rate for stream, rate in zip(spec.streams, rates_bps, strict=True))
     return RateMetrics(
@@ -83,6 +124,6 @@ def rate_metrics(
         utilisation_pct(offered, size, line),
         forwarding,
         utilisation_pct(forwarding, size, line),
-        loss_pct(result),
+        _pct(result.lost_frames + late, result.expected_rx_frames),
         late,
     )

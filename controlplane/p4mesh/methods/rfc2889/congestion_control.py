@@ -15,6 +15,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.metrics import late_frames, transmission_s
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import Record
@@ -45,6 +46,7 @@ class Congestion(Record):
     uncongested_loss_pct: Annotated[float | None, fields.UNCONGESTED_LOSS_PCT]
     congested_tx_frames: Annotated[int, fields.CONGESTED_TX_FRAMES]
     congested_rx_frames: Annotated[int, fields.CONGESTED_RX_FRAMES]
+    congested_late_frames: Annotated[int, fields.CONGESTED_LATE_FRAMES]
     congested_loss_pct: Annotated[float | None, fields.CONGESTED_LOSS_PCT]
     uncongested_fps: Annotated[float, fields.UNCONGESTED_FPS]
     congested_fps: Annotated[float, fields.CONGESTED_FPS]
@@ -101,8 +103,8 @@ class CongestionControl(MethodOf[Congestion]):
         blocks = _blocks(bed, parameters)
         alone = session.measure(_spec(_ALONE, size, blocks, rate, parameters), TrialNote(_HUNDRED, 1))
         both = session.measure(_spec(_CONGESTED, size, blocks, rate, parameters), TrialNote(_HUNDRED, 0))
-        duration_ns = shared.duration_ns_of(parameters, size, rate)
-        row = _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), duration_ns)
+        seconds = transmission_s(_spec(_CONGESTED, size, blocks, rate, parameters))
+        row = _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), seconds)
         if row.head_of_line_blocking == _YES and (between := _crossed(bed, blocks)):
             reason = f"both flows share the way {between}: loss there is congestion of a link, not HOL blocking"
             return replace(row, head_of_line_blocking=_INCONCLUSIVE, reason=reason)
@@ -117,7 +119,8 @@ class CongestionControl(MethodOf[Congestion]):
             "Congestion control",
             rows,
             "C Tx is what was offered to the congested port, 150 % of its line rate unless sources were held back by "
-            "PAUSE frames. Sums over all blocks; FR is received frames per transmission time.",
+            "PAUSE frames. Sums over all blocks; FR is received frames per transmission time. C late: received after "
+            "it, from the queue; they are in no rate and count as lost, because a longer trial loses as many more.",
             headline=(
                 fields.STATE,
                 fields.UNCONGESTED_LOSS_PCT,
@@ -177,6 +180,13 @@ def _block(numbers: Sequence[int]) -> Block:
     return split, steady, uncongested, congested
 
 
+def _late(result: TrialResult, ports: set[int]) -> int:
+    """Frames that queues to some ports held back until the transmission was over, where they were overloaded."""
+    if late_frames(result) == 0:
+        return 0
+    return sum(port.late_frames for port in result.ports if port.port in ports)
+
+
 def _crossed(bed: Bed, blocks: Sequence[Block]) -> str:
     """Return between which devices frames to an uncongested port travel; empty where they stay in one."""
     device = {port.number: port.attached_to for port in bed.ports}
@@ -211,12 +221,14 @@ def _row(
     alone: TrialResult,
     both: TrialResult,
     maximum_pct: Fraction,
-    duration_ns: int,
+    seconds: Fraction,
 ) -> Congestion:
     uncongested = [flow for flow in both.flows if any(flow.rx_port == block[2] for block in blocks)]
     congested = [flow for flow in both.flows if any(flow.rx_port == block[3] for block in blocks)]
     untrusted = next((result for result in (alone, both) if not result.status.trusted), None)
     lost_u, lost_c = _lost(uncongested), _lost(congested)
+    late_u, late_c = (_late(both, {block[place] for block in blocks}) for place in (2, 3))
+    late_u = late_u if lost_u else 0
     blocking = _NO if lost_u == 0 else _YES if alone.lost_frames == 0 else _INCONCLUSIVE
     state = Verdict.PASS if lost_u == 0 else Verdict.FAIL
     reason = (
@@ -234,7 +246,6 @@ def _row(
     elif untrusted is not None:
         blocking, state, reason = _INCONCLUSIVE, untrusted.status, untrusted.reason
         back_pressure = _INCONCLUSIVE
-    seconds = Fraction(duration_ns, NS_PER_S)
     intended = Fraction(both.intended_frames, 2 * len(blocks))
     return Congestion(
         frame_size_bytes=size,
@@ -244,16 +255,17 @@ def _row(
         steady_pct=_offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),
         pressure=_pressure(both, lost_c, _sent(congested), pause_frames) if untrusted is None else "",
         skew=_skew(both, blocks, intended / seconds),
-        uncongested_fps=float((_sent(uncongested) - lost_u) / seconds),
-        congested_fps=float((_sent(congested) - lost_c) / seconds),
+        uncongested_fps=float((_sent(uncongested) - lost_u - late_u) / seconds),
+        congested_fps=float((_sent(congested) - lost_c - late_c) / seconds),
         alone_loss_pct=_percent(alone.lost_frames, alone.expected_rx_frames),
         pause_frames=pause_frames,
         uncongested_tx_frames=_sent(uncongested),
         uncongested_rx_frames=_sent(uncongested) - lost_u,
-        uncongested_loss_pct=_percent(lost_u, _sent(uncongested)),
+        uncongested_loss_pct=_percent(lost_u + late_u, _sent(uncongested)),
         congested_tx_frames=_sent(congested),
         congested_rx_frames=_sent(congested) - lost_c,
-        congested_loss_pct=_percent(lost_c, _sent(congested)),
+        congested_late_frames=late_c,
+        congested_loss_pct=_percent(lost_c + late_c, _sent(congested)),
         head_of_line_blocking=blocking,
         back_pressure=back_pressure,
         state=state,

@@ -56,7 +56,7 @@ class MaximumRate(Record):
     @property
     def best(self) -> MeshTrial | None:
         """The trial at the MFR."""
-        return max((row for row in self.rows if row.trusted), key=lambda row: row.forwarding_fps, default=None)
+        return _fastest(self.throughput, self.rows)
 
 
 class MaximumForwardingRate(MethodOf[MaximumRate]):
@@ -112,9 +112,9 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
             self.title,
             _COLUMNS,
             [(row.best or {}, row) for row in rows],
-            "MFR is the highest forwarding rate of the trial at the throughput, which is that of the search, and of "
-            "the steps from there to the maximum offered load, where FRMOL is read. A throughput at the maximum "
-            "offered load is the MFR.",
+            "MFR is the highest forwarding rate of all trials: those of the search, and the steps from the "
+            "throughput to the maximum offered load, where FRMOL is read. Loss at the MFR is that of a trial of any "
+            "length: frames that a queue held back until the transmission was over count as lost.",
             headline=(fields.STATE, fields.THROUGHPUT_FPS, fields.MFR_FPS, fields.LOAD_PCT, fields.FRMOL_FPS),
         )
         searches = search_tables([row.throughput for row in rows])
@@ -142,13 +142,19 @@ def steps_to_maximum(
     return tuple(loads)
 
 
+def _fastest(found: MeshThroughput, rows: Sequence[MeshTrial]) -> MeshTrial | None:
+    """Trial with the highest forwarding rate, of those of the search, too."""
+    every = (*rows, *found.search.rows)
+    return max((row for row in every if row.trusted), key=lambda row: row.forwarding_fps, default=None)
+
+
 def _result(size: int, found: MeshThroughput, rows: Sequence[MeshTrial], maximum: Fraction) -> MaximumRate:
     # The verdict of the search covers loads that the tester cannot send. A device without a throughput has rates.
     told = bool(found.search.goal.threshold_pct) or found.search.state.ends_search
     searched = [found.search.verdict] if told else []
     untrusted = [row.status for row in rows if not row.trusted]
     trusted = [row for row in rows if row.trusted]
-    best = max(trusted, key=lambda row: row.forwarding_fps, default=None)
+    best = _fastest(found, rows)
     at_maximum = [row for row in trusted if row.load_pct == float(maximum)]
     return MaximumRate(
         frame_size_bytes=size,

@@ -112,7 +112,8 @@ class Meshed(MethodOf[MeshUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:
         """Return the tables of methodology 3.1 and the verdict."""
         throughput = [result for result in results.values() if isinstance(result, MeshThroughput)]
-        forwarding = [result for result in results.values() if isinstance(result, MeshSweep)]
+        swept = [result for result in results.values() if isinstance(result, MeshSweep)]
+        forwarding = tables.with_searches(swept, throughput)
         mesh = self.mesh(bed, parameters)
         state = tables.overall_state(throughput, forwarding)
         shown = []

@@ -18,7 +18,7 @@ from p4mesh.methods.results.latency import (
     summary_of,
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
-from p4mesh.methods.results.metrics import loss_pct, rate_metrics
+from p4mesh.methods.results.metrics import rate_metrics
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.searched import NS_PER_MS, SearchRow
@@ -84,7 +84,7 @@ def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fractio
         expected_frames=result.expected_rx_frames,
         rx_frames=result.rx_frames - result.duplicate_frames,
         lost_frames=result.lost_frames,
-        loss_pct=float(loss_pct(result)),
+        loss_pct=float(rates.loss_pct),
         forwarding_fps=float(rates.forwarding_fps),
         flooded_frames=result.flooded_frames,
         status=result.status,

@@ -100,7 +100,7 @@ def test_what_arrives_after_the_transmission_is_counted_and_in_no_rate() -> None
     rates = rate_metrics(*trial(30_000, 10_000, 64, rate_fps, 20_159_328), GIGABIT)
     assert rates.late_frames == 64
     assert rates.forwarding_fps == rate_fps * (20_000 - 64) / 30_000
-    assert rates.loss_pct == Fraction(100, 3), "late frames are not lost"
+    assert rates.loss_pct == Fraction(100 * 10_064, 30_000), "a longer trial loses what was in the queue, too"
     # Nothing is lost and the output can carry it: a few frames that waited are not taken out of the rate.
     assert rate_metrics(*trial(30_000, 0, 2, rate_fps / 2, 0), GIGABIT, rate_fps).forwarding_fps == rate_fps / 2
     # More than the output can carry, from a queue that took all of it.
@@ -124,7 +124,6 @@ def test_no_forwarding_rate_over_four_layers_is_above_the_theoretical_one(
     (row,) = found.outcome.tables[0].rows
     assert isinstance(row["mfr_fps"], float) and isinstance(row["theoretical_fps"], float)
     assert row["mfr_fps"] <= row["theoretical_fps"]
-    assert row["late_frames"], "queues were emptied, and that is said"
     line_fps = float(max_rate_fps(int(size), GIGABIT))
     for trial_row in sweep_rows(found.directory):
         for port in trial_row["ports"]:  # type: ignore[attr-defined]
