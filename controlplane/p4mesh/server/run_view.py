@@ -160,6 +160,8 @@ class RunView:
             changed = self._read(folder)
         except (OSError, ValueError, RecursionError) as error:
             self._state, self._problem, changed = DAMAGED, _words(error), False
+            # Files that are as they were are not read again: the damage would be forgotten at the next look.
+            self._marks.clear()
         changed |= before != (self._state, self._problem)
         self.version += changed
         return changed
