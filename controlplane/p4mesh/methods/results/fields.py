@@ -406,7 +406,7 @@ DEFINITION = _column("definition", "Definition", meaning="definition of the late
 SAMPLES = _setting("samples", "Samples", "frames", meaning="frames that were measured")
 MIN_US = _column("min_us", "Min", "us", 3, meaning="lowest latency")
 AVG_US = _column("avg_us", "Avg", "us", 3, meaning="mean latency")
-AVG_ERROR_US = _column(
+AVG_ERROR_US = _setting(
     "avg_error_us", "Error of avg", "+- us", 4, meaning="largest sampling error of the mean latency, 95 % confidence"
 )
 MAX_US = _column("max_us", "Max", "us", 3, meaning="highest latency")

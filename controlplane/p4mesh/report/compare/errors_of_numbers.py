@@ -18,6 +18,8 @@ _SEARCHES = "searches"
 _NS = {"ns": 1.0, "us": 1e-3, "ms": 1e-6, "s": 1e-9}
 """A nanosecond in these units."""
 _SHARES = (fields.THROUGHPUT_PCT.key, fields.LOAD_PCT.key, fields.LOWER_PCT.key, fields.UPPER_PCT.key)
+_LOADS = (fields.LOAD_PCT.key, fields.OFFERED_FPS.key, fields.OFFERED_L1_MBPS.key)
+"""Settings of a trial; in a table with the load at which a search fails, its result."""
 _PPM, _PCT = 1_000_000, 100
 
 
@@ -36,7 +38,7 @@ class NumberErrors:
         found = [_number(row.get(quantity.error)), self._resolution(quantity.resolution)]
         found.append(self._stamps_ns * _NS.get(column.unit.partition(" ")[0], 0.0))
         known = {item.key for item in table.columns}
-        if quantity.sense is Sense.HIGHER and fields.UPPER_PCT.key in known:
+        if (quantity.sense is Sense.HIGHER or column.key in _LOADS) and fields.UPPER_PCT.key in known:
             share = next((_number(row[key]) for key in _SHARES if row.get(key)), 0.0)
             error_pct = self._search_error_pct(row.get(fields.FRAME_SIZE_BYTES.key), share)
             found.append(error_pct if column.unit == fields.LOAD_PCT.unit or not share else value * error_pct / share)
