@@ -44,7 +44,7 @@ def test_loss_at_line_rate_follows_from_the_gap_whatever_the_queue_holds(queue_f
     device = Device(ports=2, ifg_bits=WIDE_GAP, queue_frames=queue_frames, pattern=Pairs())
     row = first_row(FrameLoss(), device.topology, 64, f"scaled_frames={frames}")
     assert row["loss_pct"] == pytest.approx(lost_pct(device), abs=100 / frames)
-    assert row["lost_frames"] + row["late_frames"] == round(row["loss_pct"] / 100 * row["tx_frames"])
+    assert row["lost_frames"] + (row.get("late_frames") or 0) == round(row["loss_pct"] / 100 * row["tx_frames"])
     assert row["loss_low_pct"] <= lost_pct(device) <= row["loss_high_pct"]
 
 
@@ -104,7 +104,7 @@ def test_rare_losses_through_jitter_are_those_that_were_counted(max_ns: int) -> 
     model = f"    jitter: {{uniform: {{max_ns: {max_ns}}}}}\n    loss_ppb: 300000"
     device = Device(ports=2, model=model, pattern=Pairs())
     row = first_row(FrameLoss(), device.topology, 512, "step_pct=10")
-    assert row["late_frames"] == 0
+    assert not row.get("late_frames")
     assert row["loss_pct"] == pytest.approx(100 * row["lost_frames"] / row["tx_frames"])
     assert row["lost_frames"] > 0
 

@@ -31,11 +31,12 @@ def loss_table(name: str, title: str, sweeps: Sequence[LossSweep], note: str) ->
     """One row per load; that of a trial that cannot be trusted holds its load and status alone."""
     rows = [_row(row) for sweep in sweeps for row in sweep.rows]
     headline = (fields.STATE, fields.OFFERED_FPS, fields.LOSS_PCT)
-    return table_of(name, title, _COLUMNS, rows, note, keys=_KEYS, headline=headline)
+    optional = (fields.LATE_FRAMES,)
+    return table_of(name, title, _COLUMNS, rows, note, optional=optional, keys=_KEYS, headline=headline)
 
 
 def _row(row: MeshTrial) -> Row:
     if not row.trusted:
         return row.cells(_KEYS) | {"state": row.verdict}
-    missed = row.lost_frames + row.late_frames
-    return row, interval_cells(missed, row.tx_frames, row.doubtful_frames), {"state": row.verdict}
+    interval = interval_cells(row.lost_frames + row.late_frames, row.tx_frames, row.doubtful_frames)
+    return row, interval, {"state": row.verdict, "late_frames": row.late_frames or None}
