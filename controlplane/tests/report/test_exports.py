@@ -106,7 +106,7 @@ def test_junit_has_a_case_per_size_and_sub_test(finished: Path, capsys: pytest.C
     assert (found.tests, found.failures, found.errors) == (4, 0, 0)
     properties = {one.name: one.value for one in found.properties()}
     table = next(one for one in outcome_of(read_run(finished)).tables if one.name == "mesh_throughput")
-    assert float(properties["throughput.offered_fps[frame_size_bytes=64]"]) == table.rows[0]["offered_fps"]
+    assert float(properties["mesh_throughput.offered_fps[frame_size_bytes=64]"]) == table.rows[0]["offered_fps"]
     assert properties["run_id"] == read_run(finished).identifier
 
 

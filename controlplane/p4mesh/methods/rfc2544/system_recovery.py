@@ -92,8 +92,8 @@ class SystemRecovery(MethodOf[Recovery]):
     )
 
     def goal(self, parameters: ParameterSet) -> str:
-        """Return the criterion of the test."""
-        return "the device recovers from overload"
+        """The criterion of the test, and the threshold of the throughput where there is one."""
+        return ", ".join(filter(None, ("the device recovers from overload", super().goal(parameters))))
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without enough ports of one rate, and contradicting search bounds."""
@@ -125,7 +125,7 @@ class SystemRecovery(MethodOf[Recovery]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Recovery]) -> Outcome:
         """Return the table of methodology 2.5; a device that never recovers fails."""
         rows = tuple(results.values())
-        state = Verdict.worst(row.state for row in rows)
+        state = Verdict.worst(verdict for row in rows for verdict in (row.state, row.throughput.search.verdict))
         note = (
             "Recovery is the departure of the last lost frame less that of the first frame at the reduced rate; 0 "
             f"where nothing was lost after the change. '{NOT_APPLICABLE.reason}': the throughput is the highest load "

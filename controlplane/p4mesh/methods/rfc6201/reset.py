@@ -146,8 +146,8 @@ class Reset(MethodOf[ResetUnit]):
     )
 
     def goal(self, parameters: ParameterSet) -> str:
-        """Return the criterion of the test."""
-        return "the device recovers from every reset"
+        """The criterion of the test, and the threshold of the throughput where there is one."""
+        return ", ".join(filter(None, ("the device recovers from every reset", super().goal(parameters))))
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, without anything to reset, and a trial that ends before the reset does."""
@@ -209,8 +209,8 @@ class Reset(MethodOf[ResetUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ResetUnit]) -> Outcome:
         """Return the report that RFC 6201 1.4 asks for."""
         rows = tuple(results.values())
-        state = Verdict.worst(row.state for row in rows)
         searched = [row.throughput for row in rows if row.throughput]
+        state = Verdict.worst((*(row.state for row in rows), *(found.search.verdict for found in searched)))
         return Outcome(
             state,
             f"{self.title}: {parameters.text('reset_type')}, {state.value}",

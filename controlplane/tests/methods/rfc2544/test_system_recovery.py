@@ -99,6 +99,14 @@ def test_recovery_of_a_device_that_stays_numb_for_a_known_time(numb_ns: int) -> 
     assert outcome.state is Verdict.PASS
 
 
+@pytest.mark.parametrize(("threshold_pct", "state"), [(80, Verdict.PASS), (95, Verdict.FAIL)])
+def test_a_throughput_below_the_threshold_fails_though_the_device_recovers(threshold_pct: int, state: Verdict) -> None:
+    """A gap of 10 bytes more leaves 84 / 94 of the line."""
+    settings = ("runs=1", f"pass_threshold_pct={threshold_pct}")
+    result, outcome = run(Numbed(max_rate_fps(64, GIGABIT, 30), 0), 64, *settings)
+    assert (result.state, outcome.state) == (Verdict.PASS, state)
+
+
 def test_a_device_that_loses_to_the_end_has_not_recovered() -> None:
     result, outcome = run(Numbed(max_rate_fps(64, GIGABIT, 30), 40_000, tail=True), 64, "runs=2")
     assert (result.state, result.recovery_us_avg) == (Verdict.FAIL, None)
