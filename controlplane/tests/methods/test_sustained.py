@@ -294,4 +294,4 @@ def test_two_sources_of_one_port_are_judged_each_by_its_own_queue() -> None:
     device = Device(ports=4, ifg_bits=224, queue_frames=5000, pattern=Pairs())
     settings = ("decision=per_source_port", "confirm_factor=1", "search_resolution_pct=0.1", *QUICK)
     _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *settings)
-    assert [row["load_pct"] for row in outcome.tables[0].rows] == [pytest.approx(84, abs=0.11)] * 4
+    assert [row["throughput_pct"] for row in outcome.tables[0].rows] == [pytest.approx(84, abs=0.11)] * 4

@@ -95,7 +95,7 @@ def test_each_port_of_three_rates_may_search_by_itself() -> None:
     results, _, _ = run_on_sim(test, topology, (SIZE,), "decision=per_source_port", *QUICK)
     (result,) = (unit.result for unit in results.values())
     fps = [float(max_rate_fps(SIZE, rate)) for rate in carried]
-    assert [port.offered_fps for port in result.ports] == pytest.approx([fps[0], fps[0], fps[1], fps[1]])
+    assert [port.throughput_fps for port in result.ports] == pytest.approx([fps[0], fps[0], fps[1], fps[1]])
 
 
 @pytest.mark.parametrize("pattern", ["full_mesh", "mesh_streams", "one_to_many", "many_to_one"])
