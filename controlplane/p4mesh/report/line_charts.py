@@ -17,7 +17,13 @@ _HEIGHT = 320
 _THIN, _WIDER_BY = 1.6, 0.8
 """Widths of lines: a line below others is wider, so that it stays visible where they coincide."""
 _MARK, _LARGER_BY = 36, 26
+_BAR = 700
+"""Size of a mark that stands alone, without a line."""
 _GRID_ROWS = 400
+_UNITS_OF_TIME = ("ns", "us", "ms", "ns)", "us)", "ms)", "(s)")
+_FLAT = 20
+"""Times whose largest is so many times the smallest have a logarithmic axis: else most lie on the axis below."""
+_FRAME_SIZES = "frame size"
 
 
 def line_chart(figure: Figure) -> Chart | None:
@@ -31,7 +37,9 @@ def line_chart(figure: Figure) -> Chart | None:
 
 def _spec(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
     values = [
-        {"x": x, "y": y, "series": item.name, "at": index} for index, item in enumerate(series) for x, y in item.points
+        {"x": x, "y": y, "series": item.name, "at": index, "line": not _is_curve(figure, item)}
+        for index, item in enumerate(series)
+        for x, y in item.points
     ]
     return {
         "$schema": SCHEMA,
@@ -44,13 +52,22 @@ def _spec(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...])
         "encoding": {
             "x": _axis("x", figure.x_title, [x for item in series for x, _ in item.points], figure.x_max),
         },
-        "layer": [_lines(figure, series, legend), _marks(legend), _pointer(series, figure)],
+        "layer": [_lines(figure, series, legend), _marks(figure, series, legend), _pointer(series, figure)],
     }
 
 
+def _is_curve(figure: Figure, series: Series) -> bool:
+    """Whether the points of a theory lie on a curve, which straight lines between a few frame sizes would miss."""
+    return series.theoretical and figure.x_title.startswith(_FRAME_SIZES)
+
+
 def _axis(field: str, title: str, values: list[float], end: float | None) -> dict[str, Any]:
+    if field == "y" and title.endswith(_UNITS_OF_TIME) and values and 0 < min(values) * _FLAT < max(values):
+        scale: dict[str, Any] = {"type": "log", "domain": [min(values) / 1.2, max(values) * 1.2]}
+        axis: dict[str, Any] = {"format": "~s" if max(values) >= 10_000 else ".5~g"}
+        return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
     last = end if end is not None else max([*values, 0.0])
-    scale: dict[str, Any] = {"domain": [min([*values, 0.0]), last or 1.0], "nice": end is None}
+    scale = {"domain": [min([*values, 0.0]), last or 1.0], "nice": end is None}
     return {
         "field": field,
         "type": "quantitative",
@@ -75,6 +92,7 @@ def _lines(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]
     values = [y for item in series for _, y in item.points]
     widths = [round(_THIN + _WIDER_BY * (len(legend) - 1 - index), 2) for index in range(len(legend))]
     return {
+        "transform": [{"filter": "datum.line"}],
         "mark": {"type": "line", "strokeCap": "butt"},
         "encoding": {
             "y": _axis("y", figure.y_title, values, figure.y_max),
@@ -86,8 +104,12 @@ def _lines(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]
     }
 
 
-def _marks(legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
-    sizes = [_MARK + _LARGER_BY * (len(legend) - 1 - index) for index in range(len(legend))]
+def _marks(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
+    bars = {item.name for item in series if _is_curve(figure, item)}
+    sizes = [
+        _BAR if entry.name in bars else _MARK + _LARGER_BY * (len(legend) - 1 - index)
+        for index, entry in enumerate(legend)
+    ]
     return {
         "mark": {"type": "point", "filled": False, "strokeWidth": 1.4},
         "encoding": {

@@ -159,6 +159,18 @@ def test_seven_equal_lines_differ_in_colour_mark_dash_and_width() -> None:
     assert widths == sorted(widths, reverse=True) and len(set(widths)) == 7
 
 
+def test_times_far_apart_have_a_logarithmic_axis_and_a_theory_of_frame_sizes_no_line() -> None:
+    measured = Series("latency", ((10.0, 2.0), (100.0, 4000.0)))
+    chart = line_chart(Figure("latency", "Latency against load", "load (%)", "latency (us)", (measured,)))
+    assert chart is not None
+    assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["type"] == "log"
+    theory = Series("theoretical maximum", ((64.0, 1.0), (1518.0, 0.1)), theoretical=True)
+    chart = line_chart(Figure("rate", "Rate", "frame size (B)", "frames/s", (theory, measured)))
+    assert chart is not None
+    assert {value["line"] for value in chart.spec["data"]["values"] if value["series"] == theory.name} == {False}
+    assert "type" not in chart.spec["layer"][0]["encoding"]["y"]["scale"]
+
+
 def test_in_a_legend_on_paper_marks_are_whole_and_dashes_are_lines() -> None:
     marked = line_chart(Figure("f", "F", "x", "y", tuple(Series(f"{size} B", ((1.0, 1.0),)) for size in (64, 128))))
     assert marked is not None
