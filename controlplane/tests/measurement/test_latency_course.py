@@ -71,7 +71,7 @@ def dependent(random: np.random.Generator) -> NDArray[np.float64]:
 def test_the_error_of_an_average_covers_the_truth(process: object, mean: float) -> None:
     covered, errors = [], []
     for seed in range(100):
-        latencies = (process(np.random.default_rng(seed)) + 10_000).round().astype(np.int64)  # type: ignore[operator]
+        latencies = (process(np.random.default_rng(seed)) + 10_000).round().astype(np.int64)
         error = max(course_of(latencies).error_ns, stats_of(latencies).sampling_error_ns)
         covered.append(abs(latencies.mean() - mean - 10_000) <= error)
         errors.append(error)

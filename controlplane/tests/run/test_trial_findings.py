@@ -113,8 +113,8 @@ class Lossy(FakeMeasurer):
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         found = super().measure(spec, note)
-        kinds = {"corrupted_frames": 3, "doubtful_frames": 5, "latency_growth_ns": 1500.0}
-        return replace(found, lost_frames=10, rx_frames=found.rx_frames - 10, **kinds)
+        found = replace(found, lost_frames=10, rx_frames=found.rx_frames - 10)
+        return replace(found, corrupted_frames=3, doubtful_frames=5, latency_growth_ns=1500.0)
 
 
 @contextmanager

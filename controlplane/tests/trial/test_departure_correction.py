@@ -121,7 +121,8 @@ def test_an_average_that_the_delays_would_bring_below_the_smallest_latency_is_le
             and after.latency.min_ns == before.latency.min_ns - SMALLEST_NS[before.tx_port]
         )
         assert after.latency.sum_ns / after.latency.count == pytest.approx(after.latency.min_ns)
-    trial = StoredTrial(**dict.fromkeys(StoredTrial.__dataclass_fields__) | {"result": encode(found)})
+    fields: dict[str, Any] = dict.fromkeys(StoredTrial.__dataclass_fields__)
+    trial = StoredTrial(**fields | {"result": encode(found)})
     (text,) = (text for text in stray_findings({"one": [trial]}) if "sending kernel" in text)
     assert text.startswith("2 averages of latency in 1 trials of one may be too high by up to 1.3 us")
 
