@@ -345,6 +345,7 @@ def test_equal_cost_paths_carry_together_what_one_cannot() -> None:
     one, nodes = trial(1, stream)
     assert one.status is Verdict.MEASURED and one.lost_frames > 0, "1.8 Gbit/s into one link"
     two, nodes = trial(2, stream)
-    assert (two.status, two.lost_frames) == (Verdict.MEASURED, 0)
+    # The paths have queues of different lengths: frames that come far out of order may be copies, so loss is a range.
+    assert (two.status, two.rx_frames, two.lost_frames - two.doubtful_frames) == (Verdict.MEASURED, two.tx_frames, 0)
     shares = [nodes["west"]["ports"][port]["tx_frames"] for port in ("3", "4")]
     assert min(shares) > sum(shares) * 0.35

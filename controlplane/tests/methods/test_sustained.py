@@ -148,7 +148,7 @@ def test_unless_it_is_asked_for_a_queue_that_fills_is_a_finding() -> None:
     assert row["throughput_pct"] == 100
     (finding,) = (text for text in outcome.findings if "sustained" in text)
     assert "64 B, throughput at 100 %: not sustained: 1.947e+05 ppm" in finding
-    assert "queue to port 2; a buffer of 1,000 frames is full after 0.004123 s" in finding
+    assert "queue to port 2; a buffer of 1,000 frames is full after 4.123 ms" in finding
 
 
 def test_where_time_is_real_the_loss_decides_unless_the_user_says_otherwise() -> None:

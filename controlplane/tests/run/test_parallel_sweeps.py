@@ -231,7 +231,7 @@ def test_a_worker_whose_process_did_not_start_can_be_ended(monkeypatch: pytest.M
 
     monkeypatch.setattr(ForkServerProcess, "start", start)
     processes = WorkerProcesses(cast(Job, None), 1)
-    with pytest.raises(EOFError):
+    with pytest.raises(TargetError, match="the process that starts workers ended"):
         processes.workers[0].measure(cast(Task, None), lambda look: None)
     processes.close()
 

@@ -150,7 +150,8 @@ def test_watching_changes_no_count_and_no_latency(load: str) -> None:
     with opened(device) as engine:
         unwatched = engine.measure(replace(spec, watch_queues=False))
     assert watched.queues is not None and unwatched.queues is None
-    assert replace(watched, queues=None) == unwatched
+    # The course of latencies, which is watched, tells more of the error of their average.
+    assert replace(watched, queues=None, latency_error_ns=unwatched.latency_error_ns) == unwatched
 
 
 @pytest.mark.parametrize("seed", range(DEVICES))
