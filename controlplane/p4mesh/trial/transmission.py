@@ -90,14 +90,21 @@ class Transmission:
         return self._observed
 
     def _longest_ns(self) -> int:
-        """The time from the start to the last departure: that of the trial, or of a stream that takes longer."""
+        """Nanoseconds from the start to the last departure: those of the trial, and of a burst that it cuts into.
+
+        A stream of more frames than fit does not make the trial longer: it did not send what was asked for.
+        """
         streams = [planned.stream for planned in self.plan.streams]
         offsets_ns = [max((0, *stream.start_offset_ns)) for stream in streams]
+        whole_ns = self._sending.duration_ns + max(offsets_ns, default=0)
         ends_ns = [
-            offset_ns + ceil((stream.frame_count - 1) * NS_PER_S / stream.rate_fps)
+            min(
+                offset_ns + ceil((stream.frame_count - 1) * NS_PER_S / stream.rate_fps),
+                whole_ns + ceil((stream.burst_frames - 1) * NS_PER_S / stream.rate_fps),
+            )
             for stream, offset_ns in zip(streams, offsets_ns, strict=True)
         ]
-        return max(self._sending.duration_ns + max(offsets_ns, default=0), *ends_ns, 0)
+        return max((whole_ns, *ends_ns))
 
     def _wait(self) -> None:
         """Wait to the end, with looks and what is due meanwhile; time that this takes counts."""
