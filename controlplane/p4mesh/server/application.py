@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -60,6 +61,7 @@ def application(feed: Feed, control: Control | None = None) -> Starlette:
         Route("/metrics", server.metrics),
         Route("/runs/{key}/" + REPORT, server.report),
         Route("/runs/{key}/files/{name}", server.file),
+        Route("/runs/{key}/trials", server.trials),
         Route("/runs/{key}/{test}/" + REPORT, server.report_of_test),
     ]
     if control is not None:
@@ -143,6 +145,13 @@ class _Server:
             _parts(descriptor), media_type="application/octet-stream", headers={"content-disposition": shown}
         )
 
+    async def trials(self, request: Request) -> Response:
+        run = await self._run(request.path_params["key"])
+        first, most = (request.query_params.get(name, "") for name in ("first", "most"))
+        if not all(is_digits(number) for number in (first, most)):
+            return PlainTextResponse("say which trials: first=0&most=100\n", status_code=400)
+        return JSONResponse(await self._feed.trials(run, int(first), int(most)))
+
     async def compare(self, request: Request) -> Response:
         keys = request.query_params.getlist("run")[: _MOST_COMPARED + 1]
         if not 2 <= len(keys) <= _MOST_COMPARED:
@@ -224,9 +233,12 @@ async def _data(request: Request) -> object:
     if not is_digits(length) or int(length) > _MOST_REQUEST_BYTES:
         raise HTTPException(413, "the request is too long")
     try:
-        return await request.json()
-    except ValueError:
-        raise HTTPException(400, "the request is not JSON") from None
+        data: object = await request.json()
+        # Half a surrogate pair is JSON, and no text: neither a command nor an answer could hold it.
+        json.dumps(data, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the request is not JSON of texts") from None
+    return data
 
 
 async def _refuse(_: Request, error: Exception) -> Response:

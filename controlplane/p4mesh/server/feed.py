@@ -75,10 +75,9 @@ class Feed:
                 yield b": still here\n\n"
 
     async def run(self, key: str) -> AsyncIterator[bytes]:
-        """Yield a run with its trials, then what is new of it."""
+        """Yield a run as it is known, then whenever something of it is new; its trials are asked for apart."""
         self._wanted[key] += 1
-        version, seen = -1, None
-        known: tuple[RunView, int] | None = None
+        version = -1
         try:
             self._mark_wanted()
             await self.look()
@@ -87,16 +86,23 @@ class Feed:
                 if run is None:
                     yield _event("gone", {})
                     return
-                if known != (run, run.generation):
-                    known, seen = (run, run.generation), None
-                if run.version != version or seen is None:
-                    yield _event("run", run.detail(seen) | {"complete": seen is None})
-                    version, seen = run.version, run.trials_seen
+                if run.version != version:
+                    version = run.version
+                    yield _event("run", run.detail())
                 elif is_beat:
                     yield b": still here\n\n"
         finally:
             self._wanted[key] -= 1
             self._mark_wanted()
+
+    async def trials(self, run: RunView, first: int, most: int) -> dict[str, Any]:
+        """Trials of a run from place ``first`` on; no look at the directories changes their order meanwhile."""
+        async with self._looking:
+            return await run_in_threadpool(self._rows, run, first, most)
+
+    def _rows(self, run: RunView, first: int, most: int) -> dict[str, Any]:
+        with self.catalogue.opened(run) as opened:
+            return run.rows(opened, first, most)
 
     async def _turns(self) -> AsyncIterator[bool]:
         """Yield at once, after every change, and from time to time without one (True)."""

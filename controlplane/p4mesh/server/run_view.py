@@ -5,30 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from p4mesh.report.verdict import badge
+from p4mesh.server.growing_file import GrowingFile
+from p4mesh.server.trial_index import TrialIndex
 from p4mesh.store.confined import Folder, Mark
 from p4mesh.store.live_file import watched_trials
 from p4mesh.store.lock import holder
 from p4mesh.store.run_directory import LIVE, SAMPLES
 from p4mesh.store.sample_file import SAMPLE_COLUMNS
 from p4mesh.store.stored_run import RESULTS, RUN, TIMING, TRIALS
-from p4mesh.store.verdict_words import verdict_of, verdict_on_test
+from p4mesh.store.verdict_words import verdict_on_test
 
 RUNNING, STOPPED, FINISHED, DAMAGED = "running", "stopped", "finished", "damaged"
-MOST_TRIALS = 2000
-"""Trials that are shown: the last ones."""
 _FRESH_S = 10.0
 """A run whose process is unknown, as on a network file system, counts as running while its files change."""
 _CONFIG_BYTES = 64 << 20
 _RESULTS_BYTES = 256 << 20
-_STEP_BYTES = 64 << 20
-"""Of a file that grows, read at a time."""
 _LIVE_BYTES = 4 << 20
 _SAMPLES_BYTES = 1 << 18
 _SHOWN = (".csv", ".json", ".jsonl", ".html", ".pdf", ".xml", ".parquet", ".pcapng")
@@ -65,55 +62,6 @@ class _Timing(Struct):
     started_utc: str
 
 
-class _Latency(Struct):
-    count: int
-    sum_ns: float
-    max_ns: float
-
-
-class _Result(Struct):
-    status: str
-    reason: str
-    tx_frames: int
-    rx_frames: int
-    expected_rx_frames: int
-    lost_frames: int
-    duration_ns: int
-    latency: _Latency | None = None
-
-
-class _Trial(Struct):
-    unit: str
-    trial: int
-    load_pct: float
-    verdict: str
-    result: _Result
-
-
-@dataclass
-class _Tail:
-    """Reads the whole lines that a file has got since it was read last."""
-
-    name: str
-    limit_bytes: int = _STEP_BYTES
-    offset: int = 0
-    mark: Mark | None = None
-
-    def lines(self, folder: Folder) -> tuple[bool, list[bytes]]:
-        """Whether this is another file than before, and its new lines."""
-        mark = folder.mark(self.name)
-        again = mark is None or (self.mark is not None and mark.inode != self.mark.inode) or mark.size < self.offset
-        if again:
-            again, self.offset = self.mark is not None, 0
-        self.mark = mark
-        if mark is None or mark.size == self.offset:
-            return again, []
-        data = folder.read(self.name, self.limit_bytes, self.offset)
-        whole = data[: data.rfind(b"\n") + 1]
-        self.offset += len(whole)
-        return again, whole.splitlines()
-
-
 class RunView:
     """One run; ``version`` grows with every change that a reader sees."""
 
@@ -128,20 +76,18 @@ class RunView:
         """Process that measures the run; None without one, or where the machine does not tell."""
         self.is_wanted = False
         """Whether a reader looks at its trials."""
-        self.trials: list[dict[str, Any]] = []
         self.files: list[str] = []
-        self.generation = 0
-        """Grows when trials have another order than before."""
-        self._trials_seen = 0
+        self._trials = TrialIndex()
+        self._trials_told = (0, 0)
         self._state = STOPPED
         self._config: _Config | None = None
         self._results: _Results | None = None
         self._problem = ""
         self._live: list[dict[str, Any]] = []
         self._samples: list[dict[str, str]] = []
-        self._started: list[str] = []
+        self._started, self._started_utc = 0, ""
         self._marks: dict[str, Mark | None] = {}
-        self._trial_lines, self._time_lines = _Tail(TRIALS), _Tail(TIMING)
+        self._times_file = GrowingFile(TIMING)
 
     @property
     def is_running(self) -> bool:
@@ -185,30 +131,29 @@ class RunView:
             "notes": config.notes if config else {},
             "verdict": {"text": verdict.text, "tone": verdict.tone.value} if verdict else None,
             "outcome": outcome.summary if outcome else "",
-            "trials": len(self._started),
-            "started_utc": min(self._started, default=""),
+            "trials": self._started,
+            "started_utc": self._started_utc,
             "live": [trial | {"looks": trial["looks"][-2:]} for trial in self._live],
         }
 
-    def detail(self, after: int | None) -> dict[str, Any]:
-        """Everything of the run: its trials from number ``after`` on, or the last ones for a new reader."""
-        oldest = self._trials_seen - len(self.trials)
-        first = oldest if after is None else max(after, oldest)
+    def detail(self) -> dict[str, Any]:
+        """Everything of the run but its trials: how many there are, and the generation of their order."""
         return {
             **self.summary(),
             "live": self._live,
             "samples": self._samples,
             "files": self.files,
             "findings": self._results.outcome.findings if self._results else [],
-            "first": first,
-            "rows": self.trials[first - oldest :],
-            "total": self._trials_seen,
+            **self._trials_now(),
         }
 
-    @property
-    def trials_seen(self) -> int:
-        """Number of trials that were read so far."""
-        return self._trials_seen
+    def rows(self, folder: Folder, first: int, most: int) -> dict[str, Any]:
+        """Trials from place ``first`` on, ``most`` at most; raises RunDirectoryError for damaged ones."""
+        self._trials.refresh(folder)
+        return {**self._trials_now(), "rows": self._trials.rows(folder, first, most)}
+
+    def _trials_now(self) -> dict[str, int]:
+        return {"total": len(self._trials), "generation": self._trials.generation}
 
     def _read(self, folder: Folder) -> bool:
         changed = self._configuration(folder) | self._outcome(folder) | self._times(folder) | self._now(folder)
@@ -250,10 +195,13 @@ class RunView:
         return True
 
     def _times(self, folder: Folder) -> bool:
-        again, lines = self._time_lines.lines(folder)
+        again = self._times_file.begins_again(folder)
         if again:
-            self._started.clear()
-        self._started += [msgspec.json.decode(line, type=_Timing).started_utc for line in lines]
+            self._started, self._started_utc = 0, ""
+        lines = self._times_file.new_lines(folder)
+        self._started += len(lines)
+        starts = (msgspec.json.decode(line, type=_Timing).started_utc for line in lines)
+        self._started_utc = min((start for start in (self._started_utc, *starts) if start), default="")
         return again or bool(lines)
 
     def _now(self, folder: Folder) -> bool:
@@ -265,16 +213,9 @@ class RunView:
         return True
 
     def _measured(self, folder: Folder) -> bool:
-        again, lines = self._trial_lines.lines(folder)
-        if again:
-            # A run that ends puts its trials in order: readers get all of them again.
-            self.trials.clear()
-            self._trials_seen = 0
-            self.generation += 1
-        self._trials_seen += len(lines)
-        self.trials += [_row(msgspec.json.decode(line, type=_Trial)) for line in lines[-MOST_TRIALS:]]
-        del self.trials[:-MOST_TRIALS]
-        return again or bool(lines)
+        self._trials.refresh(folder)
+        told, self._trials_told = self._trials_told, (len(self._trials), self._trials.generation)
+        return told != self._trials_told
 
     def _sampled(self, folder: Folder) -> bool:
         if not self._is_new(folder, SAMPLES):
@@ -285,26 +226,6 @@ class RunView:
             start = max(0, mark.size - _SAMPLES_BYTES)
             self._samples = _latest(folder.read(SAMPLES, _SAMPLES_BYTES, start).decode(errors="replace"))
         return True
-
-
-def _row(trial: _Trial) -> dict[str, Any]:
-    result, latency = trial.result, trial.result.latency
-    measured = latency is not None and latency.count > 0
-    return {
-        "unit": trial.unit,
-        "trial": trial.trial,
-        "load_pct": trial.load_pct,
-        "verdict": verdict_of(trial.verdict).value,
-        "status": verdict_of(result.status).value,
-        "reason": result.reason,
-        "duration_ns": result.duration_ns,
-        "tx_frames": result.tx_frames,
-        "rx_frames": result.rx_frames,
-        "lost_frames": result.lost_frames,
-        "expected_rx_frames": result.expected_rx_frames,
-        "latency_ns_avg": latency.sum_ns / latency.count if latency and measured else None,
-        "latency_ns_max": latency.max_ns if latency and measured else None,
-    }
 
 
 def _latest(text: str) -> list[dict[str, str]]:

@@ -62,6 +62,13 @@ def page(root: Path) -> Iterator[LivePage]:
         yield served
 
 
+@pytest.fixture(scope="module")
+def controlled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LivePage]:
+    """Serve an empty directory to who has the token."""
+    with serving(tmp_path_factory.mktemp("empty"), "--control", "--topologies", str(TOPOLOGIES)) as served:
+        yield served
+
+
 def test_it_lists_every_run_below_its_directory(page: LivePage) -> None:
     runs = page.runs()
     assert {name for name in runs if "folder" not in name} == {"first", "second", "damaged", "linked"}
@@ -74,14 +81,51 @@ def test_it_lists_every_run_below_its_directory(page: LivePage) -> None:
 
 def test_a_run_has_its_trials_and_files(page: LivePage, root: Path) -> None:
     shown = page.event(f"/events?run={page.runs()['first']['key']}")
+    rows = page.trials("first")["rows"]
     lines = [json.loads(line) for line in (root / "first" / "trials.jsonl").read_text().splitlines()]
-    assert [(row["unit"], row["trial"], row["load_pct"]) for row in shown["rows"]] == [
-        (line["unit"], line["trial"], line["load_pct"]) for line in lines
+    assert [(row["unit"], row["trial"], row["load_pct"]) for row in rows] == [
+        (line["unit"], line["trial"] + 1, line["load_pct"]) for line in lines
     ]
-    assert [row["lost_frames"] for row in shown["rows"]] == [line["result"]["lost_frames"] for line in lines]
+    assert [row["number"] for row in rows] == [*range(1, len(lines) + 1)], "counted from 1, as on the terminal"
+    assert [row["lost_frames"] for row in rows] == [line["result"]["lost_frames"] for line in lines]
     assert {"trials.csv", "results.json", "report.html"} <= set(shown["files"])
     assert "pipe.csv" not in shown["files"]
     assert shown["notes"] == {"device": HOSTILE}
+
+
+def test_every_one_of_ten_thousand_trials_is_reached_without_reading_them_all(tmp_path: Path, root: Path) -> None:
+    shutil.copytree(root / "second", tmp_path / "long")
+    line = json.loads((root / "second" / "trials.jsonl").read_text().partition("\n")[0])
+    # Lines of 16,000 characters, as many ports make them.
+    line["result"]["ports"] *= 16_000 // len(json.dumps(line["result"]["ports"]))
+    rest = json.dumps({key: line[key] for key in ("unit", "verdict", "spec", "result")})[1:]
+    with (tmp_path / "long" / "trials.jsonl").open("w") as file:
+        for number in range(10_000):
+            file.write(f'{{"trial": {number}, "load_pct": {number / 100}, {rest}\n')
+    with serving(tmp_path) as page:
+        before_kb = page.memory_kb()
+        numbers: list[int] = []
+        while len(numbers) < 10_000:
+            shown = page.trials("long", first=len(numbers), most=1_000_000)
+            assert shown["total"] == 10_000 and len(shown["rows"]) == 200, "a page, however much is asked for"
+            assert [row["load_pct"] for row in shown["rows"]] == [(row["number"] - 1) / 100 for row in shown["rows"]]
+            numbers += [row["number"] for row in shown["rows"]]
+        assert numbers == [*range(1, 10_001)]
+        assert page.trials("long", first=10_000)["rows"] == []
+        size_kb = (tmp_path / "long" / "trials.jsonl").stat().st_size / 1024
+        assert page.memory_kb() - before_kb < size_kb / 4
+
+
+def test_the_rest_of_a_run_can_be_read_beside_a_trial_that_is_damaged(tmp_path: Path, root: Path) -> None:
+    shutil.copytree(root / "second", tmp_path / "one")
+    good, *rest = (root / "second" / "trials.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "one" / "trials.jsonl").write_text(good + "{\n" + "".join(rest[1:]))
+    with serving(tmp_path) as page:
+        assert [row["number"] for row in page.trials("one", most=1)["rows"]] == [1]
+        key = page.runs()["one"]["key"]
+        refused = page.get(f"/runs/{key}/trials?first=0&most=2")
+        assert refused.status == 400 and "trials.jsonl: line 2: damaged" in refused.text
+        assert page.get(f"/runs/{key}/trials?first=-1&most=2").status == 400
 
 
 def test_reports_and_files_are_those_of_the_run(page: LivePage, root: Path) -> None:
@@ -215,6 +259,24 @@ def test_who_has_the_token_starts_and_stops_runs(tmp_path: Path) -> None:
         (ended,) = json.loads(page.get("/control", **key).body)["started"]
         assert ended["exit_code"] == 130 and "interrupted" in ended["said"]
         assert page.post("/control/stop", {"run": "nothing"}, **key).status == 404
+
+
+HALF_A_PAIR = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("start", {"test": HALF_A_PAIR}),
+        ("start", {"settings": [HALF_A_PAIR]}),
+        ("start", {HALF_A_PAIR: ""}),
+        ("start", HALF_A_PAIR),
+        ("stop", {"run": HALF_A_PAIR}),
+    ],
+)
+def test_half_a_surrogate_pair_is_no_text(controlled: LivePage, path: str, data: object) -> None:
+    refused = controlled.post(f"/control/{path}", data, authorization=f"Bearer {TOKEN}")
+    assert (refused.status, refused.text) == (400, "the request is not JSON of texts")
 
 
 def test_control_runs_no_command_of_a_topology(tmp_path: Path) -> None:

@@ -63,6 +63,16 @@ class LivePage:
         """Return the runs that it shows, by their names."""
         return {run["name"]: run for run in self.event("/events")["runs"]}
 
+    def trials(self, name: str, first: int = 0, most: int = 200) -> Any:
+        """Return trials of the run with this name."""
+        key = self.runs()[name]["key"]
+        return json.loads(self.get(f"/runs/{key}/trials?first={first}&most={most}").body)
+
+    def memory_kb(self) -> int:
+        """Return the most memory that the server has had so far."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+
     def stop(self) -> int:
         """Interrupt it and return its exit code."""
         self.process.send_signal(signal.SIGINT)

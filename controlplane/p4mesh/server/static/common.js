@@ -101,12 +101,16 @@ export async function ask(address, data) {
   }
   const answer = await fetch(address, options);
   const text = await answer.text();
-  let found = {};
+  if (!answer.ok) throw new Error(explained(text));
+  return JSON.parse(text);
+}
+
+// The reason in an answer that refuses something, and what to do.
+export function explained(text) {
   try {
-    found = JSON.parse(text);
+    const found = JSON.parse(text);
+    return [found.error, found.hint].filter(Boolean).join(": ");
   } catch {
-    found = { error: text };
+    return text.trim();
   }
-  if (!answer.ok) throw new Error([found.error, found.hint].filter(Boolean).join(": "));
-  return found;
 }

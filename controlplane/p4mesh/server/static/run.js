@@ -1,10 +1,9 @@
-import { ask, cell, changes, count, element, listen, reportAddress, short, token, verdict, when } from "./common.js";
+import { ask, cell, changes, count, element, explained, listen, reportAddress, short, token, verdict, when } from "./common.js";
 import { Chart, latency, loads, rates } from "./charts.js";
 
 const place = (id) => document.getElementById(id);
 const key = new URLSearchParams(location.search).get("run") || "";
-const MOST_ROWS = 2000;
-let rows = [];
+const PAGE_ROWS = 200;
 let current = null;
 const loadChart = new Chart(place("loads"), loads());
 const liveCharts = new Map();
@@ -41,7 +40,7 @@ function traffic(run) {
     if (!shown) {
       const [first, second] = [element("div", { class: "drawing" }), element("div", { class: "drawing" })];
       const numbers = element("p", { class: "numbers" });
-      const box = element("div", { data: { trial: name } }, element("h3", {}, `${trial.unit}, trial ${trial.trial}: ${trial.label}`), numbers,
+      const box = element("div", { data: { trial: name } }, element("h3", {}, `${trial.unit}, trial ${trial.trial + 1}: ${trial.label}`), numbers,
         element("div", { class: "charts" },
           element("figure", {}, element("figcaption", {}, "Rates"), first),
           element("figure", {}, element("figcaption", {}, "Latency"), second)));
@@ -70,25 +69,75 @@ function traffic(run) {
 function trialRow(trial) {
   const loss = trial.expected_rx_frames ? (100 * trial.lost_frames) / trial.expected_rx_frames : NaN;
   const micro = (value) => (value === null ? "-" : short(value / 1000));
-  return element("tr", {},
-    cell(trial.unit), cell(String(trial.trial), true), cell(short(trial.load_pct, 7), true), cell(trial.verdict),
+  return element("tr", { class: trial.number === trials.marked ? "marked" : "" },
+    cell(count(trial.number), true), cell(trial.unit), cell(String(trial.trial), true), cell(short(trial.load_pct, 7), true), cell(trial.verdict),
     cell(count(trial.tx_frames), true), cell(count(trial.lost_frames), true), cell(short(loss), true),
     cell(micro(trial.latency_ns_avg), true), cell(micro(trial.latency_ns_max), true), cell(trial.reason));
 }
 
-function trials(data) {
-  if (data.complete) {
-    rows = [];
-    place("trials").replaceChildren();
+// A page of trials: those from place `first` on, or the newest ones. The rest stays on the server until it is asked for.
+const trials = { rows: [], first: 0, total: 0, generation: -1, follows: true, marked: 0, isShown: true, isLoading: false, isStale: false };
+
+async function load() {
+  if (trials.isLoading) {
+    trials.isStale = true;
+    return;
   }
-  const fresh = data.rows.map((trial, index) => ({ ...trial, number: data.first + index + 1 }));
-  rows = [...rows, ...fresh].slice(-MOST_ROWS);
-  place("trials").prepend(...fresh.map(trialRow).reverse());
-  while (place("trials").rows.length > MOST_ROWS) place("trials").lastElementChild.remove();
-  const left = data.total - rows.length;
-  place("count").textContent = `${count(data.total)} trials${left > 0 ? `; the last ${count(rows.length)} are shown` : ""}`;
-  if (fresh.length || data.complete) loadChart.show(rows);
+  trials.isLoading = true;
+  do {
+    trials.isStale = false;
+    const wanted = trials.follows ? Math.max(0, current.total - PAGE_ROWS) : trials.first;
+    try {
+      const answer = await fetch(`/runs/${encodeURIComponent(key)}/trials?first=${wanted}&most=${PAGE_ROWS}`);
+      if (!answer.ok) throw new Error(explained(await answer.text()));
+      const found = await answer.json();
+      Object.assign(trials, { rows: found.rows, first: wanted, total: found.total, generation: found.generation });
+      showTrials();
+    } catch (error) {
+      place("count").textContent = `trials cannot be read: ${error.message}`;
+    }
+  } while (trials.isStale);
+  trials.isLoading = false;
 }
+
+function showTrials() {
+  place("trials").replaceChildren(...trials.rows.map(trialRow).reverse());
+  loadChart.show(trials.rows);
+  showPlace();
+  if (!trials.isShown) place("trials").querySelector(".marked")?.scrollIntoView({ block: "nearest" });
+  trials.isShown = true;
+}
+
+function showPlace() {
+  const { rows, first, total } = trials;
+  place("count").textContent = rows.length === 0 ? "No trial has ended yet."
+    : rows.length === total ? `${count(total)} trials` : `Trials ${count(first + 1)} to ${count(first + rows.length)} of ${count(total)}, the latest first`;
+  place("pages").hidden = rows.length === total;
+  place("older").disabled = first === 0;
+  place("newer").disabled = place("newest").disabled = first + rows.length >= total;
+  place("number").max = total;
+}
+
+function turnTo(first) {
+  trials.first = Math.max(0, first);
+  trials.follows = trials.first + PAGE_ROWS >= trials.total;
+  load();
+}
+
+function turn(pages) {
+  trials.marked = 0;
+  turnTo(trials.first + pages * PAGE_ROWS);
+}
+
+place("older").addEventListener("click", () => turn(-1));
+place("newer").addEventListener("click", () => turn(1));
+place("newest").addEventListener("click", () => turn(Infinity));
+place("pages").addEventListener("submit", (event) => {
+  event.preventDefault();
+  trials.marked = place("number").valueAsNumber;
+  trials.isShown = false;
+  turnTo(trials.marked - PAGE_ROWS / 2);
+});
 
 function samples(data) {
   place("classes").hidden = data.samples.length === 0;
@@ -110,8 +159,13 @@ listen(`/events?run=${encodeURIComponent(key)}`, {
     facts(data);
     traffic(data);
     samples(data);
-    trials(data);
     files(data);
+    const isOther = data.generation !== trials.generation;
+    if (isOther || (data.total !== trials.total && (trials.follows || trials.rows.length < PAGE_ROWS))) load();
+    else if (data.total !== trials.total) {
+      trials.total = data.total;
+      showPlace();
+    }
   },
   gone: (_, source) => {
     source.close();
