@@ -1,12 +1,30 @@
-"""Quantities as people read them: one notation for times, and for ports that follow each other."""
+"""Quantities as people read them: one notation for numbers, for times, and for ports that follow each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 
 _UNITS_NS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns"))
+_SIX_DIGITS = 100_000
 _FACTOR_IN_ONE_UNIT = 1000
 """Times that are further apart have units of their own: one of them would have only zeros."""
+
+
+def number_text(value: float) -> str:
+    """A number with commas between thousands and, of a fraction, six digits: ``1,488,095`` and ``0.333333``."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if abs(value) >= _SIX_DIGITS and isfinite(value):
+        return f"{value:,.0f}"
+    return f"{value:,.6g}"
+
+
+def grouped(text: str) -> str:
+    """A text with commas between its thousands where it is a plain number; any other as it is."""
+    whole, point, rest = text.partition(".")
+    plain = whole.isdecimal() and (rest.isdecimal() or not point)
+    return f"{int(whole):,}{point}{rest}" if plain else text
 
 
 def time_text(*times_ns: float) -> str:
@@ -14,18 +32,18 @@ def time_text(*times_ns: float) -> str:
     low, high = min(times_ns), max(times_ns)
     unit_ns, unit = _unit_of(high)
     if low == high:
-        return f"{_digits(high / unit_ns)} {unit}"
+        return f"{four_digits(high / unit_ns)} {unit}"
     if low * _FACTOR_IN_ONE_UNIT < high:
         return f"{time_text(low)} to {time_text(high)}"
-    return f"{_digits(low / unit_ns)} to {_digits(high / unit_ns)} {unit}"
+    return f"{four_digits(low / unit_ns)} to {four_digits(high / unit_ns)} {unit}"
 
 
 def _unit_of(time_ns: float) -> tuple[int, str]:
     return next((unit for unit in _UNITS_NS if time_ns >= unit[0]), _UNITS_NS[-1])
 
 
-def _digits(value: float) -> str:
-    """Four digits without an exponent; whole numbers have all of theirs."""
+def four_digits(value: float) -> str:
+    """A number with four digits and no exponent; whole numbers have all of theirs."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import tell
+from p4mesh.quantities import four_digits
 from p4mesh.run.events import (
     Event,
     NotRun,
@@ -81,7 +82,7 @@ class Progress:
         self._remaining = dict(run.trials_expected)
         self._started_s = self._clock_s()
         self._done = self._measured = 0
-        resumed = "" if run.trials_stored is None else f", resuming after {run.trials_stored} stored trials"
+        resumed = "" if run.trials_stored is None else f", resuming after {run.trials_stored:,} stored trials"
         kind = "worker" if run.cluster else "process"
         workers = f"1 {kind}" if run.workers == 1 else f"{run.workers} {kind}{'s' if run.cluster else 'es'}"
         where = f" of {run.cluster}" if run.cluster else ""
@@ -100,15 +101,15 @@ class Progress:
         expected = result["expected_rx_frames"]
         loss = f"loss {100 * result['lost_frames'] / expected:8.4f} %" if expected else "no frames"
         size, _, part = finished.trial.unit.rpartition("B/")
-        strays = "".join(f"  {result[f'{word}_frames']} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
+        strays = "".join(f"  {result[f'{word}_frames']:,} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
         queues = result.get("queues") or {"trend": ""}
-        filling = f"  a queue fills by {queues['excess_ppm']:.4g} ppm" if queues["trend"] == "filling" else ""
+        filling = f"  a queue fills by {four_digits(queues['excess_ppm'])} ppm" if queues["trend"] == "filling" else ""
         trust = "" if finished.trial.status.trusted else f"  {finished.trial.status.value}: {result['reason']}"
         taken_from = f"  ({finished.trial.taken_from})" if finished.trial.taken_from else ""
         origin = "  (stored)" if finished.timing is None else taken_from
         where = f"{size:>4} B {part:<10}" if size else part
         self._line(
-            f"[{self._done:>3}/~{self._done + left}] {where} load {finished.trial.load_pct:8.4f} %"
+            f"[{self._done:>3,}/~{self._done + left:,}] {where} load {finished.trial.load_pct:8.4f} %"
             f"  {loss}{strays}{filling}{trust}{origin}  {self._outlook(left)}"
         )
 
@@ -120,8 +121,8 @@ class Progress:
             self._lost[key] = counts.lost_frames
             gap = "" if counts.last_gap_ns is None else f", last gap at {counts.last_gap_ns / NS_PER_S:.6f} s"
             self._line(
-                f"{taken.sample.at_ns / NS_PER_S:10.3f} s  {counts.name}: {counts.tx_frames} sent, "
-                f"{counts.rx_frames} received, {counts.lost_frames} lost ({fresh:+d}){gap}"
+                f"{taken.sample.at_ns / NS_PER_S:10.3f} s  {counts.name}: {counts.tx_frames:,} sent, "
+                f"{counts.rx_frames:,} received, {counts.lost_frames:,} lost ({fresh:+,d}){gap}"
             )
 
     def _line(self, text: str) -> None:
@@ -131,6 +132,6 @@ class Progress:
         if not left:
             return "| last trials"
         if self._measured < _TRIALS_BEFORE_OUTLOOK:
-            return f"| ~{left} left"
+            return f"| ~{left:,} left"
         seconds = (self._clock_s() - self._started_s) / self._measured * left
-        return f"| ~{left} left, ~{seconds:.0f} s"
+        return f"| ~{left:,} left, ~{seconds:,.0f} s"

@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from p4mesh.methods.options.effects import unused
+from p4mesh.quantities import grouped, number_text
 from p4mesh.report.document import Bullets, Chapter, Facts, Grid, GridRow, Head, Listing, Paragraph
 from p4mesh.topology.line_codes import NONE
 from p4mesh.topology.model import TESTER
@@ -100,20 +102,27 @@ def _changed(config: dict[str, Any]) -> Grid | Paragraph:
         return Paragraph("All parameters have their defaults.")
     keys = ("name", "value", "default", "unit", "section", "summary")
     heads = (Head("Parameter", key=True), Head("Value", number=True), Head("Default", number=True), *_ABOUT_PARAMETERS)
-    rows = tuple(GridRow(tuple(item.get(key, "-") for key in keys)) for item in found)
-    return Grid("Changed from their defaults", heads, rows)
+    rows = tuple(GridRow(tuple(grouped(item.get(key, "-")) for key in keys)) for item in found)
+    idle = [item["name"] for item in found if item["name"] in _unused(config)]
+    note = f"Without effect, because of the values of others: {', '.join(idle)}." if idle else ""
+    return Grid("Changed from their defaults", heads, rows, note)
 
 
 def _as_they_are(config: dict[str, Any]) -> Grid:
-    """Parameters at their defaults."""
+    """Parameters at their defaults, those alone that have an effect with the values of the others."""
     keys = ("name", "value", "unit", "section", "summary")
+    idle = _unused(config)
     rows = tuple(
-        GridRow(tuple(item[key] for key in keys))
+        GridRow(tuple(grouped(item[key]) for key in keys))
         for item in config["parameters"]
-        if item["value"] == item.get("default")
+        if item["value"] == item.get("default") and item["name"] not in idle
     )
     heads = (Head("Parameter", key=True), Head("Value", number=True), *_ABOUT_PARAMETERS)
     return Grid("Parameters at their defaults", heads, rows, folded=True)
+
+
+def _unused(config: dict[str, Any]) -> frozenset[str]:
+    return unused({item["name"]: item["value"] for item in config["parameters"]})
 
 
 def _ports(config: dict[str, Any]) -> Grid:
@@ -170,8 +179,8 @@ def _calibration(config: dict[str, Any]) -> tuple[Paragraph | Grid | Facts | Bul
         GridRow(
             (
                 *(str(wire[key]) for key in ("tx_port", "rx_port", "frame_size_bytes")),
-                *(f"{float(Fraction(wire[key])):.3f}" for key in keys),
-                str(wire["samples"]),
+                *(f"{float(Fraction(wire[key])):,.3f}" for key in keys),
+                number_text(wire["samples"]),
             )
         )
         for wire in calibration["wires"]

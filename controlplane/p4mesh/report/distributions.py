@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from p4mesh.methods.results.latency import PERCENTILE_ERROR_PCT
+from p4mesh.quantities import number_text
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
 from p4mesh.report.latency_charts import size_of
 from p4mesh.report.line_charts import HIDDEN, SCHEMA
@@ -87,7 +88,7 @@ def _percentiles(definition: str, curves: dict[str, Curve], note: str) -> Chart:
         tooltip=[
             {"field": "series", "title": "frames of"},
             {"field": "percentile"},
-            {"field": "y", "type": "quantitative", "title": "latency (us)", "format": ".6~g"},
+            {"field": "y", "type": "quantitative", "title": "latency (us)", "format": ",.6~r"},
         ],
     )
     title = f"{definition} latency over percentile"
@@ -141,8 +142,8 @@ def _histogram(definition: str, curves: dict[str, Curve], note: str) -> Chart:
             "stroke": {**_by_series(legend, [entry.colour for entry in legend]), "legend": None},
             "tooltip": [
                 {"field": "series", "title": "frames of"},
-                {"field": "x", "type": "quantitative", "title": "from (us)", "format": ".6~g"},
-                {"field": "x2", "type": "quantitative", "title": "to (us)", "format": ".6~g"},
+                {"field": "x", "type": "quantitative", "title": "from (us)", "format": ",.6~r"},
+                {"field": "x2", "type": "quantitative", "title": "to (us)", "format": ",.6~r"},
                 {"field": "frames", "type": "quantitative", "format": ","},
                 {"field": "share", "type": "quantitative", "title": "share (%)", "format": ".4~g"},
             ],
@@ -199,5 +200,5 @@ def _table(title: str, curves: dict[str, Curve]) -> Grid:
     for name, latency in curves.items():
         at = dict(latency["percentiles_ns"])
         cells = [latency["min_ns"], *(at.get(percent) for percent in labels), latency["max_ns"]]
-        rows.append(GridRow((name, *("-" if cell is None else f"{cell / _NS_PER_US:.6g}" for cell in cells))))
+        rows.append(GridRow((name, *("-" if cell is None else number_text(cell / _NS_PER_US) for cell in cells))))
     return Grid(title, heads, tuple(rows), folded=True)

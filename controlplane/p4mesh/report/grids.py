@@ -12,15 +12,19 @@ from p4mesh.report.numbers import cell_text, is_numeric
 
 MOST_ROWS = 10_000
 """Rows of a table in a report, at most: pages of browsers get slow, and nobody reads so many."""
+_EQUAL = "each of "
+"""Beginning of the text in place of the numbers of iterations that measured the same."""
 
 
 def grid_of(table: Table) -> Grid:
     """A result table with every column; statistics of iterations are muted.
 
-    A table that is too long for a page has its first rows, and a note that says where all are.
+    Iterations that measured the same are one row. A table that is too long for a page has its first rows, and a note
+    that says where all are.
     """
-    rows, note = table.rows[:MOST_ROWS], table.note
-    if len(rows) < len(table.rows):
+    found, note = rows_of(table), table.note
+    rows = found[:MOST_ROWS]
+    if len(rows) < len(found):
         note = f"The first {len(rows):,} of {len(table.rows):,} rows; {table.name}.csv has all. {note}".rstrip()
     return Grid(
         table.title,
@@ -29,6 +33,28 @@ def grid_of(table: Table) -> Grid:
         note,
         table.detail,
     )
+
+
+def rows_of(table: Table) -> tuple[Mapping[str, Cell], ...]:
+    """Rows of a table: one instead of all iterations and their statistics where the iterations measured the same."""
+    if ITERATION.key not in table.keys:
+        return table.rows
+    names = [name for name in table.keys if name != ITERATION.key]
+    groups: dict[tuple[Cell, ...], list[Mapping[str, Cell]]] = {}
+    for row in table.rows:
+        groups.setdefault(tuple(row.get(name) for name in names), []).append(row)
+    return tuple(row for group in groups.values() for row in _joined(group))
+
+
+def _joined(group: Sequence[Mapping[str, Cell]]) -> Sequence[Mapping[str, Cell]]:
+    measured = [row for row in group if not is_statistic(row)]
+    values = [{key: cell for key, cell in row.items() if key != ITERATION.key} for row in measured]
+    if len(measured) < 2 or any(value != values[0] for value in values):
+        return group
+    numbers = [str(row[ITERATION.key]) for row in measured]
+    if len(set(numbers)) < len(numbers):
+        return group
+    return [{**values[0], ITERATION.key: f"{_EQUAL}{len(numbers)}"}]
 
 
 def heads_of(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]], keys: Iterable[str]) -> tuple[Head, ...]:
@@ -51,4 +77,10 @@ def cells_of(columns: Sequence[Column], row: Mapping[str, Cell]) -> tuple[str, .
 
 def is_statistic(row: Mapping[str, Cell]) -> bool:
     """Whether a row is a statistic over the iterations above it."""
-    return not str(row.get(ITERATION.key, "1")).isdecimal()
+    text = str(row.get(ITERATION.key, "1"))
+    return not (text.isdecimal() or text.startswith(_EQUAL))
+
+
+def is_average(row: Mapping[str, Cell]) -> bool:
+    """Whether a row stands for all iterations: their average, or what each of them measured."""
+    return str(row.get(ITERATION.key, "")).startswith(("avg", _EQUAL))

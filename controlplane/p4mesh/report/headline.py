@@ -12,7 +12,7 @@ from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.quantities import time_text
 from p4mesh.report.document import Grid, GridRow
-from p4mesh.report.grids import cells_of, heads_of
+from p4mesh.report.grids import cells_of, heads_of, is_average, rows_of
 from p4mesh.report.numbers import cell_text
 from p4mesh.store.run_files import StoredTrial
 
@@ -38,8 +38,20 @@ def _chosen(outcome: Outcome) -> list[Table]:
     return chosen or ([replace(first, headline=_first_columns(first))] if first else [])
 
 
+def is_whole_on_cover(table: Table) -> bool:
+    """Whether the headline of a table is all of it: then the report does not have it again."""
+    filled = {column.key for column in table.columns if any(row.get(column.key) is not None for row in table.rows)}
+    rows = rows_of(table)
+    return (
+        bool(table.headline and rows)
+        and not table.note
+        and filled <= {*table.keys, ITERATION.key, *table.headline}
+        and len(_shown(rows)) == len(rows) <= _MOST_ROWS
+    )
+
+
 def _grid(table: Table, durations: _Durations) -> Grid:
-    rows = _shown(table.rows)
+    rows = _shown(rows_of(table))
     wanted = (*table.keys, ITERATION.key, *table.headline)
     columns = [column for column in table.columns if column.key in wanted]
     columns = [column for column in columns if any(row.get(column.key) is not None for row in rows)]
@@ -47,13 +59,13 @@ def _grid(table: Table, durations: _Durations) -> Grid:
     cut = rows[:_MOST_ROWS]
     lines = tuple(GridRow((*cells_of(columns, row), durations.of(row))) for row in cut)
     left = len(rows) - len(cut)
-    note = f"{left} more rows below." if left else ""
+    note = f"{left:,} more rows below." if left else ""
     return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, note)
 
 
-def _shown(rows: Sequence[dict[str, Cell]]) -> list[dict[str, Cell]]:
+def _shown(rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:
     """Rows to show: of several iterations the averages, where there are some."""
-    averages = [row for row in rows if str(row.get(ITERATION.key, "")).startswith("avg")]
+    averages = [row for row in rows if is_average(row)]
     return averages or list(rows)
 
 
@@ -71,7 +83,7 @@ def key_numbers(outcome: Outcome) -> str:
     table = next(iter(_chosen(outcome)), None)
     if table is None:
         return ""
-    rows = _shown(table.rows)
+    rows = _shown(rows_of(table))
     columns = {column.key: column for column in table.columns}
     if fields.LOAD_PCT.key in table.keys and fields.LOSS_PCT.key in columns:
         return _sweep(columns, rows)

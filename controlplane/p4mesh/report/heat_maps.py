@@ -1,4 +1,7 @@
-"""Matrices as heat maps: received rate of every port in every trial, loss and latency of every flow."""
+"""Matrices as heat maps: received rate of every port, loss and latency of every flow, where they differ.
+
+A part of a test in which all ports or flows are alike is not shown. All others have one scale of colours.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,25 @@ from p4mesh.report.line_charts import SCHEMA
 from p4mesh.store.run_files import StoredTrial
 
 _MOST_CELLS = 20_000
-_NS_PER_S = 1_000_000_000
 _NS_PER_US = 1000
 _COLUMNS = 2
 _WIDTH = 300
+_ALIKE = 0.01
+"""Values whose spread is at most this share of the largest are alike: nobody sees a difference of colours."""
 _SMALLEST, _LARGEST = 6, 18
 """Height of a cell in pixels."""
 
 
-def port_chart(trials: Sequence[StoredTrial]) -> Chart | None:
-    """Receive rate of every port in every trial; None where trials have less than two ports."""
-    trusted = [trial for trial in trials if trial.status.trusted and len(trial.result["ports"]) > 1]
+def port_chart(trials: Sequence[StoredTrial]) -> Chart | Paragraph | None:
+    """Receive rate of every port in the trials whose ports differ; None where trials have less than two ports."""
+    several = [trial for trial in trials if trial.status.trusted and len(trial.result["ports"]) > 1]
+    trusted = [trial for trial in several if _differ([port["rx_frames"] for port in trial.result["ports"]])]
+    alike = len(several) - len(trusted)
     note = "Every port's numbers are in trial_ports.csv."
+    if alike:
+        note = f"In {alike:,} of {len(several):,} trials all ports received the same, within 1 %. {note}"
+    if several and not trusted:
+        return Paragraph(note)
     if sum(len(trial.result["ports"]) for trial in trusted) > _MOST_CELLS:
         trusted = list({trial.unit: trial for trial in trusted}.values())
         note = f"The last trial of each part only. {note}"
@@ -31,16 +41,17 @@ def port_chart(trials: Sequence[StoredTrial]) -> Chart | None:
             "x": trial.index + 1,
             "y": port["port"],
             "load": trial.load_pct,
-            "value": _per_second(port["rx_frames"], trial),
+            "value": _of_mean_pct(port["rx_frames"], trial),
+            "frames": port["rx_frames"],
         }
         for trial in trusted
         for port in trial.result["ports"]
     ]
-    if not values or not any(value["value"] for value in values):
+    if not values:
         return None
-    title = "Frames received per second by every port in every trial"
-    told = [("load", "load (% of line)"), ("value", "frames/s")]
-    return Chart("port_rates", title, _spec(title, values, "trial", "port", "frames/s", told), note=note)
+    title = "Frames received by every port: difference from the mean of the ports, in the trials whose ports differ"
+    told = [("load", "load (% of line)"), ("frames", "frames received"), ("value", "difference (%)")]
+    return Chart("port_rates", title, _spec(title, values, "trial", "port", "%", told), note=note)
 
 
 def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
@@ -55,20 +66,29 @@ def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
     )
     found: list[Chart | Paragraph] = []
     for name, title, unit, value_of in kinds:
-        values = [
-            {"part": unit_key, "x": flow["tx_port"], "y": flow["rx_port"], "load": trial.load_pct, "value": value}
-            for unit_key, trial in last.items()
-            for flow in trial.result["flows"]
-            if (value := value_of(flow)) is not None
-        ]
-        if len({(value["x"], value["y"]) for value in values}) < 2:
-            continue
-        if name == "flow_loss" and not any(value["value"] for value in values):
+        values = [value for unit, trial in last.items() for value in _differing(unit, trial, value_of)]
+        if not values:
             continue
         told = [("load", "load (% of line)"), ("value", unit)]
         spec = _spec(title, values, "transmit port", "receive port", unit, told)
         found.append(Chart(name, title, spec, note=note))
     return tuple(found)
+
+
+def _differing(
+    unit: str, trial: StoredTrial, value_of: Callable[[dict[str, Any]], float | None]
+) -> list[dict[str, Any]]:
+    """Cells of the flows of a trial; none where all of them are alike."""
+    found = [
+        {"part": unit, "x": flow["tx_port"], "y": flow["rx_port"], "load": trial.load_pct, "value": value}
+        for flow in trial.result["flows"]
+        if (value := value_of(flow)) is not None
+    ]
+    return found if _differ([cell["value"] for cell in found]) else []
+
+
+def _differ(values: Sequence[float]) -> bool:
+    return bool(values) and max(values) - min(values) > _ALIKE * max(abs(value) for value in values)
 
 
 def _shown(kept: Mapping[str, StoredTrial]) -> tuple[dict[str, StoredTrial], str]:
@@ -79,7 +99,7 @@ def _shown(kept: Mapping[str, StoredTrial]) -> tuple[dict[str, StoredTrial], str
         cells += len(trial.result["flows"])
         if cells <= _MOST_CELLS:
             shown[unit] = trial
-    note = "The last trial of each part that kept its flows apart."
+    note = "The last trial of each part that kept its flows apart, where they differ by more than 1 %."
     if len(shown) < len(kept):
         note += f" {len(shown)} of {len(kept)} parts: the others have more flows than a page has room for."
     return shown, note
@@ -91,6 +111,13 @@ def _spec(
     lines = len({value["y"] for value in values})
     parts = list(dict.fromkeys(value["part"] for value in values))
     step = max(_SMALLEST, min(_LARGEST, 400 // lines))
+    numbers = [value["value"] for value in values]
+    largest = max(abs(number) for number in numbers)
+    colours = (
+        {"scheme": "blueorange", "domain": [-largest, largest]}
+        if min(numbers) < 0
+        else {"scheme": "viridis", "domain": [min(numbers) if unit == "us" else 0, largest]}
+    )
     places = {axis: sorted({value[axis] for value in values}) for axis in ("x", "y")}
 
     def axis(field: str, name: str) -> dict[str, Any]:
@@ -120,22 +147,25 @@ def _spec(
                     "field": "value",
                     "type": "quantitative",
                     "title": unit,
-                    "scale": {"scheme": "viridis", "zero": unit != "us"},
-                    "legend": {"orient": "bottom", "format": "~s", "gradientLength": 200},
+                    "scale": colours,
+                    "legend": {"orient": "bottom", "format": ",.5~r", "gradientLength": 200},
                 },
                 "tooltip": [
                     {"field": "part", "title": "part"},
                     {"field": "x", "title": x_title},
                     {"field": "y", "title": y_title},
-                    *({"field": key, "type": "quantitative", "title": name, "format": ".6~g"} for key, name in told),
+                    *({"field": key, "type": "quantitative", "title": name, "format": ",.6~r"} for key, name in told),
                 ],
             },
         },
     }
 
 
-def _per_second(frames: int, trial: StoredTrial) -> float:
-    return float(f"{frames * _NS_PER_S / max(1, trial.spec['duration_ns']):.6g}")
+def _of_mean_pct(frames: int, trial: StoredTrial) -> float:
+    """How far a port is above or below the mean of the ports of its trial; ports that differ received something."""
+    ports = trial.result["ports"]
+    mean = sum(port["rx_frames"] for port in ports) / len(ports)
+    return float(round(100 * (frames / mean - 1), 3))
 
 
 def _lost(flow: dict[str, Any]) -> float | None:

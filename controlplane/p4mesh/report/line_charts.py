@@ -2,69 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from math import log
 from typing import Any
 
-from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Figure, Series
+from p4mesh.quantities import number_text
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
-from p4mesh.report.numbers import cell_text
+from p4mesh.report.numbers import NOT_APPLICABLE
 from p4mesh.report.palette import legend_of
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 HIDDEN = "hidden"
 """The parameter that holds the names of the lines that a reader has switched off."""
-_HEIGHT = 320
+HEIGHT = 320
 _THIN, _WIDER_BY = 1.6, 0.8
 """Widths of lines: a line below others is wider, so that it stays visible where they coincide."""
 _MARK, _LARGER_BY = 36, 26
-_BAR = 700
-"""Size of a mark that stands alone, without a line."""
 _GRID_ROWS = 400
+_COINCIDE = 0.005
+"""Lines whose points are nowhere farther apart than this share of the axis are drawn as one."""
 _UNITS_OF_TIME = ("ns", "us", "ms", "ns)", "us)", "ms)", "(s)")
 _FLAT = 20
 """Times whose largest is so many times the smallest have a logarithmic axis: else most lie on the axis below."""
 _FRAME_SIZES = "frame size"
 
 
+def series_with_points(figure: Figure) -> list[Series]:
+    """The series of a figure in which something was measured."""
+    return [item for item in figure.series if item.points]
+
+
 def line_chart(figure: Figure) -> Chart | None:
-    """The figure of a test; None where nothing was measured."""
-    series = [item for item in figure.series if item.points]
+    """Lines; None where nothing was measured."""
+    series = series_with_points(figure)
     if not series:
         return None
-    legend = legend_of([(item.name, item.theoretical) for item in series])
-    return Chart(figure.name, figure.title, _spec(figure, series, legend), legend, _numbers(figure, series))
+    lines = _lines_of(figure, series)
+    legend = legend_of([(name, members[0].theoretical) for name, members in lines.items()])
+    return Chart(figure.name, figure.title, _spec(figure, lines, legend), legend, numbers_of(figure, series))
 
 
-def _spec(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
+def _lines_of(figure: Figure, series: list[Series]) -> dict[str, list[Series]]:
+    """The lines to draw, by name: series that nobody could tell apart are one, with the names of all."""
+    values = [y for item in series for _, y in item.points]
+    top = max(values) if figure.y_max is None else figure.y_max
+    logarithmic = is_logarithmic(figure.y_title, values)
+    scale: Callable[[float], float] = log if logarithmic else float
+    room = _COINCIDE * (scale(top) - (scale(min(values)) if logarithmic else 0))
+    groups: list[list[Series]] = []
+    for item in series:
+        twins = next((group for group in groups if _coincide(group[0], item, scale, room)), None)
+        if twins is None:
+            groups.append([item])
+        else:
+            twins.append(item)
+    return {_name_of(group): group for group in groups}
+
+
+def _coincide(one: Series, other: Series, scale: Callable[[float], float], room: float) -> bool:
+    if one.theoretical or other.theoretical or [x for x, _ in one.points] != [x for x, _ in other.points]:
+        return False
+    pairs = zip(one.points, other.points, strict=True)
+    return all(abs(scale(y) - scale(y_other)) <= room for (_, y), (_, y_other) in pairs)
+
+
+def _name_of(group: list[Series]) -> str:
+    """Names of all series of a line; a unit that all of them end with stands once."""
+    names = [item.name for item in group]
+    unit = names[0].rpartition(" ")[2]
+    if len(names) > 1 and unit and all(name.endswith(f" {unit}") for name in names):
+        return f"{', '.join(name.removesuffix(f' {unit}') for name in names)} {unit}"
+    return ", ".join(names)
+
+
+def _spec(figure: Figure, lines: Mapping[str, list[Series]], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
+    named = [(name, item, item is members[0]) for name, members in lines.items() for item in members]
+    series = [item for _, item, _ in named]
     values = [
-        {"x": x, "y": y, "series": item.name, "at": index, "line": not _is_curve(figure, item)}
-        for index, item in enumerate(series)
+        {"x": x, "y": y, "series": name, "at": index, "drawn": drawn}
+        for index, (name, item, drawn) in enumerate(named)
         for x, y in item.points
     ]
     return {
         "$schema": SCHEMA,
         "description": f"{figure.title}: {figure.y_title} over {figure.x_title}",
         "width": "container",
-        "height": _HEIGHT,
+        "height": HEIGHT,
         "data": {"values": values},
         "params": [{"name": HIDDEN, "value": []}],
         "transform": [{"filter": f"indexof({HIDDEN}, datum.series) < 0"}],
         "encoding": {
-            "x": _axis("x", figure.x_title, [x for item in series for x, _ in item.points], figure.x_max),
+            "x": axis_of("x", figure.x_title, [x for item in series for x, _ in item.points], figure.x_max),
         },
-        "layer": [_lines(figure, series, legend), _marks(figure, series, legend), _pointer(series, figure)],
+        "layer": [_lines(figure, series, legend), _marks(legend), _pointer(series, figure)],
     }
 
 
-def _is_curve(figure: Figure, series: Series) -> bool:
-    """Whether the points of a theory lie on a curve, which straight lines between a few frame sizes would miss."""
-    return series.theoretical and figure.x_title.startswith(_FRAME_SIZES)
+def is_over_sizes(figure: Figure) -> bool:
+    """Whether the figure is over frame sizes."""
+    return figure.x_title.startswith(_FRAME_SIZES)
 
 
-def _axis(field: str, title: str, values: list[float], end: float | None) -> dict[str, Any]:
-    if field == "y" and title.endswith(_UNITS_OF_TIME) and values and 0 < min(values) * _FLAT < max(values):
+def is_logarithmic(title: str, values: list[float]) -> bool:
+    """Whether an axis has times so far apart that most of them would lie on the axis below."""
+    return title.endswith(_UNITS_OF_TIME) and bool(values) and 0 < min(values) * _FLAT < max(values)
+
+
+def axis_of(field: str, title: str, values: list[float], end: float | None) -> dict[str, Any]:
+    """An axis that begins at 0 or at the lowest value; logarithmic where times are far apart."""
+    if field == "y" and is_logarithmic(title, values):
         scale: dict[str, Any] = {"type": "log", "domain": [min(values) / 1.2, max(values) * 1.2]}
-        axis: dict[str, Any] = {"format": "~s" if max(values) >= 10_000 else ".5~g"}
+        axis: dict[str, Any] = {"format": "~s" if max(values) >= 10_000 else ",.5~r"}
         return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
     last = end if end is not None else max([*values, 0.0])
     scale = {"domain": [min([*values, 0.0]), last or 1.0], "nice": end is None}
@@ -73,11 +122,12 @@ def _axis(field: str, title: str, values: list[float], end: float | None) -> dic
         "type": "quantitative",
         "title": title,
         "scale": scale,
-        "axis": {"format": "~s" if last >= 10_000 else ".5~g", "tickCount": 8},
+        "axis": {"format": "~s" if last >= 10_000 else ",.5~r", "tickCount": 8},
     }
 
 
-def _by_series(legend: tuple[LegendEntry, ...], values: list[Any], *, shown: bool = False) -> dict[str, Any]:
+def by_series(legend: tuple[LegendEntry, ...], values: list[Any], *, shown: bool = False) -> dict[str, Any]:
+    """A channel by the names of the series, whose values stand in the order of the legend."""
     found: dict[str, Any] = {
         "field": "series",
         "type": "nominal",
@@ -92,40 +142,37 @@ def _lines(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]
     values = [y for item in series for _, y in item.points]
     widths = [round(_THIN + _WIDER_BY * (len(legend) - 1 - index), 2) for index in range(len(legend))]
     return {
-        "transform": [{"filter": "datum.line"}],
+        "transform": [{"filter": "datum.drawn"}],
         "mark": {"type": "line", "strokeCap": "butt"},
         "encoding": {
-            "y": _axis("y", figure.y_title, values, figure.y_max),
-            "color": _by_series(legend, [entry.colour for entry in legend], shown=True),
-            "strokeDash": _by_series(legend, [list(entry.dash) for entry in legend], shown=True),
-            "strokeWidth": _by_series(legend, widths),
+            "y": axis_of("y", figure.y_title, values, figure.y_max),
+            "color": by_series(legend, [entry.colour for entry in legend], shown=True),
+            "strokeDash": by_series(legend, [list(entry.dash) for entry in legend], shown=True),
+            "strokeWidth": by_series(legend, widths),
             "order": {"field": "x", "type": "quantitative"},
         },
     }
 
 
-def _marks(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
-    bars = {item.name for item in series if _is_curve(figure, item)}
-    sizes = [
-        _BAR if entry.name in bars else _MARK + _LARGER_BY * (len(legend) - 1 - index)
-        for index, entry in enumerate(legend)
-    ]
+def _marks(legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
+    sizes = [_MARK + _LARGER_BY * (len(legend) - 1 - index) for index in range(len(legend))]
     return {
+        "transform": [{"filter": "datum.drawn"}],
         "mark": {"type": "point", "filled": False, "strokeWidth": 1.4},
         "encoding": {
             "y": {"field": "y", "type": "quantitative"},
-            "color": _by_series(legend, [entry.colour for entry in legend], shown=True),
-            "shape": _by_series(legend, [entry.shape for entry in legend], shown=True),
-            "size": _by_series(legend, sizes),
+            "color": by_series(legend, [entry.colour for entry in legend], shown=True),
+            "shape": by_series(legend, [entry.shape for entry in legend], shown=True),
+            "size": by_series(legend, sizes),
         },
     }
 
 
 def _pointer(series: list[Series], figure: Figure) -> dict[str, Any]:
     """Rule that follows the pointer and tells the values of all lines where it stands."""
-    told = [{"field": "x", "type": "quantitative", "title": figure.x_title, "format": ".6~g"}]
+    told = [{"field": "x", "type": "quantitative", "title": figure.x_title, "format": ",.6~r"}]
     told += [
-        {"field": str(index), "type": "quantitative", "title": item.name, "format": ".6~g"}
+        {"field": str(index), "type": "quantitative", "title": item.name, "format": ",.6~r"}
         for index, item in enumerate(series)
     ]
     return {
@@ -150,7 +197,7 @@ def _pointer(series: list[Series], figure: Figure) -> dict[str, Any]:
     }
 
 
-def _numbers(figure: Figure, series: list[Series]) -> Grid | None:
+def numbers_of(figure: Figure, series: list[Series]) -> Grid | None:
     """The points as a table; None where there are too many to read."""
     at: dict[float, dict[str, float]] = {}
     for item in series:
@@ -159,12 +206,10 @@ def _numbers(figure: Figure, series: list[Series]) -> Grid | None:
     if len(at) > _GRID_ROWS:
         return None
     heads = (Head(figure.x_title, number=True, key=True), *(Head(item.name, number=True) for item in series))
-    plain = Column("value", "")
-    rows = tuple(
-        GridRow((f"{x:g}", *(cell_text(plain, _short(at[x].get(item.name))) for item in series))) for x in sorted(at)
-    )
+    x_text = "{:g}".format if is_over_sizes(figure) else number_text
+    rows = tuple(GridRow((x_text(x), *(_text(at[x].get(item.name)) for item in series))) for x in sorted(at))
     return Grid(f"{figure.title}: {figure.y_title}", heads, rows, folded=True)
 
 
-def _short(value: float | None) -> float | str | None:
-    return None if value is None else f"{value:.7g}"
+def _text(value: float | None) -> str:
+    return NOT_APPLICABLE if value is None else number_text(value)

@@ -1,14 +1,18 @@
-"""Formats cells: decimal point, no thousands separators, a dash where a value does not apply."""
+"""Formats numbers for people: commas between thousands, a dash where no value applies; files have neither."""
 
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 from math import isfinite
 
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell
+from p4mesh.quantities import number_text
 
 NOT_APPLICABLE = "-"
+_NAMES = {column.key for column in (fields.FRAME_SIZE_BYTES, fields.PORT, fields.TX_PORT, fields.RX_PORT)}
+"""Columns whose numbers are names: frame sizes are written as in RFCs, 1518, and ports as on the device."""
 
 
 def cell_text(column: Column, value: Cell) -> str:
@@ -17,16 +21,18 @@ def cell_text(column: Column, value: Cell) -> str:
         return NOT_APPLICABLE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float):
-        return _rounded(value, column.digits) if column.digits is not None else f"{value:g}"
-    return str(value)
+    if isinstance(value, str) or column.key in _NAMES:
+        return str(value)
+    if isinstance(value, float) and column.digits is not None:
+        return _rounded(value, column.digits)
+    return number_text(value)
 
 
 def _rounded(value: float, digits: int) -> str:
     """Round half up, as people do and as published tables do: 69.0625 is 69.063."""
     if not isfinite(value):
         return str(value)
-    return f"{Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):f}"
+    return f"{Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,f}"
 
 
 def header_text(column: Column) -> str:

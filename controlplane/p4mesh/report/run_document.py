@@ -14,12 +14,12 @@ from p4mesh.report.configuration import (
     tester_text,
 )
 from p4mesh.report.distributions import distribution_charts
-from p4mesh.report.document import Block, Bullets, Chapter, Document, Facts, Paragraph, Tone
+from p4mesh.report.document import Block, Bullets, Chapter, Document, Facts, Tone
+from p4mesh.report.figures import figures_of
 from p4mesh.report.grids import grid_of
-from p4mesh.report.headline import headline_grids
+from p4mesh.report.headline import headline_grids, is_whole_on_cover
 from p4mesh.report.heat_maps import flow_charts, port_chart
 from p4mesh.report.latency_charts import latency_charts
-from p4mesh.report.line_charts import line_chart
 from p4mesh.report.pacing import pacing_table
 from p4mesh.report.search_paths import search_chart
 from p4mesh.report.stamps import stamps_table
@@ -63,7 +63,7 @@ def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
         ("Tester", tester_text(config)),
         ("Cables", cables_text(config)),
         ("Frame sizes", ", ".join(str(size) for size in config["frame_sizes_bytes"]) + " B"),
-        ("Trials", str(len(run.trials))),
+        ("Trials", f"{len(run.trials):,}"),
         ("Measured", dates_of([timing.started_utc for timing in run.timings])),
     ]
     pairs += [(name.capitalize(), text) for name, text in config.get("chosen", {}).items()]
@@ -83,13 +83,10 @@ def dates_of(started_utc: Sequence[str]) -> str:
 
 def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
     """Everything but the cover and the log of all trials."""
-    figures = [chart for figure in outcome.figures if (chart := line_chart(figure))]
-    short = [grid_of(table) for table in outcome.tables if not table.detail]
+    tables = [table for table in outcome.tables if not table.detail]
+    short = [grid_of(table) for table in tables if not is_whole_on_cover(table)]
     long = [grid_of(table) for table in outcome.tables if table.detail]
-    results: list[Block] = [*figures, *short]
-    if not figures and outcome.figures:
-        results.insert(0, Paragraph("Figures: no trusted measurement to draw."))
-    chapters = [Chapter("Results", "results", tuple(results))]
+    chapters = [Chapter("Results", "results", (*figures_of(outcome.figures, tables), *short))]
     drawn = _drawn(run)
     if drawn:
         chapters.append(Chapter("Figures from the trials", "drawn", drawn, annex=True))

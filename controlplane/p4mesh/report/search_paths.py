@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from p4mesh.report.document import Chart, Grid, GridRow, Head
+from p4mesh.report.document import Chart
 from p4mesh.report.line_charts import SCHEMA
 from p4mesh.report.palette import BAD, GOOD, UNKNOWN
 from p4mesh.store.run_files import StoredTrial
@@ -67,7 +67,7 @@ def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Cha
                         "tooltip": [
                             {"field": "part"},
                             {"field": "trial"},
-                            {"field": "load", "type": "quantitative", "title": "load (% of line)", "format": ".6~g"},
+                            {"field": "load", "type": "quantitative", "title": "load (% of line)", "format": ",.6~r"},
                             {"field": "verdict"},
                         ],
                     },
@@ -75,17 +75,7 @@ def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Cha
             ],
         },
     }
-    title = "Path of every search"
-    heads = (
-        Head("Part", key=True),
-        Head("Trial", number=True),
-        Head("Load", "% of line", number=True),
-        Head("Verdict"),
-    )
-    rows = tuple(
-        GridRow((trial.unit, str(trial.index + 1), f"{trial.load_pct:.4f}", trial.verdict.value)) for trial in shown
-    )
-    return Chart("searches", title, spec, numbers=Grid(title, heads, rows, folded=True))
+    return Chart("searches", "Path of every search", spec, note="The numbers are in the trial log and in trials.csv.")
 
 
 def _has_search(result: Any) -> bool:

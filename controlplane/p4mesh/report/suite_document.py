@@ -98,7 +98,7 @@ def _facts(tests: Sequence[SuiteTest]) -> Facts:
     pairs = [pair for pair in facts_of(tests[0].run, tests[0].outcome).pairs if pair[0] not in _OF_ONE_TEST]
     started = [timing.started_utc for test in tests for timing in test.run.timings]
     trials = sum(len(test.run.trials) for test in tests)
-    return Facts((*pairs, ("Trials", str(trials)), ("Measured", dates_of(started))))
+    return Facts((*pairs, ("Trials", f"{trials:,}"), ("Measured", dates_of(started))))
 
 
 def _chapters_of(tests: Sequence[SuiteTest]) -> tuple[Chapter, ...]:

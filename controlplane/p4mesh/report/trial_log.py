@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from p4mesh.quantities import four_digits, grouped
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
 from p4mesh.report.shown_latency import measured_definition
 from p4mesh.store.csv_files import trial_row
@@ -35,7 +36,9 @@ def untrusted_chapter(run: StoredRun) -> Chapter:
     """Trials that are INVALID or ABORT, each with its reason."""
     found = [trial for trial in run.trials if not trial.status.trusted]
     if not found:
-        text = f"None: all {len(run.trials)} trials can be trusted. Offered and received frames add up in each of them."
+        text = (
+            f"None: all {len(run.trials):,} trials can be trusted. Offered and received frames add up in each of them."
+        )
         return Chapter("Trials that cannot be trusted", "untrusted", (Paragraph(text),))
     heads = (
         Head("Part", key=True),
@@ -48,7 +51,7 @@ def untrusted_chapter(run: StoredRun) -> Chapter:
         GridRow((trial.unit, str(trial.index), f"{trial.load_pct:g}", trial.status.value, trial.result["reason"]))
         for trial in found
     )
-    text = f"{len(found)} of {len(run.trials)} trials; they are neither PASS nor FAIL and enter no average."
+    text = f"{len(found):,} of {len(run.trials):,} trials; they are neither PASS nor FAIL and enter no average."
     return Chapter("Trials that cannot be trusted", "untrusted", (Paragraph(text), Grid("", heads, rows)))
 
 
@@ -76,7 +79,7 @@ def log_chapter(run: StoredRun) -> Chapter:
         "payload that was sent. Of the headers in front of them, the destination address alone is compared."
     )
     return Chapter(
-        "Trial log", "trials", (Grid(f"{len(rows)} trials", heads, tuple(rows), note, folded=True),), annex=True
+        "Trial log", "trials", (Grid(f"{len(rows):,} trials", heads, tuple(rows), note, folded=True),), annex=True
     )
 
 
@@ -85,7 +88,7 @@ def _why(cells: Mapping[str, Any]) -> str:
     if cells.get("reason"):
         return str(cells["reason"])
     if cells["verdict"] == Verdict.FAIL.value and not cells["lost_frames"] and cells.get("excess_ppm"):
-        return f"a queue fills by {cells['excess_ppm']:.4g} ppm"
+        return f"a queue fills by {four_digits(cells['excess_ppm'])} ppm"
     return ""
 
 
@@ -96,4 +99,4 @@ def _cells(trial: StoredTrial) -> dict[str, Any]:
 def _text(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return f"{value:,.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else grouped(str(value))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from p4mesh.measurement.port_queues import PortQueue
 from p4mesh.methods.names import NAMES
-from p4mesh.quantities import ports_text
+from p4mesh.quantities import ports_text, time_text
 from p4mesh.run.job import Job
 from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
@@ -34,8 +34,8 @@ def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not any(counts):
         return ()
     return (
-        f"misdirected payload: {sum(counts)} frames in {sum(map(bool, counts))} trials of {unit} had the address of "
-        "the port that they came to, and were made for another one; they count as lost",
+        f"misdirected payload: {sum(counts):,} frames in {sum(map(bool, counts)):,} trials of {unit} had the address "
+        "of the port that they came to, and were made for another one; they count as lost",
     )
 
 
@@ -45,8 +45,8 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not any(counts):
         return ()
     return (
-        f"{sum(counts)} damaged frames received in {sum(map(bool, counts))} trials of {unit}: their signature does not "
-        "fit its check; they count as lost",
+        f"{sum(counts):,} damaged frames received in {sum(map(bool, counts)):,} trials of {unit}: their signature does "
+        "not fit its check; they count as lost",
     )
 
 
@@ -69,9 +69,9 @@ def _doubt(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     worst = max(results, key=lambda result: int(result["doubtful_frames"]))
     doubtful, lost = worst["doubtful_frames"], worst["lost_frames"]
     return (
-        f"loss is a range in {len(results)} trials of {unit}, with {lost - doubtful} to {lost} frames lost where it is "
-        f"widest: {doubtful} frames came so late that nothing tells them from copies of earlier ones, which would hide "
-        "losses. Tables and verdicts have the upper end",
+        f"loss is a range in {len(results):,} trials of {unit}, with {lost - doubtful:,} to {lost:,} frames lost "
+        f"where it is widest: {doubtful:,} frames came so late that nothing tells them from copies of earlier ones, "
+        "which would hide losses. Tables and verdicts have the upper end",
     )
 
 
@@ -81,7 +81,7 @@ def _growth(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not grown:
         return ()
     return (
-        f"latency grew by up to {max(grown) / NS_PER_US:.3g} us in {len(grown)} trials of {unit}, and no queue filled: "
+        f"latency grew by up to {time_text(max(grown))} in {len(grown)} trials of {unit}, and no queue filled: "
         "averages and maxima depend on the length of the trial",
     )
 

@@ -1,22 +1,31 @@
-"""Heat maps of flows: a page shows as many parts as it has room for, and says how many it leaves out."""
+"""Heat maps: only what differs, in one scale of colours; a page says how many parts it has no room for."""
 
 from __future__ import annotations
 
 from p4mesh.report.document import Chart, Paragraph
-from p4mesh.report.heat_maps import flow_charts
+from p4mesh.report.heat_maps import flow_charts, port_chart
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.verdict import Verdict
 
 
-def trial(unit: str, ports: int) -> StoredTrial:
-    """Return a trial of a full mesh that loses a frame per flow."""
+def trial(unit: str, ports: int, lost: int = 1) -> StoredTrial:
+    """Return a trial of a full mesh whose flows to port 0 lose frames."""
     flows = [
-        {"tx_port": source, "rx_port": sink, "tx_frames": 10, "rx_frames": 9, "duplicate_frames": 0, "latency": None}
+        {
+            "tx_port": source,
+            "rx_port": sink,
+            "tx_frames": 10,
+            "rx_frames": 10 - lost * (sink == 0),
+            "duplicate_frames": 0,
+            "latency": None,
+        }
         for source in range(ports)
         for sink in range(ports)
         if source != sink
     ]
-    return StoredTrial(unit, 0, 100.0, Verdict.FAIL, {}, {"status": "MEASURED", "flows": flows})
+    received = [{"port": port, "rx_frames": 90 * (port > 0 or not lost)} for port in range(ports)]
+    result = {"status": "MEASURED", "flows": flows, "ports": received}
+    return StoredTrial(unit, 0, 100.0, Verdict.FAIL, {"duration_ns": 1_000_000_000}, result)
 
 
 def test_each_pair_of_ports_is_a_cell() -> None:
@@ -24,8 +33,24 @@ def test_each_pair_of_ports_is_a_cell() -> None:
     assert isinstance(chart, Chart)
     values = chart.spec["data"]["values"]
     assert len(values) == 2 * 18 * 17
-    assert {value["value"] for value in values} == {1.0}
-    assert chart.note == "The last trial of each part that kept its flows apart."
+    assert {value["value"] for value in values} == {0.0, 1.0}
+    assert {value["y"] for value in values if value["value"]} == {0}
+
+
+def test_parts_have_one_scale_and_those_that_are_alike_none() -> None:
+    (chart,) = flow_charts([trial("64B", 4, lost=2), trial("128B", 4, lost=5), trial("512B", 4, lost=0)])
+    assert isinstance(chart, Chart)
+    assert {value["part"] for value in chart.spec["data"]["values"]} == {"64B", "128B"}
+    assert chart.spec["spec"]["encoding"]["color"]["scale"]["domain"] == [0, 5]
+
+
+def test_ports_are_shown_in_the_trials_in_which_they_differ() -> None:
+    chart = port_chart([trial("64B", 4), trial("512B", 4, lost=0)])
+    assert isinstance(chart, Chart)
+    assert {value["part"] for value in chart.spec["data"]["values"]} == {"64B"}
+    assert chart.note.startswith("In 1 of 2 trials all ports received the same")
+    alike = port_chart([trial("512B", 4, lost=0)])
+    assert isinstance(alike, Paragraph) and alike.text.startswith("In 1 of 1 trials")
 
 
 def test_parts_beyond_the_room_of_a_page_are_told() -> None:

@@ -16,8 +16,10 @@ from pypdf import PdfReader
 
 from p4mesh.cli.main import main
 from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
-from p4mesh.report.document import Badge, Chart, Document, Grid, GridRow, Head, Tone
+from p4mesh.report.document import Badge, Chart, Document, Grid, GridRow, Head, Paragraph, Tone
+from p4mesh.report.figures import chart_of, figures_of
 from p4mesh.report.grids import MOST_ROWS, grid_of
 from p4mesh.report.headline import headline_grids, key_numbers
 from p4mesh.report.html import page
@@ -144,13 +146,15 @@ def test_the_page_needs_nothing_from_outside_and_says_every_number_in_tables(fin
     charts = [block for chapter in document.chapters for block in chapter.blocks if isinstance(block, Chart)]
     assert {chart.name for chart in charts} >= {"rate", "received", "loss", "latency_mean", "searches", "port_rates"}
     for chart in charts:
-        assert chart.numbers or "csv" in chart.note, chart.name
+        assert chart.numbers or "csv" in chart.note or "tables below" in chart.note, chart.name
         assert "url" not in json.dumps(chart.spec["data"])
 
 
-def test_seven_equal_lines_differ_in_colour_mark_dash_and_width() -> None:
-    points = ((10.0, 10.0), (100.0, 100.0))
-    series = tuple(Series(f"{size} B", points) for size in (64, 128, 256, 512, 1024, 1280, 1518))
+def test_seven_lines_differ_in_colour_mark_dash_and_width() -> None:
+    series = tuple(
+        Series(f"{size} B", ((10.0, 10.0), (100.0, 100.0 - 10 * place)))
+        for place, size in enumerate((64, 128, 256, 512, 1024, 1280, 1518))
+    )
     chart = line_chart(Figure("f", "F", "x", "y", series))
     assert chart is not None and len(chart.legend) == 7
     assert len({entry.colour for entry in chart.legend}) == len({entry.shape for entry in chart.legend}) == 7
@@ -159,16 +163,68 @@ def test_seven_equal_lines_differ_in_colour_mark_dash_and_width() -> None:
     assert widths == sorted(widths, reverse=True) and len(set(widths)) == 7
 
 
-def test_times_far_apart_have_a_logarithmic_axis_and_a_theory_of_frame_sizes_no_line() -> None:
+def test_lines_that_coincide_are_one_with_the_names_of_all() -> None:
+    rising, alike, low = ((10.0, 10.0), (100.0, 100.0)), ((10.0, 10.0), (100.0, 99.7)), ((10.0, 10.0), (100.0, 0.0))
+    series = (Series("64 B", low), Series("512 B", rising), Series("1518 B", alike))
+    chart = line_chart(Figure("f", "F", "x", "y", series))
+    assert chart is not None and chart.numbers is not None
+    assert [entry.name for entry in chart.legend] == ["64 B", "512, 1518 B"]
+    assert [head.title for head in chart.numbers.heads] == ["x", "64 B", "512 B", "1518 B"]
+    assert {item["title"] for item in chart.spec["layer"][2]["encoding"]["tooltip"]} >= {"512 B", "1518 B"}
+
+
+def test_times_far_apart_have_a_logarithmic_axis() -> None:
     measured = Series("latency", ((10.0, 2.0), (100.0, 4000.0)))
     chart = line_chart(Figure("latency", "Latency against load", "load (%)", "latency (us)", (measured,)))
     assert chart is not None
     assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["type"] == "log"
+
+
+def test_rates_over_frame_sizes_are_bars_within_the_outline_of_their_theory() -> None:
     theory = Series("theoretical maximum", ((64.0, 1.0), (1518.0, 0.1)), theoretical=True)
-    chart = line_chart(Figure("rate", "Rate", "frame size (B)", "frames/s", (theory, measured)))
+    measured = Series("throughput", ((64.0, 0.5), (1518.0, 0.1)))
+    chart = chart_of(Figure("rate", "Rate", "frame size (B)", "frames/s", (theory, measured)))
     assert chart is not None
-    assert {value["line"] for value in chart.spec["data"]["values"] if value["series"] == theory.name} == {False}
-    assert "type" not in chart.spec["layer"][0]["encoding"]["y"]["scale"]
+    outline, bars = chart.spec["layer"]
+    assert outline["mark"]["type"] == bars["mark"]["type"] == "bar"
+    assert bars["encoding"]["xOffset"]["scale"]["domain"] == ["throughput"]
+    assert bars["encoding"]["x"]["type"] == "ordinal" and bars["encoding"]["y"]["scale"]["domain"][0] == 0
+
+
+def test_a_figure_that_would_be_empty_is_not_drawn_and_numbers_of_tables_stand_there_alone() -> None:
+    nothing = Figure("loss", "Loss", "load (%)", "loss (%)", (Series("64 B", ((10.0, 0.0), (20.0, 0.0))),))
+    rates = Figure("rates", "Rates", "load (%)", "rate (%)", (Series("64 B", ((10.0, 17.5),)),))
+    table = Table("t", "T", (SIZE, RATE), ({"load_pct": 10.0, "rate_pct": 17.5},))
+    chart, said = figures_of((nothing, rates), (table,))
+    assert isinstance(chart, Chart) and chart.numbers is None and chart.note == "The numbers are in the tables below."
+    assert said == Paragraph("Not drawn: Loss (0 everywhere).")
+    (alone,) = figures_of((rates,), ())
+    assert isinstance(alone, Chart) and alone.numbers is not None
+
+
+def test_iterations_that_measured_the_same_are_one_row() -> None:
+    rows = tuple({"frame_size_bytes": 64, "iteration": word, "rate_pct": 17.5} for word in ("1", "2", "avg", "max"))
+    table = Table(
+        "r", "R", (SIZE, ITERATION, RATE), rows, keys=("frame_size_bytes", "iteration"), headline=("rate_pct",)
+    )
+    assert [row.cells for row in grid_of(table).rows] == [("64", "each of 2", "17.50")]
+    differing = replace(table, rows=(*rows[:1], {**rows[1], "rate_pct": 17.6}, *rows[2:]))
+    assert len(grid_of(differing).rows) == 4
+    new = Outcome(Verdict.MEASURED, "x", (table,), ())
+    (headline,) = headline_grids(new, ())
+    assert [row.cells[:3] for row in headline.rows] == [("64", "each of 2", "17.50")]
+
+
+def test_a_table_that_the_cover_shows_whole_is_not_shown_again(finished: Path) -> None:
+    results = next(chapter for chapter in run_document(read_run(finished), outcome(Verdict.MEASURED)).chapters)
+    assert results.anchor == "results" and results.blocks == ()
+
+
+def test_numbers_have_separators_of_thousands_and_names_have_none() -> None:
+    columns = (SIZE, Column("lost_frames", "Lost"), Column("rate_fps", "Rate", "frames/s", 1), Column("x", "X"))
+    rows = ({"frame_size_bytes": 1518, "lost_frames": 12345, "rate_fps": 1488095.24, "x": "1234"},)
+    (row,) = grid_of(Table("t", "T", columns, rows)).rows
+    assert row.cells == ("1518", "12,345", "1,488,095.2", "1234")
 
 
 def test_in_a_legend_on_paper_marks_are_whole_and_dashes_are_lines() -> None:

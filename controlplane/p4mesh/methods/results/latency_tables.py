@@ -122,7 +122,7 @@ def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:
         if cells.calibrated == RAW:
             counts[size] = counts.get(size, 0) + (cells.overflow_frames or 0)
     return tuple(
-        f"{size} B: {count} frames took longer than 2^32 ticks of the time stamps: average and maximum are too low"
+        f"{size} B: {count:,} frames took longer than 2^32 ticks of the time stamps: average and maximum are too low"
         for size, count in counts.items()
         if count
     )

@@ -239,7 +239,7 @@ def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
         for unit in units:
             where = f"{part} {unit.frame_size_bytes} B"
             if unit.flooded_frames:
-                found.append(f"flooding detected: {unit.flooded_frames} frames ({where})")
+                found.append(f"flooding detected: {unit.flooded_frames:,} frames ({where})")
             duplicate = sum(row.duplicate_frames for row in unit.rows)
             reordered = sum(row.reordered_frames for row in unit.rows)
             for word, count in (("duplicate", duplicate), ("reordered", reordered)):

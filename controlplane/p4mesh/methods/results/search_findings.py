@@ -73,7 +73,7 @@ def rare_loss_text(found: RareLoss) -> str:
     """Return what must be said of a device that loses frames at loads far below its capacity."""
     low, high = found.interval
     loads = f"{found.lowest_pct:.4g} to {found.highest_pct:.4g} % of line"
-    counts = f"{found.lost_frames} of {found.frames} frames, 95 % interval {low:.1e} to {high:.1e}"
+    counts = f"{found.lost_frames:,} of {found.frames:,} frames, 95 % interval {low:.1e} to {high:.1e}"
     if found.independent:
         said = f"loses about {found.ratio:.1e} of the frames at every load, independent of load ({loads}; {counts})"
     else:

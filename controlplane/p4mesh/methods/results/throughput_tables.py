@@ -66,8 +66,8 @@ def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:
     if smallest.search.throughput_pct is None:
         return ""
     return (
-        f"As a single value: {smallest.search.shown.offered_fps:.0f} frames/s with {smallest.frame_size_bytes} B "
-        f"frames, of {smallest.theoretical_fps:.0f} frames/s that the lines carry, {protocol}."
+        f"As a single value: {smallest.search.shown.offered_fps:,.0f} frames/s with {smallest.frame_size_bytes} B "
+        f"frames, of {smallest.theoretical_fps:,.0f} frames/s that the lines carry, {protocol}."
     )
 
 

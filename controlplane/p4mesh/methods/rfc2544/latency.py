@@ -295,7 +295,7 @@ def _losses(rows: Sequence[LatencyRow]) -> tuple[str, ...]:
     places = [row.place for row in rows if not isinstance(row, NotReached) and row.latency.calibrated == RAW]
     lost = {(place.frame_size_bytes, place.at, place.network): place.lost_frames for place in places}
     return tuple(
-        f"{size} B at {at}, {network}: {count} frames were lost while latency was measured"
+        f"{size} B at {at}, {network}: {count:,} frames were lost while latency was measured"
         for (size, at, network), count in lost.items()
         if count
     )
@@ -312,7 +312,7 @@ def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[LatencyRow])
             key = (row.place.frame_size_bytes, row.place.at, row.place.network)
             counts[key] = counts.get(key, 0) + (row.latency.samples or 0)
     return tuple(
-        f"{size} B at {at}, {network}: {wanted - count} of {wanted} tagged frames did not arrive"
+        f"{size} B at {at}, {network}: {wanted - count:,} of {wanted:,} tagged frames did not arrive"
         for (size, at, network), count in counts.items()
         if count < wanted
     )

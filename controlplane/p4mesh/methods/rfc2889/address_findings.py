@@ -33,7 +33,7 @@ def _contradictions(units: Sequence[AddressUnit]) -> Iterator[str]:
             for (addresses, rate_fps), found in verdicts.items():
                 if {Verdict.PASS, Verdict.FAIL} <= found:
                     yield (
-                        f"{unit.frame_size_bytes} B, base {unit.repetition}: {addresses} addresses at "
+                        f"{unit.frame_size_bytes} B, base {unit.repetition}: {addresses:,} addresses at "
                         f"{rate_fps:g} frames/s passed and failed: the device keeps entries that it should have "
                         "forgotten (aging_s, reset_between), or learning loses some at random"
                     )
@@ -48,8 +48,8 @@ def _old_entries(units: Sequence[AddressUnit]) -> Iterator[str]:
                 before = held.setdefault(row.learning_rate_fps, 0)
                 if before and row.verdict is Verdict.FAIL and not row.held_addresses:
                     yield (
-                        f"{unit.frame_size_bytes} B, base {unit.repetition}: none of {row.addresses} "
-                        f"addresses was held, after {before} were in an iteration before: the device keeps entries "
+                        f"{unit.frame_size_bytes} B, base {unit.repetition}: none of {row.addresses:,} "
+                        f"addresses was held, after {before:,} were in an iteration before: the device keeps entries "
                         "that it should have forgotten (aging_s, reset_between), so this result is not its capacity"
                     )
                     break
@@ -62,7 +62,7 @@ def _nowhere(iterations: Sequence[Iteration]) -> Iterator[str]:
         flooded = row.test_flood_frames or row.learning_flood_frames or row.monitor_flood_frames
         if row.test_tx_frames and not row.learning_rx_frames and not flooded:
             yield (
-                f"{row.frame_size_bytes} B, base {row.repetition}: frames to {row.addresses} addresses came "
+                f"{row.frame_size_bytes} B, base {row.repetition}: frames to {row.addresses:,} addresses came "
                 "to no port: the device looks for them where they were before (reset_between), or drops all"
             )
             return
@@ -77,7 +77,7 @@ def _size_dependence(units: Sequence[AddressUnit]) -> Iterator[str]:
             found.setdefault(key, {})[unit.frame_size_bytes] = search.result
     for (base, subject, addresses), results in found.items():
         if len(set(results.values())) > 1:
-            where = f"{addresses} addresses of base {base}" if addresses else f"base {base}"
+            where = f"{addresses:,} addresses of base {base}" if addresses else f"base {base}"
             sizes = ", ".join(f"{size} B: {'-' if value is None else f'{value:g}'}" for size, value in results.items())
             yield (
                 f"{where}: the {subject} depends on the frame size ({sizes}). A table of addresses does not: "
@@ -88,7 +88,7 @@ def _size_dependence(units: Sequence[AddressUnit]) -> Iterator[str]:
 def _untrusted(iterations: Sequence[Iteration]) -> Iterator[str]:
     for row in iterations:
         if row.reason:
-            rate = f"{row.addresses} addresses at {row.learning_rate_fps:g} frames/s"
+            rate = f"{row.addresses:,} addresses at {row.learning_rate_fps:g} frames/s"
             yield f"{row.frame_size_bytes} B, {rate}: {row.reason}"
 
 
@@ -102,6 +102,6 @@ def _slow(iterations: Sequence[Iteration], parameters: ParameterSet) -> Iterator
     ):
         if addresses / rate_fps >= aging_s:
             yield (
-                f"{size} B: {addresses} addresses at {rate_fps:g} frames/s take {addresses / rate_fps:.4g} s to learn, "
-                f"longer than aging_s={float(aging_s):g}: the first ones may have aged before they were tested"
+                f"{size} B: {addresses:,} addresses at {rate_fps:g} frames/s take {addresses / rate_fps:.4g} s to "
+                f"learn, longer than aging_s={float(aging_s):g}: the first ones may have aged before they were tested"
             )

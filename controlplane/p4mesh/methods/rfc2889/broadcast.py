@@ -208,7 +208,7 @@ def _came_back(units: Sequence[BroadcastUnit]) -> Iterator[str]:
     for unit in units:
         copies = unit.search.flooded_frames + sum(trial.flooded_frames for trial in unit.latency_trials)
         if copies:
-            yield f"flooding detected: {copies} frames came back to the source port ({unit.frame_size_bytes} B)"
+            yield f"flooding detected: {copies:,} frames came back to the source port ({unit.frame_size_bytes} B)"
 
 
 def _incomplete(units: Sequence[BroadcastUnit]) -> Iterator[str]:
@@ -220,7 +220,7 @@ def _incomplete(units: Sequence[BroadcastUnit]) -> Iterator[str]:
                 yield f"{trial.status.value} trial, {where}: {trial.reason}"
             elif trial.lost_frames:
                 ports = ports_text(trial.lossy_ports)
-                yield f"{where}: {trial.lost_frames} copies were lost, on ports {ports}"
+                yield f"{where}: {trial.lost_frames:,} copies were lost, on ports {ports}"
 
 
 def _latency_trial(mode: str, result: TrialResult) -> LatencyTrial:

@@ -87,6 +87,6 @@ def _findings(results: Sequence[RunResult]) -> tuple[str, ...]:
         if result.reason:
             found.append(f"{result.run}: {result.status.value}: {result.reason}")
         if result.flooded_frames:
-            found.append(f"{result.run}: {result.flooded_frames} frames arrived at ports that they were not for")
+            found.append(f"{result.run}: {result.flooded_frames:,} frames arrived at ports that they were not for")
         found += [f"{result.run}: starts are rounded: {text}" for text in result.rounded_starts]
     return tuple(found)

@@ -15,7 +15,7 @@ from p4mesh.report.compare.differences import (
     require_comparable,
 )
 from p4mesh.report.document import Badge, Block, Bullets, Chapter, Document, Facts, Grid, GridRow, Head, Paragraph, Tone
-from p4mesh.report.line_charts import line_chart
+from p4mesh.report.figures import chart_of
 from p4mesh.report.numbers import cell_text
 
 _HOW = (
@@ -130,7 +130,7 @@ def _figures(runs: Sequence[Measured]) -> tuple[Block, ...]:
             twin = next((item for item in run.outcome.figures if item.name == figure.name), None)
             if twin:
                 lines += [_named(item, run) for item in twin.series if not item.theoretical]
-        chart = line_chart(_with(figure, tuple(lines)))
+        chart = chart_of(_with(figure, tuple(lines)))
         charts += [chart] if chart else []
     return tuple(charts)
 

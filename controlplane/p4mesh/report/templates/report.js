@@ -5,6 +5,8 @@
   for (const source of document.querySelectorAll("script[data-for]")) {
     const place = document.getElementById(source.dataset.for);
     const spec = JSON.parse(source.textContent);
+    // A figure of several parts has them below each other where there is no room beside each other.
+    if (spec.facet && place.clientWidth < 2 * spec.spec.width) spec.columns = 1;
     const draw = () => vegaEmbed(place, spec, {
       renderer: "svg",
       actions: false,
