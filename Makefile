@@ -17,6 +17,12 @@ ENGINE_SOURCES := $(shell find engine -name target -prune -o \( -name '*.rs' -o 
 WALL_CLOCK_FILES = $(shell grep -rlE --include='test_*.py' 'mark\.wall_clock' controlplane/tests engine/python/tests)
 BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
+TESTING := $(VENV)/.test-packages-installed
+LINTING := $(VENV)/.lint-packages-installed
+# Packages have the versions of constraints.txt. pip and cargo say nothing unless something fails.
+QUIET := CARGO_TERM_QUIET=true PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=controlplane/constraints.txt
+PIP := $(QUIET) $(BIN)/python -m pip install
+MATURIN := $(QUIET) VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --locked
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run check test test-rust test-python test-live test-ptf differential outcomes mutants fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
@@ -29,22 +35,34 @@ help: ## list the tasks
 prerequisites:
 	@PYTHON="$(PYTHON)" scripts/check_prerequisites.sh
 
-setup: $(BUILT) ## create .venv and build the engine into it
+setup: $(BUILT) ## create .venv and build the engine into it: all that a run needs
 
 $(INSTALLED): controlplane/constraints.txt pyproject.toml | prerequisites
+	@echo "1 of 3: Python environment in $(VENV), with what builds the engine"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint controlplane/constraints.txt maturin
+	@$(PIP) maturin
 	@touch $@
 
 $(BUILT): $(INSTALLED) $(ENGINE_SOURCES) | prerequisites
-	PIP_CONSTRAINT=controlplane/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) \
-		$(BIN)/maturin develop --release --locked --extras dev
+	@echo "2 of 3: engine in Rust, some minutes the first time, and the packages that a run needs"
+	@$(MATURIN)
+	@touch $@
+
+$(TESTING): $(BUILT)
+	@echo "packages that tests need"
+	@$(MATURIN) --extras test
 	@# Without its dependencies: one of them needs Python's C headers, and the tests need none of them.
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint controlplane/constraints.txt --no-deps ptf
+	@$(PIP) --no-deps ptf
+	@touch $@
+
+$(LINTING): $(BUILT)
+	@echo "packages that check style and types"
+	@$(MATURIN) --extras lint
 	@touch $@
 
 run: setup ## run the main job: RFC 2889 fully meshed on a simulated 18-port switch (TEST=, TOPOLOGY=, ARGS=)
-	$(BIN)/p4mesh run $(TEST) --topology $(TOPOLOGY) $(ARGS)
+	@echo "3 of 3: p4mesh run $(TEST) --topology $(TOPOLOGY) $(ARGS)"
+	@$(BIN)/p4mesh run $(TEST) --topology $(TOPOLOGY) $(ARGS)
 
 test: test-rust test-python test-ptf ## run all tests
 	@echo "all tests passed: Rust (engine), Python (control plane, simulation) and PTF (data plane)"
@@ -52,26 +70,26 @@ test: test-rust test-python test-ptf ## run all tests
 test-rust: prerequisites ## run the tests of the engine
 	cd engine && cargo test --locked --workspace --quiet
 
-test-python: setup ## run the tests of the control plane and of the data plane in simulation
+test-python: $(TESTING) ## run the tests of the control plane and of the data plane in simulation
 	@# One process more than cores: many tests wait for sockets and processes of their own.
 	$(BIN)/python -m pytest -q -m "not wall_clock and not live" --numprocesses $$(($$(nproc) + 1)) --dist worksteal $(ARGS)
 	@# Tests against the clock on the wall follow, one after the other on a machine that does nothing else.
 	$(BIN)/python -m pytest -q -m "wall_clock and not live" $(WALL_CLOCK_FILES) $(ARGS)
 
-test-live: setup ## test devices of this machine, as root: bridge, Open vSwitch, routers, BMv2; what is missing is skipped, with the reason
+test-live: $(TESTING) ## test devices of this machine, as root: bridge, Open vSwitch, routers, BMv2; what is missing is skipped, with the reason
 	$(BIN)/python -m pytest -q -m live controlplane/tests/live $(ARGS)
 
-ptf: setup ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, tofino or sources: docs/TOFINO.md)
+ptf: $(TESTING) ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, tofino or sources: docs/TOFINO.md)
 	$(BIN)/python -m pytest -q ptf-tests --target $(TARGET) $(ARGS)
 
-test-ptf: setup ## run the PTF tests on the engine, and on simple_switch_grpc where it is installed
+test-ptf: $(TESTING) ## run the PTF tests on the engine, and on simple_switch_grpc where it is installed
 	@# Each process has a bench of its own; those on simple_switch_grpc wait for real time.
 	$(BIN)/python -m pytest -q ptf-tests --target engine --numprocesses 3
 	@if ! command -v simple_switch_grpc > /dev/null; then echo "PTF on bmv2: not run, simple_switch_grpc is not installed"; \
 	elif [ "$$(id -u)" != 0 ]; then echo "PTF on bmv2: not run, network namespaces need root"; \
 	else $(BIN)/python -m pytest -q ptf-tests --target bmv2 --numprocesses 3; fi
 
-differential: setup ## compare the engine with simple_switch_grpc, or with what it was recorded to do where it is absent
+differential: $(TESTING) ## compare the engine with simple_switch_grpc, or with what it was recorded to do where it is absent
 	@if command -v simple_switch_grpc > /dev/null; then echo "simple_switch_grpc: new random scenarios"; \
 	else echo "simple_switch_grpc is not installed: recorded scenarios"; fi
 	$(BIN)/python -m pytest -q engine/differential $$(command -v simple_switch_grpc > /dev/null && echo --live) $(ARGS)
@@ -79,12 +97,11 @@ differential: setup ## compare the engine with simple_switch_grpc, or with what 
 outcomes: setup ## run every test on a small bed and compare what it wrote with the record (ARGS=rfc2544: a suite or test)
 	$(BIN)/python scripts/outcomes.py $(ARGS)
 
-mutants: setup ## change files place by place and print what no test notices (ARGS="FILE TESTS", see scripts/mutants.py)
-	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --constraint controlplane/constraints.txt \
-		cosmic-ray pytest-cov
+mutants: $(TESTING) ## change files place by place and print what no test notices (ARGS="FILE TESTS", see scripts/mutants.py)
+	@$(PIP) cosmic-ray pytest-cov
 	$(BIN)/python scripts/mutants.py $(ARGS)
 
-fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100) and of twice as many meshes, and kill runs (KILLS=100)
+fuzz: $(TESTING) ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100) and of twice as many meshes, and kill runs (KILLS=100)
 	cd engine && cargo run --release --locked -p p4mesh-pipeline --example fuzz -- $(SECONDS) $(SEED) pipeline/tests/programs/*.json
 	cd engine && P4MESH_FUZZ_SECONDS=$(SECONDS) P4MESH_FUZZ_SEED=$(SEED) cargo test --release --locked \
 		-p p4mesh-pipeline -p p4mesh-p4runtime -p p4mesh-sim --test frames --test fuzz --test documents -- --nocapture
@@ -97,7 +114,7 @@ fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and 
 
 check: lint types docs test ## lint, types, documentation and all tests: what continuous integration runs
 
-lint: setup ## check style and formatting of Python and Rust
+lint: $(LINTING) ## check style and formatting of Python and Rust
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cd engine && cargo fmt --check && cargo clippy --locked --workspace --all-targets -- --deny warnings
@@ -106,7 +123,7 @@ lint: setup ## check style and formatting of Python and Rust
 # The product is checked by the first command: what these flags would say of it is not shown again.
 MYPY_TOOLS := $(BIN)/mypy --explicit-package-bases --follow-imports=silent --allow-any-generics --no-warn-return-any \
 	--allow-subclassing-any
-types: setup ## check the types of all Python
+types: $(TESTING) $(LINTING) ## check the types of all Python
 	$(BIN)/mypy
 	MYPYPATH=controlplane:controlplane/tests:ptf-tests $(MYPY_TOOLS) ptf-tests
 	MYPYPATH=controlplane:scripts $(MYPY_TOOLS) scripts
@@ -114,7 +131,7 @@ types: setup ## check the types of all Python
 	MYPYPATH=controlplane:engine/python $(MYPY_TOOLS) engine/python/bench engine/python/tests
 	MYPYPATH=controlplane:controlplane/tests:controlplane/tests/p4runtime:ptf-tests $(MYPY_TOOLS) --implicit-reexport --disable-error-code operator --disable-error-code comparison-overlap controlplane/tests
 
-format: setup ## format Python and Rust
+format: $(LINTING) ## format Python and Rust
 	$(BIN)/ruff format .
 	cd engine && cargo fmt
 
@@ -128,8 +145,7 @@ p4-tofino: setup ## compile and assemble the tester for Tofino 1 and 2 (needs p4
 	$(BIN)/python scripts/compile_tofino.py $(ARGS)
 
 docs: setup ## build the documentation as a site and as a manual page into docs/_build
-	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --constraint controlplane/constraints.txt \
-		furo myst-parser Sphinx
+	@$(PIP) furo myst-parser Sphinx
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python -m sphinx -q -W --keep-going -b man docs docs/_build/man
 
