@@ -21,7 +21,7 @@ from p4mesh.store.live_file import watched_trials
 from p4mesh.store.run_directory import LIVE, TRIALS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'p4mesh[test]'")
+playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install 'p4mesh[test]'")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")
 
 HOSTILE = "<img src=x onerror=window.hurt=1><script>window.hurt=1<"

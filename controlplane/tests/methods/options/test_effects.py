@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,17 +26,23 @@ def another(parameter: Parameter, value: str) -> str:
     """Return another valid value."""
     if parameter.kind is Kind.BOOLEAN:
         return "true" if value == "false" else "false"
-    if parameter.choices:
+    if parameter.kind is Kind.CHOICE:
         return next(word for word in parameter.choices if word != value)
-    number = Fraction(value)
+    number = Fraction(0) if value in parameter.choices else Fraction(value)
     assert parameter.minimum is not None and parameter.maximum is not None
-    return show(number + 1 if number + 1 <= parameter.maximum else parameter.minimum)
+    return show(number + 1 if number + 1 <= parameter.maximum else number - 1)
 
 
 def trials_of(test: str, settings: tuple[str, ...], out: Path) -> list[StoredTrial]:
     """Return what a run on a fake switch measured."""
     run(RunOptions(test, WRS, "512", settings, out, jobs=1, opener="support.fakes:open_fake_switch"))
-    return list(read_run(out).trials)
+    return [replace(trial, spec=_asked(trial.spec)) for trial in read_run(out).trials]
+
+
+def _asked(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return a question without the lengths of a reset and of learning that it does not ask for."""
+    reset, learning = spec["reset"]["action"], spec["learning"]
+    return {**spec, "reset": reset, "learning": learning if learning["enabled"] else None}
 
 
 @pytest.mark.parametrize(
