@@ -34,7 +34,7 @@ def _contradictions(units: Sequence[AddressUnit]) -> Iterator[str]:
                 if {Verdict.PASS, Verdict.FAIL} <= found:
                     yield (
                         f"{unit.frame_size_bytes} B, base {unit.repetition}: {addresses:,} addresses at "
-                        f"{rate_fps:g} frames/s passed and failed: the device keeps entries that it should have "
+                        f"{rate_fps:,g} frames/s passed and failed: the device keeps entries that it should have "
                         "forgotten (aging_s, reset_between), or learning loses some at random"
                     )
 
@@ -88,7 +88,7 @@ def _size_dependence(units: Sequence[AddressUnit]) -> Iterator[str]:
 def _untrusted(iterations: Sequence[Iteration]) -> Iterator[str]:
     for row in iterations:
         if row.reason:
-            rate = f"{row.addresses:,} addresses at {row.learning_rate_fps:g} frames/s"
+            rate = f"{row.addresses:,} addresses at {row.learning_rate_fps:,g} frames/s"
             yield f"{row.frame_size_bytes} B, {rate}: {row.reason}"
 
 
@@ -102,6 +102,6 @@ def _slow(iterations: Sequence[Iteration], parameters: ParameterSet) -> Iterator
     ):
         if addresses / rate_fps >= aging_s:
             yield (
-                f"{size} B: {addresses:,} addresses at {rate_fps:g} frames/s take {addresses / rate_fps:.4g} s to "
+                f"{size} B: {addresses:,} addresses at {rate_fps:,g} frames/s take {addresses / rate_fps:.4g} s to "
                 f"learn, longer than aging_s={float(aging_s):g}: the first ones may have aged before they were tested"
             )

@@ -176,7 +176,7 @@ def test_the_throughput_table_is_that_of_the_rfc() -> None:
     assert row["throughput_l1_mbps"] == pytest.approx(row["throughput_fps"] * 8 * 84 / 1e6)
     assert row["throughput_l2_mbps"] == pytest.approx(row["throughput_fps"] * 8 * 64 / 1e6)
     assert row["duration_ms"] == pytest.approx(2 * 30_000 * 672e-6), "the confirming trial"
-    assert f"As a single value: {row['throughput_fps']:.0f} frames/s with 64 B frames, of 5952381" in table.note
+    assert f"As a single value: {row['throughput_fps']:,.0f} frames/s with 64 B frames, of 5,952,381" in table.note
     assert "IPv4/UDP" in table.note
 
 

@@ -394,7 +394,7 @@ def test_addresses_that_age_while_the_others_are_learned_are_a_finding() -> None
 
     assert findings() == []
     (text,) = findings("aging_s=100")
-    assert text.startswith("64 B: 2048 addresses at 20 frames/s take 102.4 s to learn, longer than aging_s=100")
+    assert text.startswith("64 B: 2,048 addresses at 20 frames/s take 102.4 s to learn, longer than aging_s=100")
 
 
 def test_a_device_that_keeps_old_entries_is_named() -> None:
@@ -409,7 +409,7 @@ def test_a_device_that_keeps_old_entries_is_named() -> None:
 
     (unit,), outcome = run(AddressCaching(), Zombies(1500), *PUBLISHED)
     assert unit.searches[0].state is Verdict.FAIL
-    text = "64 B, base 1: 1074 addresses at 50 frames/s passed and failed: the device keeps entries"
+    text = "64 B, base 1: 1,074 addresses at 50 frames/s passed and failed: the device keeps entries"
     assert any(finding.startswith(text) for finding in outcome.findings)
     (_,), later = run(AddressCaching(), Zombies(1500))
     text = "64 B, base 1: none of 100 addresses was held, after 1500 were in an iteration before"

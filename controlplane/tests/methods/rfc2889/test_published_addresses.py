@@ -117,7 +117,7 @@ SEARCH = ("addresses_min=10", "addresses_max=600", "addresses_resolution=10", "r
         ("", (), ""),
         (", aging: broken", (), "none of 100 addresses was held, after 299 were in an iteration before"),
         (", aging: broken", ("reset_between=toggle_link",), ""),
-        (", aging: broken", ("addresses_try_max_first=false",), "100 addresses at 20000 frames/s passed and failed"),
+        (", aging: broken", ("addresses_try_max_first=false",), "100 addresses at 20,000 frames/s passed and failed"),
         (", station_move: false", ("reset_between=swap_roles",), "frames to 100 addresses came to no port"),
         (", ways: 2", ("address_order=random",), ""),
     ],
