@@ -13,6 +13,9 @@ from p4mesh.methods.options.goals import stated_goal
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
 from p4mesh.methods.results.outcome import Figure, Outcome, Table
 from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.search_findings import search_findings
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.searched import HasSearch
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -124,15 +127,25 @@ class MethodOf(ABC, Generic[Result]):
         about: str,
         tables: Iterable[Table],
         *,
+        searched: Sequence[HasSearch] = (),
         figures: Iterable[Figure] = (),
         findings: Iterable[str] = (),
         deviations: Iterable[str] = (),
     ) -> Outcome:
-        """An outcome with the worst verdict, whose summary says what was tested; empty deviations are left out."""
+        """An outcome with the worst verdict, whose summary says what was tested; empty deviations are left out.
+
+        Tables and findings of what was ``searched`` are added: the searches behind the results.
+        """
         state = Verdict.worst(verdicts)
         summary = f"{self.title}: {', '.join(filter(None, (about, state.value)))}"
-        found = tuple(filter(None, deviations))
-        return Outcome(state, summary, tuple(tables), tuple(figures), tuple(findings), found)
+        return Outcome(
+            state,
+            summary,
+            (*tables, *search_tables(searched)),
+            tuple(figures),
+            (*search_findings(searched), *findings),
+            tuple(filter(None, deviations)),
+        )
 
 
 Method = MethodOf[Any]

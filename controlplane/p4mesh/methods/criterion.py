@@ -10,6 +10,7 @@ from p4mesh.measurement.counts import Trend
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED
 from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.searched import JudgedTrial, Row
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
@@ -31,6 +32,10 @@ class Criterion:
         if result.queues.trend is Trend.UNCLEAR:
             return Verdict.UNCLEAR
         return Verdict.FAIL if 100 * kept_share(result) > self.acceptable_pct else Verdict.PASS
+
+    def judged(self, result: TrialResult, row: Row) -> JudgedTrial[Row]:
+        """A trial of a search whose row has the verdict of this criterion."""
+        return JudgedTrial(row.verdict, result, row, self.kept_frames(result), self.excess_ppm(result))
 
     def kept_frames(self, result: TrialResult) -> int:
         """The frames of a trial that are lost as soon as a buffer is full; 0 where that is no criterion."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Protocol
 
 from p4mesh.methods.base import Session, TrialNote
@@ -11,11 +13,11 @@ from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, search_of, sweep_of, trial_of
-from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
 from p4mesh.methods.results.metrics import rate_metrics, transmission_s
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import NS_PER_MS, JudgedTrial, Searched
-from p4mesh.methods.sweeps import Judge, judge_of, swept
+from p4mesh.methods.sweeps import Judge, judge_of, measured
 from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pattern
@@ -65,6 +67,9 @@ class Mesh:
 
     routed: bool = False
     """Frames go to the device as to a router."""
+
+    may_be_filtered: bool = False
+    """The device may drop all frames, which is a result: addresses are verified without them."""
 
     watched: bool = True
     """Latencies are read while the streams run, to tell whether a queue fills."""
@@ -133,6 +138,7 @@ def trial_spec(
             addresses_per_port=mesh.addresses_per_port,
             modifiers=mesh.modifiers,
             routed=mesh.routed,
+            may_be_filtered=mesh.may_be_filtered,
         )
         for number, (leg, rate_fps) in enumerate(zip(mesh.legs, rates_fps, strict=True), start=1)
     )
@@ -152,6 +158,37 @@ class Describe(Protocol):
         ...
 
 
+def measure_loads(
+    mesh: Mesh,
+    part: str,
+    size: int,
+    loads: Sequence[Fraction],
+    parameters: ParameterSet,
+    session: Session,
+    *,
+    judge: Judge = measured,
+    describe: Describe | None = None,
+    sweep: bool = True,
+    remaining: Callable[[int], int] | None = None,
+    enough: Callable[[Sequence[Taken]], bool] | None = None,
+) -> list[MeshTrial]:
+    """Rows of trials at known loads in percent of line rate; ``judge`` gives each its verdict.
+
+    ``remaining`` and ``enough`` are those of :func:`measure_each`.
+    """
+
+    def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
+        spec = trial_spec(mesh, part, size, load, parameters, length_ns)
+        return describe.asked(spec, sweep=sweep) if describe else spec
+
+    duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
+    asked = [Asked(load, partial(spec_at, load), duration_ns, judge) for load in loads]
+    lengthen = parameters.flag(SUSTAINED)
+    taken = measure_each(session, asked, lengthen=lengthen, remaining=remaining, enough=enough)
+    rows = [(forwarding_row(one.spec, one.result, mesh, one.load_pct, judge), one.result) for one in taken]
+    return [describe(row, result) if describe else row for row, result in rows]
+
+
 def measure_forwarding(
     mesh: Mesh,
     size: int,
@@ -159,17 +196,10 @@ def measure_forwarding(
     session: Session,
     describe: Describe,
 ) -> MeshSweep:
-    """Run the forwarding-rate sweep (RFC 2889 5.1.4) and return one row per load."""
-
-    def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
-        return describe.asked(trial_spec(mesh, FORWARDING, size, load, parameters, length_ns), sweep=True)
-
-    judge = judge_of(parameters)
-    duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
-    lengthen = parameters.flag(SUSTAINED)
-    trials = swept(sweep_of(parameters), spec_at, duration_ns, session, lengthen=lengthen, judge=judge)
-    rows = [describe(swept_row(one, mesh, judge), one.result) for one in trials]
-    best = max((row for row in rows if row.trusted), key=lambda row: row.forwarding_fps, default=None)
+    """The forwarding-rate sweep (RFC 2889 5.1.4), one row per load."""
+    loads, judge = sweep_of(parameters), judge_of(parameters)
+    rows = measure_loads(mesh, FORWARDING, size, loads, parameters, session, judge=judge, describe=describe)
+    best = fastest(rows)
     last = rows[-1] if rows[-1].trusted else None
     return MeshSweep(
         frame_size_bytes=size,
@@ -199,8 +229,7 @@ def measure_throughput(
         spec = trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns)
         result = session.measure(spec, TrialNote(load, remaining + further, criterion))
         row = forwarding_row(spec, result, mesh, load, criterion)
-        kept_frames, excess_ppm = criterion.kept_frames(result), criterion.excess_ppm(result)
-        return JudgedTrial(row.verdict, result, row, kept_frames, excess_ppm)
+        return criterion.judged(result, row)
 
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
     found = mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial))
@@ -208,12 +237,10 @@ def measure_throughput(
     if describe is None or load is None:
         return found
 
-    def spec_of(length_ns: int) -> TrialSpec:
-        return describe.asked(trial_spec(mesh, LATENCY, size, load, parameters, length_ns), sweep=False)
-
-    asked = Asked(load, spec_of, duration_ns, criterion)
-    (one,) = measure_each(session, [asked], lengthen=parameters.flag(SUSTAINED))
-    return replace(found, of_latency=describe(swept_row(one, mesh, criterion), one.result))
+    (row,) = measure_loads(
+        mesh, LATENCY, size, [load], parameters, session, judge=criterion, describe=describe, sweep=False
+    )
+    return replace(found, of_latency=row)
 
 
 def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:
@@ -229,11 +256,6 @@ def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshT
 def theoretical_fps(mesh: Mesh, size: int) -> float:
     """Frames per second that the outputs of the pattern carry together (RFC 2889 5.1.2)."""
     return float(mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps))
-
-
-def swept_row(one: Taken, mesh: Mesh, judge: Judge) -> MeshTrial:
-    """The rates, counts and verdict of a trial of a sweep."""
-    return forwarding_row(one.spec, one.result, mesh, one.load_pct, judge)
 
 
 def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction, judge: Judge) -> MeshTrial:

@@ -15,7 +15,7 @@ from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, integer
 from p4mesh.traffic.patterns import FullMesh, InPhase, MeshStreams, Pairs, Pattern, Rotate
 
-RFC_DURATION_S = 60
+RFC_DURATION_S, DURATION_CLAUSE = 60, "RFC 2544 24"
 MIN_PORTS = 2
 PATTERN, PORTS_IN_STEP = "pattern", "ports_in_step"
 ONE_TO_MANY, MANY_TO_ONE = "one_to_many", "many_to_one"

@@ -7,12 +7,10 @@ from fractions import Fraction
 from functools import partial
 from math import ceil
 
-from p4mesh.methods.base import Session
-from p4mesh.methods.longer_trials import Asked, Taken, measure_each
+from p4mesh.methods.longer_trials import Taken
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
 from p4mesh.methods.results.metrics import judge_missed, missed_frames
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 Judge = Callable[[TrialResult], Verdict]
@@ -64,19 +62,3 @@ def frame_loss_loads(step: Fraction = Fraction(10), maximum: Fraction = Fraction
 def loses_nothing_twice(taken: Sequence[Taken]) -> bool:
     """Whether two successive loads were loss-free: there RFC 2544 26.3 stops."""
     return len(taken) > 1 and all(one.result.status.trusted and missed_frames(one.result) == 0 for one in taken[-2:])
-
-
-def swept(
-    loads: Sequence[Fraction],
-    spec_at: Callable[[Fraction, int], TrialSpec],
-    duration_ns: int,
-    session: Session,
-    *,
-    lengthen: bool,
-    judge: Judge = measured,
-    remaining: Callable[[int], int] | None = None,
-    enough: Callable[[Sequence[Taken]], bool] | None = None,
-) -> list[Taken]:
-    """Measure trials of ``duration_ns`` at all loads, as :func:`measure_each`; ``judge`` gives each its verdict."""
-    asked = [Asked(load, partial(spec_at, load), duration_ns, judge) for load in loads]
-    return measure_each(session, asked, lengthen=lengthen, remaining=remaining, enough=enough)

@@ -9,31 +9,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.base import Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.chassis import tables as own
 from p4mesh.methods.chassis.loads import FRAME_SIZES_BYTES, LOWER_LOADS_PCT, PPM_BELOW
 from p4mesh.methods.chassis.udp_ports import FIXED, UDP_PORTS, udp_modifiers
 from p4mesh.methods.criterion import criterion_of
-from p4mesh.methods.longer_trials import Asked, measure_each
-from p4mesh.methods.mesh import LATENCY, THROUGHPUT, Mesh, measure_throughput, swept_row, trial_spec
+from p4mesh.methods.mesh import LATENCY, THROUGHPUT, Mesh, measure_loads, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, with_defaults
-from p4mesh.methods.port_patterns import PATTERN, PORTS_IN_STEP, full_mesh, pattern_parameters
+from p4mesh.methods.port_patterns import (
+    DURATION_CLAUSE,
+    PATTERN,
+    PORTS_IN_STEP,
+    RFC_DURATION_S,
+    full_mesh,
+    pattern_parameters,
+)
 from p4mesh.methods.results import rate_tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition, definition_text
 from p4mesh.methods.results.latency_tables import latency_note
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency
+from p4mesh.methods.shapes import SearchTest
 from p4mesh.traffic.patterns import FullMesh, MeshStreams
-from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 2544 26.1, 26.2"
 
@@ -53,13 +56,14 @@ class LoadsUnit(Record):
         return self.lower
 
 
-class FullMeshAtLoads(MethodOf[LoadsUnit]):
+class FullMeshAtLoads(SearchTest[LoadsUnit]):
     """The throughput of each frame size, then latency and jitter of every frame at it and at lower loads."""
 
     name = "chassis.full_mesh"
     title = "Full mesh at 10, 50, 90 % and at the throughput"
     section = SECTION
     part = LATENCY
+    duration_s, duration_clause = RFC_DURATION_S, DURATION_CLAUSE
     frame_sizes_bytes = FRAME_SIZES_BYTES
     parameters = (
         *pattern_parameters("RFC 2889 5.1.3", FullMesh.kind, MeshStreams.kind),
@@ -67,14 +71,13 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         *with_defaults((LATENCY_DEFINITION,), latency_definition="LIFO"),
         shared.DEPARTURE_ERROR,
         PERCENTILES,
-        *with_defaults(shared.trial_parameters(SECTION, 60), ppm_below=Fraction(PPM_BELOW)),
+        *with_defaults(shared.trial_parameters(SECTION, RFC_DURATION_S), ppm_below=Fraction(PPM_BELOW)),
         *shared.search_parameters(SECTION),
     )
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and contradicting parameters."""
-        self.mesh(bed, parameters)
-        shared.search_of(parameters)
+        super().check(bed, parameters)
         check_definition(self.name, bed, parameters)
         if parameters.text(UDP_PORTS.name) != FIXED and shared.frame_of(parameters).network is None:
             raise ParameterError(
@@ -98,9 +101,9 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         """The criterion of the loads, and what the user's thresholds state."""
         return ", ".join(filter(None, (own.GOAL, super().goal(parameters))))
 
-    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """The typical length of the search, its latency trial, and the lower loads."""
-        return shared.search_of(parameters).trials_expected + 1 + len(LOWER_LOADS_PCT)
+    def trials_after(self, parameters: ParameterSet) -> int:
+        """The trial at the throughput, and those at the lower loads."""
+        return 1 + len(LOWER_LOADS_PCT)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LoadsUnit:
         """Find the throughput, then measure latency at it and at the lower loads that it reaches."""
@@ -108,21 +111,13 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         describe = MeshLatency(bed, size, parameters, mesh)
         found = measure_throughput(mesh, size, parameters, session, describe)
         limit = found.search.result_load_pct
-        duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
-        criterion = criterion_of(parameters)
-
-        def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
-            return describe.asked(trial_spec(mesh, LATENCY, size, load, parameters, length_ns), sweep=False)
-
-        asked = [
-            Asked(load, partial(spec_at, load), duration_ns, criterion)
-            for load in LOWER_LOADS_PCT
-            if limit is not None and load <= limit
-        ]
-        taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
-        lower = tuple(describe(swept_row(one, mesh, criterion), one.result) for one in taken)
+        loads = [load for load in LOWER_LOADS_PCT if limit is not None and load <= limit]
+        judge = criterion_of(parameters)
+        lower = measure_loads(
+            mesh, LATENCY, size, loads, parameters, session, judge=judge, describe=describe, sweep=False
+        )
         flooded = sum(row.flooded_frames for row in lower)
-        return LoadsUnit(frame_size_bytes=size, throughput=found, lower=lower, flooded_frames=flooded)
+        return LoadsUnit(frame_size_bytes=size, throughput=found, lower=tuple(lower), flooded_frames=flooded)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LoadsUnit]) -> Outcome:
         """The table at the throughput, that at every load, jitter against load, and the figures."""
@@ -131,19 +126,15 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
         rows = [row for unit in units for row in _rows(unit)]
         mesh = self.mesh(bed, parameters)
         definition, note = definition_text(bed, parameters), latency_note(bed)
-        sizes = [unit.frame_size_bytes for unit in units]
-        duration = shared.duration_deviation(parameters, sizes, mesh.line_rate_bps, 60, "RFC 2544 24")
         phases = f"Pattern {mesh.legs[0].pattern.kind}: {_phases(parameters)}."
         return self.outcome(
             [rate_tables.overall_state(found, units)],
             f"{len(bed.ports)} ports",
-            (*own.tables_of(rows, definition, note), rate_tables.mesh_throughput_table(found), *search_tables(found)),
+            (*own.tables_of(rows, definition, note), rate_tables.mesh_throughput_table(found)),
+            searched=found,
             figures=own.figures_of(rows, definition),
-            findings=(
-                *search_findings(found),
-                *rate_tables.findings({THROUGHPUT: found, LATENCY: [unit for unit in units if unit.rows]}),
-            ),
-            deviations=(duration, phases),
+            findings=rate_tables.findings({THROUGHPUT: found, LATENCY: [unit for unit in units if unit.rows]}),
+            deviations=(self.short_trials(bed, parameters, results), phases),
         )
 
 

@@ -146,6 +146,11 @@ class MeshSweep(Record):
     theoretical_pct: float
 
 
+def fastest(rows: Iterable[MeshTrial]) -> MeshTrial | None:
+    """The trial with the highest forwarding rate of those that can be trusted."""
+    return max((row for row in rows if row.trusted), key=lambda row: row.forwarding_fps, default=None)
+
+
 def loss_sweep(size: int, rows: Iterable[MeshTrial]) -> LossSweep:
     """Return the trials of one frame size with the flooded frames of all of them."""
     sized = tuple(replace(row, frame_size_bytes=size) for row in rows)

@@ -211,7 +211,7 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
 
 
 def per_port_findings(results: Sequence[PortThroughputs]) -> Iterator[str]:
-    """Yield the rare losses of source ports, of all that have them in one sentence."""
+    """Rare losses of source ports, of all that have them in one sentence, and trials that cannot be trusted."""
     for result in results:
         for independent in (True, False):
             lossy = [row for row in result.ports if row.rare_loss and row.rare_loss.independent is independent]
@@ -219,6 +219,8 @@ def per_port_findings(results: Sequence[PortThroughputs]) -> Iterator[str]:
             if losses:
                 ports = f"source port{'s' if len(lossy) > 1 else ''} {', '.join(str(row.port) for row in lossy)}"
                 yield f"{result.frame_size_bytes} B, {ports}: {rare_loss_text(together(losses))}"
+    untrusted = {row.reason: f"{row.frame_size_bytes} B" for result in results for row in result.rows}
+    yield from (f"{where}: {reason}" for reason, where in untrusted.items() if reason)
 
 
 def per_port_state(results: Sequence[PortThroughputs]) -> Verdict:

@@ -8,20 +8,19 @@ from fractions import Fraction
 from math import ceil
 from typing import Annotated
 
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, with_defaults
-from p4mesh.methods.port_patterns import RFC_DURATION_S
+from p4mesh.methods.port_patterns import DURATION_CLAUSE, RFC_DURATION_S
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record, table_of
 from p4mesh.methods.results.repetition import spread_of
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
+from p4mesh.methods.shapes import SearchTest
 from p4mesh.quantities import time_text
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
 from p4mesh.traffic.patterns import Rotate
@@ -61,7 +60,7 @@ class Recovery(Record):
     reason: str
 
 
-class SystemRecovery(MethodOf[Recovery]):
+class SystemRecovery(SearchTest[Recovery]):
     """An overload changes to half its rate from one frame to the next; the last loss tells the recovery."""
 
     name = "rfc2544.system_recovery"
@@ -69,6 +68,7 @@ class SystemRecovery(MethodOf[Recovery]):
     terms = "overload"
     section = SECTION
     part = RECOVERY
+    duration_s, duration_clause = RFC_DURATION_S, DURATION_CLAUSE
     parameters = (
         choice(
             "overload_from",
@@ -95,18 +95,20 @@ class SystemRecovery(MethodOf[Recovery]):
         """The criterion of the test, and the threshold of the throughput where there is one."""
         return ", ".join(filter(None, ("the device recovers from overload", super().goal(parameters))))
 
-    def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Refuse beds without enough ports of one rate, and contradicting search bounds."""
-        mesh_of(self.name, bed, parameters)
-        shared.search_of(parameters)
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
+        """From port 1 to port 2, or from ports 1 and 2 to port 3."""
+        senders = 1 if parameters.text("overload_from") == ONE_PORT else 2
+        bed.require_ports(self.name, senders + 1)
+        ports = bed.port_numbers
+        leg = Leg(Rotate(), ports[:senders], (ports[senders],))
+        return Mesh((leg,), bed.common_rate_bps(self.name), Fraction(100, senders))
 
-    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the throughput search, and the runs."""
-        return shared.search_of(parameters).trials_expected + parameters.integer("runs")
+    def trials_after(self, parameters: ParameterSet) -> int:
+        return parameters.integer("runs")
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Recovery:
         """Find the throughput; where it can be exceeded, measure the recovery in each run."""
-        mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
+        mesh, size = self.mesh(bed, parameters), unit.frame_size_bytes
         found = measure_throughput(mesh, size, parameters, session)
         throughput_pct = found.search.result_load_pct
         if throughput_pct is None:
@@ -123,21 +125,21 @@ class SystemRecovery(MethodOf[Recovery]):
         return _measured(_row(size, found, _judgement(results)), spec, results)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Recovery]) -> Outcome:
-        """Return the table of methodology 2.5; a device that never recovers fails."""
+        """The table of methodology 2.5; a device that never recovers fails."""
         rows = tuple(results.values())
-        state = Verdict.worst(verdict for row in rows for verdict in (row.state, row.throughput.search.verdict))
-        note = (
+        searched = [row.throughput for row in rows]
+        rate_bps = self.mesh(bed, parameters).line_rate_bps
+        shortest_ns = min(_overload_ns(unit.frame_size_bytes, rate_bps, parameters) for unit in results)
+        short = f"Overload of {time_text(shortest_ns)} or more instead of {RFC_OVERLOAD_S} s."
+        table = Recovery.table(
+            "system_recovery",
+            "System recovery",
+            rows,
             "Recovery is the departure of the last lost frame less that of the first frame at the reduced rate; 0 "
             f"where nothing was lost after the change. '{NOT_APPLICABLE.reason}': the throughput is the highest load "
-            "that the tester can offer, so there is no overload. Rates are sums over the transmitting ports."
+            "that the tester can offer, so there is no overload. Rates are sums over the transmitting ports.",
+            headline=(fields.STATE, fields.THROUGHPUT_PCT, fields.RECOVERY_US_AVG, fields.RECOVERY_US_MAX),
         )
-        rate_bps = bed.common_rate_bps(self.name)
-        seconds = {
-            size: _overload_ns(size, rate_bps, parameters) / NS_PER_S for size in (u.frame_size_bytes for u in results)
-        }
-        shortest = min(seconds.values())
-        duration = shared.duration_deviation(parameters, list(seconds), rate_bps, RFC_DURATION_S, "RFC 2544 24")
-        short = f"Overload of {time_text(shortest * NS_PER_S)} or more instead of {RFC_OVERLOAD_S} s."
         runs = [
             {"frame_size_bytes": row.frame_size_bytes, "run": number, "recovery_us": value}
             for row in rows
@@ -146,37 +148,17 @@ class SystemRecovery(MethodOf[Recovery]):
         columns = (fields.FRAME_SIZE_BYTES, fields.RUN, fields.RECOVERY_US)
         title = "System recovery, each run"
         each = table_of("system_recovery_runs", title, columns, runs, keys=columns[:2], detail=True)
-        return Outcome(
-            state,
-            f"{self.title}: {state.value}",
-            (
-                Recovery.table(
-                    "system_recovery",
-                    "System recovery",
-                    rows,
-                    note,
-                    headline=(fields.STATE, fields.THROUGHPUT_PCT, fields.RECOVERY_US_AVG, fields.RECOVERY_US_MAX),
-                ),
-                *((each,) if runs else ()),
-                throughput_table([row.throughput for row in rows]),
-                *search_tables([row.throughput for row in rows]),
+        return self.outcome(
+            [verdict for row in rows for verdict in (row.state, row.throughput.search.verdict)],
+            "",
+            (table, *([each] if runs else []), throughput_table(searched)),
+            searched=searched,
+            findings=[f"{row.frame_size_bytes} B: {row.reason}" for row in rows if not row.state.good and row.reason],
+            deviations=(
+                self.short_trials(bed, parameters, results),
+                short if shortest_ns < RFC_OVERLOAD_S * NS_PER_S else "",
             ),
-            (),
-            (
-                *search_findings([row.throughput for row in rows]),
-                *(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if not row.state.good and row.reason),
-            ),
-            (*((duration,) if duration else ()), *((short,) if shortest < RFC_OVERLOAD_S else ())),
         )
-
-
-def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
-    """Return the traffic of the overload: from port 1 to port 2, or from ports 1 and 2 to port 3."""
-    senders = 1 if parameters.text("overload_from") == ONE_PORT else 2
-    bed.require_ports(test, senders + 1)
-    ports = bed.port_numbers
-    leg = Leg(Rotate(), ports[:senders], (ports[senders],))
-    return Mesh((leg,), bed.common_rate_bps(test), Fraction(100, senders))
 
 
 def recovery_spec(mesh: Mesh, size: int, overload_pct: Fraction, parameters: ParameterSet) -> TrialSpec:

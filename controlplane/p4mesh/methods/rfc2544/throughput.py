@@ -7,19 +7,24 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.conditions.protocols import NO_MIX, protocol_text
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, mesh_throughput, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of, ports_used
+from p4mesh.methods.port_patterns import (
+    DURATION_CLAUSE,
+    PARAMETERS,
+    RFC_DURATION_S,
+    mesh_notes,
+    mesh_of,
+    ports_used,
+)
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import JudgedTrial
 from p4mesh.methods.results.throughput_tables import advertised_value, direction_table, directions, throughput_table
 from p4mesh.methods.rfc2544.per_source_port import (
@@ -31,6 +36,7 @@ from p4mesh.methods.rfc2544.per_source_port import (
     throughput_per_port,
 )
 from p4mesh.methods.search.limit import SearchMethod
+from p4mesh.methods.shapes import SearchTest
 from p4mesh.methods.throughput_search import Confirmation, search_throughput
 from p4mesh.traffic.line_rate import NS_PER_S
 
@@ -59,7 +65,7 @@ SEARCHED = _searched(RFC_DURATION_S)
 """Parameters of every test that needs the throughput first."""
 
 
-class Throughput(MethodOf[ThroughputUnit]):
+class Throughput(SearchTest[ThroughputUnit]):
     """The fastest rate at which as many frames come out as went in."""
 
     name = "rfc2544.throughput"
@@ -79,60 +85,49 @@ class Throughput(MethodOf[ThroughputUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, and contradicting search bounds."""
-        mesh_of(self.name, bed, parameters)
+        super().check(bed, parameters)
         method = shared.search_of(parameters).method
         if parameters.text("decision") == PER_SOURCE_PORT and method is not SearchMethod.BISECT:
             raise ParameterError(
                 f"decision={PER_SOURCE_PORT} with search_method={method.value}", hint="use search_method=bisect"
             )
 
-    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the search, and the confirmation."""
-        return shared.search_of(parameters).trials_expected + int(parameters.integer("confirm_factor") > 1)
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
+        return mesh_of(self.name, bed, parameters)
+
+    def trials_after(self, parameters: ParameterSet) -> int:
+        """The confirmation."""
+        return int(parameters.integer("confirm_factor") > 1)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ThroughputUnit:
         """Search and confirm at one frame size."""
+        mesh, size = self.mesh(bed, parameters), unit.frame_size_bytes
         if parameters.text("decision") == PER_SOURCE_PORT:
-            return throughput_per_port(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
-        return confirmed_throughput(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
+            return throughput_per_port(mesh, size, parameters, session)
+        return confirmed_throughput(mesh, size, parameters, session)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ThroughputUnit]) -> Outcome:
-        """Return the table and the graph that RFC 2544 26.1 asks for."""
+        """The table and the graph that RFC 2544 26.1 asks for."""
+        sizes, rate_bps = [unit.frame_size_bytes for unit in results], self.mesh(bed, parameters).line_rate_bps
+        noted = (*deviations(parameters, sizes, rate_bps), *mesh_notes(self.name, bed, parameters))
+        ports = f"{ports_used(bed, parameters)} ports"
         of_ports = [result for result in results.values() if isinstance(result, PortThroughputs)]
         if of_ports:
-            return self._per_port(bed, parameters, of_ports)
+            verdicts, findings = [per_port_state(of_ports)], per_port_findings(of_ports)
+            about = f"each of {ports}"
+            return self.outcome(verdicts, about, per_port_tables(of_ports), findings=findings, deviations=noted)
         found = [result for result in results.values() if isinstance(result, MeshThroughput)]
-        state = tables.overall_state(found, ())
         mix = parameters.values.get("ip_mix", NO_MIX)
         advertised = advertised_value(found, protocol_text(shared.frame_of(parameters), str(mix)))
-        return Outcome(
-            state,
-            f"{self.title}: {ports_used(bed, parameters)} ports, {state.value}",
-            (throughput_table(found, advertised), direction_table(found), *search_tables(found)),
-            (tables.rate_figure(found, ()),),
-            (*search_findings(found), *tables.findings({THROUGHPUT: found})),
-            self._deviations(bed, parameters, [unit.frame_size_bytes for unit in results]),
+        return self.outcome(
+            [result.search.verdict for result in found],
+            ports,
+            (throughput_table(found, advertised), direction_table(found)),
+            searched=found,
+            figures=[tables.rate_figure(found, ())],
+            findings=tables.findings({THROUGHPUT: found}),
+            deviations=noted,
         )
-
-    def _per_port(self, bed: Bed, parameters: ParameterSet, found: Sequence[PortThroughputs]) -> Outcome:
-        state = per_port_state(found)
-        sizes = [item.frame_size_bytes for item in found]
-        untrusted = {row.reason: f"{row.frame_size_bytes} B" for item in found for row in item.rows}
-        return Outcome(
-            state,
-            f"{self.title}: each of {ports_used(bed, parameters)} ports, {state.value}",
-            per_port_tables(found),
-            (),
-            (
-                *per_port_findings(found),
-                *(f"{where}: {reason}" for reason, where in untrusted.items() if reason),
-            ),
-            self._deviations(bed, parameters, sizes),
-        )
-
-    def _deviations(self, bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
-        rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
-        return (*deviations(parameters, sizes, rate_bps), *mesh_notes(self.name, bed, parameters))
 
 
 def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> MeshThroughput:
@@ -150,8 +145,7 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
         result = session.measure(spec, TrialNote(load, remaining, criterion))
         ways = directions([(leg.tx_ports, leg.rx_ports) for leg in mesh.legs], result)
         row = replace(forwarding_row(spec, result, mesh, load, criterion), directions=ways)
-        kept_frames, excess_ppm = criterion.kept_frames(result), criterion.excess_ppm(result)
-        return JudgedTrial(row.verdict, result, row, kept_frames, excess_ppm)
+        return criterion.judged(result, row)
 
     def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(THROUGHPUT, load, remaining + 1, length_ns)
@@ -164,12 +158,14 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
 
 
 def deviations(parameters: ParameterSet, sizes: Sequence[int], line_rate_bps: int) -> tuple[str, ...]:
-    """Return where the run departs from RFC 2544; searches may be short where the confirming trial is not."""
+    """Durations that depart from RFC 2544; searches may be short where the confirming trial is not."""
     factor = parameters.integer("confirm_factor")
     shortest = min(factor * shared.duration_ns_of(parameters, size, line_rate_bps) for size in sizes)
-    duration = shared.duration_deviation(parameters, sizes, line_rate_bps, RFC_DURATION_S, "RFC 2544 24")
+    duration = shared.duration_deviation(parameters, sizes, line_rate_bps, RFC_DURATION_S, DURATION_CLAUSE)
     if duration and shortest >= RFC_DURATION_S * NS_PER_S:
-        duration = f"Search trials are shorter than the {RFC_DURATION_S} s of RFC 2544 24, the confirming ones are not."
+        duration = (
+            f"Search trials are shorter than the {RFC_DURATION_S} s of {DURATION_CLAUSE}, the confirming ones are not."
+        )
     elif duration and factor > 1:
         duration += f" The confirming trial takes {factor} times as long."
     confirmed = "" if factor > 1 else "Results are not confirmed by a longer trial than those of the search."

@@ -142,7 +142,7 @@ class Broadcast(MethodOf[BroadcastUnit]):
             result = session.measure(spec, note)
             verdict = criterion(result)
             row = _row(spec, result, rate, load, verdict, length_ns)
-            return JudgedTrial(verdict, result, row, criterion.kept_frames(result), criterion.excess_ppm(result))
+            return criterion.judged(result, row)
 
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         found = search_throughput(shared.search_of(parameters), duration_ns, trial)

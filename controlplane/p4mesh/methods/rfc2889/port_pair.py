@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, port_number
+from p4mesh.traffic.patterns import Pairs
 
 MIN_PORTS = 2
 
@@ -15,6 +17,12 @@ def pair_parameters(section: str) -> tuple[Parameter, ...]:
         port_number("tx_port", 1, section, "the port that transmits"),
         port_number("rx_port", 2, section, "the port that receives"),
     )
+
+
+def pair_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
+    """The traffic from the one port to the other; raises what :func:`pair_of` raises."""
+    sender, receiver = pair_of(test, bed, parameters)
+    return Mesh((Leg(Pairs(), (sender.number,), (receiver.number,)),), sender.own_rate_bps)
 
 
 def pair_of(test: str, bed: Bed, parameters: ParameterSet) -> tuple[Port, Port]:

@@ -136,6 +136,6 @@ def search_of_copies(
         verdict = criterion(result)
         row = trial_row(spec, result, rate_bps, load, verdict)
         row = described(row, spec, result) if described else row
-        return JudgedTrial(verdict, result, row, criterion.kept_frames(result), criterion.excess_ppm(result))
+        return criterion.judged(result, row)
 
     return search_throughput(shared.search_of(parameters), shared.duration_ns_of(parameters, size, rate_bps), trial)

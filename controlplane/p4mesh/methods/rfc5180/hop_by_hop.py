@@ -10,19 +10,18 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.base import Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import swept_row, trial_spec
+from p4mesh.methods.mesh import Mesh, measure_loads
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, with_defaults
-from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
+from p4mesh.methods.port_patterns import DURATION_CLAUSE, PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
 from p4mesh.methods.results.loss_tables import loss_table
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.sweeps import measured, swept
-from p4mesh.trial.spec import TrialSpec
+from p4mesh.methods.shapes import MeshTest
 
 SECTION = "RFC 5180 5.3"
 HOP_BY_HOP = shared.HOP_BY_HOP
@@ -30,13 +29,14 @@ LOADS_PCT = (Fraction(1), Fraction(10), Fraction(50))
 ALL = "all"
 
 
-class HopByHop(MethodOf[LossSweep]):
+class HopByHop(MeshTest[LossSweep]):
     """Frames with hop-by-hop options at 1, 10 and 50 % of line rate, for a look at the device's resources."""
 
     name = "rfc5180.hop_by_hop"
     title = "Hop-by-hop options"
     section = SECTION
     part = HOP_BY_HOP
+    duration_s, duration_clause = RFC_DURATION_S, DURATION_CLAUSE
     frame_sizes_bytes = (128, 256, 512, 1024, 1280, 1518)
     parameters = (
         decimal(
@@ -64,44 +64,32 @@ class HopByHop(MethodOf[LossSweep]):
             raise ParameterError(
                 f"{self.name} without routed=true: only routers read hop-by-hop options", hint="add --set routed=true"
             )
-        mesh_of(self.name, bed, parameters)
+        super().check(bed, parameters)
+
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
+        return replace(mesh_of(self.name, bed, parameters), may_be_filtered=True)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of loads."""
         return len(_loads(parameters))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LossSweep:
         """Offer every load of one frame size."""
-        mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
-
-        def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
-            spec = trial_spec(mesh, HOP_BY_HOP, size, load, parameters, length_ns)
-            # A device may drop these frames, which is a result: addresses are verified without them.
-            return replace(spec, streams=tuple(replace(stream, may_be_filtered=True) for stream in spec.streams))
-
-        duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
-        trials = swept(_loads(parameters), spec_at, duration_ns, session, lengthen=parameters.flag(shared.SUSTAINED))
-        return loss_sweep(size, (swept_row(one, mesh, measured) for one in trials))
+        mesh, size = self.mesh(bed, parameters), unit.frame_size_bytes
+        return loss_sweep(size, measure_loads(mesh, HOP_BY_HOP, size, _loads(parameters), parameters, session))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
-        """Return the offered and the forwarded frames."""
+        """The offered and the forwarded frames."""
         units = list(results.values())
-
         note = (
             f"{tables.criterion_note(None)} {INTERVAL_NOTE} No test of throughput: the device may drop what it need "
             "not read. Its resources are watched out of band; the times of the trials are in timing.jsonl."
         )
-        rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
-        sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
-        state = tables.overall_state((), units)
-        return Outcome(
-            state,
-            f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            (loss_table(HOP_BY_HOP, self.title, units, note),),
-            (),
-            tables.findings({HOP_BY_HOP: units}),
-            (*((duration,) if duration else ()), *mesh_notes(self.name, bed, parameters)),
+        return self.outcome(
+            map(tables.sweep_state, units),
+            f"{len(bed.ports)} ports",
+            [loss_table(HOP_BY_HOP, self.title, units, note)],
+            findings=tables.findings({HOP_BY_HOP: units}),
+            deviations=(self.short_trials(bed, parameters, results), *mesh_notes(self.name, bed, parameters)),
         )
 
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.conditions.protocols import NO_MIX, protocol_text
 from p4mesh.methods.extensions.resets import hook_of
-from p4mesh.methods.mesh import measure_throughput
+from p4mesh.methods.mesh import Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, command, decimal, integer, text
-from p4mesh.methods.port_patterns import PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
+from p4mesh.methods.port_patterns import DURATION_CLAUSE, PARAMETERS, RFC_DURATION_S, mesh_notes, mesh_of
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.rfc6201.reset_trial import (
     AUTO,
@@ -40,6 +38,7 @@ from p4mesh.methods.rfc6201.reset_trial import (
     reset_time,
     simulated_reset,
 )
+from p4mesh.methods.shapes import SearchTest
 from p4mesh.quantities import time_text
 from p4mesh.traffic.line_rate import NS_PER_S, l2_rate_bps
 from p4mesh.trial.result import TrialResult
@@ -96,7 +95,7 @@ class ResetUnit(Record):
     """Finding where the load is below the throughput."""
 
 
-class Reset(MethodOf[ResetUnit]):
+class Reset(SearchTest[ResetUnit]):
     """Forward at the throughput rate, trigger a reset, and measure for how long nothing comes through."""
 
     name = NAME
@@ -104,6 +103,7 @@ class Reset(MethodOf[ResetUnit]):
     terms = "reboot, restart, power interruption"
     section = "RFC 2544 26.6, RFC 6201"
     part = RESET
+    duration_s, duration_clause = RFC_DURATION_S, DURATION_CLAUSE
     frame_sizes_bytes = (64,)
     parameters = (
         choice(
@@ -149,10 +149,12 @@ class Reset(MethodOf[ResetUnit]):
         """The criterion of the test, and the threshold of the throughput where there is one."""
         return ", ".join(filter(None, ("the device recovers from every reset", super().goal(parameters))))
 
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
+        return mesh_of(self.name, bed, parameters)
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, without anything to reset, and a trial that ends before the reset does."""
-        mesh_of(self.name, bed, parameters)
-        shared.search_of(parameters)
+        super().check(bed, parameters)
         reset_time_ns = simulated_reset(self.name, bed, parameters)[1]
         if hook_of(parameters, "reset_cmd") is None and after_ns(bed, parameters) <= reset_time_ns:
             raise ParameterError(
@@ -162,13 +164,13 @@ class Reset(MethodOf[ResetUnit]):
             )
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the throughput search, and the resets."""
+        """The resets, and the search where the load is not given."""
         searched = shared.search_of(parameters).trials_expected if parameters.is_word("load_pct") else 0
         return searched + parameters.integer("resets")
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ResetUnit:
         """Find the throughput unless a load is given, and reset the device in each trial."""
-        mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
+        mesh, size = self.mesh(bed, parameters), unit.frame_size_bytes
         reset_type = parameters.text("reset_type")
         found = None
         if parameters.is_word("load_pct"):
@@ -207,39 +209,54 @@ class Reset(MethodOf[ResetUnit]):
         return _measured(row, spec, parameters, results)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ResetUnit]) -> Outcome:
-        """Return the report that RFC 6201 1.4 asks for."""
+        """The report that RFC 6201 1.4 asks for."""
         rows = tuple(results.values())
         searched = [row.throughput for row in rows if row.throughput]
-        state = Verdict.worst((*(row.state for row in rows), *(found.search.verdict for found in searched)))
-        return Outcome(
-            state,
-            f"{self.title}: {parameters.text('reset_type')}, {state.value}",
-            (
-                ResetUnit.table(
-                    RESET,
-                    "Reset",
-                    rows,
-                    _note(bed, parameters),
-                    headline=(fields.STATE, fields.RESET_MS_AVG, fields.RESET_MS_MAX, fields.RESOLUTION_MS),
-                ),
-                ResetTrial.table(
-                    "reset_trials",
-                    "Reset, each trial",
-                    [(row, one) for row in rows for one in row.each],
-                    columns=(fields.FRAME_SIZE_BYTES, *ResetTrial.columns()),
-                    detail=True,
-                    keys=(fields.FRAME_SIZE_BYTES, fields.TRIAL),
-                ),
-                *((throughput_table(searched), *search_tables(searched)) if searched else ()),
-            ),
-            (),
-            (
-                *search_findings(searched),
+        table = ResetUnit.table(
+            RESET,
+            "Reset",
+            rows,
+            _note(bed, parameters),
+            headline=(fields.STATE, fields.RESET_MS_AVG, fields.RESET_MS_MAX, fields.RESOLUTION_MS),
+        )
+        each = ResetTrial.table(
+            "reset_trials",
+            "Reset, each trial",
+            [(row, one) for row in rows for one in row.each],
+            columns=(fields.FRAME_SIZE_BYTES, *ResetTrial.columns()),
+            detail=True,
+            keys=(fields.FRAME_SIZE_BYTES, fields.TRIAL),
+        )
+        return self.outcome(
+            (*(row.state for row in rows), *(found.search.verdict for found in searched)),
+            parameters.text("reset_type"),
+            (table, each, *([throughput_table(searched)] if searched else [])),
+            searched=searched,
+            findings=(
                 *(f"{row.frame_size_bytes} B: {row.kept}" for row in rows if row.kept),
                 *(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if not row.state.good and row.reason),
             ),
-            _deviations(bed, parameters, [unit.frame_size_bytes for unit in results]),
+            deviations=self._deviations(bed, parameters, results),
         )
+
+    def _deviations(self, bed: Bed, parameters: ParameterSet, units: Iterable[Unit]) -> Iterator[str]:
+        mesh = self.mesh(bed, parameters)
+        shortest_ns = min(before_ns(parameters, unit.frame_size_bytes, mesh.line_rate_bps) for unit in units)
+        yield from mesh_notes(self.name, bed, parameters)
+        if parameters.is_word("load_pct"):
+            yield self.short_trials(bed, parameters, units)
+        if shortest_ns < RFC_BEFORE_S * NS_PER_S:
+            yield f"Forwarding for {time_text(shortest_ns)} before the reset instead of {RFC_BEFORE_S} s or more."
+        if is_routed(parameters):
+            yield (
+                "RFC 6201 3 asks for static neighbours first; a router that has forgotten its own asks for them, "
+                "and until it is answered is part of its reset time."
+            )
+        if parameters.text("reset_type") == POWER:
+            off_s = float(parameters.number("power_off_s"))
+            yield f"{off_s:g} s without power are subtracted."
+            if off_s < RFC_BEFORE_S:
+                yield f"The device was without power for less than {RFC_BEFORE_S} s."
 
 
 def _kept_load(
@@ -332,25 +349,3 @@ def _note(bed: Bed, parameters: ParameterSet) -> str:
         "less that of the last one before, up to two resolutions too long. The reset time is the more accurate one: "
         "frame loss, or time stamps where frames were lost elsewhere, too. Rates are sums over the transmitting ports."
     )
-
-
-def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
-    rate_bps = mesh_of(NAME, bed, parameters).line_rate_bps
-    shortest = min(before_ns(parameters, size, rate_bps) for size in sizes)
-    texts = list(mesh_notes(NAME, bed, parameters))
-    duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
-    if duration and parameters.is_word("load_pct"):
-        texts.append(duration)
-    if shortest < RFC_BEFORE_S * NS_PER_S:
-        texts.append(f"Forwarding for {time_text(shortest)} before the reset instead of {RFC_BEFORE_S} s or more.")
-    if is_routed(parameters):
-        texts.append(
-            "RFC 6201 3 asks for static neighbours first; a router that has forgotten its own asks for them, "
-            "and until it is answered is part of its reset time."
-        )
-    if parameters.text("reset_type") == POWER:
-        off_s = float(parameters.number("power_off_s"))
-        texts.append(f"{off_s:g} s without power are subtracted.")
-        if off_s < RFC_BEFORE_S:
-            texts.append(f"The device was without power for less than {RFC_BEFORE_S} s.")
-    return tuple(texts)

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Annotated
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, with_defaults
-from p4mesh.methods.port_patterns import RFC_DURATION_S, rates_text
+from p4mesh.methods.port_patterns import DURATION_CLAUSE, RFC_DURATION_S, rates_text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput
@@ -21,13 +21,12 @@ from p4mesh.methods.results.metrics import judge_loss, search_verdict
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc9004.buffer_times import buffer_times, hidden_finding, in_longer_trials
 from p4mesh.methods.rfc9004.burst_searches import Searches, burst_goal
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import SearchOutcome
 from p4mesh.methods.search.loss_verification import LossVerification, verified
+from p4mesh.methods.shapes import SearchTest
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -87,7 +86,7 @@ class Bursts(Record):
     searches: tuple[BurstSearch, ...]
 
 
-class BackToBack(MethodOf[Bursts]):
+class BackToBack(SearchTest[Bursts]):
     """Bursts at minimum gap from port 1 to port 2, for sizes whose throughput is below line rate."""
 
     name = "rfc2544.back_to_back"
@@ -95,6 +94,7 @@ class BackToBack(MethodOf[Bursts]):
     terms = "burst, buffer size"
     section = "RFC 2544 26.4, RFC 9004"
     part = BACK_TO_BACK
+    duration_s, duration_clause = RFC_DURATION_S, DURATION_CLAUSE
     parameters = (
         integer("burst_min_frames", 1, "frames", SECTION, "shortest burst of the search", (1, MAX_BURST_FRAMES)),
         integer(
@@ -135,8 +135,7 @@ class BackToBack(MethodOf[Bursts]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports, contradicting bounds, and a throughput with loss."""
-        bed.require_ports(self.name, MIN_PORTS)
-        shared.search_of(parameters)
+        super().check(bed, parameters)
         burst_goal(parameters)
         acceptable = parameters.number("acceptable_loss_pct")
         if acceptable:
@@ -145,10 +144,12 @@ class BackToBack(MethodOf[Bursts]):
                 hint="leave acceptable_loss_pct out (RFC 9004 5)",
             )
 
-    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the throughput search and of the burst searches."""
-        bursts = burst_goal(parameters).trials_expected * parameters.integer("repetitions")
-        return shared.search_of(parameters).trials_expected + bursts
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
+        bed.require_ports(self.name, MIN_PORTS)
+        return _pair_of(bed).mesh
+
+    def trials_after(self, parameters: ParameterSet) -> int:
+        return burst_goal(parameters).trials_expected * parameters.integer("repetitions")
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Bursts:
         """Find the throughput; below line rate, search the longest burst without loss N times."""
@@ -184,60 +185,42 @@ class BackToBack(MethodOf[Bursts]):
         return _row(size, pair, found, judgement, searches, parameters)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Bursts]) -> Outcome:
-        """Return the table of RFC 9004 section 7."""
+        """The table of RFC 9004 section 7."""
         rows = tuple(results.values())
-        state = Verdict.worst(verdict for row in rows for verdict in (row.state, row.throughput.search.verdict))
-        goal, rule = burst_goal(parameters), _rule(parameters)
-        resolution = float(parameters.number("search_resolution_pct"))
-        note = (
-            f"Average of N = {parameters.integer('repetitions')} searches (RFC 9004 6.3): binary search with loss "
+        goal, rule, pair = burst_goal(parameters), _rule(parameters), _pair_of(bed)
+        resolution, searches = float(parameters.number("search_resolution_pct")), parameters.integer("repetitions")
+        table = Bursts.table(
+            "back_to_back",
+            "Back-to-back frames",
+            rows,
+            f"Average of N = {searches} searches (RFC 9004 6.3): binary search with loss "
             f"verification, smallest step {goal.resolution} (frames), r = {rule.trials} trials, "
-            f"z = {rule.overload_frames} frames. "
-            f"'{NOT_APPLICABLE.reason}': the throughput is the line rate, so no burst can fill the buffer. Corrected "
-            "buffer = implied x (1 - throughput / line rate): the nearer the throughput to line rate, the larger its "
-            "error; "
-            f"the throughput is within {resolution:g} % of line. Actual buffer: the same frames at another rate."
+            f"z = {rule.overload_frames} frames. '{NOT_APPLICABLE.reason}': the throughput is the line rate, so no "
+            "burst can fill the buffer. Corrected buffer = implied x (1 - throughput / line rate): the nearer the "
+            f"throughput to line rate, the larger its error; the throughput is within {resolution:g} % of line. "
+            "Actual buffer: the same frames at another rate.",
+            headline=(fields.STATE, fields.BURST_FRAMES_AVG, fields.CORRECTED_BUFFER_S, fields.THROUGHPUT_PCT),
         )
-        sizes = [unit.frame_size_bytes for unit in results]
-        return Outcome(
-            state,
-            f"{self.title}: {state.value}",
-            (
-                Bursts.table(
-                    "back_to_back",
-                    "Back-to-back frames",
-                    rows,
-                    note,
-                    headline=(fields.STATE, fields.BURST_FRAMES_AVG, fields.CORRECTED_BUFFER_S, fields.THROUGHPUT_PCT),
-                ),
-                *_burst_table(parameters, [search for row in rows for search in row.searches]),
-                *search_tables([row.throughput for row in rows]),
-            ),
-            (),
-            (
-                *search_findings([row.throughput for row in rows]),
-                *(
-                    text
-                    for row in rows
-                    if row.burst_frames_avg is not None and row.throughput.search.upper_pct is not None
-                    for text in hidden_finding(
-                        Fraction(row.burst_frames_avg), row.throughput, _pair_of(bed).line_rate_bps, parameters
-                    )
-                ),
-            ),
-            self._deviations(bed, parameters, sizes),
-        )
-
-    def _deviations(self, bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
-        rate_bps, searches = _pair_of(bed).line_rate_bps, parameters.integer("repetitions")
-        duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
+        hidden = [
+            text
+            for row in rows
+            if row.burst_frames_avg is not None and row.throughput.search.upper_pct is not None
+            for text in hidden_finding(Fraction(row.burst_frames_avg), row.throughput, pair.line_rate_bps, parameters)
+        ]
         few = f"N = {searches} searches instead of {RFC_REPETITIONS} (RFC 9004 6.3)."
         ipv6 = "RFC 5180 7.4 no longer recommends this test for IPv6."
-        return (
-            *((duration,) if duration else ()),
-            *_pair_of(bed).said,
-            *((few,) if searches < RFC_REPETITIONS else ()),
-            *((ipv6,) if parameters.text("frame_format") == "ipv6" else ()),
+        return self.outcome(
+            [verdict for row in rows for verdict in (row.state, row.throughput.search.verdict)],
+            "",
+            (table, *_burst_table(parameters, [search for row in rows for search in row.searches])),
+            searched=[row.throughput for row in rows],
+            findings=hidden,
+            deviations=(
+                self.short_trials(bed, parameters, results),
+                *pair.said,
+                few if searches < RFC_REPETITIONS else "",
+                ipv6 if parameters.text("frame_format") == "ipv6" else "",
+            ),
         )
 
 

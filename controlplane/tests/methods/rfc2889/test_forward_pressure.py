@@ -20,7 +20,7 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
 from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
-from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, MaximumRate, steps_to_maximum
+from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, MaximumRate
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import TrialResult
@@ -259,11 +259,6 @@ def test_two_ports_of_one_rate_are_enough_on_a_bed_of_several() -> None:
 def test_a_port_that_cannot_send_the_short_gap_is_not_supported() -> None:
     with pytest.raises(UnsupportedError, match="its shortest gap is 96 bits"):
         ForwardPressure().check(bed(96), resolve("t", ForwardPressure().parameters, ()))
-
-
-def test_steps_end_at_the_maximum() -> None:
-    assert steps_to_maximum(Fraction(75), Fraction(10)) == (85, 95, 100)
-    assert steps_to_maximum(Fraction(100), Fraction(10)) == ()
 
 
 def load_at_mfr(result: MaximumRate) -> float:

@@ -18,7 +18,7 @@ from support.runs import run_on_sim
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.rfc2889.maximum_forwarding_rate import steps_to_maximum
+from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps
 
@@ -136,7 +136,7 @@ def test_the_steps_are_those_of_the_pseudo_code(throughput: Fraction, step: Frac
         if iload == mol:
             break
         iload += step
-    assert (throughput, *steps_to_maximum(throughput, step)) == tuple(tried)
+    assert sweep_loads(throughput, mol, step) == tuple(tried)
     assert tried[-1] == mol
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,9 +14,10 @@ from typing import Any
 import pytest
 from support.fakes import FakeMeasurer
 
+from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal
-from p4mesh.methods.sweeps import frame_loss_loads, loses_nothing_twice, sweep_loads, swept
+from p4mesh.methods.sweeps import frame_loss_loads, loses_nothing_twice, sweep_loads
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -328,7 +330,8 @@ def test_frame_loss_sweep_stops_after_two_lossless_loads() -> None:
             return TrialSpec("load", (stream,), length_ns)
 
         measurer = FakeMeasurer(device)
-        swept(frame_loss_loads(), spec_at, 10**6, measurer, lengthen=False, enough=loses_nothing_twice)
+        asked = [Asked(load, partial(spec_at, load), 10**6) for load in frame_loss_loads()]
+        measure_each(measurer, asked, lengthen=False, enough=loses_nothing_twice)
         return [100 * spec.streams[0].rate_fps / max_rate_fps(64, 10**9) for spec in measurer.specs]
 
     assert tried(range(71)) == [100, 90, 80, 70, 60]
