@@ -30,8 +30,6 @@ from p4mesh.methods.results.latency_tables import latency_note
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import NS_PER_MS, Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
 from p4mesh.methods.rfc3918.n_to_n import n_to_n_trial
@@ -137,15 +135,15 @@ class _AtLoads(MethodOf[GroupsUnit]):
         definition = definition_text(bed, parameters)
         durations_ns = [round(one.trial.duration_ms * NS_PER_MS) for unit in units for one in unit.trials]
         note = f"{self.note(parameters)} {latency_note(bed)}"
-        findings = (
-            text for unit in units for text in untrusted(unit.frame_size_bytes, [one.trial for one in unit.trials])
-        )
         return self.outcome(
             verdicts,
             self._roles(bed, parameters),
-            (*own.tables_of(rows, definition, note), *search_tables(searched)),
+            own.tables_of(rows, definition, note),
+            searched=searched,
             figures=own.figures_of(rows, definition),
-            findings=(*search_findings(searched), *findings),
+            findings=[
+                text for unit in units for text in untrusted(unit.frame_size_bytes, [one.trial for one in unit.trials])
+            ],
             deviations=(shared.duration_text(durations_ns, LATENCY_DURATION_S, "RFC 3918 5.1"),),
         )
 

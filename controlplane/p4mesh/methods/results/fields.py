@@ -67,7 +67,7 @@ def retitled(column: Column, title: str, unit: str | None = None, digits: int | 
 
 
 _SENSES: list[Sense] = []
-"""Of each group in turn: the sense of its columns that do not have another one."""
+"""The sense of the columns of each group, of those that do not have another one."""
 
 
 def quantity_of(key: str) -> Quantity:

@@ -67,7 +67,7 @@ class MeshTrial(SearchRow):
     late_frames: int
     """Received after the transmission, from queues of the device; no rate counts them."""
     doubtful_frames: int | None = field(default=None, metadata=OMITTED)
-    """Of those lost, frames that may have come late; None where there is none."""
+    """Lost frames that may have come late; None where there is none."""
     forwarding_pct: float
     forwarding_l1_mbps: float
     duplicate_frames: int
@@ -90,7 +90,7 @@ class MeshThroughput(Record):
     theoretical_fps: float
     theoretical_pct: float
     trial_frames: int | None = field(default=None, metadata=OMITTED)
-    """Of a throughput that was searched again: the frames of its trials at line rate."""
+    """Frames of the trials at line rate, of a throughput that was searched again."""
     of_latency: MeshTrial | None = field(default=None, metadata=OMITTED)
     """The trial at the result whose latency is printed; None where none is."""
 
@@ -141,7 +141,7 @@ class MeshSweep(Record):
     frmol_fps: Annotated[float | None, fields.FRMOL_FPS]
     frmol_offered_pct: Annotated[float | None, fields.FRMOL_OFFERED_PCT]
     late_frames: Annotated[int, fields.LATE_FRAMES]
-    """Of the load with most of them."""
+    """The late frames of the load with most of them."""
     flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
     theoretical_pct: float
 
@@ -152,6 +152,6 @@ def fastest(rows: Iterable[MeshTrial]) -> MeshTrial | None:
 
 
 def loss_sweep(size: int, rows: Iterable[MeshTrial]) -> LossSweep:
-    """Return the trials of one frame size with the flooded frames of all of them."""
+    """The trials of one frame size with the flooded frames of all of them."""
     sized = tuple(replace(row, frame_size_bytes=size) for row in rows)
     return LossSweep(frame_size_bytes=size, rows=sized, flooded_frames=sum(row.flooded_frames for row in sized))

@@ -30,7 +30,7 @@ Row = Mapping[str, Cell]
 
 
 def combined(title: str, outcomes: Sequence[Outcome]) -> Outcome:
-    """Return one outcome of all iterations of a test called ``title``."""
+    """One outcome of all iterations of a test called ``title``."""
     states = tuple(outcome.state for outcome in outcomes)
     verdicts = _counted([state.value for state in states])
     tables, flapping = [], []
@@ -62,7 +62,7 @@ class _Entry:
 
 
 def _entry(number: int, row: Row, outcome: Verdict) -> _Entry:
-    """Return a row with its own verdict, else with that of its iteration where that cannot be trusted."""
+    """A row with its own verdict, else with that of its iteration where that cannot be trusted."""
     whole = "" if outcome.trusted else outcome.value
     return _Entry({ITERATION.key: str(number), **row}, str(row.get(_STATE) or whole))
 
@@ -77,7 +77,7 @@ def _numbered(name: str, outcomes: Sequence[Outcome]) -> list[tuple[int, Table, 
 
 
 def _combined_table(numbered: Sequence[tuple[int, Table, Verdict]]) -> tuple[Table, list[str]]:
-    """Return the table of all iterations, and a finding for every row whose verdict flaps."""
+    """The table of all iterations, and a finding for every row whose verdict flaps."""
     first = numbered[0][1]
     columns = {column.key: column for _, table, _ in numbered for column in table.columns}
     groups: dict[tuple[Cell, ...], list[_Entry]] = {}
@@ -115,7 +115,7 @@ def _combined_table(numbered: Sequence[tuple[int, Table, Verdict]]) -> tuple[Tab
 
 
 def _statistics(group: Sequence[_Entry], columns: Sequence[Column]) -> list[dict[str, Cell]]:
-    """Return the rows below one group: differing words with their counts, then statistics per verdict."""
+    """The rows below one group: differing words with their counts, then statistics per verdict."""
     words: dict[str, Cell] = {}
     for column in columns:
         cells = [entry.row.get(column.key) for entry in group]
@@ -145,7 +145,7 @@ def _statistics(group: Sequence[_Entry], columns: Sequence[Column]) -> list[dict
 
 
 def _described(numbers: Sequence[int | float]) -> tuple[Cell, ...]:
-    """Return the statistics of numbers in the order of ``_STATISTICS``."""
+    """The statistics of numbers in the order of ``_STATISTICS``."""
     spread = spread_of([Fraction(number) for number in numbers])
     several = spread.count > 1
     deviation, relative_pct = (spread.stddev, spread.rsd_pct) if several else (None, None)
@@ -153,7 +153,7 @@ def _described(numbers: Sequence[int | float]) -> tuple[Cell, ...]:
 
 
 def _figures(outcomes: Sequence[Outcome]) -> tuple[Figure, ...]:
-    """Return every figure once, with the average of the iterations at each point."""
+    """Every figure once, with the average of the iterations at each point."""
     averaged = []
     for name in _names(figure.name for outcome in outcomes for figure in outcome.figures):
         drawn = [figure for outcome in outcomes for figure in outcome.figures if figure.name == name]
@@ -180,7 +180,7 @@ def _average(lines: Sequence[Series]) -> tuple[tuple[float, float], ...]:
 
 
 def _word(cell: Cell) -> str:
-    """Return the text that is compared between iterations: words as they are, one mark for any number."""
+    """The text that is compared between iterations: words as they are, one mark for any number."""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, str):
@@ -189,7 +189,7 @@ def _word(cell: Cell) -> str:
 
 
 def _counted(verdicts: Sequence[str]) -> str:
-    """Return one verdict as it is, several with their counts."""
+    """One verdict as it is, several with their counts."""
     counts = Counter(verdicts)
     if len(counts) == 1:
         return verdicts[0]

@@ -88,17 +88,17 @@ def require_definition(test: str, bed: Bed, wanted: Definition) -> None:
 
 
 def definition_text(bed: Bed, parameters: ParameterSet) -> str:
-    """Return the name of the latency of this run in tables."""
+    """Name of the latency of this run in tables."""
     return shown_definition(bed, Definition(parameters.text(LATENCY_DEFINITION.name)))
 
 
 def shown_definition(bed: Bed, definition: Definition) -> str:
-    """Return the name of latency in a definition in tables."""
+    """Name of latency in a definition in tables."""
     return definition.value if bed.defines_latency else NAME_WITHOUT_DEFINITION[bed.stamps.kind]
 
 
 def stamps_text(bed: Bed) -> str:
-    """Return the sentence about time stamps and their resolution that every latency table carries."""
+    """The sentence about time stamps and their resolution that every latency table carries."""
     text = f"Time stamps {_TAKEN[bed.stamps.kind]}, resolution {float(bed.stamps.resolution_ns):g} ns."
     if bed.stamps.kind is not StampKind.PARSER:
         return text
@@ -112,7 +112,7 @@ def offset_ns(
     rate_out_bps: int | None = None,
     added_bytes: float = 0.0,
 ) -> Fraction:
-    """Return the time to add to FIFO; ``rate_out_bps`` is the input rate unless given.
+    """The time to add to FIFO; ``rate_out_bps`` is the input rate unless given.
 
     Frames come back longer by ``added_bytes``.
     """
@@ -138,7 +138,7 @@ def shift_ns(
     rx_port: int,
     stats: LatencyStats | None = None,
 ) -> Fraction:
-    """Return the time to add to a measured latency between two ports; 0 where stamps are not converted."""
+    """The time to add to a measured latency between two ports; 0 where stamps are not converted."""
     if not bed.defines_latency:
         return Fraction(0)
     added_bytes = stats.added_bytes if stats else 0.0
@@ -155,7 +155,7 @@ class Group:
 
 
 def groups_of(result: TrialResult, streams: Collection[str]) -> list[Group]:
-    """Return the latency of every flow of ``streams``, with percentiles where flows have histograms."""
+    """The latency of every flow of ``streams``, with percentiles where flows have histograms."""
     counted = [
         Group(found.tx_port, found.rx_port, found.latency)
         for found in result.histograms
@@ -171,7 +171,7 @@ def groups_of(result: TrialResult, streams: Collection[str]) -> list[Group]:
 def summary_of(
     groups: Sequence[Group], bed: Bed, frame_size_bytes: int, definition: Definition, *, calibrated: bool = False
 ) -> LatencySummary | None:
-    """Return the latency of all groups together, less the latency of their wires where asked."""
+    """The latency of all groups together, less the latency of their wires where asked."""
     summaries = []
     for group in groups:
         shift = shift_ns(bed, definition, frame_size_bytes, group.tx_port, group.rx_port, group.stats)
@@ -195,7 +195,7 @@ class Spread:
 
 
 PERCENTILE_ERROR_PCT = 100 * float(RELATIVE_ERROR)
-"""Of the value of a percentile, at most."""
+"""Largest error of the value of a percentile."""
 Percentiles = Mapping[float, Fraction]
 """Per cent to nanoseconds."""
 
@@ -220,18 +220,18 @@ class LatencySummary:
     rfc3550: Spread | None
     """RFC 3550 jitter of the flows at the end of the trial; the minimum is not kept and is 0."""
     average_error_ns: Fraction
-    """Of the average, if frames are independent of each other."""
+    """Standard error of the average, if frames are independent of each other."""
     overflow_count: int = 0
     """Frames that took longer than the time stamps reach, counted as the longest time they reach."""
 
 
 def percentile_error_ns(value_ns: Fraction, min_ns: Fraction, max_ns: Fraction) -> Fraction:
-    """Return how far a measured percentile may be from the true one: half its bin, at most the whole range."""
+    """Error of a measured percentile: half its bin, at most the whole range."""
     return min(value_ns * RELATIVE_ERROR, max_ns - min_ns)
 
 
 def summarise(stats: LatencyStats | None, shift: Fraction = Fraction(0)) -> LatencySummary | None:
-    """Return measured latency plus ``shift`` (see :func:`shift_ns`); None without samples."""
+    """Measured latency plus ``shift`` (see :func:`shift_ns`); None without samples."""
     if stats is None or not stats.count:
         return None
     low, high = Fraction(stats.min_ns), Fraction(stats.max_ns)
@@ -253,7 +253,7 @@ def summarise(stats: LatencyStats | None, shift: Fraction = Fraction(0)) -> Late
 
 
 def merged(summaries: Sequence[LatencySummary]) -> LatencySummary | None:
-    """Return one summary of several groups of frames: flows, ports or runs; None without a group.
+    """One summary of several groups of frames: flows, ports or runs; None without a group.
 
     Averages are weighted with the frames. Percentiles of groups cannot be added: the result holds
     the most unfavourable of all groups, for IPDV on both sides of its median.
@@ -279,7 +279,7 @@ def merged(summaries: Sequence[LatencySummary]) -> LatencySummary | None:
 
 
 def _within(percentiles: Iterable[tuple[float, float]], low: Fraction, high: Fraction) -> dict[float, Fraction]:
-    """Return percentiles limited to the measured range: the middle of a bin may lie outside of it."""
+    """Percentiles limited to the measured range: the middle of a bin may lie outside of it."""
     return {percent: min(max(Fraction(value), low), high) for percent, value in percentiles}
 
 
@@ -297,7 +297,7 @@ def _merged_spread(spreads: Sequence[Spread | None]) -> Spread | None:
 
 
 def _worst(groups: Sequence[Percentiles], *, both_sides: bool = False) -> Percentiles:
-    """Return the largest value of each percentile that all groups have; below the median the smallest."""
+    """The largest value of each percentile that all groups have; below the median the smallest."""
     shared = [percent for percent in groups[0] if all(percent in group for group in groups)]
     return {
         percent: (min if both_sides and percent < 50 else max)(group[percent] for group in groups) for percent in shared

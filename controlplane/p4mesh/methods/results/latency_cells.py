@@ -91,15 +91,15 @@ class Circumstances:
     """Facts about trials that stand beside each latency of theirs."""
 
     queues: str | None = None
-    """Of the device."""
+    """State of the queues of the device meanwhile."""
     departure_error_ns: float | None = None
-    """Of the tester, the worst of all streams; None where it is not known."""
+    """How late a frame of the tester may have left, the worst of all streams; None where it is not known."""
     average_error_ns: float = 0.0
-    """Of the average latency, where frames depend on each other."""
+    """Error of the average latency, where frames depend on each other."""
 
     @classmethod
     def of(cls, results: Sequence[TrialResult]) -> Circumstances:
-        """Return those of some trials."""
+        """The circumstances of some trials together."""
         errors_ns = [paced.departure_error_ns for result in results for paced in result.pacing]
         average_error_ns = max((result.latency_error_ns for result in results), default=0.0)
         return cls(queue_text(results), max(errors_ns, default=None), average_error_ns)
@@ -112,7 +112,7 @@ class Circumstances:
 def latency_cells(
     summary: LatencySummary | None, definition: str, circumstances: Circumstances, calibrated: str = RAW
 ) -> LatencyCells:
-    """Return the cells of a summary, with the circumstances in which its frames were sent."""
+    """The cells of a summary, with the circumstances in which its frames were sent."""
     if summary is None:
         return LatencyCells(definition=definition, calibrated=calibrated)
     percentiles, jitter = summary.percentiles_ns, summary.jitter
@@ -138,7 +138,7 @@ def latency_cells(
 
 
 def definition_cells(found: Mapping[Definition, LatencySummary | None]) -> DefinitionCells:
-    """Return the averages in all definitions."""
+    """Averages in all definitions; None for one without samples."""
 
     def average_us(kind: Definition) -> float | None:
         whole = found[kind]
@@ -154,7 +154,7 @@ def definition_cells(found: Mapping[Definition, LatencySummary | None]) -> Defin
 
 
 def variation_cells(summary: LatencySummary | None) -> VariationCells:
-    """Return the cells of a summary."""
+    """The cells of jitter and delay variation of a summary."""
     if summary is None or summary.latency.count < 2:
         return VariationCells()
     ipdv, rfc3550 = summary.ipdv, summary.rfc3550
@@ -177,7 +177,7 @@ def variation_cells(summary: LatencySummary | None) -> VariationCells:
 def calibration_cells(
     bed: Bed, frame_size_bytes: int, tx_port: int, rx_port: int, average_us: float
 ) -> CalibrationCells:
-    """Return the wire of one pair of ports beside the average latency there."""
+    """The wire of one pair of ports beside the average latency there."""
     assert bed.calibration is not None
     wire = bed.calibration.wire(tx_port, rx_port, frame_size_bytes)
     return CalibrationCells(
@@ -197,5 +197,5 @@ def us(nanoseconds: None) -> None: ...
 @overload
 def us(nanoseconds: Fraction | None) -> float | None: ...
 def us(nanoseconds: Fraction | None) -> float | None:
-    """Return microseconds as shown; None stays None."""
+    """Nanoseconds as microseconds; None stays None."""
     return None if nanoseconds is None else float(nanoseconds / NS_PER_US)

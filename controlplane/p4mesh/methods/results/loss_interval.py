@@ -22,7 +22,7 @@ _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
-    """Return the loss ratios between which the true one lies, with 95 % confidence; (0, 1) where nothing was sent.
+    """The loss ratios between which the true one lies, with 95 % confidence; (0, 1) where nothing was sent.
 
     Without loss the upper end is 3/n, else both are those of Wilson's score interval.
     """
@@ -37,12 +37,12 @@ def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
 
 
 def interval_cells(lost_frames: int, frames: int, doubtful_frames: int | None = None) -> dict[str, Cell]:
-    """Return the cells of INTERVAL_COLUMNS; so many of the lost frames may have come late."""
+    """The cells of INTERVAL_COLUMNS; so many of the lost frames may have come late."""
     low, _ = loss_interval(lost_frames - (doubtful_frames or 0), frames)
     _, high = loss_interval(lost_frames, frames)
     return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high}
 
 
 def excluded_ratio(lost_frames: int, frames: int) -> float:
-    """Return the loss ratio that a trial excludes, with 95 % confidence: 3/n where nothing was lost."""
+    """The loss ratio that a trial excludes, with 95 % confidence: 3/n where nothing was lost."""
     return loss_interval(lost_frames, frames)[1]

@@ -29,7 +29,7 @@ class RateMetrics:
     forwarding_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
-    """Of the frames that were to arrive, those that did not arrive during the transmission."""
+    """Share of the frames that were to arrive, but did not arrive during the transmission."""
     late_frames: int
     """Received after the transmission; no rate counts them."""
 
@@ -69,7 +69,7 @@ def _pct(frames: int, expected: int) -> Fraction:
 
 
 def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> Verdict:
-    """Return the verdict of a throughput trial: PASS iff trusted and loss within ``acceptable_pct``.
+    """The verdict of a throughput trial: PASS iff trusted and loss within ``acceptable_pct``.
 
     Untrusted trials keep their status: INVALID and ABORT are never PASS or FAIL (methodology 0.6).
     """
@@ -87,12 +87,12 @@ def judge_missed(result: TrialResult, acceptable_pct: Fraction) -> Verdict:
 
 
 def search_verdict(result: TrialResult, verdict: Verdict) -> Verdict:
-    """Return the verdict for the search: a trial that was not delivered leads it to lower loads."""
+    """The verdict for the search: a trial that was not delivered leads it to lower loads."""
     return Verdict.UNDELIVERED if verdict is Verdict.INVALID and result.undelivered else verdict
 
 
 def transmission_s(spec: TrialSpec) -> Fraction:
-    """Return how long the ports send: all frames over all rates.
+    """Time in which the ports send: all frames over all rates.
 
     Every stream takes ``count / rate``, which differs between streams by less than one frame time.
     """
@@ -103,7 +103,7 @@ def transmission_s(spec: TrialSpec) -> Fraction:
 def rate_metrics(
     spec: TrialSpec, result: TrialResult, line_rates_bps: int | Sequence[int], limit_fps: Fraction | None = None
 ) -> RateMetrics:
-    """Return the rates of a trial whose streams have one frame size, of ports with one line rate or one per stream.
+    """The rates of a trial whose streams have one frame size, of ports with one line rate or one per stream.
 
     All rates are counts over the transmission time, so that equal counts are equal rates, and frames sent as asked have
     exactly the rate that was asked for. FR counts duplicates once. Where frames were lost, a queue filled, or more

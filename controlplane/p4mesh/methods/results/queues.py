@@ -46,7 +46,7 @@ class QueueCells(Record):
 
 
 def queue_cells(result: TrialResult) -> QueueCells | None:
-    """Return the cells of a trial; None where queues were not watched, or could not be judged."""
+    """The cells of a trial; None where queues were not watched, or could not be judged."""
     trend = result.queues
     if trend is None:
         return None
@@ -63,7 +63,7 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
 
 
 def queue_text(results: Sequence[TrialResult]) -> str | None:
-    """Return the text beside a latency of some trials: the worst state of their queues."""
+    """The text beside a latency of some trials: the worst state of their queues."""
     trends = [result.queues for result in results if result.queues is not None]
     if any(result.lost_frames for result in results):
         return "frames lost"

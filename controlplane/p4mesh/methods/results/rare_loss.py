@@ -25,7 +25,7 @@ _MIN_LOST = 10
 _NO_CAPACITY = Fraction(1, 100)
 """Share of a load that is too little to be called the capacity of a device that forwards a higher one."""
 _DEVIATIONS = 3
-"""By how many standard deviations the ratios may differ between loads and still count as the same."""
+"""Standard deviations by which ratios of loads may differ and still count as the same."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class CountedTrial:
     load_pct: Fraction
     duration_ns: int
     frames: int
-    """That should have arrived."""
+    """Frames that should have arrived."""
     lost_frames: int
 
     @property
@@ -70,7 +70,7 @@ class RareLoss(Record):
 
 
 def together(found: Sequence[RareLoss]) -> RareLoss:
-    """Return the rare losses of several searches as one; the device forwards what each of them has seen forwarded."""
+    """The rare losses of several searches as one; the device forwards what each of them has seen forwarded."""
     return RareLoss(
         independent=all(one.independent for one in found),
         frames=sum(one.frames for one in found),
@@ -82,7 +82,7 @@ def together(found: Sequence[RareLoss]) -> RareLoss:
 
 
 def rare_loss(trials: Sequence[CountedTrial], accepted_ratio: Fraction = Fraction(0)) -> RareLoss | None:
-    """Return the losses of a search that have another reason than lack of capacity; None without such losses.
+    """The losses of a search that have another reason than lack of capacity; None without such losses.
 
     Losses that the search accepts are left out.
 
@@ -118,7 +118,7 @@ def _forwarded_more(lossy: CountedTrial, trials: Sequence[CountedTrial]) -> bool
 
 
 def _limited(slower: CountedTrial, faster: CountedTrial) -> bool:
-    """Return whether a capacity behind a buffer can explain the losses of two trials, of which the slower took longer.
+    """Whether a capacity behind a buffer can explain the losses of two trials, of which the slower took longer.
 
     Both trials fill the same buffer, so that ``frames - lost - capacity * duration`` of the slower is at most that of
     the faster. Of as many frames, less is lost at the lower load.
@@ -129,7 +129,7 @@ def _limited(slower: CountedTrial, faster: CountedTrial) -> bool:
 
 
 def _same_ratio(trials: Sequence[CountedTrial]) -> bool:
-    """Return whether trials over a wide range of loads have lost one and the same ratio of their frames.
+    """Whether trials over a wide range of loads have lost one and the same ratio of their frames.
 
     Compares by the likelihood ratio (G test), whose mean is the degrees of freedom and its variance twice that.
     """

@@ -79,7 +79,7 @@ def mesh_throughput_table(results: Sequence[MeshThroughput]) -> Table:
 
 
 def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | None) -> Table:
-    """Return one row per frame size: MFR with its offered load, FRMOL, and the verdict."""
+    """One row per frame size: MFR with its offered load, FRMOL, and the verdict."""
     columns = (*MeshSweep.columns(), fields.STATE)
     rows = [(result, {"state": sweep_state(result)}) for result in results]
     note = (
@@ -109,14 +109,14 @@ def with_searches(sweeps: Sequence[MeshSweep], searches: Sequence[MeshThroughput
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:
-    """Return the sentence on the verdicts on a sweep."""
+    """The sentence on the verdicts on a sweep."""
     if loss_limit_pct is None:
         return "MEASURED: no threshold of loss is set."
     return f"PASS: no load lost more than {float(loss_limit_pct):g} % of its frames."
 
 
 def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table, Table]:
-    """Return load against received rate and against loss, a column per frame size, and the interval of each loss."""
+    """Load against received rate and against loss, a column per frame size, and the interval of each loss."""
     return (
         _sweep_table("sweep_received", "Forwarding-rate sweep: received rate", "forwarding_pct", "Rx", results),
         _sweep_table("sweep_loss", "Forwarding-rate sweep: frame loss", "loss_pct", "loss", results),
@@ -171,7 +171,7 @@ def _share(row: MeshTrial, key: str) -> float:
 
 
 def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Table:
-    """Return forwarding rate and flood count of every port in every trial (RFC 2889 5.1.4, 5.1.5)."""
+    """Forwarding rate and flood count of every port in every trial (RFC 2889 5.1.4, 5.1.5)."""
     columns = (
         fields.PART,
         fields.FRAME_SIZE_BYTES,
@@ -192,7 +192,7 @@ def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSw
 
 
 def rate_figure(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Figure:
-    """Return frame size against frame rate: theoretical, throughput and MFR (RFC 2889 5.1.5)."""
+    """Frame size against frame rate: theoretical, throughput and MFR (RFC 2889 5.1.5)."""
     theory = {result.frame_size_bytes: result.theoretical_fps for result in throughput}
     theory |= {result.frame_size_bytes: result.theoretical_fps for result in forwarding}
     series = [Series("theoretical maximum", _points(theory), theoretical=True)]
@@ -210,7 +210,7 @@ def rate_figure(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshS
 
 
 def load_figures(forwarding: Sequence[MeshSweep]) -> tuple[Figure, ...]:
-    """Return load against received rate and against loss, one line per frame size."""
+    """Load against received rate and against loss, one line per frame size."""
     if not forwarding:
         return ()
     return tuple(
@@ -228,12 +228,12 @@ def sweep_state(result: Counted) -> Verdict:
 
 
 def overall_state(throughput: Sequence[HasSearch], sweeps: Sequence[Counted]) -> Verdict:
-    """Return the verdict on searches and sweeps, the worst of all."""
+    """The worst verdict on searches and sweeps."""
     return Verdict.worst((*(result.search.verdict for result in throughput), *map(sweep_state, sweeps)))
 
 
 def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
-    """Return findings on flooding, other faults of the device or tester, and untrusted trials."""
+    """Findings on flooding, other faults of the device or tester, and untrusted trials."""
     found = []
     for part, units in results.items():
         for unit in units:

@@ -26,7 +26,7 @@ class Spread:
 
 
 def spread_of(values: Sequence[Fraction | int]) -> Spread:
-    """Return the spread of the values; raises ValueError without a value."""
+    """The spread of the values; raises ValueError without a value."""
     if not values:
         raise ValueError("no value to describe")
     exact = [Fraction(value) for value in values]

@@ -31,14 +31,14 @@ class Excluded:
     """The loss ratio that the trial of a result excludes."""
 
     where: str
-    """Of which frames, such as their size."""
+    """The frames that it is about, such as their size."""
     loss_ppm: float
     lost_frames: int
     """Accepted ones, in this trial."""
 
 
 def excluded_note(results: Sequence[HasSearch]) -> str:
-    """Return the sentence that says which loss the passing trials exclude; empty where nothing passed."""
+    """The sentence that says which loss the passing trials exclude; empty where nothing passed."""
     searches = [(f"{result.frame_size_bytes} B", result.search) for result in results]
     return excluded_text(
         [
@@ -50,7 +50,7 @@ def excluded_note(results: Sequence[HasSearch]) -> str:
 
 
 def excluded_text(found: Sequence[Excluded]) -> str:
-    """Return the sentences for trials without loss, and for those whose loss was accepted."""
+    """The sentences for trials without loss, and for those whose loss was accepted."""
     bounds = {
         "3/n of the n frames sent": _ratios([one for one in found if not one.lost_frames]),
         "the upper end of the interval of the accepted losses": _ratios([one for one in found if one.lost_frames]),
@@ -70,7 +70,7 @@ def _ratios(found: Sequence[Excluded]) -> str:
 
 
 def rare_loss_text(found: RareLoss) -> str:
-    """Return what must be said of a device that loses frames at loads far below its capacity."""
+    """The finding on a device that loses frames at loads far below its capacity."""
     low, high = found.interval
     loads = f"{found.lowest_pct:.4g} to {found.highest_pct:.4g} % of line"
     counts = f"{found.lost_frames:,} of {found.frames:,} frames, 95 % interval {low:.1e} to {high:.1e}"
@@ -87,7 +87,7 @@ def rare_loss_text(found: RareLoss) -> str:
 
 
 def _rounded_up(value: float) -> float:
-    """Return ``value`` rounded up to one digit."""
+    """``value`` rounded up to one digit."""
     digit = 10.0 ** floor(log10(value))
     return round(ceil(round(value / digit, 6)) * digit, 12)
 

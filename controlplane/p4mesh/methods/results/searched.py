@@ -121,7 +121,7 @@ class Searched(Record, Generic[Shown]):
     mlr_goals: tuple[MlrGoalRow, ...]
     trials: Annotated[int, fields.TRIALS]
     shown: Shown
-    """That of the result, or of the last load tried when nothing passed."""
+    """The trial of the result, or of the last load tried when nothing passed."""
     rows: tuple[Shown, ...]
     flooded_frames: int
     excluded_loss_ppm: Annotated[float | None, fields.EXCLUDED_LOSS_PPM] = field(default=None, metadata=OMITTED)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.base import Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.longer_trials import measure_each
 from p4mesh.methods.mesh import LATENCY, Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
-from p4mesh.methods.port_patterns import mesh_notes, ports_used
+from p4mesh.methods.port_patterns import DURATION_CLAUSE, RFC_DURATION_S, mesh_notes, ports_used
 from p4mesh.methods.results import fields
 from p4mesh.methods.results import latency_tables as latency
 from p4mesh.methods.results import rate_tables as tables
@@ -28,8 +28,6 @@ from p4mesh.methods.results.latency_cells import RAW, calibration_cells
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Figure, Outcome, Series, Table
 from p4mesh.methods.results.record import Record, Row, table_of
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.rfc2544.latency_rows import (
     NOT_APPLICABLE,
@@ -43,8 +41,8 @@ from p4mesh.methods.rfc2544.latency_rows import (
 )
 from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
+from p4mesh.methods.shapes import SearchTest
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.verdict import Verdict
 
 SECTION = "RFC 2544 26.2"
 NETWORKS = "networks"
@@ -71,7 +69,7 @@ class LatencyUnit(Record):
     latency: tuple[LatencyRow, ...]
 
 
-class Latency(MethodOf[LatencyUnit]):
+class Latency(SearchTest[LatencyUnit]):
     """The throughput of each size first, then the latency of frames sent at that rate and below it."""
 
     name = "rfc2544.latency"
@@ -79,6 +77,7 @@ class Latency(MethodOf[LatencyUnit]):
     terms = "delay, store and forward, cut-through, bit forwarding, percentiles, jitter"
     section = SECTION
     part = LATENCY
+    duration_s, duration_clause = RFC_DURATION_S, DURATION_CLAUSE
     parameters = (
         LATENCY_DEFINITION,
         shared.DEPARTURE_ERROR,
@@ -107,8 +106,7 @@ class Latency(MethodOf[LatencyUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, and contradicting parameters."""
-        latency_mesh(self.name, bed, parameters)
-        shared.search_of(parameters)
+        super().check(bed, parameters)
         check_definition(self.name, bed, parameters)
         if parameters.text("tagged_network") != SAME:
             if parameters.text("mode") != RFC:
@@ -128,18 +126,20 @@ class Latency(MethodOf[LatencyUnit]):
                 )
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the pairs in the directions of the traffic."""
-        return latency_mesh(self.name, bed, parameters).pairs
+        """The pairs in the directions of the traffic."""
+        return self.mesh(bed, parameters).pairs
 
-    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the search, its confirmation, and the latency trials."""
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
+        return latency_mesh(self.name, bed, parameters)
+
+    def trials_after(self, parameters: ParameterSet) -> int:
+        """The confirmation, and the latency trials."""
         loads = 1 + (len(_LOWER_LOADS_PCT) if parameters.text("loads") == ALL_LOADS else 0)
-        trials = loads * _runs(parameters) * len(_networks(parameters))
-        return shared.search_of(parameters).trials_expected + 1 + trials
+        return 1 + loads * _runs(parameters) * len(_networks(parameters))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LatencyUnit:
         """Find the throughput, then measure latency at it and at the lower loads below it."""
-        mesh, size = latency_mesh(self.name, bed, parameters), unit.frame_size_bytes
+        mesh, size = self.mesh(bed, parameters), unit.frame_size_bytes
         found = confirmed_throughput(mesh, size, parameters, session)
         limit = None if found.search.throughput_pct is None else Fraction(found.search.throughput_pct)
         loads = {f"{load} %": load for load in _LOWER_LOADS_PCT if parameters.text("loads") == ALL_LOADS}
@@ -184,26 +184,27 @@ class Latency(MethodOf[LatencyUnit]):
         return LatencyUnit(frame_size_bytes=size, throughput=found, latency=tuple(rows))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LatencyUnit]) -> Outcome:
-        """Return the latency tables beside the throughput that they were measured at."""
+        """The latency tables beside the throughput that they were measured at."""
         found = [unit.throughput for unit in results.values()]
         rows = [row for unit in results.values() for row in unit.latency]
-        state = Verdict.worst((tables.overall_state(found, ()), *(row.state for row in rows if row.state)))
-        mesh = latency_mesh(self.name, bed, parameters)
-        sizes = [unit.frame_size_bytes for unit in results]
-        noted = deviations(parameters, sizes, mesh.line_rate_bps)
-        return Outcome(
-            state,
-            f"{self.title}: {ports_used(bed, parameters)} ports, {state.value}",
-            (*_tables(bed, parameters, rows), throughput_table(found), *search_tables(found)),
-            (_figure(rows, definition_text(bed, parameters)),),
-            (
-                *search_findings(found),
+        mesh, sizes = self.mesh(bed, parameters), [unit.frame_size_bytes for unit in results]
+        return self.outcome(
+            (*(one.search.verdict for one in found), *(row.state for row in rows if row.state)),
+            f"{ports_used(bed, parameters)} ports",
+            (*_tables(bed, parameters, rows), throughput_table(found)),
+            searched=found,
+            figures=[_figure(rows, definition_text(bed, parameters))],
+            findings=(
                 *tables.findings({"throughput": found}),
                 *_losses(rows),
                 *latency.overflows((_size(row), row.latency) for row in rows),
                 *_lost_tags(mesh, parameters, rows),
             ),
-            (*noted, *_deviations(bed, parameters, sizes), *mesh_notes(self.name, bed, parameters)),
+            deviations=(
+                *deviations(parameters, sizes, mesh.line_rate_bps),
+                *_deviations(bed, parameters, sizes),
+                *mesh_notes(self.name, bed, parameters),
+            ),
         )
 
 
@@ -284,14 +285,14 @@ def _layer_rows(bed: Bed, rows: Sequence[LinkLatency]) -> list[Row]:
 
 
 def _latency_columns(parameters: ParameterSet) -> tuple[Column, ...]:
-    """Return the columns of latency; a tagged frame of a flow has no percentiles and no jitter."""
+    """The columns of latency; a tagged frame of a flow has no percentiles and no jitter."""
     if parameters.text("mode") != RFC:
         return latency.LATENCY_COLUMNS
     return tuple(column for column in latency.LATENCY_COLUMNS if column.key not in latency.OF_MANY_FRAMES)
 
 
 def _losses(rows: Sequence[LatencyRow]) -> tuple[str, ...]:
-    """Return findings on frames lost while latency was measured: the device does not carry the load for long."""
+    """Findings on frames lost while latency was measured: the device does not carry the load for long."""
     places = [row.place for row in rows if not isinstance(row, NotReached) and row.latency.calibrated == RAW]
     lost = {(place.frame_size_bytes, place.at, place.network): place.lost_frames for place in places}
     return tuple(
@@ -302,7 +303,7 @@ def _losses(rows: Sequence[LatencyRow]) -> tuple[str, ...]:
 
 
 def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> tuple[str, ...]:
-    """Return findings on tagged frames that did not arrive: the average is that of the others."""
+    """Findings on tagged frames that did not arrive: the average is that of the others."""
     if parameters.text("mode") != RFC:
         return ()
     wanted = len(mesh.tx_ports) * _runs(parameters)
@@ -319,7 +320,7 @@ def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[LatencyRow])
 
 
 def _architecture(bed: Bed, rows: Sequence[LatencyRow]) -> str:
-    """Return the type of the device by the lowest load of every size, where all ports have one rate."""
+    """The type of the device by the lowest load of every size, where all ports have one rate."""
     smallest: dict[int, Fraction] = {}
     for row in rows:
         defined = row.definitions if isinstance(row, LinkLatency) else None

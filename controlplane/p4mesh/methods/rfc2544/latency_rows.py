@@ -122,7 +122,7 @@ LatencyRow = NotReached | NoSamples | LinkLatency
 def latency_rows(
     place: Place, bed: Bed, results: Sequence[TrialResult], samples: Sequence[str], parameters: ParameterSet
 ) -> list[LatencyRow]:
-    """Return one row per pair of line rates, and one more of each where wires are subtracted."""
+    """One row per pair of line rates, and one more of each where wires are subtracted."""
     state = Verdict.worst(result.status for result in results)
     measured = [groups_of(result, samples) for result in results if result.status.trusted]
     links = dict.fromkeys(_link(bed, group) for groups in measured for group in groups)
@@ -169,7 +169,7 @@ def _named(summary: LatencySummary | None, name: str, circumstances: Circumstanc
 def _by_pair(
     runs: Sequence[Sequence[Group]], bed: Bed, size: int, definition: Definition, *, calibrated: bool
 ) -> dict[tuple[int, int], LatencySummary]:
-    """Return the latency of every pair of ports over all runs."""
+    """The latency of every pair of ports over all runs."""
     groups: dict[tuple[int, int], list[Group]] = {}
     for group in (group for run in runs for group in run):
         groups.setdefault((group.tx_port, group.rx_port), []).append(group)

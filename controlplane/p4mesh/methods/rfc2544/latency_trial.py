@@ -58,7 +58,7 @@ def latency_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
 def latency_trial(
     mesh: Mesh, size: int, load: Fraction, parameters: ParameterSet, network: str, histograms: int
 ) -> LatencyTrial:
-    """Return the trial at one load; ``network`` is where tagged frames go, ``histograms`` how many a trial can have."""
+    """The trial at one load; ``network`` is where tagged frames go, ``histograms`` how many a trial can have."""
     duration_ns = parameters.integer("latency_factor") * shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
 
     def whole(length_ns: int) -> TrialSpec:
@@ -71,7 +71,7 @@ def latency_trial(
 
 
 def _sampled(spec: TrialSpec, mesh: Mesh, parameters: ParameterSet, network: str, histograms: int) -> TrialSpec:
-    """Return a trial of which a part, or one tagged frame, is the sample."""
+    """A trial of which a part, or one tagged frame, is the sample."""
     tagged = parameters.text("mode") == RFC
     warm_up = parameters.number("warm_up_pct") / 100
     streams: list[Stream] = []

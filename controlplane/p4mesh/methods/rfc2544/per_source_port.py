@@ -144,7 +144,7 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
 def port_spec(
     mesh: Mesh, size: int, loads: Mapping[int, Fraction], duration_ns: int, parameters: ParameterSet
 ) -> TrialSpec:
-    """Return the trial with a stream per source port, each at its own load."""
+    """The trial with a stream per source port, each at its own load."""
     streams = []
     for leg in mesh.legs:
         for index, port in enumerate(leg.tx_ports):
@@ -166,7 +166,7 @@ def port_spec(
 
 
 def _of_source(whole: Stream, source: int) -> Stream:
-    """Return the frames of one source of a stream: to the same receivers in the same order, at the same times."""
+    """The frames of one source of a stream: to the same receivers in the same order, at the same times."""
     order = tuple(flow.ports[0] for flow in whole.pattern.flows(whole, source))
     return replace(
         whole,
@@ -178,7 +178,7 @@ def _of_source(whole: Stream, source: int) -> Stream:
 
 
 def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
-    """Return a row per frame size and source port, and every trial of every port."""
+    """A row per frame size and source port, and every trial of every port."""
     note = (
         "Every source port searches by itself while the others send at their own loads; a port fails when a frame that "
         "it sent is lost anywhere, or goes through a queue that fills all the time."
@@ -248,7 +248,7 @@ class _JudgedPorts:
 
 
 def _verdict(result: TrialResult, port: int, criterion: Criterion) -> Verdict:
-    """Return the verdict on a source port: on its own losses, and on queues that its frames go through."""
+    """The verdict on a source port: on its own losses, and on queues that its frames go through."""
     if not result.status.trusted:
         return result.status
     sent, lost = _lost(result, port)
@@ -292,7 +292,7 @@ def _port_row(
     accepted_ratio: Fraction,
     threshold_pct: float,
 ) -> PortThroughput:
-    """Return what the trials of a port, ``rows``, have found."""
+    """The result of a port; ``rows`` are its trials."""
     at_result = [row for row in rows if found.result is not None and row.load_pct == float(found.result)]
     last = at_result[-1] if at_result else None
     lowest = min((load for load in (found.failed, failed_at) if load is not None), default=None)

@@ -162,7 +162,7 @@ class SystemRecovery(SearchTest[Recovery]):
 
 
 def recovery_spec(mesh: Mesh, size: int, overload_pct: Fraction, parameters: ParameterSet) -> TrialSpec:
-    """Return one continuous transmission: the overload, and from its next departure on the reduced rate.
+    """One continuous transmission: the overload, and from its next departure on the reduced rate.
 
     The reduced stream counts its own departures from the start of the trial and leaves out as many as
     the overload lasts, so the overload is made of a whole number of them.
@@ -191,7 +191,7 @@ def recovery_spec(mesh: Mesh, size: int, overload_pct: Fraction, parameters: Par
 
 
 def recovery_ns(result: TrialResult, reduced: Stream) -> Fraction | None:
-    """Return t_B - t_A of the worst transmit port, 0 without a loss after t_A, None while losses go on to the end.
+    """T_B - t_A of the worst transmit port, 0 without a loss after t_A, None while losses go on to the end.
 
     t_A is the departure of the first frame at the reduced rate, t_B that of the last lost frame, one
     interval before the frame behind the last gap.
@@ -239,7 +239,7 @@ def _row(size: int, found: MeshThroughput, judgement: Judgement) -> Recovery:
 
 
 def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) -> Recovery:
-    """Return the row with the results of the runs."""
+    """The row with losses and recovery times of the runs."""
     overload, reduced = spec.streams
     ports = len(overload.tx_ports)
     row = replace(

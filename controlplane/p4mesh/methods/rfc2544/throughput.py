@@ -44,7 +44,7 @@ SECTION = "RFC 2544 26.1"
 CONFIRMATION = "confirmation"
 AGGREGATE = "aggregate"
 ThroughputUnit = MeshThroughput | PortThroughputs
-"""Of all ports together, or of each source port."""
+"""The throughput of all ports together, or of each source port."""
 
 _SEARCH_S = 30
 """Trials of a search whose result is confirmed for RFC_DURATION_S (methodology 0.5)."""

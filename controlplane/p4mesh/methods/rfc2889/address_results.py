@@ -39,9 +39,9 @@ class AddressSearch(Record):
     """A search of the number of addresses or of their rate."""
 
     addresses: int | None = field(default=None, metadata=OMITTED)
-    """Of a search of the rate: with how many addresses."""
+    """Number of addresses of a search of the rate; None in a search of that number."""
     number: str | None = field(default=None, metadata=OMITTED)
-    """Meaning of that number."""
+    """Origin of the number: a step of a sweep, or the capacity."""
     search: str
     state: Verdict
     result: float | None

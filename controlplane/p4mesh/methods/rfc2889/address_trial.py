@@ -47,7 +47,7 @@ _GROUP_BIT = 1
 
 
 def address_parameters(section: str) -> tuple[Parameter, ...]:
-    """Return the parameters of both address tests; ``section`` is the clause about their set-up."""
+    """The parameters of both address tests; ``section`` is the clause about their set-up."""
     return (
         port_number("learning_port", 1, section, "L: the port that the addresses are behind"),
         port_number("test_port", 2, section, "T: the port that sends to them; all others monitor"),
@@ -87,7 +87,7 @@ class AddressPorts:
 
 
 def ports_of(test: str, bed: Bed, parameters: ParameterSet) -> AddressPorts:
-    """Return the roles; raises ParameterError when they are the same or not in the topology."""
+    """The learning and the sending port; raises ParameterError when they are the same or not in the topology."""
     bed.require_ports(test, MIN_PORTS)
     roles = AddressPorts(parameters.integer("learning_port"), parameters.integer("test_port"))
     if roles.learning == roles.test or not {roles.learning, roles.test} <= set(bed.port_numbers):
@@ -99,7 +99,7 @@ def ports_of(test: str, bed: Bed, parameters: ParameterSet) -> AddressPorts:
 
 
 def mac_base_of(parameters: ParameterSet) -> bytes:
-    """Return the first three bytes of all addresses; raises ParameterError for anything but a unicast prefix."""
+    """The first three bytes of all addresses; raises ParameterError for anything but a unicast prefix."""
     text = parameters.text("mac_base")
     try:
         base = bytes.fromhex(text.replace(":", "").replace("-", ""))
@@ -165,7 +165,7 @@ class AddressTrial:
         return tested
 
     def _mac(self, port: int, counter: int) -> bytes:
-        """Return base, port and counter; every repetition has 16 port numbers of its own."""
+        """Base, port and counter; every repetition has 16 port numbers of its own."""
         place = (port + 16 * (self.repetition - 1)) & 0xFF
         return mac_base_of(self.parameters) + bytes([place]) + counter.to_bytes(2, "big")
 
@@ -175,7 +175,7 @@ class AddressTrial:
         return self._mac(self.ports.test, 0) if self.parameters.text("test_port_mac") == BASE else None
 
     def _modifier(self, field: Modifiable, first: int, count: int) -> tuple[bytes, FieldModifier]:
-        """Return the first of ``count`` addresses behind L, and the modifier that makes the others of it; their counter
+        """The first of ``count`` addresses behind L, and the modifier that makes the others of it; their counter
         starts at 1.
         """
         if self.parameters.text("address_order") == INCREMENTING:
@@ -239,17 +239,17 @@ class AddressTrial:
 
 
 def _duration_ns(frames: int, rate_fps: Fraction) -> int:
-    """Return the time of one direction: whole seconds for all frames, and one more."""
+    """Time of one direction: whole seconds for all frames, and one more."""
     return (ceil(frames / rate_fps) + 1) * NS_PER_S
 
 
 def _flooded(tested: Sequence[TrialResult], ports: Collection[int] | None = None) -> int:
-    """Return the frames flooded to all ports, or to some."""
+    """The frames flooded to all ports, or to some."""
     return sum(port.flooded_frames for part in tested for port in part.ports if ports is None or port.port in ports)
 
 
 def _held(tested: Sequence[TrialResult], ports: AddressPorts) -> int:
-    """Return the addresses whose frames were not flooded: every monitoring port gets each flooded frame."""
+    """The addresses whose frames were not flooded: every monitoring port gets each flooded frame."""
     roles = (ports.learning, ports.test)
     return sum(
         part.tx_frames - max((port.flooded_frames for port in part.ports if port.port not in roles), default=0)
@@ -262,7 +262,7 @@ def _verdict_with(learned: TrialResult, before: tuple[TrialResult, ...], address
 
 
 def _verdict(learned: TrialResult, tested: Sequence[TrialResult], addresses: int) -> Verdict:
-    """Return PASS where ``addresses`` frames came back to L and no frame was flooded."""
+    """PASS where ``addresses`` frames came back to L and no frame was flooded."""
     for result in (learned, *tested):
         if result.status is Verdict.ABORT:
             return Verdict.ABORT

@@ -147,7 +147,6 @@ class Addressed(MethodOf[SomeUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, SomeUnit]) -> Outcome:
         """The results with their spread over the address bases, and every iteration."""
         units = list(results.values())
-        state = Verdict.worst(search.state for unit in units for search in unit.searches)
         sizes = dict.fromkeys(unit.frame_size_bytes for unit in results)
         of_size = {size: [unit for unit in units if unit.frame_size_bytes == size] for size in sizes}
         rows = [row for size, own in of_size.items() for row in self.table_rows(size, own)]
@@ -166,19 +165,18 @@ class Addressed(MethodOf[SomeUnit]):
         searches = parameters.integer("repetitions")
         few = f"{searches} searches with different address bases instead of {RFC_REPETITIONS} or more."
         pieces = "T sends in pieces and stops after the one in which a frame was flooded (fast_stop)."
-        return Outcome(
-            state,
-            f"{self.title}: {state.value}",
+        return self.outcome(
+            [search.state for unit in units for search in unit.searches],
+            "",
             (table_of(name, self.title, self.columns, rows, self.note, keys=keys, headline=self.headline), log),
-            (),
-            (
+            findings=(
                 *(text for size, own in of_size.items() for text in self.findings(size, own)),
                 *all_findings(units, iterations, parameters),
             ),
-            (
+            deviations=(
                 "Addresses of the device and of the tester's ports take entries too; they are not counted.",
-                *((few,) if searches < RFC_REPETITIONS else ()),
-                *((pieces,) if parameters.flag("fast_stop") else ()),
+                few if searches < RFC_REPETITIONS else "",
+                pieces if parameters.flag("fast_stop") else "",
             ),
         )
 

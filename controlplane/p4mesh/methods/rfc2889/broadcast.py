@@ -25,8 +25,7 @@ from p4mesh.methods.results.metrics import rate_metrics
 from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, Record, table_of
-from p4mesh.methods.results.search_findings import excluded_note, search_findings
-from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import (
     NS_PER_MS,
     JudgedTrial,
@@ -122,12 +121,12 @@ class Broadcast(MethodOf[BroadcastUnit]):
             )
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the pairs from the source to every other port."""
+        """Every other port receives from the source."""
         source = parameters.integer("source_port")
         return tuple((source, port) for port in bed.port_numbers if port != source)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical length of the search and the two latency trials."""
+        """The search, and the two latency trials where they are wanted."""
         return shared.search_of(parameters).trials_expected + (2 if parameters.text("parts") == BOTH else 0)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> BroadcastUnit:
@@ -168,38 +167,34 @@ class Broadcast(MethodOf[BroadcastUnit]):
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, BroadcastUnit]) -> Outcome:
-        """Return the tables of methodology 3.10; FAIL where no load is without loss."""
+        """The tables of methodology 3.10; FAIL where no load is without loss."""
         units = list(results.values())
-        statuses = (trial.status for unit in units for trial in unit.latency_trials)
-        state = Verdict.worst((*(unit.search.verdict for unit in units), *statuses))
-        tables = [
-            table_of(
-                "broadcast",
-                "Broadcast throughput",
-                _COLUMNS,
-                [(unit.search.trusted_cells, unit, unit.search.judgement) for unit in units],
-                excluded_note(units),
-                headline=(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
-            )
-        ]
+        table = table_of(
+            "broadcast",
+            "Broadcast throughput",
+            _COLUMNS,
+            [(unit.search.trusted_cells, unit, unit.search.judgement) for unit in units],
+            excluded_note(units),
+            headline=(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
+        )
         rows = [row for unit in units for row in unit.latency]
-        if rows:
-            tables += port_latency_tables(bed, rows)
         sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps)
-        return Outcome(
-            state,
-            f"{self.title}: port {parameters.integer('source_port')} to {len(bed.ports) - 1} ports, {state.value}",
-            (*tables, *search_tables(units)),
-            (_figure(units),),
+        return self.outcome(
             (
-                *search_findings(units),
+                *(unit.search.verdict for unit in units),
+                *(trial.status for unit in units for trial in unit.latency_trials),
+            ),
+            f"port {parameters.integer('source_port')} to {len(bed.ports) - 1} ports",
+            (table, *(port_latency_tables(bed, rows) if rows else [])),
+            searched=units,
+            figures=[_figure(units)],
+            findings=(
                 *_came_back(units),
                 *_untrusted(units),
                 *_incomplete(units),
                 *latency.overflows((row.frame_size_bytes, row.latency) for row in rows),
             ),
-            tuple(text for text in (duration, _mixed(bed)) if text),
+            deviations=(shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps), _mixed(bed)),
         )
 
 

@@ -84,7 +84,7 @@ class CongestionControl(MethodOf[Congestion]):
     )
 
     def goal(self, parameters: ParameterSet) -> str:
-        """Return the criterion of the test."""
+        """The criterion of the test."""
         return "no frame to an uncongested port is lost"
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
@@ -111,9 +111,8 @@ class CongestionControl(MethodOf[Congestion]):
         return row
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Congestion]) -> Outcome:
-        """Return the table of methodology 3.5; PASS iff no uncongested frame was lost at any size."""
+        """The table of methodology 3.5; PASS iff no uncongested frame was lost at any size."""
         rows = tuple(results.values())
-        state = Verdict.worst(row.state for row in rows)
         table = Congestion.table(
             "congestion",
             "Congestion control",
@@ -133,19 +132,17 @@ class CongestionControl(MethodOf[Congestion]):
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
         unused = len(bed.ports) - blocks * PORTS_PER_BLOCK
-        noted = [duration, f"{unused} of {len(bed.ports)} ports are unused." if unused else ""]
-        return Outcome(
-            state,
-            f"{self.title}: {blocks * PORTS_PER_BLOCK} ports, {state.value}",
-            (table,),
-            (),
-            tuple(
+        return self.outcome(
+            [row.state for row in rows],
+            f"{blocks * PORTS_PER_BLOCK} ports",
+            [table],
+            findings=[
                 f"{row.frame_size_bytes} B: {text}"
                 for row in rows
                 for text in (row.reason, row.pressure, row.skew)
                 if text
-            ),
-            tuple(text for text in noted if text),
+            ],
+            deviations=(duration, f"{unused} of {len(bed.ports)} ports are unused." if unused else ""),
         )
 
 
@@ -154,7 +151,7 @@ Block = tuple[int, int, int, int]
 
 
 def _blocks(bed: Bed, parameters: ParameterSet) -> tuple[Block, ...]:
-    """Return the blocks that the user names, else the first ports in their order."""
+    """The blocks that the user names, else the first ports in their order."""
     given, count = parameters.text("block_ports"), parameters.integer("blocks")
     if not given:
         numbers: Sequence[int] = bed.port_numbers[: count * PORTS_PER_BLOCK]
@@ -188,7 +185,7 @@ def _late(result: TrialResult, ports: set[int]) -> int:
 
 
 def _crossed(bed: Bed, blocks: Sequence[Block]) -> str:
-    """Return between which devices frames to an uncongested port travel; empty where they stay in one."""
+    """The devices between which frames to an uncongested port travel; empty where they stay in one."""
     device = {port.number: port.attached_to for port in bed.ports}
     ways = ((device[split], device[uncongested]) for split, _, uncongested, _ in blocks)
     return next((f"from {near} to {far}" for near, far in ways if near != far), "")
@@ -276,13 +273,13 @@ def _row(
 def _offered_pct(
     both: TrialResult, sources: Sequence[int], maximum_pct: Fraction, intended_frames: Fraction
 ) -> float | None:
-    """Return the offered load of some of the sources, in percent of their line rate."""
+    """The offered load of some of the sources, in percent of their line rate."""
     sent = _sent([flow for flow in both.flows if flow.tx_port in sources])
     return float(maximum_pct * sent / (intended_frames * len(sources))) if intended_frames else None
 
 
 def _pressure(both: TrialResult, lost_c: int, offered_c: int, pause_frames: int) -> str:
-    """Return the finding on the back pressure of a trial in which the sources sent all their frames."""
+    """The finding on the back pressure of a trial in which the sources sent all their frames."""
     if pause_frames and lost_c:
         return (
             f"{pause_frames} PAUSE frames came to sources that did not stop: the tester's ports do not honour them "
@@ -304,7 +301,7 @@ def _fills(result: TrialResult) -> bool:
 
 
 def _skew(both: TrialResult, blocks: Sequence[Block], fps: Fraction) -> str:
-    """Return the finding on sources that started at different times; empty where they differ by less than one frame."""
+    """The finding on sources that started at different times; empty where they differ by less than one frame."""
     first = {flow.tx_port: flow.first_tx_ns for flow in both.flows}
     skews = [abs(first[split] - first[steady]) for split, steady, *_ in blocks if {split, steady} <= first.keys()]
     skew_ns = max(skews, default=0)

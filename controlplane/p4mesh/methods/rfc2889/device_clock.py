@@ -46,14 +46,14 @@ class DeviceClock:
 
 
 def calibration_sizes(sizes: Sequence[int], small_bytes: int) -> tuple[int, ...]:
-    """Return the sizes that a calibration needs beside ``sizes``: none where these are small, large and three."""
+    """The sizes that a calibration needs beside ``sizes``: none where these are small, large and three."""
     if _suffice(sizes):
         return ()
     return tuple(size for size in (small_bytes, *OTHER_SIZES_BYTES) if size not in sizes)
 
 
 def measured_clock(paces: Sequence[Pace], tolerance_ppm: Fraction) -> DeviceClock:
-    """Return the clock whose line through the smallest and the largest size meets all others within the tolerance."""
+    """The clock whose line through the smallest and the largest size meets all others within the tolerance."""
     own = [pace for pace in paces if pace.slot_bytes > pace.sender_slot_bytes * (1 + tolerance_ppm / PPM)]
     # Where the device keeps up with every size, no clock explains the pace of small frames.
     used = sorted(own or paces, key=lambda pace: pace.frame_size_bytes)

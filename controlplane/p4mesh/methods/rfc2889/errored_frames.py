@@ -98,7 +98,7 @@ class ErroredFrames(MethodOf[ErroredUnit]):
     )
 
     def goal(self, parameters: ParameterSet) -> str:
-        """Return the criterion of the test."""
+        """The criterion of the test."""
         return "undersize frames and frames with a bad FCS are filtered"
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
@@ -113,13 +113,13 @@ class ErroredFrames(MethodOf[ErroredUnit]):
             )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per size of the valid frames, or one for all sizes in turn."""
+        """One unit per size of the valid frames, or one for all sizes in turn."""
         if parameters.text("stream_set") == ONE_SIZE:
             return tuple(Unit(size, _ERRORED) for size in sizes)
         return (Unit(min(sizes), f"{_IN_TURN}{max(sizes)}"),)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the length of the sweep, twice where bad FCS can be sent in a trial of its own."""
+        """The length of the sweep, twice where bad FCS can be sent in a trial of its own."""
         return (2 if unit.part == _ERRORED else 1) * len(shared.sweep_of(parameters))
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ErroredUnit:
@@ -148,41 +148,36 @@ class ErroredFrames(MethodOf[ErroredUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ErroredUnit]) -> Outcome:
         """The fate of each class: undersize and bad FCS must be filtered, oversize may be (RFC 2889 5.9.4)."""
         rows = [row for unit in results.values() for row in unit.rows]
-        state = Verdict.worst(row.state for row in rows)
         traffic = [self._traffic(unit, bed, parameters) for unit in results]
         sender = traffic[0].sender
         sizes = [round(it.mean_bytes) for it in traffic]
-        duration = shared.duration_deviation(parameters, sizes, sender.own_rate_bps)
-        noted = (
-            duration,
-            "" if bed.sends_bad_fcs else f"Frames with a bad FCS: not supported on {bed.target}.",
-            f"Dribble bits and alignment errors: {_NIBBLE_NOTES[sender.rate_bps <= NIBBLE_INTERFACES_BPS]}",
-        )
-        return Outcome(
-            state,
-            f"{self.title}: {state.value}",
-            (
-                ErroredLoad.table(
-                    "errored_frames",
-                    "Errored frames",
-                    rows,
-                    f"{about(traffic, parameters)} Undersize frames and frames with a bad FCS must be filtered; "
-                    "oversize frames may be. 'forwarded' is not a failure, nor is a loss of valid frames. Frames "
-                    "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
-                    "known by their signature.",
-                    keys=(fields.FRAME_SIZE_BYTES, fields.LOAD_PCT),
-                    headline=(
-                        fields.STATE,
-                        fields.OVERSIZE_HANDLING,
-                        fields.UNDERSIZE_HANDLING,
-                        fields.BAD_FCS_HANDLING,
-                        fields.VALID_LOSS_PCT,
-                    ),
-                ),
+        table = ErroredLoad.table(
+            "errored_frames",
+            "Errored frames",
+            rows,
+            f"{about(traffic, parameters)} Undersize frames and frames with a bad FCS must be filtered; "
+            "oversize frames may be. 'forwarded' is not a failure, nor is a loss of valid frames. Frames "
+            "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
+            "known by their signature.",
+            keys=(fields.FRAME_SIZE_BYTES, fields.LOAD_PCT),
+            headline=(
+                fields.STATE,
+                fields.OVERSIZE_HANDLING,
+                fields.UNDERSIZE_HANDLING,
+                fields.BAD_FCS_HANDLING,
+                fields.VALID_LOSS_PCT,
             ),
-            (),
-            tuple(f"{row.frame_size_bytes} B at {row.load_pct:g} %: {row.reason}" for row in rows if row.reason),
-            tuple(text for text in noted if text),
+        )
+        return self.outcome(
+            [row.state for row in rows],
+            "",
+            [table],
+            findings=[f"{row.frame_size_bytes} B at {row.load_pct:g} %: {row.reason}" for row in rows if row.reason],
+            deviations=(
+                shared.duration_deviation(parameters, sizes, sender.own_rate_bps),
+                "" if bed.sends_bad_fcs else f"Frames with a bad FCS: not supported on {bed.target}.",
+                f"Dribble bits and alignment errors: {_NIBBLE_NOTES[sender.rate_bps <= NIBBLE_INTERFACES_BPS]}",
+            ),
         )
 
 
@@ -193,7 +188,7 @@ def _row(
     unsupported: str,
     nibbles: str,
 ) -> ErroredLoad:
-    """Return the counts of all trials at one load; ``nibbles`` is the handling of classes of these."""
+    """The counts of all trials at one load; ``nibbles`` is the handling of classes of these."""
     results = [result for _, result in measured]
     by_class = {
         class_of(stream.name): [result for spec, result in measured if _sends(spec, class_of(stream.name))]
@@ -240,12 +235,12 @@ def _sends(spec: TrialSpec, name: str) -> bool:
 
 
 def _of_nibbles(bed: Bed, rate_bps: int) -> str:
-    """Return the handling of the classes that only exist where bytes cross an interface in two halves."""
+    """The handling of the classes that only exist where bytes cross an interface in two halves."""
     return f"not supported on {bed.target}" if rate_bps <= NIBBLE_INTERFACES_BPS else "not applicable"
 
 
 def _frames_of(results: Sequence[TrialResult]) -> tuple[Counter[str], Counter[str]]:
-    """Return the frames sent and the frames that arrived at their port, by class."""
+    """The frames sent and the frames that arrived at their port, by class."""
     sent: Counter[str] = Counter()
     arrived: Counter[str] = Counter()
     for flow in (flow for result in results for flow in result.flows):
@@ -255,7 +250,7 @@ def _frames_of(results: Sequence[TrialResult]) -> tuple[Counter[str], Counter[st
 
 
 def _bad_fcs_received(result: TrialResult) -> int:
-    """Return the frames that were forwarded as they came, or with an FCS that was computed anew."""
+    """The frames that were forwarded as they came, or with an FCS that was computed anew."""
     return sum(port.bad_fcs_frames or 0 for port in result.ports) + _frames_of([result])[1][BAD_FCS]
 
 

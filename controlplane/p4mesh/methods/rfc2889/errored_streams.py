@@ -40,7 +40,7 @@ _SECTION = "RFC 2889 5.9.3"
 
 
 def stream_parameters() -> tuple[Parameter, ...]:
-    """Return the parameters of the streams."""
+    """Lengths and shares of valid and errored frames, and the interval of errors."""
     return (
         choice(
             "stream_set",
@@ -75,12 +75,12 @@ def stream_parameters() -> tuple[Parameter, ...]:
 
 
 def class_of(stream: str) -> str:
-    """Return the class of frames that a stream of this name sends."""
+    """The class of frames that a stream of this name sends."""
     return stream.partition("-")[0]
 
 
 def sizes_between(smallest: int, largest: int, count: int) -> tuple[int, ...]:
-    """Return ``count`` sizes or, where these are fewer, all from smallest to largest; evenly spread and symmetric."""
+    """``count`` sizes or, where these are fewer, all from smallest to largest; evenly spread and symmetric."""
     last = min(count, largest - smallest + 1) - 1
     if last < 1:
         return (smallest,)
@@ -99,7 +99,7 @@ class ErroredTraffic:
     receiver: Port
     parameters: ParameterSet
     sizes: tuple[int, ...]
-    """Of the valid frames."""
+    """Lengths of the valid frames with FCS."""
     bad_fcs: bool
     """Whether the sender can send frames with a bad FCS."""
 
@@ -110,16 +110,16 @@ class ErroredTraffic:
 
     @property
     def mean_bytes(self) -> Fraction:
-        """Return the mean length of valid frames, of which equally many have each size."""
+        """Mean length of valid frames with FCS, of which equally many have each size."""
         return Fraction(sum(self.sizes), len(self.sizes))
 
     @property
     def duration_ns(self) -> int:
-        """Return the transmission time of each trial."""
+        """Transmission time of each trial."""
         return shared.duration_ns_of(self.parameters, round(self.mean_bytes), self.sender.own_rate_bps)
 
     def trials(self, load_pct: Fraction) -> tuple[TrialSpec, ...]:
-        """Return the trials at one load."""
+        """All classes at a load in percent of line rate, and frames with a bad FCS in a trial of their own."""
         lengths = {name: self.parameters.integer(f"{name}_bytes") for name in (UNDERSIZE, OVERSIZE)}
         if self.parameters.text("stream_set") == XENA:
             share = load_pct / (1 + len(lengths))
@@ -135,7 +135,7 @@ class ErroredTraffic:
         return tuple(found)
 
     def _errors_fps(self, slots_fps: Fraction) -> Fraction:
-        """Return the rate of frames with a bad FCS that take the place of some of ``slots_fps`` valid ones.
+        """The rate of frames with a bad FCS that take the place of some of ``slots_fps`` valid ones.
 
         Raises ParameterError when they would be more than half.
         """
@@ -150,14 +150,14 @@ class ErroredTraffic:
         return _MS_PER_S / interval_ms
 
     def _sharing(self, lengths: Mapping[str, int], share_pct: Fraction) -> tuple[Stream, ...]:
-        """Return a stream for each class, with the same share of the line."""
+        """A stream for each class, with the same share of the line."""
         return tuple(
             self._stream(name, length, rate_at_pct(share_pct, length, self.sender.own_rate_bps))
             for name, length in lengths.items()
         )
 
     def _in_turn(self, share_pct: Fraction) -> tuple[tuple[Stream, ...], tuple[Stream, ...]]:
-        """Return the streams of valid frames, which leave in the order of their sizes, and that with a bad FCS.
+        """The streams of valid frames, which leave in the order of their sizes, and that with a bad FCS.
 
         Frames with a bad FCS take the place of valid ones: both together have the share.
         """
@@ -197,7 +197,7 @@ class ErroredTraffic:
 
 
 def about(traffic: Sequence[ErroredTraffic], parameters: ParameterSet) -> str:
-    """Return the note of the table on the streams."""
+    """The note of the table on the streams."""
     text = (
         f"Undersize frames have {parameters.integer('undersize_bytes')} bytes, oversize frames "
         f"{parameters.integer('oversize_bytes')}. "

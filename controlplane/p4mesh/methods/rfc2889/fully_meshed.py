@@ -23,5 +23,5 @@ class FullyMeshed(Meshed):
     )
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return one leg with all ports on both sides; needs two ports of one line rate."""
+        """One leg with all ports on both sides; needs two ports of one line rate."""
         return full_mesh(self.name, bed, parameters)

@@ -53,7 +53,7 @@ PERCENTILES = boolean(
 
 
 def counts_flows(bed: Bed, parameters: ParameterSet, mesh: Mesh) -> bool:
-    """Return whether every flow has a histogram of its own, and so PDV."""
+    """Whether every flow has a histogram of its own, from which its delay variation (PDV) is read."""
     return parameters.flag(PERCENTILES.name) and len(mesh.pairs) <= bed.histograms
 
 
@@ -72,7 +72,7 @@ class MeshLatency:
         self._parameters = parameters
 
     def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
-        """Return the trial with departures as exact as asked for, and with histograms where percentiles are wanted.
+        """The trial with departures as exact as asked for, and with histograms where percentiles are wanted.
 
         Flows are kept where each needs a correction of its own, for wires and between ports of different rates, where
         ports have layers or roles, and at the throughput, for reports that show each pair of ports.
@@ -83,7 +83,7 @@ class MeshLatency:
         return replace(spec, per_flow=per_flow, histograms=self._histograms, departure_error_ns=error_ns)
 
     def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
-        """Return the row with the cells of the latency tables; none for a trial that cannot be trusted."""
+        """The row with the cells of the latency tables; none for a trial that cannot be trusted."""
         if not result.status.trusted:
             return replace(row, latency=(), wires=())
         bed, size = self._bed, self._size
@@ -111,13 +111,13 @@ class MeshLatency:
         return replace(row, latency=tuple(rows), wires=tuple(wires), layers=layers)
 
     def _definitions(self, result: TrialResult) -> DefinitionCells | None:
-        """Return the average in every definition, where the time stamps give them."""
+        """The average in every definition, where the time stamps give them."""
         if not self._bed.defines_latency:
             return None
         return definition_cells({kind: self._summary(result, kind) for kind in Definition})
 
     def _summary(self, result: TrialResult, definition: Definition) -> LatencySummary | None:
-        """Return the latency of all frames; PDV, a property of a flow, is that of the flow with the largest one."""
+        """The latency of all frames; PDV, a property of a flow, is that of the flow with the largest one."""
         bed, size = self._bed, self._size
         if bed.mixed_rates:
             return summary_of(_groups(result), bed, size, definition)
@@ -136,7 +136,7 @@ class MeshLatency:
 
 
 def _groups(result: TrialResult) -> list[Group]:
-    """Return the latency of every flow that was kept or counted."""
+    """The latency of every flow that was kept or counted."""
     streams = {flow.stream for flow in result.flows} | {counted.stream for counted in result.histograms}
     return groups_of(result, streams)
 
@@ -148,7 +148,7 @@ def mesh_latency_tables(
     forwarding: Sequence[MeshSweep],
     mesh: Mesh,
 ) -> list[Table]:
-    """Return latency at the throughput, at every load of the sweep, its variation, and the wires."""
+    """Latency at the throughput, at every load of the sweep, its variation, and the wires."""
     of_flows = counts_flows(bed, parameters, mesh)
     found: list[Table] = []
     at_throughput = [(unit.frame_size_bytes, unit.of_latency) for unit in throughput if unit.of_latency is not None]
@@ -180,12 +180,12 @@ def mesh_latency_tables(
 
 
 def mesh_overflows(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> tuple[str, ...]:
-    """Return where latency was longer than the time stamps reach, at the throughput or in a sweep."""
+    """Findings on latencies longer than the time stamps reach, at the throughput or in a sweep."""
     shown = [(unit.frame_size_bytes, unit.of_latency) for unit in throughput if unit.of_latency is not None]
     swept = [(unit.frame_size_bytes, row) for unit in forwarding for row in unit.rows]
     return tables.overflows((size, cells.latency) for size, row in (*shown, *swept) for cells in row.latency or ())
 
 
 def _place(frame_size_bytes: int, row: MeshTrial) -> dict[str, Cell]:
-    """Return the cells that name the trial of a latency."""
+    """The cells that name the trial of a latency."""
     return {"frame_size_bytes": frame_size_bytes, "load_pct": row.load_pct, "offered_fps": row.offered_fps}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.base import Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import (
     FORWARDING,
     THROUGHPUT,
-    Mesh,
     measure_forwarding,
     measure_throughput,
 )
@@ -24,21 +22,21 @@ from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_findings
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_latency_tables, mesh_overflows
 from p4mesh.methods.search.limit import SearchMethod
+from p4mesh.methods.shapes import MeshTest
 from p4mesh.methods.sweeps import loss_limit, loss_limit_pct
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT
 
 BOTH = "both"
 MeshUnit = MeshThroughput | MeshSweep
 """One sub-test at one frame size."""
+_TAKEN_OVER = "Loads that the search has tried are not tried again: the sweep takes over trials that are equal."
 _ADDRESSES = tuple(str(1 << bits) for bits in range(MAX_ADDRESSES_PER_PORT.bit_length()))
 
 
 def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
-    """Return the parameters of a mesh test; ``clause`` is its RFC 2889 section."""
+    """The parameters of a mesh test; ``clause`` is its RFC 2889 section."""
     return (
         choice("parts", BOTH, f"RFC 2889 {clause}.3", "which sub-tests run", (BOTH, FORWARDING, THROUGHPUT)),
         choice(
@@ -61,37 +59,33 @@ def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
     )
 
 
-class Meshed(MethodOf[MeshUnit]):
+class Meshed(MeshTest[MeshUnit]):
     """Throughput search and forwarding-rate sweep over one traffic pattern."""
-
-    @abstractmethod
-    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return the senders and their receivers; raise TopologyError when the ports do not allow the pattern."""
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds that the pattern cannot use, and contradicting parameters."""
-        self.mesh(bed, parameters)
+        super().check(bed, parameters)
         _check_routed(self.name, parameters)
         shared.sweep_of(parameters)
         shared.search_of(parameters)
         check_definition(self.name, bed, parameters)
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the pairs of the pattern."""
+        """The pairs of the pattern."""
         return self.mesh(bed, parameters).pairs
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size and sub-test."""
+        """One unit per frame size and sub-test."""
         wanted = parameters.text("parts")
         parts = (THROUGHPUT, FORWARDING) if wanted == BOTH else (wanted,)
         return tuple(Unit(size, part) for size in sizes for part in parts)
 
     def follows(self, unit: Unit) -> Unit | None:
-        """Return the search of the same size for a sweep, which need not repeat the maximum load."""
+        """The search of the same size for a sweep, which need not repeat the maximum load."""
         return replace(unit, part=THROUGHPUT) if unit.part == FORWARDING else None
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the sweep length, or the typical length of the search and its latency trial."""
+        """The sweep length, or the typical length of the search and its latency trial."""
         if unit.part == FORWARDING:
             return len(shared.sweep_of(parameters))
         return shared.search_of(parameters).trials_expected + 1
@@ -110,31 +104,35 @@ class Meshed(MethodOf[MeshUnit]):
         return measure_throughput(mesh, size, parameters, session, describe)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:
-        """Return the tables of methodology 3.1 and the verdict."""
+        """The tables of methodology 3.1 and the verdict."""
         throughput = [result for result in results.values() if isinstance(result, MeshThroughput)]
         swept = [result for result in results.values() if isinstance(result, MeshSweep)]
         forwarding = tables.with_searches(swept, throughput)
         mesh = self.mesh(bed, parameters)
-        state = tables.overall_state(throughput, forwarding)
         shown = []
         if throughput:
             shown.append(tables.mesh_throughput_table(throughput))
         if forwarding:
             shown += [tables.forwarding_table(forwarding, loss_limit_pct(parameters)), *tables.sweep_tables(forwarding)]
         shown += mesh_latency_tables(bed, parameters, throughput, forwarding, mesh)
-        shown += [tables.port_table(throughput, forwarding), *search_tables(throughput)]
-        return Outcome(
-            state,
-            f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            tuple(shown),
-            (tables.rate_figure(throughput, forwarding), *tables.load_figures(forwarding)),
-            (
-                *search_findings(throughput),
+        shown.append(tables.port_table(throughput, forwarding))
+        return self.outcome(
+            [tables.overall_state(throughput, forwarding)],
+            f"{len(bed.ports)} ports",
+            shown,
+            searched=throughput,
+            figures=(tables.rate_figure(throughput, forwarding), *tables.load_figures(forwarding)),
+            findings=(
                 *tables.findings({THROUGHPUT: throughput, FORWARDING: forwarding}),
                 *_carried_by_buffers(forwarding),
                 *mesh_overflows(throughput, forwarding),
             ),
-            _deviations(parameters, [unit.frame_size_bytes for unit in results], mesh),
+            deviations=(
+                self.short_trials(bed, parameters, results),
+                *pattern_notes(mesh),
+                _about_frames(parameters),
+                _TAKEN_OVER if parameters.text("parts") == BOTH else "",
+            ),
         )
 
 
@@ -152,17 +150,13 @@ def _check_routed(test: str, parameters: ParameterSet) -> None:
         )
 
 
-def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> tuple[str, ...]:
-    noted = [shared.duration_deviation(parameters, sizes, mesh.line_rate_bps), *pattern_notes(mesh)]
+def _about_frames(parameters: ParameterSet) -> str:
     burst_frames = parameters.integer("burst_frames")
     bursts = f"bursts of {burst_frames} frames" if burst_frames > 1 else "no bursts"
-    noted.append(
+    return (
         f"Addresses per port: {parameters.text('addresses_per_port')}; duplex mode full; gaps of 96 bits or more; "
         f"{bursts}."
     )
-    if parameters.text("parts") == BOTH:
-        noted.append("Loads that the search has tried are not tried again: the sweep takes over trials that are equal.")
-    return tuple(text for text in noted if text)
 
 
 def _carried_by_buffers(sweeps: Sequence[MeshSweep]) -> Iterator[str]:

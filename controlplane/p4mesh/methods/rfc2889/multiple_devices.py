@@ -34,7 +34,7 @@ class MultipleDevices(Meshed):
     )
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return a full mesh with local traffic, else two legs across; needs two equal groups of ports."""
+        """A full mesh with local traffic, else two legs across; needs two equal groups of ports."""
         rate = bed.common_rate_bps(self.name)
         first, second = _groups(self.name, bed)
         if not bed.uplink_rate_bps:
@@ -55,7 +55,7 @@ class MultipleDevices(Meshed):
         return Mesh(legs, rate, min(Fraction(100), 100 * uplink / ports), uplink_lines=uplink)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:
-        """Return the tables of the mesh tests with the uplink, and the most that it carries."""
+        """The tables of the mesh tests with the uplink, and the most that it carries."""
         outcome = super().assemble(bed, parameters, results)
         limits = {unit.frame_size_bytes: result.theoretical_fps for unit, result in results.items()}
         fixed = {
@@ -70,7 +70,7 @@ class MultipleDevices(Meshed):
 
 
 def _with_uplink(table: Table, fixed: Mapping[str, Cell], limits: Mapping[int, float]) -> Table:
-    """Return a result table with the columns that methodology 3.3 adds."""
+    """A result table with the columns that methodology 3.3 adds."""
     rows = tuple({**row, **fixed, "theoretical_fps": limits[cast(int, row["frame_size_bytes"])]} for row in table.rows)
     kept = tuple(column for column in table.columns if column != fields.THEORETICAL_PCT)
     known = {column.key for column in kept}

@@ -28,7 +28,7 @@ class PartiallyMeshed(Meshed):
     )
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return a leg per direction; loads are percent of each port's own rate (RFC 2889 5.2.2).
+        """A leg per direction; loads are percent of each port's own rate (RFC 2889 5.2.2).
 
         K equal ports over-subscribe the one port above 100/K %.
         """
@@ -57,7 +57,7 @@ class PartiallyMeshed(Meshed):
 
 
 def _common_rate_bps(test: str, bed: Bed, ports: tuple[int, ...]) -> int:
-    """Return the line rate of the many ports, by their slowest clock; the one port may have another."""
+    """The line rate of the many ports, by their slowest clock; the one port may have another."""
     alike = [port for port in bed.ports if port.number in ports]
     rates = sorted({port.rate_bps for port in alike})
     if len(rates) > 1:

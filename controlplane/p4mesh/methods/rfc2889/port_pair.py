@@ -12,7 +12,7 @@ MIN_PORTS = 2
 
 
 def pair_parameters(section: str) -> tuple[Parameter, ...]:
-    """Return the parameters that choose the two ports; ``section`` is the clause about the set-up."""
+    """The parameters that choose the two ports; ``section`` is the clause about the set-up."""
     return (
         port_number("tx_port", 1, section, "the port that transmits"),
         port_number("rx_port", 2, section, "the port that receives"),
@@ -26,7 +26,7 @@ def pair_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
 
 
 def pair_of(test: str, bed: Bed, parameters: ParameterSet) -> tuple[Port, Port]:
-    """Return sender and receiver; raises TopologyError or ParameterError when they are not two ports of one rate."""
+    """Sender and receiver; raises TopologyError or ParameterError when they are not two ports of one rate."""
     bed.require_ports(test, MIN_PORTS)
     numbers = parameters.integer("tx_port"), parameters.integer("rx_port")
     shown = f"tx_port={numbers[0]}, rx_port={numbers[1]}"

@@ -41,7 +41,7 @@ class Unidirectional(Meshed):
     )
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return a leg per direction between the first ports and the others."""
+        """A leg per direction between the first ports and the others."""
         bed.require_ports(self.name, MIN_PORTS)
         ports = bed.port_numbers
         count = _senders(self.name, bed, parameters)
@@ -60,7 +60,7 @@ class Unidirectional(Meshed):
 
 
 def _senders(test: str, bed: Bed, parameters: ParameterSet) -> int:
-    """Return how many ports send; half of them needs an even number."""
+    """Number of ports that send; half of them needs an even number."""
     ports = len(bed.ports)
     if not parameters.is_word("senders"):
         count = parameters.integer("senders")

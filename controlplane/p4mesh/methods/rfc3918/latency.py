@@ -21,8 +21,6 @@ from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record, Row
-from p4mesh.methods.results.search_findings import search_findings
-from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
 from p4mesh.methods.rfc3918.rows import CopyRates, MulticastTrial, copies_latency, copy_rates, untrusted
@@ -186,12 +184,12 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         duration = shared.duration_deviation(
             parameters, sizes, bed.slowest_rate_bps, LATENCY_DURATION_S, "RFC 3918 5.1"
         )
-        findings = [text for unit in units for text in _findings(unit)]
         return self.outcome(
             verdicts,
             f"port {parameters.integer('source_port')} to {len(self.latency_pairs(bed, parameters))} ports",
-            (*self.tables(bed, parameters, units), *search_tables(searched)),
-            findings=(*search_findings(searched), *findings),
+            self.tables(bed, parameters, units),
+            searched=searched,
+            findings=[text for unit in units for text in _findings(unit)],
             deviations=(duration, _EVERY_FRAME),
         )
 

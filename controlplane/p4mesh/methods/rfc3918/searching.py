@@ -17,8 +17,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.outcome import Figure, Outcome
 from p4mesh.methods.results.record import INLINE, Record, table_of
-from p4mesh.methods.results.search_findings import excluded_note, search_findings
-from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import JudgedTrial, Searched
 from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, Setup
@@ -104,12 +103,10 @@ class CopiesThroughput(MethodOf[_Unit]):
         return self.outcome(
             (unit.search.verdict for unit in units),
             self.about(bed, parameters),
-            (table, *search_tables(units)),
+            [table],
+            searched=units,
             figures=self.figures(units),
-            findings=(
-                *search_findings(units),
-                *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
-            ),
+            findings=[text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)],
             deviations=(duration,),
         )
 

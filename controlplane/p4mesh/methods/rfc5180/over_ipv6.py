@@ -13,7 +13,7 @@ from p4mesh.methods.rfc9004.back_to_back import BackToBack
 SMALLEST_BYTES = 84
 """Ethernet, IPv6 and UDP headers, the signature of the tester, FCS."""
 SIZES_BYTES = (SMALLEST_BYTES, 128, 256, 512, 1024, 1280, 1518)
-"""Of RFC 5180 5.1.1, but 64 bytes, which the headers and the signature do not fit in."""
+"""The sizes of RFC 5180 5.1.1, but 64 bytes, which the headers and the signature do not fit in."""
 _IPV6 = "ipv6"
 
 

@@ -262,7 +262,7 @@ class Reset(SearchTest[ResetUnit]):
 def _kept_load(
     spec_at: Callable[[Fraction], TrialSpec], load_pct: Fraction, parameters: ParameterSet, session: Session
 ) -> Fraction | None:
-    """Return the highest load tried that the device keeps up without a reset for as long as the trial with one.
+    """The highest load tried that the device keeps up without a reset for as long as the trial with one.
 
     A search has shorter trials: a buffer, or the burst that a policer allows, may carry its result a little above what
     the device sustains, and a trial with a reset would then lose frames until its end. None where no load was kept up.
@@ -287,7 +287,7 @@ def _kept_text(throughput_pct: Fraction, offered_pct: Fraction, spec: TrialSpec)
 
 
 def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results: Sequence[TrialResult]) -> ResetUnit:
-    """Return the row with the results of the trials."""
+    """The row with loss and reset times of the trials, or the reason why there are none."""
     off_ns = off_time_ns(parameters)
     untrusted = next((result for result in results if not result.status.trusted), None)
     if untrusted:
@@ -334,7 +334,7 @@ def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results
 
 
 def _without(value_ns: Fraction, off_ns: int) -> Fraction:
-    """Return a reset time without the time that the device had no power; 0 where nothing was lost."""
+    """A reset time without the time that the device had no power; 0 where nothing was lost."""
     return value_ns - off_ns if value_ns else value_ns
 
 

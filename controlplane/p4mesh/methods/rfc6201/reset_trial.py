@@ -43,7 +43,7 @@ class ResetTime:
 
 
 def reset_time(spec: TrialSpec, result: TrialResult) -> ResetTime:
-    """Return the longest interruption of any flow.
+    """The longest interruption of any flow (RFC 6201 1.3).
 
     By frame loss it is lost frames / rate, within one interval of the frames. By time stamps it is the
     distance of the frames around the gap, up to two intervals too much. Loss is preferred unless frames
@@ -65,7 +65,7 @@ def reset_time(spec: TrialSpec, result: TrialResult) -> ResetTime:
 
 
 def reset_spec(test: str, mesh: Mesh, size: int, load_pct: Fraction, bed: Bed, parameters: ParameterSet) -> TrialSpec:
-    """Return the trial: forward, reset, and forward until the device must be back."""
+    """The trial: forward, reset, and forward until the device must be back."""
     hook = hook_of(parameters, "reset_cmd")
     device, _ = simulated_reset(test, bed, parameters)
     before = before_ns(parameters, size, mesh.line_rate_bps)
@@ -82,14 +82,14 @@ def reset_spec(test: str, mesh: Mesh, size: int, load_pct: Fraction, bed: Bed, p
 
 
 def before_ns(parameters: ParameterSet, size: int, line_rate_bps: int) -> int:
-    """Return how long the device forwards before the reset."""
+    """Time for which the device forwards before the reset."""
     if parameters.is_word("before_ms"):
         return ceil(parameters.integer("scaled_frames") * frame_time_ns(size, line_rate_bps))
     return shared.nanoseconds(parameters, "before_ms")
 
 
 def after_ns(bed: Bed, parameters: ParameterSet) -> int:
-    """Return how long frames are sent after the trigger."""
+    """Time for which frames are sent after the trigger."""
     if not parameters.is_word("after_ms"):
         return shared.nanoseconds(parameters, "after_ms")
     routes_ns = _routes_back_ns(bed, parameters)
@@ -100,7 +100,7 @@ def after_ns(bed: Bed, parameters: ParameterSet) -> int:
 
 
 def _routes_back_ns(bed: Bed, parameters: ParameterSet) -> int:
-    """Return the time that a router needs to learn the routes of the frames by BGP again."""
+    """The time that a router needs to learn the routes of the frames by BGP again."""
     if not (bed.announces_routes and uses_routes(parameters)):
         return 0
     if bed.routes_back_s is None:
@@ -113,7 +113,7 @@ def _routes_back_ns(bed: Bed, parameters: ParameterSet) -> int:
 
 
 def simulated_reset(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str, int]:
-    """Return the simulated device that is reset, and the time that this takes with the time without power."""
+    """The simulated device that is reset, and the time that this takes with the time without power."""
     if parameters.text("reset_cmd"):
         return "", 0
     if not bed.resets_devices:
@@ -133,7 +133,7 @@ def simulated_reset(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str,
 
 
 def off_time_ns(parameters: ParameterSet) -> int:
-    """Return how long the device has no power."""
+    """Time for which the device has no power."""
     power = parameters.text("reset_type") == POWER
     return int(parameters.number("power_off_s") * NS_PER_S) if power else 0
 
@@ -144,7 +144,7 @@ def is_routed(parameters: ParameterSet) -> bool:
 
 
 def _interval_ns(spec: TrialSpec, outage: Outage) -> Fraction:
-    """Return the mean distance of the frames of a flow."""
+    """The mean distance of the frames of a flow."""
     stream = next(item for item in spec.streams if outage.tx_port in item.tx_ports and outage.rx_port in item.rx_ports)
     return Fraction(stream.frame_count, outage.tx_frames) * NS_PER_S / stream.rate_fps
 

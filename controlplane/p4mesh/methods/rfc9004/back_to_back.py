@@ -253,7 +253,7 @@ class _Pair:
         return (*rates_text([self.sender, self.receiver]), *bursts)
 
     def burst_fps(self, size: int) -> Fraction:
-        """Return the rate within a burst."""
+        """Rate within a burst, in frames/s."""
         return max_rate_fps(size, self.sender.own_rate_bps if self.overloads else self.line_rate_bps)
 
 
@@ -262,7 +262,7 @@ def _pair_of(bed: Bed) -> _Pair:
 
 
 def burst_spec(mesh: Mesh, size: int, frames: int, fps: Fraction, parameters: ParameterSet) -> TrialSpec:
-    """Return the trial of one burst; the silence behind it is as long as the burst where that takes longer."""
+    """The trial of one burst; the silence behind it is as long as the burst where that takes longer."""
     (leg,) = mesh.legs
     frame = shared.frame_of(parameters)
     stream = Stream("burst", size, fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, frame)
@@ -280,7 +280,7 @@ def _rule(parameters: ParameterSet) -> LossVerification:
 
 
 def _burst_table(parameters: ParameterSet, searches: Sequence[BurstSearch]) -> tuple[Table, ...]:
-    """Return the searches for the longest burst, where there were any."""
+    """The searches for the longest burst, where there were any."""
     goal, rule = burst_goal(parameters), _rule(parameters)
     note = (
         f"Bisection of integers from {goal.minimum} to the longest burst allowed, first its middle, resolution "

@@ -32,14 +32,14 @@ class BufferTimes:
 def buffer_times(
     burst_frames: Fraction, throughput_fps: Fraction, max_fps: Fraction, actual_fps: Fraction
 ) -> BufferTimes:
-    """Return the buffer times of a burst; ``actual_fps`` is the rate of interest."""
+    """The buffer times of a burst; ``actual_fps`` is the rate of interest."""
     implied = burst_frames / max_fps
     corrected = implied * (1 - throughput_fps / max_fps)
     return BufferTimes(implied, corrected, corrected * max_fps / actual_fps)
 
 
 def hidden_share(burst_frames: Fraction, trial_frames: int) -> Fraction:
-    """Return the largest share of the corrected time that short throughput trials can take from it.
+    """The largest share of the corrected time that short throughput trials can take from it.
 
     Behind a buffer of ``B (1 - rho)`` frames a trial of N frames at line rate finds ``rho / (1 - B (1 - rho) / N)``
     instead of rho. That is higher by less than ``(1 - rho) B / N``.
@@ -48,7 +48,7 @@ def hidden_share(burst_frames: Fraction, trial_frames: int) -> Fraction:
 
 
 def without_buffer(throughput: Fraction, burst_frames: Fraction, trial_frames: int) -> Fraction:
-    """Return the throughput of an endless trial, as shares of line rate, from that of a trial which the buffer helps.
+    """The throughput of an endless trial, as shares of line rate, from that of a trial which the buffer helps.
 
     Solves ``throughput = rho / (1 - B (1 - rho) / N)`` for rho.
     """
@@ -56,14 +56,14 @@ def without_buffer(throughput: Fraction, burst_frames: Fraction, trial_frames: i
 
 
 def _trial_frames(parameters: ParameterSet, size: int, rate_bps: int) -> int:
-    """Return the frames that a throughput trial has room for at line rate."""
+    """The frames that a throughput trial has room for at line rate."""
     return tx_frames(shared.duration_ns_of(parameters, size, rate_bps), max_rate_fps(size, rate_bps))
 
 
 def in_longer_trials(
     found: MeshThroughput, burst_frames: Fraction, mesh: Mesh, size: int, parameters: ParameterSet, session: Session
 ) -> MeshThroughput:
-    """Return the throughput, searched again where its trials were so short that the buffer made it read too high.
+    """The throughput, searched again where its trials were so short that the buffer made it read too high.
 
     A sustained throughput is one without the buffer's help. Else the trials become as long as ``buffer_error_pct``
     needs them, at most ten times as long as they were.
@@ -105,7 +105,7 @@ def _is_sustained(found: MeshThroughput, parameters: ParameterSet) -> bool:
 def hidden_finding(
     burst_frames: Fraction, found: MeshThroughput, rate_bps: int, parameters: ParameterSet
 ) -> tuple[str, ...]:
-    """Return the finding on a corrected time that is too short."""
+    """The finding on a corrected time that is too short."""
     size = found.frame_size_bytes
     frames = found.trial_frames or _trial_frames(parameters, size, rate_bps)
     hidden_pct = 100 * hidden_share(burst_frames, frames)

@@ -68,7 +68,7 @@ def is_near_limit(outcome: SearchOutcome) -> bool:
 
 
 def burst_goal(parameters: ParameterSet, longest: int | None = None) -> SearchGoal:
-    """Return the search on the burst length, from the middle of its range."""
+    """The search on the burst length, from the middle of its range."""
     low, high = (Fraction(parameters.integer(f"burst_{name}_frames")) for name in ("min", "max"))
     if low > high:
         raise ParameterError(
