@@ -25,7 +25,7 @@ PIP := $(QUIET) $(BIN)/python -m pip install
 MATURIN := $(QUIET) VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-rust test-python test-live test-ptf differential outcomes mutants fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
+.PHONY: help setup run check test test-rust test-python test-live test-ptf differential outcomes mutants fuzz lint types format p4 p4-tofino ptf bench docs wheel release clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -152,6 +152,10 @@ docs: setup ## build the documentation as a site and as a manual page into docs/
 wheel: setup ## build the wheel into dist, and try it where there is no compiler
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/build_wheel.py
 	$(BIN)/python scripts/try_wheel.py
+
+release: docs ## make all that a release has into dist, try it in an empty environment, print the steps that publish it
+	@$(PIP) cyclonedx-bom
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/release.py
 
 clean: ## remove what was built; runs/ stays
 	rm -rf $(VENV) engine/target dist docs/_build .pytest_cache .ruff_cache .mypy_cache

@@ -5,21 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _TOOLS = ("cargo", "rustc", "cc", "gcc", "clang", "maturin", "make")
 
 
-def main() -> int:
-    """Try the newest wheel of a directory, and return 0 if it works."""
+def main(words: Sequence[str] | None = None) -> int:
+    """Try the newest wheel of a directory that is for this machine, and return 0 if it works."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", nargs="?", default=str(ROOT / "dist"))
-    wheel = max(Path(parser.parse_args().directory).glob("p4mesh-*.whl"), key=lambda path: path.stat().st_mtime)
+    parser.add_argument(
+        "--sbom", type=Path, help="write the packages of the new environment there, with their licences"
+    )
+    arguments = parser.parse_args(words)
+    found = Path(arguments.directory).glob(f"p4mesh-*_{platform.machine()}.whl")
+    wheel = max(found, key=lambda path: path.stat().st_mtime)
     with tempfile.TemporaryDirectory(prefix="p4mesh-wheel-") as name:
         place = Path(name)
         subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True)
@@ -48,8 +55,31 @@ def main() -> int:
         state = json.loads(said)["state"]
         for device in ("p4-l2-4ports", "wrs-18x1g"):
             subprocess.run([p4mesh, "topology", "check", device], cwd=place, env=environment, check=True)
+        if arguments.sbom:
+            write_sbom(binaries / "python", arguments.sbom)
         print(f"{wheel.name}: installed without a compiler, ran {test[1]} on {test[3]}: {state}")
     return 0 if state == "PASS" else 1
+
+
+def write_sbom(python: Path, path: Path) -> None:
+    """Write the packages of an environment as CycloneDX; end where one of them names no licence."""
+    command = [
+        sys.executable,
+        "-m",
+        "cyclonedx_py",
+        "environment",
+        "--of",
+        "JSON",
+        "--output-file",
+        str(path),
+        str(python),
+    ]
+    subprocess.run(command, check=True)
+    components = json.loads(path.read_text(encoding="utf-8"))["components"]
+    without = [item["name"] for item in components if not item.get("licenses")]
+    if without:
+        sys.exit(f"error: no licence in the metadata of {', '.join(without)}")
+    print(f"{path.name}: {len(components)} packages, each with its licence")
 
 
 if __name__ == "__main__":

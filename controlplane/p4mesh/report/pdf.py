@@ -84,7 +84,7 @@ class _Data:
             parts = [asdict(part) for part in parts_of(block)] if block.rows else []
             found = {"title": block.title, "note": block.note, "rows": len(block.rows), "parts": parts}
         elif isinstance(block, Chart):
-            files_of = [self._figure(spec) for spec in _for_paper(block)]
+            files_of = [self._figure(spec) for spec in for_paper(block)]
             found = {"title": block.title, "note": block.note, "files": files_of, "width": _CHART_WIDTH_CM}
         else:
             found = asdict(block)
@@ -93,11 +93,11 @@ class _Data:
     def _figure(self, spec: dict[str, Any]) -> str:
         self._figures += 1
         name = f"figure{self._figures}.pdf"
-        (self._folder / name).write_bytes(vl_convert.vega_to_pdf(vega_for_paper(spec)))
+        (self._folder / name).write_bytes(vl_convert.vega_to_pdf(vegafor_paper(spec)))
         return name
 
 
-def vega_for_paper(spec: dict[str, Any]) -> dict[str, Any]:
+def vegafor_paper(spec: dict[str, Any]) -> dict[str, Any]:
     """Vega of a figure, in whose legend marks are whole and dashes are long enough to be seen.
 
     Vega-Lite draws a line's mark in the legend with the dashes of the line.
@@ -113,7 +113,7 @@ def vega_for_paper(spec: dict[str, Any]) -> dict[str, Any]:
     return vega
 
 
-def _for_paper(chart: Chart) -> list[dict[str, Any]]:
+def for_paper(chart: Chart) -> list[dict[str, Any]]:
     """Specification with a width, or several of them where it has more parts than a page."""
     spec = {**copy.deepcopy(chart.spec), "config": _CONFIG}
     if spec.get("width") == "container":

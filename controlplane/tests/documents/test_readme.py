@@ -1,12 +1,12 @@
-"""The README's commands exist, and its sample has the shape of what a run prints today."""
+"""The README's commands exist, and its figure has the numbers of a run of today."""
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
-from p4mesh.methods.results.rate_tables import THROUGHPUT_COLUMNS
-from p4mesh.report.text import table_text
+from p4mesh.cli.arguments import parser
 from p4mesh.run import RunOptions, run
 from p4mesh.topology import load_topology
 
@@ -29,19 +29,23 @@ def test_the_command_behind_make_run_is_the_one_that_the_readme_shows() -> None:
     assert len(load_topology(ROOT / "topologies" / "wrs-18x1g.yaml").tester_ports) == 18
 
 
-def test_the_sample_has_the_columns_of_the_throughput_table() -> None:
-    header = next(line for line in README.splitlines() if line.startswith("Frame size  Result"))
-    assert header.split() == " ".join(column.title for column in THROUGHPUT_COLUMNS).split()
+def test_the_table_of_commands_has_all_of_them_and_no_options() -> None:
+    named = re.findall(r"^\| `p4mesh ([^`]*)` \|", README, re.MULTILINE)
+    (branches,) = (action.choices for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    assert sorted(named) == sorted(branches)
 
 
-def test_the_sample_has_the_numbers_of_a_run(tmp_path: Path) -> None:
+def test_the_figure_has_the_numbers_of_a_run(tmp_path: Path) -> None:
     topology = str(ROOT / "topologies" / "wrs-18x1g.yaml")
     outcome = run(
         RunOptions("rfc2889.fully_meshed", topology, "64", ("parts=throughput",), tmp_path / "run", jobs=1)
     ).outcome
-    printed = table_text(outcome.tables[0]).splitlines()
-    row = next(line.split() for line in printed if line.split()[0] == "64")
-    assert row in [line.split() for line in README.splitlines()]
+    (rate,) = (figure for figure in outcome.figures if figure.name == "rate")
+    drawn = (ROOT / "docs" / "figures" / "fully-meshed-rate.svg").read_text(encoding="utf-8")
+    for series in rate.series:
+        if series.name != "maximum forwarding rate":  # the whole run has found more of it in its sweep
+            ((_, fps),) = series.points
+            assert f"64; frames/s: {fps / 1e6:.6g}M; series: {series.name}" in drawn
 
 
 def test_continuous_integration_runs_make_check() -> None:
