@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from p4mesh.errors import TopologyError
+from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.traffic.line_rate import STANDARD_IFG_BYTES, own_line_rate_bps
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.calibration import Calibration
@@ -119,6 +119,15 @@ class Bed:
     def mixed_rates(self) -> bool:
         """Whether ports have different nominal line rates."""
         return len({port.rate_bps for port in self.ports}) > 1
+
+    def require_port(self, parameter: str, number: int) -> int:
+        """The port that a parameter names; raises ParameterError where there is none."""
+        if number not in self.port_numbers:
+            raise ParameterError(
+                f"{parameter}={number}: topology '{self.topology}' has no such port",
+                hint=f"ports are {self.port_numbers[0]} to {self.port_numbers[-1]}",
+            )
+        return number
 
     def require_ports(self, test: str, minimum: int) -> None:
         """Raise TopologyError when the pattern of ``test`` needs more ports than there are."""

@@ -8,22 +8,23 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
-from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.base import Session
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, search_of, sweep_of, trial_of
+from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, sweep_of, trial_of
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
 from p4mesh.methods.results.metrics import rate_metrics, transmission_s
 from p4mesh.methods.results.queues import queue_cells
-from p4mesh.methods.results.searched import NS_PER_MS, JudgedTrial, Searched
+from p4mesh.methods.results.searched import NS_PER_MS, Searched
 from p4mesh.methods.sweeps import Judge, judge_of, measured
-from p4mesh.methods.throughput_search import search_throughput
+from p4mesh.methods.throughput_search import search_with
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pattern
 from p4mesh.traffic.stream import Burst, FieldModifier, Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 FORWARDING = "forwarding"
 THROUGHPUT = "throughput"
@@ -185,8 +186,8 @@ def measure_loads(
     asked = [Asked(load, partial(spec_at, load), duration_ns, judge) for load in loads]
     lengthen = parameters.flag(SUSTAINED)
     taken = measure_each(session, asked, lengthen=lengthen, remaining=remaining, enough=enough)
-    rows = [(forwarding_row(one.spec, one.result, mesh, one.load_pct, judge), one.result) for one in taken]
-    return [describe(row, result) if describe else row for row, result in rows]
+    rows = [forwarding_row(mesh, one.spec, one.result, one.load_pct, judge(one.result)) for one in taken]
+    return [describe(row, one.result) for row, one in zip(rows, taken, strict=True)] if describe else rows
 
 
 def measure_forwarding(
@@ -222,23 +223,21 @@ def measure_throughput(
 
     With ``describe``, latency at the result is that of a trial more, whose departures are exact.
     """
-    criterion = criterion_of(parameters)
-    further = 1 if describe else 0
-
-    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
-        spec = trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns)
-        result = session.measure(spec, TrialNote(load, remaining + further, criterion))
-        row = forwarding_row(spec, result, mesh, load, criterion)
-        return criterion.judged(result, row)
-
-    duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
-    found = mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial))
+    search = search_with(
+        parameters,
+        duration_ns_of(parameters, size, mesh.line_rate_bps),
+        session,
+        lambda load, length_ns: trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns),
+        partial(forwarding_row, mesh),
+        further=1 if describe else 0,
+    )
+    found = mesh_throughput(mesh, size, search)
     load = found.search.result_load_pct
     if describe is None or load is None:
         return found
 
     (row,) = measure_loads(
-        mesh, LATENCY, size, [load], parameters, session, judge=criterion, describe=describe, sweep=False
+        mesh, LATENCY, size, [load], parameters, session, judge=criterion_of(parameters), describe=describe, sweep=False
     )
     return replace(found, of_latency=row)
 
@@ -258,7 +257,7 @@ def theoretical_fps(mesh: Mesh, size: int) -> float:
     return float(mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps))
 
 
-def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction, judge: Judge) -> MeshTrial:
+def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fraction, verdict: Verdict) -> MeshTrial:
     """The rates, counts and verdict of one trial."""
     size = spec.streams[0].frame_size_bytes
     limit_fps = mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps)
@@ -285,7 +284,7 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
         start_skew_pct=100 * result.start_skew_ns / spec.duration_ns,
         status=result.status,
         reason=result.reason,
-        verdict=judge(result),
+        verdict=verdict,
         duration_ms=spec.duration_ns / NS_PER_MS,
         watched=queue_cells(result),
         ports=tuple(

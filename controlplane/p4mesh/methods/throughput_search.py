@@ -9,6 +9,10 @@ from math import ceil, floor
 from typing import Generic
 
 from p4mesh.measurement.counts import Trend
+from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.criterion import criterion_of
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.options.shared import search_of
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
 from p4mesh.methods.results.searched import JudgedTrial, Row, Searched, mlr_row, search_attributes
@@ -18,6 +22,7 @@ from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer, 
 from p4mesh.methods.search.mlr_goal import MlrGoalResult
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
@@ -31,6 +36,29 @@ _MOST_REPEATED = 16
 """Greatest length of a trial that tells a queue from phases, in lengths of the trial before."""
 _PASSED = (Verdict.PASS, Verdict.UNCLEAR)
 """Verdicts on the last trial of a load that is a result: the longest one may still be too short to tell."""
+
+
+def search_with(
+    parameters: ParameterSet,
+    duration_ns: int,
+    session: Session,
+    spec_of: Callable[[Fraction, int], TrialSpec],
+    row_of: Callable[[TrialSpec, TrialResult, Fraction, Verdict], Row],
+    further: int = 0,
+) -> Searched[Row]:
+    """The result of the search that the parameters describe, without a confirmation.
+
+    ``spec_of`` gives the trial of a load in percent of line rate and a duration in ns, ``row_of`` its row with the
+    verdict of the search. ``further`` trials follow.
+    """
+    criterion = criterion_of(parameters)
+
+    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[Row]:
+        spec = spec_of(load, length_ns)
+        result = session.measure(spec, TrialNote(load, remaining + further, criterion))
+        return criterion.judged(result, row_of(spec, result, load, criterion(result)))
+
+    return search_throughput(search_of(parameters), duration_ns, trial)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -197,14 +197,9 @@ class RouteChange(MethodOf[ChangeUnit]):
             for network in range(count)
         )
         hold_ns = shared.nanoseconds(parameters, "flap_ms") if "flap_ms" in parameters.values else 0
-        return TrialSpec(
-            f"{self.change.value} {size} B, {number}",
-            streams,
-            duration_ns,
-            shared.learning_of(parameters),
-            shared.nanoseconds(parameters, "settle_ms"),
-            shared.nanoseconds(parameters, "restabilise_ms"),
-            per_flow=True,
+        label = f"{self.change.value} {size} B, {number}"
+        return replace(
+            shared.trial_of(parameters, label, streams, duration_ns, per_flow=True),
             stop_on_los=self.change is not RoutingChange.LOSS_OF_LINK,
             routing_event=RoutingEvent(self.change, after_ns, hold_ns),
         )

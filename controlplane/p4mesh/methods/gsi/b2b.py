@@ -38,13 +38,9 @@ class B2b(Meshed):
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
         """One leg from the west ports to the receiver."""
-        receiver, wanted = parameters.integer("receiver"), parameters.integer("west_ports")
+        receiver = bed.require_port("receiver", parameters.integer("receiver"))
+        wanted = parameters.integer("west_ports")
         others = tuple(port for port in bed.port_numbers if port != receiver)
-        if len(others) == len(bed.port_numbers):
-            raise ParameterError(
-                f"receiver={receiver}: topology '{bed.topology}' has no such port",
-                hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
-            )
         if wanted > len(others):
             raise ParameterError(
                 f"west_ports={wanted}: topology '{bed.topology}' has {len(others)} ports beside the receiver",

@@ -103,12 +103,7 @@ class NToOne(MethodOf[LoadRows]):
         )
 
     def _inputs(self, bed: Bed, parameters: ParameterSet) -> tuple[int, ...]:
-        receiver = parameters.integer(options.RECEIVER.name)
-        if receiver not in bed.port_numbers:
-            raise ParameterError(
-                f"{self.name}: receiver={receiver}: there is no such port",
-                hint=f"ports are 1 to {max(bed.port_numbers)}",
-            )
+        receiver = bed.require_port(options.RECEIVER.name, parameters.integer(options.RECEIVER.name))
         others = tuple(port for port in bed.port_numbers if port != receiver)
         wanted = parameters.integer("inputs")
         if wanted > len(others):

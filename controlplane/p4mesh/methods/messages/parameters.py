@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
@@ -65,12 +66,7 @@ def slot_ns(bed: Bed, port: int, frame_size_bytes: int) -> Fraction:
 
 def require_measured_ports(test: str, bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
     """Sender and receiver of the measured messages; raise ParameterError for ports that there are not."""
-    sender, receiver = parameters.integer(SENDER.name), parameters.integer(RECEIVER.name)
-    for name, port in ((SENDER.name, sender), (RECEIVER.name, receiver)):
-        if port not in bed.port_numbers:
-            raise ParameterError(
-                f"{test}: {name}={port}: there is no such port", hint=f"ports are 1 to {max(bed.port_numbers)}"
-            )
+    sender, receiver = (bed.require_port(one.name, parameters.integer(one.name)) for one in (SENDER, RECEIVER))
     if sender == receiver:
         raise ParameterError(f"{test}: port {sender} would send to itself", hint="name another receiver")
     return sender, receiver
@@ -125,13 +121,5 @@ def message_stream(
 def message_trial(parameters: ParameterSet, label: str, streams: tuple[Stream, ...]) -> TrialSpec:
     """The trial of streams that begin together."""
     length_ns = max(int(stream.frame_count * NS_PER_S / stream.rate_fps) for stream in streams)
-    return TrialSpec(
-        label,
-        streams,
-        length_ns,
-        shared.learning_of(parameters),
-        shared.nanoseconds(parameters, "settle_ms"),
-        shared.nanoseconds(parameters, "restabilise_ms"),
-        per_flow=True,
-        departure_error_ns=shared.departure_error_ns(parameters),
-    )
+    spec = shared.trial_of(parameters, label, streams, length_ns, per_flow=True)
+    return replace(spec, departure_error_ns=shared.departure_error_ns(parameters))

@@ -330,7 +330,7 @@ def trial_of(
     """
     return TrialSpec(
         label,
-        # Tests whose subject is the stagger have none here.
+        # Tests whose subject is the stagger have none here, and some watch no queues.
         staggered(streams, _NS_PER_US * parameters.integer(_STAGGER) if _STAGGER in parameters.values else 0),
         duration_ns,
         learning or learning_of(parameters),
@@ -339,7 +339,7 @@ def trial_of(
         per_flow=per_flow,
         histograms=histograms,
         watch_queues=watch_queues,
-        excess_limit_ppm=parameters.integer(SUSTAINED_PPM),
+        excess_limit_ppm=parameters.integer(SUSTAINED_PPM) if SUSTAINED_PPM in parameters.values else EXCESS_LIMIT_PPM,
         departure_error_ns=departure_error_ns(parameters) if prints_latency else None,
     )
 

@@ -156,12 +156,7 @@ def require_failures(bed: Bed, parameters: ParameterSet) -> None:
 
 def ports_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
     """Sender and receiver; raise ParameterError for ports that do not exist."""
-    sender, receiver = parameters.integer("sender"), parameters.integer("receiver")
-    for name, port in (("sender", sender), ("receiver", receiver)):
-        if port not in bed.port_numbers:
-            raise ParameterError(
-                f"{NAME}: {name}={port}: there is no such port", hint=f"ports are 1 to {max(bed.port_numbers)}"
-            )
+    sender, receiver = (bed.require_port(name, parameters.integer(name)) for name in ("sender", "receiver"))
     if sender == receiver:
         raise ParameterError(f"{NAME}: port {sender} would send to itself", hint="name another receiver")
     return sender, receiver
@@ -199,15 +194,7 @@ def trial_of(case: Case, size: int, bed: Bed, parameters: ParameterSet, ports: t
         frames = max(1, ceil(fps * shared.nanoseconds(parameters, "duration_ms") / NS_PER_S))
     duration_ns = ceil(frames * NS_PER_S / fps)
     stream = Stream(STREAM, size, fps, frames, Pairs(), (ports[0],), (ports[1],), shared.frame_of(parameters))
-    spec = TrialSpec(
-        f"{NAME} {size} B, {case.part}",
-        (stream,),
-        duration_ns,
-        shared.learning_of(parameters),
-        shared.nanoseconds(parameters, "settle_ms"),
-        shared.nanoseconds(parameters, "restabilise_ms"),
-        per_flow=True,
-    )
+    spec = shared.trial_of(parameters, f"{NAME} {size} B, {case.part}", (stream,), duration_ns, per_flow=True)
     if case.failures < 0:
         return replace(spec, learning=replace(spec.learning, enabled=False))
     if not case.during:

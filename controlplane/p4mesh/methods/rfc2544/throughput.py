@@ -144,7 +144,7 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
         spec = trial_spec(mesh, part, size, load, parameters, length_ns)
         result = session.measure(spec, TrialNote(load, remaining, criterion))
         ways = directions([(leg.tx_ports, leg.rx_ports) for leg in mesh.legs], result)
-        row = replace(forwarding_row(spec, result, mesh, load, criterion), directions=ways)
+        row = replace(forwarding_row(mesh, spec, result, load, criterion(result)), directions=ways)
         return criterion.judged(result, row)
 
     def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
-from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, port_number
@@ -28,12 +26,11 @@ from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import (
     NS_PER_MS,
-    JudgedTrial,
     Searched,
     SearchRow,
 )
 from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
-from p4mesh.methods.throughput_search import search_throughput
+from p4mesh.methods.throughput_search import search_with
 from p4mesh.quantities import ports_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
@@ -113,12 +110,7 @@ class Broadcast(MethodOf[BroadcastUnit]):
         bed.require_ports(self.name, MIN_PORTS)
         shared.search_of(parameters)
         check_definition(self.name, bed, parameters)
-        source = parameters.integer("source_port")
-        if source not in bed.port_numbers:
-            raise ParameterError(
-                f"source_port={source}: topology '{bed.topology}' has no such port",
-                hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
-            )
+        bed.require_port("source_port", parameters.integer("source_port"))
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Every other port receives from the source."""
@@ -133,25 +125,21 @@ class Broadcast(MethodOf[BroadcastUnit]):
         """Search the throughput, then measure latency of a single frame and of a stream."""
         size, rate = unit.frame_size_bytes, bed.slowest_rate_bps
         extra = 2 if parameters.text("parts") == BOTH else 0
-        criterion = criterion_of(parameters)
-
-        def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[BroadcastTrial]:
-            spec = _spec(THROUGHPUT, size, load, bed, rate, parameters, length_ns)
-            note = TrialNote(load, remaining + extra, criterion)
-            result = session.measure(spec, note)
-            verdict = criterion(result)
-            row = _row(spec, result, rate, load, verdict, length_ns)
-            return criterion.judged(result, row)
-
-        duration_ns = shared.duration_ns_of(parameters, size, rate)
-        found = search_throughput(shared.search_of(parameters), duration_ns, trial)
+        found = search_with(
+            parameters,
+            shared.duration_ns_of(parameters, size, rate),
+            session,
+            partial(_spec, THROUGHPUT, size, bed, rate, parameters),
+            partial(_row, rate),
+            further=extra,
+        )
         rows: list[PortLatency] = []
         trials: list[LatencyTrial] = []
         load = found.result_load_pct
         if extra and load is not None:
             decided_ns = round(found.shown.duration_ms * NS_PER_MS)
             asked = [
-                Asked(load, partial(_spec, mode, size, load, bed, rate, parameters), decided_ns)
+                Asked(load, partial(_spec, mode, size, bed, rate, parameters, load), decided_ns)
                 for mode in (SINGLE_FRAME, STREAM)
             ]
             taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
@@ -245,10 +233,10 @@ def _mixed(bed: Bed) -> str:
 def _spec(
     part: str,
     size: int,
-    load_pct: Fraction,
     bed: Bed,
     rate_bps: int,
     parameters: ParameterSet,
+    load_pct: Fraction,
     duration_ns: int,
 ) -> TrialSpec:
     source = parameters.integer("source_port")
@@ -275,9 +263,7 @@ def _spec(
     )
 
 
-def _row(
-    spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fraction, verdict: Verdict, length_ns: int
-) -> BroadcastTrial:
+def _row(rate_bps: int, spec: TrialSpec, result: TrialResult, load: Fraction, verdict: Verdict) -> BroadcastTrial:
     (stream,) = spec.streams
     size = stream.frame_size_bytes
     rates = rate_metrics(spec, result, rate_bps, len(stream.rx_ports) * max_rate_fps(size, rate_bps))
@@ -293,7 +279,7 @@ def _row(
         status=result.status,
         reason=result.reason,
         verdict=verdict,
-        duration_ms=length_ns / NS_PER_MS,
+        duration_ms=spec.duration_ns / NS_PER_MS,
         watched=queue_cells(result),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.errors import TopologyError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import ParameterSet, choice, port_number
@@ -33,12 +33,7 @@ class PartiallyMeshed(Meshed):
         K equal ports over-subscribe the one port above 100/K %.
         """
         bed.require_ports(self.name, MIN_PORTS)
-        one = parameters.integer("one_port")
-        if one not in bed.port_numbers:
-            raise ParameterError(
-                f"one_port={one}: topology '{bed.topology}' has no such port",
-                hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
-            )
+        one = bed.require_port("one_port", parameters.integer("one_port"))
         many = tuple(port for port in bed.port_numbers if port != one)
         fast, slow = _common_rate_bps(self.name, bed, (one,)), _common_rate_bps(self.name, bed, many)
         inside = len(many) * slow

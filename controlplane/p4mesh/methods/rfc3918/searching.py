@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
@@ -18,12 +17,13 @@ from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.outcome import Figure, Outcome
 from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note
-from p4mesh.methods.results.searched import JudgedTrial, Searched
+from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, Setup
-from p4mesh.methods.throughput_search import search_throughput
+from p4mesh.methods.throughput_search import search_with
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 SEARCHED = (fields.STATE, fields.UPPER_PCT, fields.TRIALS)
 COPIES = (
@@ -125,14 +125,10 @@ def search_of_copies(
     in it. ``extra`` trials follow the search.
     """
     parameters, rate_bps = setup.parameters, setup.line_rate_bps
-    criterion = criterion_of(parameters)
 
-    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MulticastTrial]:
-        spec = spec_of(load, length_ns)
-        result = session.measure(spec, TrialNote(load, remaining + extra, criterion))
-        verdict = criterion(result)
+    def row_of(spec: TrialSpec, result: TrialResult, load: Fraction, verdict: Verdict) -> MulticastTrial:
         row = trial_row(spec, result, rate_bps, load, verdict)
-        row = described(row, spec, result) if described else row
-        return criterion.judged(result, row)
+        return described(row, spec, result) if described else row
 
-    return search_throughput(shared.search_of(parameters), shared.duration_ns_of(parameters, size, rate_bps), trial)
+    duration_ns = shared.duration_ns_of(parameters, size, rate_bps)
+    return search_with(parameters, duration_ns, session, spec_of, row_of, further=extra)

@@ -119,24 +119,17 @@ class Setup:
         """Raise TopologyError or ParameterError where ports, groups or hosts do not fit together."""
         burden = self.parameters.integer("burden_ports") if self.burdened else 0
         self.bed.require_ports(test, 1 + receivers + burden)
-        self._check_port("source_port", self.source)
+        self.bed.require_port("source_port", self.source)
         self.check_hosts(groups)
 
     def check_hosts(self, groups: int) -> None:
         """Raise ParameterError where the querier's port, the addresses of hosts or the number of groups do not fit."""
         querier = self.parameters.integer("querier_port")
         if querier:
-            self._check_port("querier_port", querier)
+            self.bed.require_port("querier_port", querier)
         for name in ("first_group", "only_sender"):
             self._check_address(name)
         self._check_groups(groups)
-
-    def _check_port(self, name: str, port: int) -> None:
-        if port not in self.bed.port_numbers:
-            raise ParameterError(
-                f"{name}={port}: topology '{self.bed.topology}' has no such port",
-                hint=f"ports are {self.bed.port_numbers[0]} to {self.bed.port_numbers[-1]}",
-            )
 
     def _check_address(self, name: str) -> None:
         given = self.parameters.text(name)

@@ -162,7 +162,7 @@ def test_without_a_wire_significance_is_unknown() -> None:
         ("rates=11 Gbit/s L2", "above the line of port 1"),
         ("rates=1 % of cap", "the port has no rate cap"),
         ("sender=2", "port 2 would send to itself"),
-        ("receiver=5", "there is no such port"),
+        ("receiver=5", "has no such port"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(setting: str, message: str, tmp_path: Path) -> None:
