@@ -24,7 +24,7 @@ from p4mesh.trial.spec import TrialSpec
 
 ASKED = os.environ.get("P4MESH_RANDOM_RUNS")
 RANDOM_RUNS = settings(
-    max_examples=int(ASKED or 8),
+    max_examples=int(ASKED or 4),
     derandomize=ASKED is None,
     database=None,
     deadline=None,

@@ -16,11 +16,9 @@ from support.networks import TOPOLOGIES
 
 from p4mesh.cli.main import main
 from p4mesh.run import RunOptions, run
-from p4mesh.store.stored_run import read_run
 
 GOLDEN = GoldenTable("store")
 OLDER = Path(__file__).parents[1] / "fixtures" / "run_of_format_5"
-MESH = Path(__file__).parents[1] / "fixtures" / "mesh_of_format_6"
 WRS = TOPOLOGIES / "wrs-18x1g.yaml"
 RUN = ("run", "rfc2544.frame_loss", "--topology", str(WRS), "--sizes", "64", "--jobs", "1")
 CHANGES: dict[str, dict[str, Any]] = {
@@ -82,25 +80,3 @@ def test_a_finished_run_of_the_format_before_is_shown_and_not_gone_on_with(
     shutil.copytree(OLDER, out)
     assert main((*RUN, "--out", str(out))) == 2
     assert "this version resumes format 7" in capsys.readouterr().err
-
-
-def test_tables_of_format_6_have_the_names_of_today(tmp_path: Path) -> None:
-    """A run of that version has no column that a run of today does not have."""
-    times = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1", "scaled_frames=100", "sweep_start_pct=100")
-    search = ("search_method=linear_down", "search_step_pct=50", "search_min_pct=1")
-    settings = ("direction=to_one", "routed=true", *times, *search)
-    topology = TOPOLOGIES / "router-4x1g.yaml"
-    asked = RunOptions("rfc2889.partially_meshed", topology, "512", settings, ports="1-3", out=tmp_path / "run", jobs=1)
-    todays, older = _tables(run(asked).directory), _tables(MESH)
-    assert todays.keys() == older.keys()
-    for name, (columns, keys, headline) in older.items():
-        assert columns <= todays[name][0], name
-        assert (keys, headline) == todays[name][1:], name
-
-
-def _tables(directory: Path) -> dict[str, Any]:
-    tables = read_run(directory).results["outcome"]["tables"]
-    return {
-        table["name"]: ({column["key"] for column in table["columns"]}, table["keys"], table.get("headline", []))
-        for table in tables
-    }
