@@ -5,12 +5,14 @@
     python scripts/mutants.py --number 30 --seed 7 FILE -- TESTS      a random part of the mutants of each file
 
 Cosmic Ray makes the mutants. Only tests that run the changed line are run for it: coverage.py tells which. A mutant
-that survives is a test that is missing, or an equivalent program. The last line is the score: killed of all.
+that survives is a test that is missing, or an equivalent program. The last lines are the scores: killed of all, for
+each file and of all files. The same files, tests, number and seed give the same mutants.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import shutil
@@ -23,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
+import pytest
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
@@ -36,6 +39,9 @@ EXCHANGED = {"Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Fl
 OTHERS = {"AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd",
           "NumberReplacer", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ZeroIterationForLoop"}  # fmt: skip
 TIMEOUT_S = 300
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["__main__", "pytest", "numpy", "grpc", "jsonschema", "yaml", "scapy.all"])
+"""Its processes begin with the libraries loaded: most of the time of a test of one formula is that of its imports."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +100,16 @@ def main() -> int:
             finally:
                 trees.put(tree)
 
+        survivors: list[Mutant] = []
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            survivors = 0
             for mutant, survived in zip(chosen, pool.map(survives, chosen), strict=True):
-                survivors += survived
                 if survived:
+                    survivors.append(mutant)
                     print(f"survived: {mutant.described()}", flush=True)
-    print(f"{len(chosen) - survivors} of {len(chosen)} mutants killed")
+    for file in files:
+        all_of_it, left = (sum(one.file == file for one in some) for some in (chosen, survivors))
+        print(f"{file.relative_to(PACKAGE)}: {all_of_it - left} of {all_of_it}")
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed")
     return 1 if survivors else 0
 
 
@@ -165,17 +174,27 @@ def _copied_tree(place: Path) -> Path:
 def _passes(mutant: Mutant, tree: Path, tests: Sequence[str]) -> bool:
     changed = tree / mutant.file.relative_to(PACKAGE.parent)
     changed.write_text(mutant.text)
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    process = SERVER.Process(target=_run_tests, args=(tree, list(tests)))
     try:
-        ended = subprocess.run(
-            command, cwd=REPOSITORY, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return False
+        process.start()
+        process.join(TIMEOUT_S)
+        return process.exitcode == 0
     finally:
+        process.kill()
+        process.join()
         changed.write_text(mutant.file.read_text())
-    return ended.returncode == 0
+
+
+def _run_tests(tree: Path, tests: list[str]) -> None:
+    """Run tests on the package in a tree, in a process of their own, and exit as pytest does."""
+    os.chdir(REPOSITORY)
+    sys.path.insert(0, str(tree))
+    sys.dont_write_bytecode = True
+    os.environ.update({"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"})
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests]))
 
 
 if __name__ == "__main__":
