@@ -58,7 +58,7 @@ def _text(imported: Imported, topology: Path, run: Path, *, everything: bool) ->
         shown = changing if everything or len(changing) <= _MOST_LINES else changing[: _MOST_LINES - 1]
         more = [f"  {len(changing) - len(shown)} more with --all"] if len(shown) < len(changing) else []
         lines += ["", "Not mapped, and the measurement differs for it", *shown, *more]
-    counts = f"{imported.total - imported.mapped} of {imported.total} values"
+    counts = f"{imported.total - imported.mapped:,} of {imported.total:,} values"
     lines += ["", f"Not mapped: {counts}" + ("" if everything else "; --all lists them with the reasons")]
     lines += others if everything else []
     lines += ["", f"run it with: p4mesh run {run}"]

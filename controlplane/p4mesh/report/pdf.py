@@ -93,11 +93,11 @@ class _Data:
     def _figure(self, spec: dict[str, Any]) -> str:
         self._figures += 1
         name = f"figure{self._figures}.pdf"
-        (self._folder / name).write_bytes(vl_convert.vega_to_pdf(vegafor_paper(spec)))
+        (self._folder / name).write_bytes(vl_convert.vega_to_pdf(vega_for_paper(spec)))
         return name
 
 
-def vegafor_paper(spec: dict[str, Any]) -> dict[str, Any]:
+def vega_for_paper(spec: dict[str, Any]) -> dict[str, Any]:
     """Vega of a figure, in whose legend marks are whole and dashes are long enough to be seen.
 
     Vega-Lite draws a line's mark in the legend with the dashes of the line.
