@@ -95,10 +95,11 @@ def notes_of(notes: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for note in notes:
         key, _, text = note.partition("=")
-        if not re.fullmatch(NOTE_KEY, key) or not text.strip() or len(text) > _LONGEST_NOTE or not text.isprintable():
+        printable = all(line.isprintable() for line in text.split("\n"))
+        if not re.fullmatch(NOTE_KEY, key) or not text.strip() or len(text) > _LONGEST_NOTE or not printable:
             raise UsageError(
                 f"--note {shortened(note)}: not valid",
-                hint=f"key=text, such as operator=Ada; text is one line of at most {_LONGEST_NOTE} characters",
+                hint=f"key=text, such as operator=Ada; text has at most {_LONGEST_NOTE} characters",
             )
         if key in found:
             raise UsageError(f"--note {key}: given twice", hint="one note per key")

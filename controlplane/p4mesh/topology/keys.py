@@ -448,8 +448,8 @@ class TopologyFile(EngineMapping, frozen=True, kw_only=True):
                 Meta(
                     min_length=1,
                     max_length=500,
-                    pattern="^[^\\u0000-\\u001f\\u007f]*$",
-                    description="one line of text",
+                    pattern="^[^\\u0000-\\u0009\\u000b-\\u001f\\u007f]*$",
+                    description="a text",
                 ),
             ],
         ],

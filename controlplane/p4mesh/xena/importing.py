@@ -94,7 +94,12 @@ def import_file(path: Path, topology_name: str, run_name: str) -> Imported:
 def _notes(root: Node) -> dict[str, str]:
     report = root.node("ReportConfig")
     found = {"customer": report.text("CustomerName"), "comments": report.text("Comments")}
-    return {key: " ".join(text.split())[:500] for key, text in found.items() if text.strip()}
+    return {key: _lines(text)[:500] for key, text in found.items() if text.strip()}
+
+
+def _lines(text: str) -> str:
+    """A text with its line breaks and single blanks."""
+    return "\n".join(" ".join(line.split()) for line in text.strip().splitlines())
 
 
 def _leave_out_the_rest(root: Node) -> None:

@@ -289,6 +289,15 @@ def test_a_report_on_paper_is_short_and_each_sheet_says_that_the_device_is_simul
     assert "Measured on: simulated devices, virtual time" in (finished / "report.html").read_text()
 
 
+def test_line_breaks_of_a_note_are_seen_on_the_page_and_on_paper(finished: Path) -> None:
+    stored = read_run(finished)
+    noted = run_document(
+        replace(stored, config={**stored.config, "notes": {"comments": "Rack 3,\nleft"}}), outcome(Verdict.MEASURED)
+    )
+    assert "<dd>Rack 3,\nleft</dd>" in page(noted) and "white-space: pre-line" in page(noted)
+    assert "Rack 3,\n" in text_of(noted)[0]
+
+
 def test_a_report_shows_the_parameters_that_were_changed_with_their_defaults(finished: Path) -> None:
     chapter = next(chapter for chapter in document_of(finished).chapters if chapter.anchor == "parameters")
     (grid,) = chapter.blocks

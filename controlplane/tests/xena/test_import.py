@@ -212,6 +212,12 @@ def test_unknown_keys_and_other_kinds_of_values_are_listed() -> None:
     assert found.mapped + sum(item.count for item in found.left_out) == found.total
 
 
+def test_line_breaks_of_comments_are_kept() -> None:
+    data = config()
+    data["ReportConfig"]["Comments"] = " Rack 3,\r\nleft   side\n"
+    assert yaml.safe_load(imported(data).run)["notes"]["comments"] == "Rack 3,\nleft side"
+
+
 def test_a_password_is_not_shown() -> None:
     data = config()
     data["ChassisManager"]["ChassisList"][0]["Password"] = "open sesame"
