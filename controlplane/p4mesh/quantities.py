@@ -7,6 +7,8 @@ from math import isfinite
 
 _UNITS_NS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns"))
 _SIX_DIGITS = 100_000
+_ROUNDED_TO_1000 = 999.95
+"""Four digits of it and of what is above have a comma."""
 _FACTOR_IN_ONE_UNIT = 1000
 """Times that are further apart have units of their own: one of them would have only zeros."""
 
@@ -44,7 +46,7 @@ def _unit_of(time_ns: float) -> tuple[int, str]:
 
 def four_digits(value: float) -> str:
     """A number with four digits and no exponent; whole numbers have all of theirs."""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if value >= _ROUNDED_TO_1000 else f"{value:.4g}"
 
 
 def ports_text(ports: Iterable[int]) -> str:

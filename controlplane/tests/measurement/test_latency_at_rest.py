@@ -73,3 +73,43 @@ def test_flows_of_few_frames_are_judged_by_all_of_their_latencies() -> None:
 
 def test_ports_that_got_one_frame_of_each_flow_have_no_bound() -> None:
     assert bounds({}, frames=1) == {}
+
+
+def bounds_of(*flows: tuple[int, int, int, int, int, int]) -> list[float]:
+    """Bound each flow to one port: frames, sum of latencies, the least, the longest, first and last arrival."""
+    pairs = {(tx, 1): [cast("Flow", SimpleNamespace(rx_port=1, cell=tx))] for tx in range(len(flows))}
+    last = np.zeros(len(flows), dtype=[(name, np.uint64) for name in (*FIELDS, "last_arrival")])
+    for cell, (frames, total, least, longest, first, end) in enumerate(flows):
+        high, low = divmod(total, 1 << 32)
+        last[cell] = (frames, high, low, longest, ALL_ONES - least, first, end)
+    return list(growth_bounds(pairs, last).values())
+
+
+@pytest.mark.parametrize(("mean", "grown"), [(140, 2 * 40), (170, 2 * 30)])
+def test_growth_is_twice_the_smaller_distance_of_the_mean_and_the_share_of_the_first_frame(
+    mean: int, grown: int
+) -> None:
+    """By hand: latencies of 100 to 200 ticks, 100 frames in 1000 ticks; a late first frame hides 2 * 100 / 100."""
+    assert bounds_of((100, 100 * mean, 100, 200, 0, 1000)) == pytest.approx([(grown + 2) / 1000], rel=1e-12)
+
+
+def test_sums_of_latencies_above_32_bits_are_read_whole() -> None:
+    mean, frames = 1 << 16, 1 << 16
+    expected = (2 * 40 + 2 * 100 / frames) / 1000
+    assert bounds_of((frames, mean * frames, mean - 40, mean + 60, 0, 1000)) == pytest.approx([expected], rel=1e-12)
+
+
+def test_time_alone_before_the_others_begin_and_after_they_end_is_no_time_to_fill() -> None:
+    """The first flow sends 100 ticks before and 200 ticks after the second one: it fills 0.7 of its time."""
+    first, second = bounds_of((100, 14_000, 100, 200, 0, 1000), (100, 14_000, 100, 200, 100, 800))
+    assert first == pytest.approx(min((80 + 2) / (1000 * 0.7**2), 100 / 700), rel=1e-12)
+    assert second == pytest.approx((80 + 2) / 700, rel=1e-12)
+
+
+def test_a_flow_of_few_frames_amid_another_one_is_never_alone() -> None:
+    """7 frames in the middle of 1000 ticks: all that is known is 100 ticks of growth in their own 800 ticks."""
+    assert bounds_of((100, 14_000, 100, 200, 0, 1000), (7, 980, 100, 200, 100, 900))[1] == 100 / 800
+
+
+def test_flows_that_never_send_together_say_nothing() -> None:
+    assert bounds_of((100, 10_000, 100, 100, 0, 500), (100, 10_000, 100, 100, 500, 1000)) == [1.0, 1.0]

@@ -76,3 +76,22 @@ def test_sums_beyond_63_bits_are_exact_until_they_are_nanoseconds() -> None:
     found = latency_of_groups(records, Groups([[0], [1]]), 1000)
     assert [stats and stats.sum_ns for stats in found] == [float((1 << 72) + 5), float((3 << 32) + 1)]
     assert [stats and stats.ipdv_sum_ns for stats in found] == [7.0, float(9 - (1 << 72))]
+
+
+def test_jitter_and_added_bytes_follow_from_the_records_by_hand() -> None:
+    """Ticks of 2 ns; a flow of one frame has no jitter, and one of several sizes says nothing about added bytes."""
+    records = records_of(3)
+    records["frames"] = [1, 4, 5]
+    records["bytes"] = [64, 4 * 68, 5 * 500]
+    records["jitter_min_inverted"] = [0, ALL_ONES - 3, ALL_ONES - 2]
+    records["jitter_max"] = [99, 9, 7]
+    records["jitter_sum_low"] = [99, 20, 11]
+    records["jitter_smoothed_x16"] = [99, 48, 16]
+    records["latency_overflows"] = [1, 0, 2]
+    (found,) = latency_of_groups(records, Groups([[0, 1, 2]]), 2000, np.array([64, 64, 0]))
+    assert found is not None
+    assert (found.count, found.overflow_count) == (10, 3)
+    assert (found.jitter_count, found.jitter_min_ns, found.jitter_max_ns, found.jitter_sum_ns) == (7, 4.0, 18.0, 62.0)
+    assert found.rfc3550_jitter_flows == 2
+    assert (found.rfc3550_jitter_sum_ns, found.rfc3550_jitter_max_ns) == ((48 + 16) * 2 / 16, 48 * 2 / 16)
+    assert found.added_bytes == 4 * (68 - 64) / 10

@@ -146,6 +146,24 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
     assert errors.error_of(table, {**row, "frame_size_bytes": 128}, fields.THROUGHPUT_PCT) == 0
 
 
+def test_the_error_of_a_time_is_that_of_its_stamps_in_the_unit_of_the_column() -> None:
+    table = Table("latency", "Latency", (SIZE, DELAY), ())
+    errors = NumberErrors({"parameters": [], "time_stamps": {"resolution_ns": "16/5"}}, (table,))
+    found = {unit: errors.error_of(table, {}, replace(DELAY, unit=unit)) for unit in ("ns", "us RFC", "ms", "s", "%")}
+    assert found == pytest.approx({"ns": 3.2, "us RFC": 3.2e-3, "ms": 3.2e-6, "s": 3.2e-9, "%": 0}, rel=1e-12)
+
+
+def test_a_relative_goal_width_is_an_error_of_the_load_that_was_found() -> None:
+    """5 % of a load of 40 % of line rate are 2 % of line rate; of several searches of a size the widest counts."""
+    searches = Table(
+        "searches", "Searches", (SIZE, fields.WIDTH_PCT),
+        ({"frame_size_bytes": 64, "width_pct": 1.0}, {"frame_size_bytes": 64, "width_pct": 5.0}),
+    )  # fmt: skip
+    table = Table("throughput", "Throughput", (SIZE, fields.THROUGHPUT_PCT, fields.UPPER_PCT), ())
+    row: dict[str, Cell] = {"frame_size_bytes": 64, "throughput_pct": 40.0}
+    assert NumberErrors({"parameters": []}, (searches,)).error_of(table, row, fields.THROUGHPUT_PCT) == 2.0
+
+
 def test_configurations_are_compared_and_other_questions_refused() -> None:
     first = measured("a", [1.0], notes={"firmware": "1.2"})
     second = measured("b", [1.0], notes={"firmware": "1.3"})

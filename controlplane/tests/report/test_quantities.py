@@ -1,10 +1,10 @@
-"""Times and ports in words for people: one notation everywhere."""
+"""Numbers, times and ports in words for people: one notation everywhere."""
 
 from __future__ import annotations
 
 import pytest
 
-from p4mesh.quantities import ports_text, time_text
+from p4mesh.quantities import grouped, number_text, ports_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,12 @@ from p4mesh.quantities import ports_text, time_text
     [
         ((0,), "0 ns"),
         ((999,), "999 ns"),
+        ((1000,), "1 us"),
+        ((999_999,), "1,000 us"),
+        ((1_000_000,), "1 ms"),
+        ((1_000_000_000,), "1 s"),
+        ((1000, 1_000_000), "0.001 to 1 ms"),
+        ((999, 1_000_000), "999 ns to 1 ms"),
         ((1720,), "1.72 us"),
         ((36_910_000_000,), "36.91 s"),
         ((3_691_000_000_000,), "3,691 s"),
@@ -30,3 +36,27 @@ def test_ports_that_follow_each_other_are_a_range() -> None:
     assert ports_text([1, 2, 3, 4, 7]) == "1-4,7"
     assert ports_text([17, 18, 1]) == "17-18,1"
     assert ports_text([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"),
+        (1_488_095, "1,488,095"),
+        (1_488_095.24, "1,488,095"),
+        (-100_000.6, "-100,001"),
+        (99_999.46, "99,999.5"),
+        (1 / 3, "0.333333"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_number_has_commas_between_thousands_and_six_digits(value: float, shown: str) -> None:
+    assert number_text(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("1488095", "1,488,095"), ("1000.50", "1,000.50"), ("10.", "10."), ("1e6", "1e6"), ("a.1", "a.1"), ("", "")],
+)
+def test_only_plain_numbers_get_commas(text: str, shown: str) -> None:
+    assert grouped(text) == shown
