@@ -11,6 +11,14 @@ from p4mesh.traffic.stamps import PortStamps
 _DEVIATIONS_95 = 1.96
 
 
+def average_error_ns(count: int, min_ns: float, average_ns: float, max_ns: float) -> float:
+    """Largest error of an average of independent values with 95 % confidence.
+
+    The variance is no larger than that of values at the two extremes (Bhatia and Davis 2000).
+    """
+    return _DEVIATIONS_95 * sqrt(max(0.0, (max_ns - average_ns) * (average_ns - min_ns)) / count)
+
+
 @dataclass(frozen=True)
 class LatencyBins:
     """Frames per bin of a histogram, in order of latency; bins without frames are left out."""
@@ -67,15 +75,10 @@ class LatencyStats:
 
     @property
     def sampling_error_ns(self) -> float:
-        """Largest error of the average with 95 % confidence, if frames are independent of each other.
-
-        The variance is no larger than that of values at the two extremes (Bhatia and Davis 2000).
-        """
+        """Largest error of the average with 95 % confidence, if frames are independent of each other."""
         if self.count < 1:
             return 0.0
-        average_ns = self.sum_ns / self.count
-        variance = max(0.0, (self.max_ns - average_ns) * (average_ns - self.min_ns))
-        return _DEVIATIONS_95 * sqrt(variance / self.count)
+        return average_error_ns(self.count, self.min_ns, self.sum_ns / self.count, self.max_ns)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,9 +113,10 @@ def _with_bins(found: LatencyStats, bins: Sequence[Bins], tick_ps: int, most_bin
         return found
     latencies, variations = [part.latency for part in bins], [part.ipdv for part in bins]
     jitters = [sizes(part) for part in variations]
+    least, most = (round(1000 * value_ns / tick_ps) for value_ns in (found.min_ns, found.max_ns))
     return replace(
         found,
-        percentiles_ns=_percentiles(latencies, percentile_ticks, PERCENTILES, tick_ps),
+        percentiles_ns=_percentiles(latencies, partial(percentile_ticks, least=least, most=most), PERCENTILES, tick_ps),
         ipdv_percentiles_ns=_percentiles(variations, signed_percentile_ticks, SIGNED_PERCENTILES, tick_ps),
         bins=_stored_bins(latencies, tick_ps, most_bins),
         jitter_percentiles_ns=_percentiles(jitters, percentile_ticks, PERCENTILES, tick_ps),

@@ -272,6 +272,7 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
         rx_frames=result.rx_frames,
         late_frames=rates.late_frames,
         lost_frames=result.lost_frames,
+        corrupted_frames=result.corrupted_frames or None,
         doubtful_frames=result.doubtful_frames or None,
         loss_pct=float(rates.loss_pct),
         forwarding_fps=float(rates.forwarding_fps),

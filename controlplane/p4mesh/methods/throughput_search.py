@@ -15,7 +15,7 @@ from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import search_of
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
-from p4mesh.methods.results.searched import JudgedTrial, Row, Searched, mlr_row, search_attributes
+from p4mesh.methods.results.searched import ForGood, JudgedTrial, Row, Searched, less_bucket, mlr_row, search_attributes
 from p4mesh.methods.search.goal import SearchOutcome, SearchStep
 from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer, stretch
@@ -208,6 +208,14 @@ class _Trials(Generic[Row]):
         judged, _ = self.last[load]
         return load / (1 + Fraction(sum(judged.excess_ppm or ())) / _PPM)
 
+    def _for_good(self, load: Fraction | None) -> ForGood:
+        if load is None:
+            return ForGood()
+        judged, _ = self.last[load]
+        lower_pct = float(self._carried(load))
+        frames = min((port.tx_frames for port in judged.result.ports if port.tx_frames), default=0)
+        return ForGood(carried_pct=lower_pct if judged.excess_ppm else None, bucket_pct=less_bucket(lower_pct, frames))
+
     def told(self, outcome: SearchOutcome) -> Searched[Row]:
         throughput_pct, found = _number(outcome.result), outcome.passed
         lower_pct = None if found is None else float(self._carried(found))
@@ -221,11 +229,11 @@ class _Trials(Generic[Row]):
             state=outcome.state,
             throughput_pct=throughput_pct,
             lower_pct=lower_pct,
-            carried_pct=lower_pct if outcome.result is not None and self.last[outcome.result][0].excess_ppm else None,
+            for_good=self._for_good(outcome.result),
             upper_pct=_number(outcome.failed),
             at_least=outcome.at_least,
             goal=search_attributes(self.search),
-            mlr_goals=tuple(mlr_row(result) for result in self.goals),
+            mlr_goals=tuple(mlr_row(result, self._for_good(result.lower)) for result in self.goals),
             trials=len(self.rows),
             shown=shown,
             rows=tuple(self.rows),

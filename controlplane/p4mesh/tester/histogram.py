@@ -105,10 +105,19 @@ def joined_bins(counts: Sequence[int], most: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
-    """Latency that ``percentile`` per cent of the frames do not exceed, in ticks; None without frames."""
+def percentile_ticks(
+    counts: Sequence[int], percentile: Fraction, least: int = 0, most: int | None = None
+) -> Fraction | None:
+    """Latency that ``percentile`` per cent of the frames do not exceed, in ticks; None without frames.
+
+    It is the middle of that part of a bin which lies between the smallest and the largest latency, where these are
+    known.
+    """
     place = _place(counts, percentile)
-    return None if place is None else _middle_ticks(place)
+    if place is None:
+        return None
+    low, high = bin_bounds_ticks(place)
+    return Fraction(max(low, min(least, high)) + (high if most is None else min(high, max(most, low))), 2)
 
 
 def signed_percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:

@@ -14,9 +14,13 @@ from support import networks
 from support.queue_devices import GIGABIT, Device, opened
 from support.runs import run_on_sim
 
+from p4mesh.methods.base import Method
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
+from p4mesh.methods.rfc3918.aggregated import Aggregated
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
 from p4mesh.traffic.patterns import Pairs
@@ -63,6 +67,41 @@ def test_throughput_is_the_rate_of_the_output_to_one_ppm(device: Device) -> None
     assert row["throughput_pct"] == pytest.approx(truth_pct, abs=PPM_OF_LINE)
     assert row["carried_pct"] <= truth_pct + PPM_OF_LINE / 20
     assert_contains(bracket, truth_pct)
+
+
+@pytest.mark.parametrize(
+    ("test", "settings"),
+    [
+        (Throughput(), ("decision=per_source_port",)),
+        (Broadcast(), ("parts=throughput",)),
+        (Aggregated(), ("groups=2",)),
+        (MaximumForwardingRate(), ()),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_each_table_of_a_throughput_says_what_is_carried_for_good(test: Method, settings: tuple[str, ...]) -> None:
+    device = Device(ports=3 if isinstance(test, Broadcast | Aggregated) else 2, clock_ppm=-50, pattern=Pairs())
+    truth_pct = float(device.sustained_pct)
+    _, outcome, trials = run_on_sim(test, device.topology, (64,), *near(truth_pct), *settings)
+    row = outcome.tables[0].rows[0]
+    carried, bucket = row["carried_pct"], row["bucket_pct"]
+    assert isinstance(carried, float) and isinstance(bucket, float)
+    assert truth_pct - 0.003 <= carried <= truth_pct + PPM_OF_LINE / 20
+    frames = max(port.tx_frames for _, result in trials for port in result.ports)
+    assert carried * (1 - 1000 / 20_000) <= bucket <= carried * (1 - 1000 / frames)
+
+
+def test_bounds_of_mlrsearch_stand_beside_what_is_carried_for_good() -> None:
+    """4 ppm above what the device carries, no trial of MLRsearch sees a queue fill."""
+    device = Device(clock_ppm=-4, pattern=Pairs())
+    truth_pct = float(device.sustained_pct)
+    settings = (*near(truth_pct), "search_method=mlr", "mlr_width_pct=0.01")
+    _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *settings)
+    goal = next(table.rows[0] for table in outcome.tables if table.name == "mlr_goals")
+    row, _ = searched(outcome)
+    for cells in (goal, row):
+        assert truth_pct - 0.01 <= cells["carried_pct"] <= truth_pct + PPM_OF_LINE / 20
+        assert cells["bucket_pct"] < cells["carried_pct"]
 
 
 def test_a_queue_of_two_frames_loses_nothing_in_two_seconds_at_the_throughput() -> None:

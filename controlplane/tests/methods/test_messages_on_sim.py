@@ -212,7 +212,7 @@ def test_background_that_shares_a_fabric_delays_the_last_frame_and_leaves_the_fi
 
 @pytest.mark.parametrize("phases", ["independent", "in_step"])
 def test_n_inputs_lose_what_the_output_cannot_carry(phases: str, tmp_path: Path) -> None:
-    """Three inputs of 1 Gbit/s to one: of a load of 150 % a third is lost, but for the queue of 16 frames."""
+    """Three inputs of 1 Gbit/s to one: of a load of 150 % a third is lost, but for the time in which they start."""
     found = measure(
         tmp_path,
         "messages.n_to_one",
@@ -223,17 +223,33 @@ def test_n_inputs_lose_what_the_output_cannot_carry(phases: str, tmp_path: Path)
     below, over, full = rows(found, "loads")
     assert (full["load_pct"], full["input_count"]) == (300, 3)
     assert all(row["conserved"] == "yes" for row in (below, over, full))
-    sent = 3 * 20 * 30
+    trials = 4 if phases == "independent" else 1
+    sent = 3 * 20 * 30 * trials
     for row, ratio in ((over, 1 / 3), (full, 2 / 3)):
         assert row["tx_frames"] == sent
-        held = 16 + 2 + (20 if phases == "independent" else 0)  # by queue and lines, and before the last input starts
-        assert row["frame_loss_ratio"] >= ratio - held / sent
-        assert row["message_loss_ratio_min"] >= row["frame_loss_ratio"] - 1e-9
+        alone = 20 if phases == "independent" else 0  # before the last input starts
+        assert row["frame_loss_ratio"] >= ratio - (alone + 2) * trials / sent
+        assert row["message_loss_ratio_max"] >= row["frame_loss_ratio"] - 1e-9
         assert 1 / 3 <= row["frame_jain"] <= 1
     assert full["throughput_pct"] == pytest.approx(100, abs=3)
     inputs = [row for row in rows(found, "inputs") if row["load_pct"] == 150]
     assert sum(row["lost_frames"] for row in inputs) == over["lost_frames"]
     assert f"Senders: {phases}." in next(table.note for table in found.outcome.tables if table.name == "loads")
+
+
+def test_inputs_whose_phases_change_from_trial_to_trial_lose_alike(tmp_path: Path) -> None:
+    """In one trial a full queue meets the same inputs in each round; over many trials it meets each as often."""
+    found = measure(
+        tmp_path,
+        "messages.n_to_one",
+        switch(FORWARDING, port="queue_frames: 16"),
+        64,
+        *("message_frames=20", "messages=30", "loads_pct=120", "repeats=24"),
+    )
+    (row,) = rows(found, "loads")
+    # A queue that is shorter than a message may be empty before the next ones come.
+    assert 1 / 6 - 0.005 <= row["frame_loss_ratio"] <= 0.2
+    assert row["message_jain"] > 0.9
 
 
 def test_a_load_above_the_line_of_the_output_is_not_lossless_though_its_queue_holds_the_rest(tmp_path: Path) -> None:

@@ -8,15 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.networks import shipped
+from support.networks import parsed, shipped, switch
 from support.queue_devices import Device
 from support.runs import run_on_sim
 
 from p4mesh.methods.base import Method
+from p4mesh.methods.messages.n_to_one import NToOne
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
+from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
+from p4mesh.methods.rfc3918.mixed_class import MixedClass
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
@@ -84,6 +87,60 @@ def test_a_congested_port_forwards_what_its_gap_leaves(queue_frames: int) -> Non
     assert row["congested_fps"] == pytest.approx(output_fps, rel=1 / 3000)
     assert row["congested_loss_pct"] == pytest.approx(100 * (1 - output_fps / (1.5 * 10**9 / 8 / 84)), abs=0.1)
     assert row["congested_late_frames"] == pytest.approx(queue_frames, abs=3)
+
+
+def test_a_congested_port_of_25_gigabit_carries_what_was_once_exceeded() -> None:
+    """30 bytes beside 64 carry 33,244,681 frames/s; a queue of 48 made it 33,303,571, 26,856 of 30,000 slots."""
+    device = Device(ports=4, rate_bps=25 * 10**9, ifg_bits=176, queue_frames=48)
+    row = first_row(CongestionControl(), device.topology, 64)
+    carried_fps = 25 * 10**9 / 8 / 94
+    assert row["congested_rx_frames"] == 26_856
+    assert row["congested_fps"] == pytest.approx(carried_fps, abs=carried_fps / 26_856)
+    assert row["congested_loss_pct"] == pytest.approx(100 * (1 - carried_fps / (1.5 * 25 * 10**9 / 8 / 84)), abs=0.005)
+
+
+@pytest.mark.parametrize("queue_frames", [32, 200, 4096])
+def test_forward_pressure_loses_the_byte_that_a_frame_is_too_close(queue_frames: int) -> None:
+    """Frames come every 83 bytes and leave every 84, whatever the queue holds when the trial ends."""
+    topology = parsed(switch(ports=2, port=f"queue_frames: {queue_frames}", tester_port="ifg_bits: 88"))
+    row = first_row(ForwardPressure(), topology, 64)
+    assert row["forwarding_pct"] == pytest.approx(100, abs=0.01)
+    assert row["loss_pct"] == pytest.approx(100 / 84, abs=0.005)
+
+
+@pytest.mark.parametrize("queue_frames", [16, 2000])
+@pytest.mark.parametrize("phases", ["independent", "in_step"])
+def test_inputs_that_share_an_output_lose_what_its_line_leaves_out(phases: str, queue_frames: int) -> None:
+    device = Device(ports=4, queue_frames=queue_frames)
+    settings = ("message_frames=20", "messages=100", "loads_pct=150", f"phases={phases}")
+    _, outcome, _ = run_on_sim(NToOne(), device.topology, (64,), *QUICK, *settings)
+    loads, inputs = outcome.tables[0].rows[0], outcome.tables[1].rows
+    # Of 60 frames that come in 20 slots of 40, the output sends 20 and what its queue has kept then.
+    lost = 24 / 60 if (phases, queue_frames) == ("in_step", 16) else 1 / 3
+    # Inputs start up to a message apart, 1 % of the trial.
+    assert loads["frame_loss_ratio"] == pytest.approx(lost, abs=0.01 if phases == "independent" else 0.001)
+    assert loads["message_loss_ratio_min"] <= loads["message_loss_ratio_max"]
+    missed = sum(row["lost_frames"] + row["late_frames"] for row in inputs)
+    assert missed == pytest.approx(loads["lost_frames"] + loads["late_frames"], abs=2)
+
+
+def test_rates_of_classes_at_an_overload_are_those_of_a_full_queue() -> None:
+    """Half of the frames to each of three ports, the others to one in turn: 2/3 of the source's rate at a port."""
+    device = Device(ports=4, ifg_bits=WIDE_GAP + 8 * 60, queue_frames=300)
+    settings = (
+        "scaled_frames=30000",
+        "search_min_pct=100",
+        "search_initial_pct=100",
+        "sustained=false",
+        "acceptable_loss_pct=100",
+    )
+    row = first_row(MixedClass(), device.topology, 64, *settings)
+    output_fps = 10**9 / 8 / (88 + 60)
+    offered_fps = 10**9 / 8 / 84 * 2 / 3
+    share = output_fps / offered_fps
+    assert share < 1
+    assert row["multicast_fps"] + row["unicast_fps"] == pytest.approx(3 * output_fps, rel=2e-4)
+    assert row["multicast_fps"] == pytest.approx(3 * share * 10**9 / 8 / 84 / 2, rel=0.01)
 
 
 def test_the_maximum_forwarding_rate_is_the_highest_of_all_trials() -> None:

@@ -95,8 +95,32 @@ duration_s: 0.02
     received = one["rx_frames"] + two["rx_frames"]
     assert abs(received - (0.02 * 1e9 / (8 * 148) + 32)) <= 2
     assert (one["state"], two["state"]) == ("PASS", "FAIL")
-    assert two["loss_ratio"] == two["lost_frames"] / sent
+    missed = [row["lost_frames"] + row["late_frames"] for row in (one, two)]
+    assert two["loss_ratio"] == missed[1] / sent
+    # 120 % come to an output that carries 100 %: of a trial of any length a sixth is lost.
+    assert sum(missed) / (2 * sent) == pytest.approx(1 / 6, abs=1e-3)
     assert two["loss_ratio_below"] is None
+
+
+@pytest.mark.parametrize("queue_frames", [32, 5000])
+def test_a_queue_that_holds_the_overload_does_not_make_it_lossless(queue_frames: int, tmp_path: Path) -> None:
+    """The class at 60 % and that at 80 % share the loss of 40 in 140; the one to another port has none."""
+    text = f"""\
+name: overload
+duration_s: 0.02
+{PHASES}classes:
+  one: {{senders: 1, receivers: 3, pattern: pairs, rate: 60 %, sizes: 128, accept: {{lost_frames: 0}}}}
+  two: {{senders: 2, receivers: 3, pattern: pairs, rate: 80 %, sizes: 128, accept: {{loss_ratio: 0.01}}}}
+  other: {{senders: 4, receivers: 2, pattern: pairs, rate: 80 %, sizes: 128, accept: {{lost_frames: 0}}}}
+"""
+    (tmp_path / "traffic.yaml").write_text(text)
+    topology = parsed(switch("latency_ns: 500", port=f"queue_frames: {queue_frames}"))
+    run = run_traffic(RunOptions(tmp_path / "traffic.yaml", topology, None, (), tmp_path / "out", 1))
+    one, two, other = rows(run, "classes")
+    assert (one["state"], two["state"], other["state"]) == ("FAIL", "FAIL", "PASS")
+    missed = [row["lost_frames"] + (row["late_frames"] or 0) for row in (one, two, other)]
+    assert sum(missed) / (one["tx_frames"] + two["tx_frames"]) == pytest.approx(40 / 140, abs=1e-3)
+    assert missed[2] == 0
 
 
 def test_flooded_frames_are_counted_for_the_class_that_they_are_of(tmp_path: Path) -> None:

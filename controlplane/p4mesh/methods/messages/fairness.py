@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated
 
@@ -11,7 +11,8 @@ from p4mesh.measurement.counts import FlowCounts, MessageCounts, Trend
 from p4mesh.methods.messages.results import damaged
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.metrics import late_frames
+from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -28,7 +29,9 @@ class InputRow(Record):
     port: Annotated[int, retitled(fields.PORT, "Input", "port")]
     tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    late_frames: Annotated[int, fields.LATE_FRAMES]
     frame_loss_ratio: Annotated[float, fields.FRAME_LOSS_RATIO]
+    """Late frames count as lost, as a longer trial loses them."""
     messages: Annotated[int, fields.MESSAGES]
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
@@ -50,6 +53,8 @@ class LoadRow(Record):
     """Share of the output's line while frames were sent, or until its queue was empty where that took longer."""
     tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    late_frames: Annotated[int, fields.LATE_FRAMES]
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     frame_loss_ratio: Annotated[float, fields.FRAME_LOSS_RATIO]
     message_loss_ratio_min: Annotated[float, fields.MESSAGE_LOSS_RATIO_MIN]
     message_loss_ratio_max: Annotated[float, fields.MESSAGE_LOSS_RATIO_MAX]
@@ -102,41 +107,39 @@ def max_over_min(values: Sequence[Fraction]) -> Fraction | None:
     return max(values) / min(values) if min(values) else None
 
 
-def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction, slot_ns: Fraction) -> LoadRow:
-    """The losses of one trial; ``slot_ns`` is the time of a frame on the output's line."""
-    (stream,) = spec.streams
-    frames = stream.pattern.frames_together
-    by_input: dict[int, list[FlowCounts]] = {port: [] for port in stream.tx_ports}
-    for flow in result.flows:
-        by_input[flow.tx_port].append(flow)
-    counted = {item.tx_port: item for item in result.messages}
-    inputs = tuple(_input_row(port, flows, frames, counted.get(port)) for port, flows in by_input.items())
-    sent = sum(item.tx_frames for item in inputs)
-    lost = sum(item.lost_frames for item in inputs)
+def load_row(
+    trials: Sequence[tuple[TrialSpec, TrialResult]], size: int, load_pct: Fraction, slot_ns: Fraction
+) -> LoadRow:
+    """The losses of the trials of a load together; ``slot_ns`` is the time of a frame on the output's line."""
+    each = [_Shared.of(spec, result, load_pct, slot_ns) for spec, result in trials]
+    results = [result for _, result in trials]
+    inputs = tuple(map(_together, zip(*(one.inputs for one in each), strict=True)))
+    sent, lost, late = (
+        sum(getattr(one, name) for one in inputs) for name in ("tx_frames", "lost_frames", "late_frames")
+    )
     messages = sum(item.messages for item in inputs)
-    length_ns = stream.frame_count * NS_PER_S / stream.rate_fps
-    longest_ns = length_ns + max((*stream.start_offset_ns, 0))
-    frame_losses = [Fraction(item.lost_frames, max(1, item.tx_frames)) for item in inputs]
+    frame_losses = [Fraction(item.lost_frames + item.late_frames, max(1, item.tx_frames)) for item in inputs]
     message_losses = [Fraction(item.damaged_messages_min, max(1, item.messages)) for item in inputs]
-    arrived = [(flow.first_rx_ns, flow.last_rx_ns) for flow in result.flows if flow.rx_frames]
-    carried = 1 + (max(last for _, last in arrived) - min(first for first, _ in arrived)) / slot_ns if arrived else 0
+    untrusted = next((result for result in results if not result.status.trusted), results[0])
     return LoadRow(
         frame_size_bytes=size,
         load_pct=float(load_pct),
-        status=result.status,
-        reason=result.reason,
+        status=untrusted.status,
+        reason=untrusted.reason,
         inputs=inputs,
         input_count=len(inputs),
-        throughput_pct=float(100 * (sent - lost) * slot_ns / max(longest_ns, carried * slot_ns)),
+        throughput_pct=float(100 * (sent - lost) * slot_ns / sum(one.busy_ns for one in each)),
         tx_frames=sent,
         lost_frames=lost,
-        frame_loss_ratio=lost / sent if sent else 0.0,
+        late_frames=late,
+        corrupted_frames=sum(result.corrupted_frames for result in results) or None,
+        frame_loss_ratio=(lost + late) / sent if sent else 0.0,
         message_loss_ratio_min=sum(item.damaged_messages_min for item in inputs) / messages if messages else 0.0,
-        message_loss_ratio_max=sum(item.damaged_messages_max for item in inputs) / messages if messages else 0.0,
+        message_loss_ratio_max=_most_damaged(inputs) / messages if messages else 0.0,
         conserved_loss_ratio=float(max(Fraction(0), 1 - 100 / load_pct)),
-        conserved=sent - lost <= carried + 1,
-        queues=_queues(result, load_pct),
-        misinserted_frames=result.misdirected_frames,
+        conserved=all(one.conserved for one in each),
+        queues=_queues(results, load_pct),
+        misinserted_frames=sum(result.misdirected_frames for result in results),
         frame_max_over_min=_shown(max_over_min(frame_losses)),
         frame_jain=_shown(jain_index(frame_losses)),
         message_max_over_min=_shown(max_over_min(message_losses)),
@@ -144,13 +147,80 @@ def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction
     )
 
 
-def _queues(result: TrialResult, load_pct: Fraction) -> str | None:
+@dataclass(frozen=True)
+class _Shared:
+    """How the inputs shared the output in one trial."""
+
+    inputs: tuple[InputRow, ...]
+    busy_ns: Fraction
+    """Time in which frames were sent, or the output was busy where that took longer."""
+    conserved: bool
+
+    @classmethod
+    def of(cls, spec: TrialSpec, result: TrialResult, load_pct: Fraction, slot_ns: Fraction) -> _Shared:
+        (stream,) = spec.streams
+        frames, (held,) = stream.pattern.frames_together, stream.rx_ports
+        by_input: dict[int, list[FlowCounts]] = {port: [] for port in stream.tx_ports}
+        for flow in result.flows:
+            by_input[flow.tx_port].append(flow)
+        counted = {item.tx_port: item for item in result.messages}
+        # An output that gets more than its line carries has a queue, whether readings saw it fill or not.
+        late = sum(port.late_frames for port in result.ports if port.port == held)
+        shares = _late_of_inputs(late if load_pct > _LINE_PCT else late_frames(result), by_input)
+        inputs = tuple(
+            _input_row(port, flows, frames, counted.get(port), shares[port]) for port, flows in by_input.items()
+        )
+        longest_ns = stream.frame_count * NS_PER_S / stream.rate_fps + max((*stream.start_offset_ns, 0))
+        arrived = [(flow.first_rx_ns, flow.last_rx_ns) for flow in result.flows if flow.rx_frames]
+        carried = Fraction(0)
+        if arrived:
+            carried = 1 + (max(last for _, last in arrived) - min(first for first, _ in arrived)) / slot_ns
+        came = sum(item.tx_frames - item.lost_frames for item in inputs)
+        return cls(inputs, max(longest_ns, carried * slot_ns), came <= carried + 1)
+
+
+def _together(trials: Sequence[InputRow]) -> InputRow:
+    """One input in several trials."""
+
+    def total(name: str) -> int:
+        return sum(getattr(one, name) for one in trials)
+
+    sent, lost, late = map(total, ("tx_frames", "lost_frames", "late_frames"))
+    return InputRow(
+        port=trials[0].port,
+        tx_frames=sent,
+        lost_frames=lost,
+        late_frames=late,
+        frame_loss_ratio=(lost + late) / sent if sent else 0.0,
+        messages=total("messages"),
+        complete_messages=None if trials[0].complete_messages is None else total("complete_messages"),
+        damaged_messages_min=total("damaged_messages_min"),
+        damaged_messages_max=total("damaged_messages_max"),
+    )
+
+
+def _queues(results: Sequence[TrialResult], load_pct: Fraction) -> str | None:
     if load_pct > _LINE_PCT:
         return Trend.FILLING.value
-    return None if result.queues is None else result.queues.trend.value
+    found = {result.queues.trend for result in results if result.queues is not None}
+    return next((kind.value for kind in (Trend.FILLING, Trend.UNCLEAR, Trend.STEADY) if kind in found), None)
 
 
-def _input_row(port: int, flows: Sequence[FlowCounts], frames: int, counted: MessageCounts | None) -> InputRow:
+def _late_of_inputs(late_frames: int, by_input: Mapping[int, Sequence[FlowCounts]]) -> dict[int, int]:
+    """Late frames of each input, in proportion to its frames that came: the queue holds them in their order."""
+    came = {port: sum(flow.rx_frames - flow.duplicate_frames for flow in flows) for port, flows in by_input.items()}
+    whole = sum(came.values())
+    return {port: round(Fraction(late_frames * frames, whole)) if whole else 0 for port, frames in came.items()}
+
+
+def _most_damaged(inputs: Sequence[InputRow]) -> int:
+    """Messages that a longer trial may damage as well: each late frame may belong to another one."""
+    return sum(min(item.messages, item.damaged_messages_max + item.late_frames) for item in inputs)
+
+
+def _input_row(
+    port: int, flows: Sequence[FlowCounts], frames: int, counted: MessageCounts | None, late_frames: int
+) -> InputRow:
     sent = sum(flow.tx_frames for flow in flows)
     messages = counted.sent if counted else sent // frames
     lost, low, high = damaged(flows, frames, messages, counted)
@@ -158,7 +228,8 @@ def _input_row(port: int, flows: Sequence[FlowCounts], frames: int, counted: Mes
         port=port,
         tx_frames=sent,
         lost_frames=lost,
-        frame_loss_ratio=lost / sent if sent else 0.0,
+        late_frames=late_frames,
+        frame_loss_ratio=(lost + late_frames) / sent if sent else 0.0,
         messages=messages,
         complete_messages=counted.complete if counted else None,
         damaged_messages_min=low,

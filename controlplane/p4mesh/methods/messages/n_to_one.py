@@ -50,6 +50,15 @@ class NToOne(MethodOf[LoadRows]):
             unit="% of line",
         ),
         options.PHASES,
+        integer(
+            "repeats",
+            4,
+            "trials",
+            options.SECTION,
+            "trials of each load, whose counts are added up; independent senders begin at other moments in each, as "
+            "clocks that drift do in a long trial",
+            (1, 1000),
+        ),
         *options.phase_parameters(),
     )
 
@@ -61,18 +70,22 @@ class NToOne(MethodOf[LoadRows]):
         self._loads(bed, parameters)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        return len(parameters.text("loads_pct").split(","))
+        return len(parameters.text("loads_pct").split(",")) * _repeats(parameters)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LoadRows:
         """Offer every total load of one frame size."""
         size, loads = unit.frame_size_bytes, self._loads(bed, parameters)
-        specs = [self._spec(bed, parameters, size, load) for load in loads]
-        session.announce(specs)
-        rows = []
-        for number, (load, spec) in enumerate(zip(loads, specs, strict=True), 1):
-            result = session.measure(spec, TrialNote(load, len(loads) - number))
-            slot = options.slot_ns(bed, parameters.integer(options.RECEIVER.name), size)
-            rows.append(load_row(spec, result, size, load, slot))
+        repeats = range(_repeats(parameters))
+        specs = {load: [self._spec(bed, parameters, size, load, repeat) for repeat in repeats] for load in loads}
+        session.announce([spec for of_load in specs.values() for spec in of_load])
+        slot = options.slot_ns(bed, parameters.integer(options.RECEIVER.name), size)
+        rows, left = [], len(loads) * len(repeats)
+        for load in loads:
+            trials = []
+            for spec in specs[load]:
+                left -= 1
+                trials.append((spec, session.measure(spec, TrialNote(load, left))))
+            rows.append(load_row(trials, size, load, slot))
         return LoadRows(rows=tuple(rows))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LoadRows]) -> Outcome:
@@ -81,8 +94,9 @@ class NToOne(MethodOf[LoadRows]):
         note = (
             f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame. Where the data plane "
             "does not count messages, the losses of each position bound how many are, and fairness of message loss is "
-            "that of the least numbers. Conservation: the mean loss is 1 - 1/load or more, but for what the queue of "
-            "the output holds at the end."
+            "that of the least numbers. Late: received after the transmission, from the output's queue; they count as "
+            "lost, because a longer trial loses as many more, so that the mean loss is 1 - 1/load or more. How many "
+            "messages a longer trial damages lies between the two ratios."
         )
         keys = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
         return self.outcome(
@@ -129,7 +143,7 @@ class NToOne(MethodOf[LoadRows]):
             loads.append(load)
         return tuple(loads)
 
-    def _spec(self, bed: Bed, parameters: ParameterSet, size: int, load_pct: Fraction) -> TrialSpec:
+    def _spec(self, bed: Bed, parameters: ParameterSet, size: int, load_pct: Fraction, repeat: int) -> TrialSpec:
         inputs, receiver = self._inputs(bed, parameters), parameters.integer(options.RECEIVER.name)
         frames = parameters.integer("message_frames")
         slot = max(options.slot_ns(bed, port, size) for port in bed.port_numbers)
@@ -138,9 +152,14 @@ class NToOne(MethodOf[LoadRows]):
         # Every position by itself: its losses bound the number of damaged messages.
         stream = replace(stream, pattern=Message(Rotate(), frames))
         if parameters.text("phases") == options.INDEPENDENT:
-            stream = with_independent_phases(stream)
+            stream = with_independent_phases(stream, repeat)
         spec = options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (stream,))
         return replace(spec, watch_queues=True)
+
+
+def _repeats(parameters: ParameterSet) -> int:
+    """Trials of each load; in step, each is like the first."""
+    return parameters.integer("repeats") if parameters.text("phases") == options.INDEPENDENT else 1
 
 
 def _about(rows: Sequence[LoadRow]) -> str:

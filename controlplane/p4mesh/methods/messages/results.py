@@ -25,7 +25,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
@@ -133,6 +133,8 @@ class TimesRow(Record):
     mimo_us_min: Annotated[float | None, fields.MIMO_US_MIN] = None
     mimo_us_avg: Annotated[float | None, fields.MIMO_US_AVG] = None
     mimo_us_max: Annotated[float | None, fields.MIMO_US_MAX] = None
+    avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
+    """Largest of the four averages; None of a single message."""
     dif_pct: Annotated[float | None, fields.DIF_PCT] = None
     """100 (MIMO - FIFO) / FIFO, of the averages."""
     calibrated: Annotated[str, fields.CALIBRATED]
@@ -148,6 +150,7 @@ class PositionRow(Record):
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     min_us: Annotated[float | None, retitled(fields.MIN_US, "FIFO min")]
     avg_us: Annotated[float | None, fields.AVG_US]
+    avg_error_us: Annotated[float | None, fields.AVG_ERROR_US]
     max_us: Annotated[float | None, fields.MAX_US]
 
 
@@ -162,6 +165,7 @@ class MessageRow(Record):
     reason: str
     messages: Annotated[int, fields.MESSAGES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
     damaged_messages_min: Annotated[int, fields.DAMAGED_MESSAGES_MIN]
@@ -197,6 +201,7 @@ def message_row(
         reason=result.reason,
         messages=sent,
         lost_frames=lost,
+        corrupted_frames=result.corrupted_frames or None,
         complete_messages=measured.counted.complete if measured.counted else None,
         damaged_messages_min=low,
         damaged_messages_max=high,
@@ -232,14 +237,16 @@ def width_of(part: str) -> int:
 def _times_row(times: MessageTimes | None, calibrated: str) -> TimesRow:
     if times is None:
         return TimesRow(calibrated=calibrated)
+    spreads = (times.fifo, times.lilo, times.filo, times.mimo)
+    error_us = us(max(spread.average_error_ns for spread in spreads)) if times.mimo.count > 1 else None
     cells = {
         f"{name}_us_{which}": us(getattr(spread, f"{which}_ns"))
-        for name, spread in (("fifo", times.fifo), ("lilo", times.lilo), ("filo", times.filo), ("mimo", times.mimo))
+        for name, spread in zip(("fifo", "lilo", "filo", "mimo"), spreads, strict=True)
         for which in ("min", "avg", "max")
     }
     fifo = times.fifo.avg_ns
     dif = float(100 * (times.mimo.avg_ns - fifo) / fifo) if fifo else None
-    return replace(TimesRow(calibrated=calibrated, **cells), dif_pct=dif)
+    return replace(TimesRow(calibrated=calibrated, **cells), avg_error_us=error_us, dif_pct=dif)
 
 
 def _position_rows(measured: Measured) -> tuple[PositionRow, ...]:
@@ -267,5 +274,6 @@ def _position_row(bounds: tuple[int, int], flows: Sequence[FlowCounts]) -> Posit
         lost_frames=sum(flow.lost_frames for flow in flows),
         min_us=us(spread.min_ns) if spread else None,
         avg_us=us(spread.avg_ns) if spread else None,
+        avg_error_us=us(spread.average_error_ns) if spread and spread.count > 1 else None,
         max_us=us(spread.max_ns) if spread else None,
     )

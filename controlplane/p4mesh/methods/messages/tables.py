@@ -60,7 +60,7 @@ def _mimo(row: MessageRow, times: TimesRow, receiver: int) -> Iterator[PortLaten
     found = [Fraction(value) for value in values if value is not None]
     if found:
         low, mean, high = found
-        yield PortLatency(receiver, row.messages, low, mean, high, times.calibrated)
+        yield PortLatency(receiver, row.messages, low, mean, high, Fraction(times.avg_error_us or 0), times.calibrated)
 
 
 def position_table(rows: Sequence[MessageRow], *, detail: bool = False) -> Table:

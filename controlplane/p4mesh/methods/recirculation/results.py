@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated
 
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.rfc6201.reset_trial import reset_time
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -29,6 +29,7 @@ class Repetition(Record):
     reason: str
     tx_frames: Annotated[int, retitled(fields.TX_FRAMES, "Packets", "")]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     reordered_frames: int
     duplicate_frames: int
     min_us: Annotated[float | None, retitled(fields.MIN_US, "Min", digits=6)]
@@ -82,6 +83,7 @@ def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
         reason=result.reason,
         tx_frames=result.tx_frames,
         lost_frames=result.lost_frames,
+        corrupted_frames=result.corrupted_frames or None,
         reordered_frames=result.reordered_frames,
         duplicate_frames=result.duplicate_frames,
         min_us=least,

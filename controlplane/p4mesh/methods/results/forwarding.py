@@ -10,17 +10,8 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
-from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched, SearchRow
-
-BUCKET_FRAMES = 1000
-"""Burst that a policer may forgive; what the column of a bucket assumes."""
-FOR_GOOD = (fields.CARRIED_PCT, fields.BUCKET_PCT)
-FOR_GOOD_NOTE = (
-    "'For good': what the device carries for any time, less what the trial of the result does not exclude. 'Bucket of "
-    f"{BUCKET_FRAMES}': the same for a device that forgives each port a burst of so many frames, which delays none."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,21 +84,6 @@ class MeshThroughput(Record):
     """Frames of the trials at line rate, of a throughput that was searched again."""
     of_latency: MeshTrial | None = field(default=None, metadata=OMITTED)
     """The trial at the result whose latency is printed; None where none is."""
-
-    @property
-    def for_good(self) -> dict[str, Cell]:
-        """Cells of what the device carries for any time: as its queues tell, and with a bucket, which delays nothing.
-
-        A port that sends N frames hides an excess of B/N in a bucket of B frames.
-        """
-        found = self.search
-        frames = min((port.tx_frames for port in found.shown.ports if port.tx_frames), default=0)
-        if found.throughput_pct is None or found.lower_pct is None or not frames:
-            return {}
-        return {
-            "carried_pct": found.carried_pct,
-            "bucket_pct": found.lower_pct * max(0.0, 1 - BUCKET_FRAMES / frames),
-        }
 
     @property
     def flooded_frames(self) -> int:

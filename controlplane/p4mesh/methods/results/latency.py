@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import hypot
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.measurement.counts import LatencyStats
+from p4mesh.measurement.counts import LatencyStats, average_error_ns
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, choice
 from p4mesh.tester.histogram import RELATIVE_ERROR
@@ -192,6 +192,11 @@ class Spread:
     min_ns: Fraction
     avg_ns: Fraction
     max_ns: Fraction
+
+    @property
+    def average_error_ns(self) -> Fraction:
+        """Error of the average with 95 % confidence, if values are independent of each other."""
+        return Fraction(average_error_ns(self.count, float(self.min_ns), float(self.avg_ns), float(self.max_ns)))
 
 
 PERCENTILE_ERROR_PCT = 100 * float(RELATIVE_ERROR)

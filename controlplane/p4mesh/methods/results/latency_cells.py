@@ -54,6 +54,8 @@ class DefinitionCells(Record):
     lilo_us: Annotated[float | None, fields.LILO_US]
     filo_us: Annotated[float | None, fields.FILO_US]
     mimo_us: Annotated[float | None, fields.MIMO_US]
+    avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
+    """The same for all of them; None of a single frame."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +139,11 @@ def latency_cells(
     )
 
 
-def definition_cells(found: Mapping[Definition, LatencySummary | None]) -> DefinitionCells:
-    """Averages in all definitions; None for one without samples."""
+def definition_cells(
+    found: Mapping[Definition, LatencySummary | None], circumstances: Circumstances
+) -> DefinitionCells:
+    """Averages in all definitions, None for one without samples, and the error that they share."""
+    first_bits = found[Definition.FIFO]
 
     def average_us(kind: Definition) -> float | None:
         whole = found[kind]
@@ -150,6 +155,7 @@ def definition_cells(found: Mapping[Definition, LatencySummary | None]) -> Defin
         lilo_us=average_us(Definition.LILO),
         filo_us=average_us(Definition.FILO),
         mimo_us=average_us(Definition.MIMO),
+        avg_error_us=us(circumstances.error_ns(first_bits)) if first_bits else None,
     )
 
 

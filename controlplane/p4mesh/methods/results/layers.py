@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import hypot
 from typing import Annotated
 
 from p4mesh.methods.bed import Bed, Port
@@ -31,6 +32,7 @@ class PortLatency:
     min_us: Fraction
     avg_us: Fraction
     max_us: Fraction
+    avg_error_us: Fraction
     calibrated: str = RAW
 
     @classmethod
@@ -39,7 +41,7 @@ class PortLatency:
         found = (cells.min_us, cells.avg_us, cells.max_us)
         if cells.samples:
             low, mean, high = (Fraction(value) for value in found if value is not None)
-            yield cls(rx_port, cells.samples, low, mean, high, cells.calibrated)
+            yield cls(rx_port, cells.samples, low, mean, high, Fraction(cells.avg_error_us or 0), cells.calibrated)
 
     @classmethod
     def of_groups(
@@ -52,7 +54,8 @@ class PortLatency:
                 if summary is not None:
                     found = summary.latency
                     low, mean, high = (time_ns / NS_PER_US for time_ns in (found.min_ns, found.avg_ns, found.max_ns))
-                    yield cls(group.rx_port, found.count, low, mean, high, calibrated)
+                    error_us = summary.average_error_ns / NS_PER_US
+                    yield cls(group.rx_port, found.count, low, mean, high, error_us, calibrated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +68,9 @@ class LayerCells(Record):
     receivers: Annotated[int, fields.RECEIVERS]
     min_us: Annotated[float, fields.MIN_US]
     avg_us: Annotated[float, fields.AVG_US]
+    avg_error_us: Annotated[float, fields.AVG_ERROR_US]
     max_us: Annotated[float, fields.MAX_US]
+    samples: Annotated[int, fields.SAMPLES]
     low_us: Annotated[float, fields.LOW_US]
     """Lowest mean of its ports."""
     high_us: Annotated[float, fields.HIGH_US]
@@ -118,7 +123,7 @@ def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, 
                 continue
             means = [_mean_us(of_one) for of_one in of_ports]
             inside = [item for of_one in of_ports for item in of_one]
-            mean_us = float(_mean_us(inside))
+            mean_us, samples = float(_mean_us(inside)), sum(item.samples for item in inside)
             found.append(
                 LayerCells(
                     kind=kind,
@@ -126,7 +131,9 @@ def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, 
                     receivers=len(of_ports),
                     min_us=float(min(item.min_us for item in inside)),
                     avg_us=mean_us,
+                    avg_error_us=hypot(*(item.samples * item.avg_error_us for item in inside)) / samples,
                     max_us=float(max(item.max_us for item in inside)),
+                    samples=samples,
                     low_us=float(min(means)),
                     high_us=float(max(means)),
                     increment_us=increments.after(kind, mean_us, calibrated),

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from p4mesh.measurement.counts import Trend
-from p4mesh.traffic.line_rate import utilisation_pct
+from p4mesh.measurement.counts import FlowCounts, Trend
+from p4mesh.traffic.line_rate import NS_PER_S, utilisation_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -43,20 +43,51 @@ def missed_frames(result: TrialResult) -> int:
 
 
 def late_frames(result: TrialResult) -> int:
-    """Frames that queues of an overloaded device held back until transmission was over; 0 without an overload.
+    """Frames that queues of an overloaded device held back until transmission was over; 0 without an overload."""
+    return sum(late_by_port(result).values())
+
+
+def late_by_port(result: TrialResult) -> dict[int, int]:
+    """The late frames of each port that has some.
 
     Jitter makes frames late, too. They are taken for queued ones where a queue was seen to fill, or where so many
     frames were lost that it was full before the first of the readings which see no queue fill.
     """
-    late = sum(port.late_frames for port in result.ports)
-    if result.lost_frames > _MANY * late:
+    late = {port.port: port.late_frames for port in result.ports if port.late_frames}
+    if result.lost_frames > _MANY * sum(late.values()):
         return late
+    queued = {port.port: port.queued_frames for port in result.ports if port.queued_frames}
     trend = None if result.queues is None else result.queues.trend
     if trend is Trend.FILLING:
-        return sum(port.queued_frames for port in result.ports) or late
-    if trend is Trend.STEADY or not result.lost_frames:
-        return 0
-    return sum(port.queued_frames for port in result.ports)
+        return queued or late
+    return {} if trend is Trend.STEADY or not result.lost_frames else queued
+
+
+def late_of_flows(spec: TrialSpec, result: TrialResult) -> list[Fraction]:
+    """Share of each flow of a result in the late frames of its port.
+
+    A flow that waited in the queue takes longer to arrive than to depart; one that passed it by, such as that of a
+    higher priority, does not.
+    """
+    sending_ns = {stream.name: NS_PER_S * stream.frame_count / stream.rate_fps for stream in spec.streams}
+    late = late_by_port(result)
+    weights = [_waited(flow, sending_ns[flow.stream]) if flow.rx_port in late else Fraction(0) for flow in result.flows]
+    whole: dict[int, Fraction] = {}
+    for flow, weight in zip(result.flows, weights, strict=True):
+        whole[flow.rx_port] = whole.get(flow.rx_port, Fraction(0)) + weight
+    return [
+        weight * late[flow.rx_port] / whole[flow.rx_port] if weight else weight
+        for flow, weight in zip(result.flows, weights, strict=True)
+    ]
+
+
+def _waited(flow: FlowCounts, sending_ns: Fraction) -> Fraction:
+    """Frames of a flow that arrived while it took longer than to depart."""
+    frames, span_ns = flow.rx_frames - flow.duplicate_frames, flow.last_rx_ns - flow.first_rx_ns
+    if frames < 2 or span_ns <= 0:
+        return Fraction(0)
+    grown_ns = span_ns - sending_ns * (flow.tx_frames - 1) / flow.tx_frames
+    return frames * max(Fraction(0), grown_ns) / span_ns
 
 
 def loss_pct(result: TrialResult) -> Fraction:

@@ -9,12 +9,12 @@ from typing import Protocol
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
-from p4mesh.methods.results.forwarding import FOR_GOOD, FOR_GOOD_NOTE, MeshSweep, MeshThroughput, MeshTrial, PortRates
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
 from p4mesh.methods.results.outcome import Cell, Figure, Series, Table
 from p4mesh.methods.results.record import table_of
 from p4mesh.methods.results.search_findings import excluded_note
-from p4mesh.methods.results.searched import HasSearch
+from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE, HasSearch
 from p4mesh.verdict import Verdict
 
 
@@ -72,7 +72,7 @@ def mesh_throughput_table(results: Sequence[MeshThroughput]) -> Table:
         MESH_THROUGHPUT,
         "Throughput: highest load without loss",
         (*THROUGHPUT_COLUMNS, *([fields.THEORETICAL_PCT] if limited else [])),
-        [(result.search.trusted_cells, result, result.search.judgement, result.for_good) for result in results],
+        [(result.search.trusted_cells, result, result.search.judgement, result.search.for_good) for result in results],
         f"{_NOTE} {excluded_note(results)}".rstrip(),
         headline=(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
     )

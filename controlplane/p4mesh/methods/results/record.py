@@ -31,6 +31,16 @@ INLINE: Mapping[str, bool] = MappingProxyType({_INLINE: True})
 """Metadata of a field whose own fields are stored in its place; nothing where it is None."""
 
 
+_LOSSES = {
+    column.key
+    for column in (
+        *(fields.LOST_FRAMES, fields.LOSS_PCT, fields.LOSS_RATIO, fields.FRAME_LOSS_RATIO),
+        *(fields.CONGESTED_LOSS_PCT, fields.VALID_LOSS_PCT),
+    )
+}
+"""Columns that corrupted frames stand behind."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """A result. Names of fields are stored keys and keys of columns, so units stand last in them."""
@@ -107,15 +117,25 @@ def table_of(
     """A table of some columns, and of the reasons of verdicts where a row has one.
 
     A cell that a row lacks is empty; what is true is ``yes``. Columns that are ``optional`` are shown where a row has a
-    value.
+    value. Where a row has corrupted frames, they stand behind its losses, which they are among.
     """
-    known = {fields.REASON.key, *(column.key for column in columns)}
+    known = {fields.REASON.key, fields.CORRUPTED_FRAMES.key, *(column.key for column in columns)}
     found = tuple(_joined(row, known) for row in rows)
+    columns = _with_corrupted(columns, found)
     empty = {column.key for column in optional if all(row.get(column.key) is None for row in found)}
     shown = with_reasons(tuple(column for column in columns if column.key not in empty), found)
     cells = tuple({column.key: row.get(column.key) for column in shown} for row in found)
     table = Table(name, title, shown, cells, note, detail, headline=tuple(one.key for one in headline))
     return table if keys is None else dataclasses.replace(table, keys=tuple(one.key for one in keys))
+
+
+def _with_corrupted(columns: Sequence[Column], rows: Iterable[Mapping[str, Cell]]) -> Sequence[Column]:
+    """The columns, and one of corrupted frames behind the first of losses where a row has some."""
+    keys = [column.key for column in columns]
+    place = next((place for place, key in enumerate(keys, 1) if key in _LOSSES), None)
+    if place is None or fields.CORRUPTED_FRAMES.key in keys or not any(row.get("corrupted_frames") for row in rows):
+        return columns
+    return (*columns[:place], fields.CORRUPTED_FRAMES, *columns[place:])
 
 
 def _joined(row: Row, known: Collection[str]) -> dict[str, Cell]:

@@ -9,7 +9,7 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.record import table_of
-from p4mesh.methods.results.searched import HasSearch, MlrGoalRow, SearchAttributes, Searched, SearchRow
+from p4mesh.methods.results.searched import FOR_GOOD_NOTE, HasSearch, MlrGoalRow, SearchAttributes, Searched, SearchRow
 
 _GOALS = (fields.FRAME_SIZE_BYTES, *Searched.columns()[1:], *SearchAttributes.columns())
 _TRIALS = (
@@ -21,11 +21,13 @@ _TRIALS = (
     fields.RX_FRAMES,
     retitled(fields.LATE_FRAMES, "of it late"),
     fields.LOST_FRAMES,
+    fields.CORRUPTED_FRAMES,
     fields.LOSS_PCT,
     fields.FLOODED_FRAMES,
     fields.VERDICT,
     *QueueCells.columns(),
 )
+_OPTIONAL = (fields.CORRUPTED_FRAMES,)
 _ASKED = ("load_pct", "duration_ms", "verdict")
 
 
@@ -56,12 +58,16 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
                 "mlr_goals",
                 "MLRsearch: goals and their relevant bounds",
                 mlr,
-                "irregular: not even the lowest load satisfies the goal. The first goal is the result of the search.",
+                "irregular: not even the lowest load satisfies the goal. The first goal is the result of the search. "
+                f"{FOR_GOOD_NOTE} Both are of the lower bound.",
                 columns=(*place, *MlrGoalRow.columns()),
                 keys=place,
             )
         )
-    return (*found, table_of("search_trials", "Searches: all trials", _TRIALS, trials, keys=(), detail=True))
+    return (
+        *found,
+        table_of("search_trials", "Searches: all trials", _TRIALS, trials, optional=_OPTIONAL, keys=(), detail=True),
+    )
 
 
 def _trial_cells(row: SearchRow) -> dict[str, Cell]:

@@ -20,8 +20,27 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
 NS_PER_MS = 1_000_000
+BUCKET_FRAMES = 1000
+"""Burst that a policer may forgive; what the column of a bucket assumes."""
+FOR_GOOD_NOTE = (
+    "'For good': what the device carries for any time, less what the trial of the result does not exclude. 'Bucket of "
+    f"{BUCKET_FRAMES}': the same for a device that forgives each port a burst of so many frames, which delays none."
+)
 AT_LEAST = "at least"
 """Reason of a result that is only a floor: nothing above it was judged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForGood(Record):
+    """Loads that a device carries for any time, beside its throughput; empty where they are not known."""
+
+    carried_pct: Annotated[float | None, fields.CARRIED_PCT] = None
+    """None where loss alone decides."""
+    bucket_pct: Annotated[float | None, fields.BUCKET_PCT] = None
+    """The same for a device with a bucket of BUCKET_FRAMES at each port."""
+
+
+FOR_GOOD = ForGood.columns()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +52,8 @@ class SearchRow(Record):
     forwarding_fps: float
     lost_frames: int
     loss_pct: float
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
+    """Of those lost; None where there is none."""
     flooded_frames: int
     status: Verdict
     reason: str
@@ -101,6 +122,7 @@ class MlrGoalRow(Record):
     lower_pct: Annotated[float | None, fields.LOWER_PCT]
     upper_pct: Annotated[float | None, retitled(fields.UPPER_PCT, "Upper bound")]
     conditional_pct: Annotated[float | None, fields.CONDITIONAL_PCT]
+    for_good: ForGood = field(metadata=INLINE)
     regularity: Annotated[str, fields.REGULARITY]
 
 
@@ -113,8 +135,7 @@ class Searched(Record, Generic[Shown]):
     """None unless a load passed."""
     lower_pct: Annotated[float | None, fields.LOWER_PCT]
     """The highest load that passed, less the excess that its trial does not exclude."""
-    carried_pct: float | None = field(default=None, metadata=OMITTED)
-    """The same for a result that is to be carried for any time; None where loss alone decides."""
+    for_good: ForGood
     upper_pct: Annotated[float | None, retitled(fields.UPPER_PCT, "Upper bound")]
     at_least: Annotated[bool, fields.AT_LEAST]
     goal: SearchAttributes
@@ -162,6 +183,14 @@ class Searched(Record, Generic[Shown]):
         return {"state": self.verdict.value, "reason": self.reason}
 
 
+def less_bucket(load_pct: float, frames: int) -> float:
+    """Share of a load that a device carries for any time, if it forgives each port BUCKET_FRAMES.
+
+    A port that sends N ``frames`` hides an excess of B/N in a bucket of B frames.
+    """
+    return load_pct * max(0.0, 1 - BUCKET_FRAMES / max(1, frames))
+
+
 def judged(state: Verdict, throughput_pct: float | None, threshold_pct: float) -> Verdict:
     """The verdict on the result of a search: that of the search where there is no threshold above 0."""
     if throughput_pct is None or not threshold_pct:
@@ -206,7 +235,8 @@ def search_attributes(search: LimitSearch) -> SearchAttributes:
     )
 
 
-def mlr_row(result: MlrGoalResult) -> MlrGoalRow:
+def mlr_row(result: MlrGoalResult, for_good: ForGood) -> MlrGoalRow:
+    """The row of a goal; ``for_good`` is that of its lower bound."""
     goal = result.goal
     initial_s = goal.final_trial_duration_s if goal.initial_trial_duration_s is None else goal.initial_trial_duration_s
     return MlrGoalRow(
@@ -219,6 +249,7 @@ def mlr_row(result: MlrGoalResult) -> MlrGoalRow:
         lower_pct=_number(result.lower),
         upper_pct=_number(result.upper),
         conditional_pct=_number(result.conditional),
+        for_good=for_good,
         regularity="irregular" if result.lower is None else "regular",
     )
 

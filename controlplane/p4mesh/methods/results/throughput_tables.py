@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.forwarding import FOR_GOOD, FOR_GOOD_NOTE, Direction, MeshThroughput
+from p4mesh.methods.results.forwarding import Direction, MeshThroughput
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row, table_of
 from p4mesh.methods.results.search_findings import excluded_note
+from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE
 from p4mesh.traffic.line_rate import l2_rate_bps
 from p4mesh.trial.result import TrialResult
 
@@ -49,7 +50,9 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
         }
         tried = {"tried_pct": shown.load_pct, "loss_pct": shown.loss_pct} if shown.trusted else {}
         row = rates if found else tried
-        rows.append((result, result.search.judgement, {"duration_ms": shown.duration_ms, **row}, result.for_good))
+        rows.append(
+            (result, result.search.judgement, {"duration_ms": shown.duration_ms, **row}, result.search.for_good)
+        )
     return table_of(
         "throughput",
         "Throughput: highest load without loss",

@@ -152,7 +152,7 @@ def latency_rows(
                     ),
                     latency=_named(whole, name, circumstances, calibrated),
                     variation=None if calibrated else variation_cells(whole),
-                    definitions=None if calibrated else _definitions(runs, bed, size),
+                    definitions=None if calibrated else _definitions(runs, bed, size, circumstances),
                 )
             )
     return rows
@@ -196,13 +196,13 @@ def _over_runs(summaries: Sequence[LatencySummary]) -> RunSpread | None:
     )
 
 
-def _definitions(runs: Sequence[Sequence[Group]], bed: Bed, size: int) -> Record:
+def _definitions(runs: Sequence[Sequence[Group]], bed: Bed, size: int, circumstances: Circumstances) -> Record:
     if not bed.defines_latency:
         return Record()
     found = {kind: merged(_summaries(runs, bed, size, kind)) for kind in Definition}
     first_bits = found[Definition.FIFO]
     smallest = us(first_bits.latency.min_ns) if first_bits else None
-    return AllDefinitions(**definition_cells(found).data(), fifo_min_us=smallest)
+    return AllDefinitions(**definition_cells(found, circumstances).data(), fifo_min_us=smallest)
 
 
 def _link(bed: Bed, group: Group) -> str:

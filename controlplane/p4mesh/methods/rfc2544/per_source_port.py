@@ -22,7 +22,7 @@ from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss, together
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import Excluded, excluded_text, rare_loss_text
-from p4mesh.methods.results.searched import AT_LEAST, judged
+from p4mesh.methods.results.searched import AT_LEAST, FOR_GOOD_NOTE, ForGood, judged, less_bucket
 from p4mesh.methods.search.bisection import bisect_each
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING, settled, until_clear
@@ -49,6 +49,7 @@ class PortThroughput(Record):
     throughput_pct: Annotated[float | None, fields.THROUGHPUT_PCT]
     throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS]
     throughput_l1_mbps: Annotated[float | None, fields.THROUGHPUT_L1_MBPS]
+    for_good: ForGood = field(default=ForGood(), metadata=INLINE)
     upper_pct: Annotated[float | None, fields.UPPER_PCT]
     trials: Annotated[int, fields.TRIALS]
     accepted_frames: int = field(default=0, metadata=OMITTED)
@@ -134,7 +135,15 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
     accepted, threshold_pct = criterion.acceptable_pct / 100, float(search.threshold)
     ports = tuple(
         _port_row(
-            size, mesh, port, one, failed_at[port], [row for row in rows if row.port == port], accepted, threshold_pct
+            size,
+            mesh,
+            port,
+            one,
+            failed_at[port],
+            [row for row in rows if row.port == port],
+            accepted,
+            threshold_pct,
+            sustained=criterion.sustained,
         )
         for port, one in sorted(found.items())
     )
@@ -196,7 +205,7 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
             "throughput_per_port",
             "Throughput of each source port",
             [row for result in results for row in result.ports],
-            f"{note} {excluded}".rstrip(),
+            f"{note} {FOR_GOOD_NOTE} {excluded}".rstrip(),
             keys=(fields.FRAME_SIZE_BYTES, fields.PORT),
             headline=(fields.STATE, fields.THROUGHPUT_PCT, fields.THROUGHPUT_FPS, fields.UPPER_PCT),
         ),
@@ -291,6 +300,8 @@ def _port_row(
     rows: Sequence[PortTrial],
     accepted_ratio: Fraction,
     threshold_pct: float,
+    *,
+    sustained: bool,
 ) -> PortThroughput:
     """The result of a port; ``rows`` are its trials."""
     at_result = [row for row in rows if found.result is not None and row.load_pct == float(found.result)]
@@ -306,6 +317,7 @@ def _port_row(
         throughput_pct=throughput_pct,
         throughput_fps=None if fps is None else float(fps),
         throughput_l1_mbps=None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
+        for_good=_for_good(throughput_pct, last, sustained=sustained),
         upper_pct=None if lowest is None else float(lowest),
         trials=len(rows),
         accepted_frames=last.lost_frames if last else 0,
@@ -315,6 +327,16 @@ def _port_row(
             accepted_ratio,
         ),
     )
+
+
+def _for_good(throughput_pct: float | None, last: PortTrial | None, *, sustained: bool) -> ForGood:
+    """Load of a port that the device carries for any time; a queue that fills anywhere may be one on its way."""
+    if throughput_pct is None or last is None:
+        return ForGood()
+    watched = last.watched if sustained else None
+    excess_ppm = (watched.excess_ppm or 0) + watched.excess_error_ppm if watched else 0
+    carried_pct = throughput_pct / (1 + excess_ppm / _PPM)
+    return ForGood(carried_pct=carried_pct if watched else None, bucket_pct=less_bucket(carried_pct, last.tx_frames))
 
 
 def _counted(row: PortTrial) -> CountedTrial:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import Annotated
@@ -17,8 +17,9 @@ from p4mesh.methods.port_patterns import DURATION_CLAUSE, RFC_DURATION_S
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import Record, table_of
+from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.searched import ForGood
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.shapes import SearchTest
 from p4mesh.quantities import time_text
@@ -46,6 +47,7 @@ class Recovery(Record):
     state: Annotated[Verdict, fields.STATE]
     throughput_pct: Annotated[float | None, fields.THROUGHPUT_PCT]
     throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS]
+    for_good: ForGood = field(default=ForGood(), metadata=INLINE)
     overload_fps: Annotated[float | None, fields.OVERLOAD_FPS] = None
     reduced_fps: Annotated[float | None, fields.REDUCED_FPS] = None
     recovery_us_avg: Annotated[float | None, fields.RECOVERY_US_AVG] = None
@@ -233,6 +235,7 @@ def _row(size: int, found: MeshThroughput, judgement: Judgement) -> Recovery:
         state=judgement.state,
         throughput_pct=search.throughput_pct,
         throughput_fps=search.shown.offered_fps if search.throughput_pct is not None else None,
+        for_good=search.for_good,
         throughput=found,
         reason=judgement.reason,
     )

@@ -25,6 +25,8 @@ from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import (
+    FOR_GOOD,
+    FOR_GOOD_NOTE,
     NS_PER_MS,
     Searched,
     SearchRow,
@@ -53,6 +55,7 @@ _COLUMNS = (
     fields.LOSS_PCT,
     retitled(fields.LOST_FRAMES, "Lost", "copies"),
     fields.STATE,
+    *FOR_GOOD,
     retitled(fields.UPPER_PCT, "Fails at", digits=3),
     fields.TRIALS,
 )
@@ -161,8 +164,8 @@ class Broadcast(MethodOf[BroadcastUnit]):
             "broadcast",
             "Broadcast throughput",
             _COLUMNS,
-            [(unit.search.trusted_cells, unit, unit.search.judgement) for unit in units],
-            excluded_note(units),
+            [(unit.search.trusted_cells, unit, unit.search.judgement, unit.search.for_good) for unit in units],
+            f"{FOR_GOOD_NOTE} {excluded_note(units)}".rstrip(),
             headline=(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
         )
         rows = [row for unit in units for row in unit.latency]
@@ -274,6 +277,7 @@ def _row(rate_bps: int, spec: TrialSpec, result: TrialResult, load: Fraction, ve
         forwarding_fps=float(rates.forwarding_fps),
         late_frames=rates.late_frames,
         lost_frames=result.lost_frames,
+        corrupted_frames=result.corrupted_frames or None,
         loss_pct=float(rates.loss_pct),
         flooded_frames=result.flooded_frames,
         status=result.status,

@@ -43,7 +43,7 @@ ALL_DEVICES = "all"
 
 _WHERE = (fields.FRAME_SIZE_BYTES, fields.MODE)
 _RATE = (fields.LOAD_PCT, fields.RATE_FPS)
-_LOW_HIGH = ("min_us", "avg_us", "max_us", "p99_us", "p99_9_us", "jitter_avg_us", "jitter_max_us")
+_LOW_HIGH = ("min_us", "avg_us", "avg_error_us", "max_us", "p99_us", "p99_9_us", "jitter_avg_us", "jitter_max_us")
 _NAMES = {column.key: column for column in LATENCY_COLUMNS}
 
 SUMMARY_COLUMNS = (
@@ -59,6 +59,7 @@ SUMMARY_COLUMNS = (
         if end == "high" or key in ("min_us", "avg_us", "max_us")
     ),
     fields.AVG_US_MEAN,
+    fields.SAMPLES,
     retitled(fields.INCREMENT_US, "Increment", "us, device before"),
 )
 
@@ -99,7 +100,8 @@ def port_latencies(
             port=group.rx_port,
             latency=latency_cells(whole, name, circumstances),
         )
-        definitions = definition_cells({other: summary_of([group], bed, size, other) for other in Definition})
+        every = {other: summary_of([group], bed, size, other) for other in Definition}
+        definitions = definition_cells(every, circumstances)
         rows.append(replace(row, variation=variation_cells(whole), definitions=definitions))
         if bed.calibration is not None:
             calibrated = summary_of([group], bed, size, kind, calibrated=True)
@@ -194,7 +196,8 @@ def _low_high(device: str, ports: Sequence[PortLatency]) -> dict[str, Cell]:
         for end, value in (("low", min(values, default=None)), ("high", max(values, default=None))):
             if f"{key}_{end}" in shown:
                 shown[f"{key}_{end}"] = value
-    return shown | {"avg_us_mean": _mean_us(ports)}
+    samples = sum(port.latency.samples or 0 for port in ports)
+    return shown | {"avg_us_mean": _mean_us(ports), "samples": samples}
 
 
 def _mean_us(ports: Sequence[PortLatency]) -> float:

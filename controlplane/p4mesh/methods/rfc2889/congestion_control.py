@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -15,10 +15,10 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import late_frames, transmission_s
+from p4mesh.methods.results.metrics import late_by_port, transmission_s
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.numerals import is_digits
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
@@ -48,6 +48,7 @@ class Congestion(Record):
     congested_rx_frames: Annotated[int, fields.CONGESTED_RX_FRAMES]
     congested_late_frames: Annotated[int, fields.CONGESTED_LATE_FRAMES]
     congested_loss_pct: Annotated[float | None, fields.CONGESTED_LOSS_PCT]
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     uncongested_fps: Annotated[float, fields.UNCONGESTED_FPS]
     congested_fps: Annotated[float, fields.CONGESTED_FPS]
     alone_loss_pct: Annotated[float | None, fields.ALONE_LOSS_PCT]
@@ -179,9 +180,7 @@ def _block(numbers: Sequence[int]) -> Block:
 
 def _late(result: TrialResult, ports: set[int]) -> int:
     """Frames that queues to some ports held back until the transmission was over, where they were overloaded."""
-    if late_frames(result) == 0:
-        return 0
-    return sum(port.late_frames for port in result.ports if port.port in ports)
+    return sum(frames for port, frames in late_by_port(result).items() if port in ports)
 
 
 def _crossed(bed: Bed, blocks: Sequence[Block]) -> str:
@@ -262,6 +261,7 @@ def _row(
         congested_tx_frames=_sent(congested),
         congested_rx_frames=_sent(congested) - lost_c,
         congested_late_frames=late_c,
+        corrupted_frames=both.corrupted_frames or None,
         congested_loss_pct=_percent(lost_c + late_c, _sent(congested)),
         head_of_line_blocking=blocking,
         back_pressure=back_pressure,

@@ -14,9 +14,9 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import transmission_s
+from p4mesh.methods.results.metrics import missed_frames, transmission_s
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.rfc2889.device_clock import (
     PPM,
     SMALL_IP_SIZE_BYTES,
@@ -53,7 +53,8 @@ _PPM_PER_PCT = 10_000
 _NOTE = (
     "Rx util = received frames, each counted once, x 8 (L + 20) / (R x time). The time is the transmission time T or, "
     "where longer, that from the first frame received to the end of the slot of the last one: frames lost at the ends "
-    "do not raise it, nor do frames that leave the device's queue after T. "
+    "do not raise it, nor do frames that leave the device's queue after T. These count as lost, "
+    "because a longer trial loses as many more. "
 )
 _NO_ARRIVALS = "The target does not tell when frames arrive, so T it is: frames that leave after T raise Rx util. "
 
@@ -72,6 +73,7 @@ class Pressure(Record):
     min_spacing_ns: float | None
     min_rx_gap_ns: Annotated[float | None, fields.MIN_RX_GAP_NS]
     loss_pct: Annotated[float, fields.LOSS_PCT]
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     slot_bytes: str | None
     """Mean distance of two frames in bytes; an exact fraction, as the clock takes differences of these times."""
     status: Verdict
@@ -163,6 +165,7 @@ class ForwardPressure(MethodOf[Pressure]):
             (stream,),
             duration_ns,
             per_flow=True,
+            watch_queues=True,
         )
         return _row(spec, session.measure(spec, TrialNote(_HUNDRED, 0)), rate)
 
@@ -224,7 +227,8 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
         forwarding_pct=float(utilisation_pct(fps, size, line_rate_bps)),
         min_spacing_ns=spacing_ns,
         min_rx_gap_ns=None if spacing_ns is None else spacing_ns - on_wire_ns,
-        loss_pct=float(Fraction(100 * result.lost_frames, result.expected_rx_frames or 1)),
+        loss_pct=float(Fraction(100 * missed_frames(result), result.expected_rx_frames or 1)),
+        corrupted_frames=result.corrupted_frames or None,
         slot_bytes=None if slot_bytes is None else str(slot_bytes),
         status=result.status,
         by_arrival=span_ns > 0 or received < 2,

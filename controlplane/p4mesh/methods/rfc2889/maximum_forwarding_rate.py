@@ -17,12 +17,14 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial, fastest
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE
 from p4mesh.methods.rfc2889.port_pair import pair_mesh, pair_parameters
 from p4mesh.methods.shapes import SearchTest
 from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.verdict import Verdict
 
 _AT_MFR = (
+    *FOR_GOOD,
     retitled(fields.LOAD_PCT, "Iload at MFR"),
     retitled(fields.OFFERED_FPS, "Oload at MFR"),
     fields.TX_FRAMES,
@@ -100,10 +102,10 @@ class MaximumForwardingRate(SearchTest[MaximumRate]):
         table = MaximumRate.table(
             "maximum_forwarding_rate",
             self.title,
-            [(unit.best or {}, unit) for unit in units],
+            [(unit.best or {}, unit, unit.throughput.search.for_good) for unit in units],
             "MFR is the highest forwarding rate of all trials: those of the search, and the steps from the "
             "throughput to the maximum offered load, where FRMOL is read. Loss at the MFR is that of a trial of any "
-            "length: frames that a queue held back until the transmission was over count as lost.",
+            f"length: frames that a queue held back until the transmission was over count as lost. {FOR_GOOD_NOTE}",
             columns=(*columns[:2], *_AT_MFR, *columns[2:]),
             headline=(fields.STATE, fields.THROUGHPUT_FPS, fields.MFR_FPS, fields.LOAD_PCT, fields.FRMOL_FPS),
         )

@@ -114,7 +114,8 @@ class MeshLatency:
         """The average in every definition, where the time stamps give them."""
         if not self._bed.defines_latency:
             return None
-        return definition_cells({kind: self._summary(result, kind) for kind in Definition})
+        found = {kind: self._summary(result, kind) for kind in Definition}
+        return definition_cells(found, Circumstances.of([result]))
 
     def _summary(self, result: TrialResult, definition: Definition) -> LatencySummary | None:
         """The latency of all frames; PDV, a property of a flow, is that of the flow with the largest one."""

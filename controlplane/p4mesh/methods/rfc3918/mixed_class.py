@@ -12,7 +12,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import transmission_s
+from p4mesh.methods.results.metrics import late_frames, late_of_flows, transmission_s
 from p4mesh.methods.rfc3918.rows import ClassCounts, MulticastTrial
 from p4mesh.methods.rfc3918.searching import SEARCHED, CopiesThroughput, CopiesUnit, search_of_copies
 from p4mesh.methods.rfc3918.setup import Setup, setup_parameters, trial_parameters, verify_parameter
@@ -97,11 +97,13 @@ def _by_class(row: MulticastTrial, spec: TrialSpec, result: TrialResult) -> Mult
     unicast = [flow for flow in result.flows if flow.stream == UNICAST]
     sent, lost = sum(flow.tx_frames for flow in unicast), sum(flow.lost_frames for flow in unicast)
     seconds = transmission_s(spec)
+    shares = zip(result.flows, late_of_flows(spec, result), strict=True)
+    late = sum((share for flow, share in shares if flow.stream == UNICAST), Fraction(0))
     counts = ClassCounts(
         multicast_tx_frames=row.tx_frames - sent,
         unicast_tx_frames=sent,
-        multicast_fps=float((row.rx_frames - (sent - lost)) / seconds),
-        unicast_fps=float((sent - lost) / seconds),
+        multicast_fps=float((row.rx_frames - (sent - lost) - (late_frames(result) - late)) / seconds),
+        unicast_fps=float((sent - lost - late) / seconds),
         multicast_lost_frames=row.lost_frames - lost,
         unicast_lost_frames=lost,
     )

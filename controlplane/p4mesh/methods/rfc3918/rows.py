@@ -84,6 +84,7 @@ def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fractio
         expected_frames=result.expected_rx_frames,
         rx_frames=result.rx_frames - result.duplicate_frames,
         lost_frames=result.lost_frames,
+        corrupted_frames=result.corrupted_frames or None,
         loss_pct=float(rates.loss_pct),
         forwarding_fps=float(rates.forwarding_fps),
         flooded_frames=result.flooded_frames,

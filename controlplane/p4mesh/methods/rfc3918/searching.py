@@ -17,7 +17,7 @@ from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.outcome import Figure, Outcome
 from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note
-from p4mesh.methods.results.searched import Searched
+from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE, Searched
 from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, Setup
 from p4mesh.methods.throughput_search import search_with
@@ -25,7 +25,7 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
-SEARCHED = (fields.STATE, fields.UPPER_PCT, fields.TRIALS)
+SEARCHED = (fields.STATE, *FOR_GOOD, fields.UPPER_PCT, fields.TRIALS)
 COPIES = (
     fields.TX_FRAMES,
     RX_ALL_PORTS,
@@ -98,8 +98,10 @@ class CopiesThroughput(MethodOf[_Unit]):
         units = list(results.values())
         sizes = [self.offered_size_bytes(unit.frame_size_bytes) for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, self.clause)
-        rows = [(unit, unit.search.shown, unit.search.judgement) for unit in units]
-        table = table_of(self.table, self.title, self.columns, rows, f"{self.note} {excluded_note(units)}")
+        rows = [(unit, unit.search.shown, unit.search.judgement, unit.search.for_good) for unit in units]
+        table = table_of(
+            self.table, self.title, self.columns, rows, f"{self.note} {FOR_GOOD_NOTE} {excluded_note(units)}"
+        )
         return self.outcome(
             (unit.search.verdict for unit in units),
             self.about(bed, parameters),

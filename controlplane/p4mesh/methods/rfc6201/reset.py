@@ -20,8 +20,9 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.searched import ForGood
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.rfc6201.reset_trial import (
     AUTO,
@@ -63,6 +64,7 @@ class ResetTrial(Record):
     state: Annotated[Verdict, fields.STATE]
     reason: str
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     loss_ms: Annotated[float, fields.LOSS_MS]
     stamps_ms: Annotated[float | None, fields.STAMPS_MS]
     method: Annotated[str, retitled(fields.METHOD, "Preferred")]
@@ -77,6 +79,7 @@ class ResetUnit(Record):
     state: Annotated[Verdict, fields.STATE]
     throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS] = None
     throughput_l2_mbps: Annotated[float | None, retitled(fields.THROUGHPUT_L2_MBPS, "Throughput (L2)")] = None
+    for_good: ForGood = field(default=ForGood(), metadata=INLINE)
     offered_fps: Annotated[float | None, fields.OFFERED_FPS] = None
     lost_frames_avg: Annotated[float | None, fields.LOST_FRAMES_AVG] = None
     reset_ms_avg: Annotated[float | None, fields.RESET_MS_AVG] = None
@@ -201,6 +204,7 @@ class Reset(SearchTest[ResetUnit]):
             state=Verdict.PASS,
             throughput_fps=None if found is None else float(fps),
             throughput_l2_mbps=None if found is None else float(l2_rate_bps(fps, size) / 1_000_000),
+            for_good=ForGood() if found is None else found.search.for_good,
             offered_fps=float(offered_fps),
             trials=len(results),
             throughput=found,
@@ -301,6 +305,7 @@ def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results
                 state=Verdict.PASS if time.recovered else Verdict.FAIL,
                 reason="" if result.lost_frames else NO_LOSS,
                 lost_frames=result.lost_frames,
+                corrupted_frames=result.corrupted_frames or None,
                 loss_ms=float(_without(time.loss_ns, off_ns) / _MS),
                 stamps_ms=None if time.stamps_ns is None else float((time.stamps_ns - off_ns) / _MS),
                 method=time.method,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -19,8 +19,9 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.metrics import judge_loss, search_verdict
 from p4mesh.methods.results.outcome import Outcome, Table
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.searched import ForGood
 from p4mesh.methods.rfc9004.buffer_times import buffer_times, hidden_finding, in_longer_trials
 from p4mesh.methods.rfc9004.burst_searches import Searches, burst_goal
 from p4mesh.methods.search.bisection import bisect
@@ -79,6 +80,7 @@ class Bursts(Record):
     actual_fps: Annotated[float | None, fields.ACTUAL_FPS] = None
     throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS] = None
     throughput_pct: Annotated[float | None, fields.THROUGHPUT_PCT]
+    for_good: ForGood = field(default=ForGood(), metadata=INLINE)
     limit_frames: Annotated[int | None, fields.LIMIT_FRAMES] = None
     repetitions: Annotated[int | None, retitled(fields.REPETITIONS, "N")] = None
     trials: Annotated[int, fields.TRIALS]
@@ -322,6 +324,7 @@ def _row(
         state=judgement.state,
         reason=judgement.reason,
         throughput_pct=found.search.throughput_pct,
+        for_good=found.search.for_good,
         trials=found.search.trials + sum(len(outcome.steps) for outcome, _ in searches.outcomes),
         throughput=found,
         searches=tuple(_search_row(size, number, *search) for number, search in enumerate(searches.outcomes, 1)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,6 +16,7 @@ from p4mesh.methods.results.latency import Definition, LatencySummary, merged, s
 from p4mesh.methods.results.latency_cells import Circumstances, us
 from p4mesh.methods.results.layers import Increments, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
+from p4mesh.methods.results.metrics import late_of_flows
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
@@ -34,6 +36,10 @@ class Counts(Record):
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     doubtful_frames: Annotated[int | None, fields.DOUBTFUL_FRAMES] = field(default=None, metadata=OMITTED)
     """Frames among those lost that may have come late; None where there is none."""
+    late_frames: Annotated[int | None, fields.LATE_FRAMES] = field(default=None, metadata=OMITTED)
+    """From a queue that an overload has filled; they count as lost in ratios. None where there is none."""
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
+    """Of those lost; None where there is none, and at ports that others share, which count those of all."""
     reordered_frames: Annotated[int, fields.REORDERED_FRAMES]
     duplicate_frames: Annotated[int, fields.DUPLICATE_FRAMES]
 
@@ -149,11 +155,15 @@ class RunResult(Record):
 
 def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definition) -> RunResult:
     """The counts of one trial, class by class."""
-    flows = {item.name: [] for item in run.classes}  # type: dict[str, list[tuple[Stream, FlowCounts]]]
+    flows = {item.name: [] for item in run.classes}  # type: dict[str, list[Found]]
     streams = {stream.name: stream for stream in run.spec.streams}
-    for flow in result.flows:
+    port_flows = Counter(flow.rx_port for flow in result.flows)
+    corrupted = {port.port: port.corrupted_frames for port in result.ports}
+    for flow, late in zip(result.flows, late_of_flows(run.spec, result), strict=True):
         stream = streams[flow.stream]
-        flows[stream.traffic_class].append((stream, flow))
+        flows[stream.traffic_class].append(
+            Found(stream, flow, late, port_flows[flow.rx_port], corrupted.get(flow.rx_port, 0))
+        )
     classes = tuple(_class_result(run, item, flows[item.name], result, bed, definition) for item in run.classes)
     return RunResult(
         run=run.label,
@@ -165,16 +175,18 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
         foreign_frames=result.foreign_frames,
         classes=classes,
         flows=tuple(
-            _row(run.label, name, [(stream, flow)], bed, definition, bool(result.strays), flow.stream, flow.part)
+            _row(run.label, name, [one], result, bed, definition, one.flow.stream, one.flow.part)
             for name, found in flows.items()
-            for stream, flow in found
+            for one in found
         ),
         pairs=tuple(
-            _row(run.label, name, list(group), bed, definition, bool(result.strays))
+            _row(run.label, name, list(group), result, bed, definition)
             for name, found in flows.items()
             for group in _by_pair(found)
         ),
-        layers=tuple(row for name, found in flows.items() for row in _layers(run.label, name, found, bed, definition)),
+        layers=tuple(
+            row for name, found in flows.items() for row in _layers(run.label, name, found, result, bed, definition)
+        ),
         rounded_starts=tuple(
             f"{pacing.stream}: by up to {pacing.start_offset_error_ns:.4g} ns"
             for pacing in result.pacing
@@ -183,13 +195,24 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
     )
 
 
-Found = tuple[Stream, FlowCounts]
+@dataclass(frozen=True)
+class Found:
+    """A flow of a class."""
+
+    stream: Stream
+    flow: FlowCounts
+    late_frames: Fraction
+    """From a queue that an overload has filled."""
+    port_flows: int
+    """Flows to its receiver."""
+    port_corrupted_frames: int
+    """Corrupted ones of all of them."""
 
 
 def _by_pair(found: Sequence[Found]) -> Iterable[list[Found]]:
     groups: dict[tuple[int, int], list[Found]] = {}
-    for stream, flow in found:
-        groups.setdefault((flow.tx_port, flow.rx_port), []).append((stream, flow))
+    for one in found:
+        groups.setdefault((one.flow.tx_port, one.flow.rx_port), []).append(one)
     return groups.values()
 
 
@@ -197,15 +220,15 @@ def _row(
     run: str,
     name: str,
     found: Sequence[Found],
+    result: TrialResult,
     bed: Bed,
     definition: Definition,
-    strays: bool,
     stream: str | None = None,
     part: str | None = None,
 ) -> FlowResult:
-    flow = found[0][1]
+    flow = found[0].flow
     summary = merged(_summaries(found, bed, definition))
-    counted = strays and not any(one.pattern.to_many for one, _ in found)
+    counted = bool(result.strays) and not any(one.stream.pattern.to_many for one in found)
     return FlowResult(
         run=run,
         traffic_class=name,
@@ -214,17 +237,19 @@ def _row(
         tx_port=flow.tx_port,
         rx_port=flow.rx_port,
         counts=_counts(found),
-        flooded_frames=sum(flow.flooded_frames for _, flow in found) if counted else None,
-        misdirected_frames=sum(flow.misdirected_frames for _, flow in found) if counted else None,
-        latency=_latency(summary),
+        flooded_frames=sum(one.flow.flooded_frames for one in found) if counted else None,
+        misdirected_frames=sum(one.flow.misdirected_frames for one in found) if counted else None,
+        latency=_latency(summary, None, Circumstances.of([result])),
         jitter=_jitter(summary),
     )
 
 
-def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: Definition) -> Iterable[LayerResult]:
+def _layers(
+    run: str, name: str, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
+) -> Iterable[LayerResult]:
     increments = Increments()
     for kind, of_kind, ports in ports_by_layer(bed):
-        by_port = {port: [item for item in found if item[1].rx_port == port] for port in ports}
+        by_port = {port: [item for item in found if item.flow.rx_port == port] for port in ports}
         inside = [item for items in by_port.values() for item in items]
         if not inside:
             continue
@@ -241,7 +266,7 @@ def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: D
             name=of_kind,
             receivers=sum(map(bool, by_port.values())),
             counts=_counts(inside),
-            latency=_latency(whole),
+            latency=_latency(whole, None, Circumstances.of([result])),
             low_us=min(means, default=None),
             high_us=max(means, default=None),
             increment_us=None if whole is None else increments.after(kind, us(whole.latency.avg_ns)),
@@ -252,28 +277,40 @@ def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: D
 def _counts(found: Sequence[Found]) -> Counts:
     # A frame to many is one frame sent, and a flow at each receiver.
     sent: dict[tuple[str, int, str, int], int] = {}
-    for stream, flow in found:
-        receiver = 0 if stream.pattern.to_many else flow.rx_port
-        sent[flow.stream, flow.tx_port, flow.part, receiver] = flow.tx_frames
-    flows = [flow for _, flow in found]
+    for one in found:
+        receiver = 0 if one.stream.pattern.to_many else one.flow.rx_port
+        sent[one.flow.stream, one.flow.tx_port, one.flow.part, receiver] = one.flow.tx_frames
+    flows = [one.flow for one in found]
     return Counts(
         tx_frames=sum(sent.values()),
         expected_frames=sum(flow.tx_frames for flow in flows),
         rx_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
         lost_frames=sum(flow.lost_frames for flow in flows),
         doubtful_frames=sum(flow.doubtful_frames for flow in flows) or None,
+        late_frames=round(sum(one.late_frames for one in found)) or None,
+        corrupted_frames=_corrupted(found) or None,
         reordered_frames=sum(flow.reordered_frames for flow in flows),
         duplicate_frames=sum(flow.duplicate_frames for flow in flows),
     )
 
 
+def _corrupted(found: Sequence[Found]) -> int:
+    """Corrupted frames at receivers that get nothing but some flows; 0 where one gets more."""
+    own = Counter(one.flow.rx_port for one in found)
+    ports = {one.flow.rx_port: one for one in found}
+    if any(one.port_flows > own[port] for port, one in ports.items()):
+        return 0
+    return sum(one.port_corrupted_frames for one in ports.values())
+
+
 def _summaries(found: Sequence[Found], bed: Bed, definition: Definition) -> list[LatencySummary]:
-    summaries = (summarise(flow.latency, _shift_ns(stream, flow, bed, definition)) for stream, flow in found)
+    summaries = (summarise(one.flow.latency, _shift_ns(one, bed, definition)) for one in found)
     return [summary for summary in summaries if summary is not None]
 
 
-def _shift_ns(stream: Stream, flow: FlowCounts, bed: Bed, definition: Definition) -> Fraction:
-    return shift_ns(bed, definition, stream.frame_size_bytes, flow.tx_port, flow.rx_port, flow.latency)
+def _shift_ns(one: Found, bed: Bed, definition: Definition) -> Fraction:
+    flow = one.flow
+    return shift_ns(bed, definition, one.stream.frame_size_bytes, flow.tx_port, flow.rx_port, flow.latency)
 
 
 def _strays(item: LaidClass, result: TrialResult, kind: str) -> int | None:
@@ -288,7 +325,8 @@ def _class_result(
     summary = merged(_summaries(found, bed, definition))
     latency = _latency(summary, _percentiles(item, found, result, bed, definition), Circumstances.of([result]))
     jitter = _jitter(summary)
-    ratio = Fraction(counts.lost_frames, counts.expected_frames) if counts.expected_frames else None
+    missed = counts.lost_frames + (counts.late_frames or 0)
+    ratio = Fraction(missed, counts.expected_frames) if counts.expected_frames else None
     judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
     return ClassResult(
         run=run.label,
@@ -299,10 +337,10 @@ def _class_result(
         state=judgement.state,
         counts=counts,
         rx_bytes=sum(
-            (flow.rx_frames - flow.duplicate_frames) * stream.frame_size_bytes
-            if flow.rx_bytes is None
-            else flow.rx_bytes
-            for stream, flow in found
+            (one.flow.rx_frames - one.flow.duplicate_frames) * one.stream.frame_size_bytes
+            if one.flow.rx_bytes is None
+            else one.flow.rx_bytes
+            for one in found
         ),
         loss_ratio=None if ratio is None else float(ratio),
         loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
@@ -318,10 +356,10 @@ def _class_result(
 
 def _queues(found: Sequence[Found], result: TrialResult) -> str | None:
     trend = result.queues
-    if any(flow.lost_frames for _, flow in found):
+    if any(one.flow.lost_frames for one in found):
         return "frames lost"
     if trend is not None and trend.trend is Trend.FILLING:
-        reached = {flow.rx_port for _, flow in found}
+        reached = {one.flow.rx_port for one in found}
         return f"{trend.trend.value}, {trend.excess_ppm:.4g} ppm" if reached & set(trend.rx_ports) else "steady"
     return trend.trend.value if trend is not None else None
 
@@ -335,15 +373,15 @@ def _percentiles(
     item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
 ) -> LatencySummary | None:
     # A class has one histogram, and so one time to add to FIFO.
-    shifts = {_shift_ns(stream, flow, bed, definition) for stream, flow in found}
+    shifts = {_shift_ns(one, bed, definition) for one in found}
     counted = next((one for one in result.histograms if one.stream == item.name and one.tx_port is None), None)
     return summarise(counted.latency, shifts.pop()) if counted and len(shifts) == 1 else None
 
 
 def _latency(
     summary: LatencySummary | None,
-    counted: LatencySummary | None = None,
-    circumstances: Circumstances | None = None,
+    counted: LatencySummary | None,
+    circumstances: Circumstances,
 ) -> Latency:
     if summary is None:
         return Latency()
@@ -351,7 +389,7 @@ def _latency(
     return Latency(
         min_us=us(summary.latency.min_ns),
         avg_us=us(summary.latency.avg_ns),
-        avg_error_us=us((circumstances or Circumstances()).error_ns(summary)),
+        avg_error_us=us(circumstances.error_ns(summary)),
         max_us=us(summary.latency.max_ns),
         p50_us=us(percentiles.get(50.0)),
         p99_us=us(percentiles.get(99.0)),
@@ -382,7 +420,7 @@ def _judgement(
         return Judgement(Verdict.MEASURED)
     criteria: tuple[tuple[str, float | Fraction | None, float | Fraction | None], ...] = (
         ("loss ratio", ratio, accept.loss_ratio),
-        ("lost frames", counts.lost_frames, accept.lost_frames),
+        ("lost frames", counts.lost_frames + (counts.late_frames or 0), accept.lost_frames),
         ("reordered frames", counts.reordered_frames, accept.reordered_frames),
         ("duplicate frames", counts.duplicate_frames, accept.duplicate_frames),
         ("latency in us", latency.max_us, accept.latency_us),

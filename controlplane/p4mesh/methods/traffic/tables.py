@@ -12,12 +12,14 @@ from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
 
 _OPTIONAL = (
-    *(fields.STREAM, fields.PART, fields.DOUBTFUL_FRAMES, fields.FLOODED_FRAMES, fields.MISDIRECTED_FRAMES),
+    *(fields.STREAM, fields.PART, fields.DOUBTFUL_FRAMES, fields.LATE_FRAMES, fields.CORRUPTED_FRAMES),
+    *(fields.FLOODED_FRAMES, fields.MISDIRECTED_FRAMES),
     *(fields.P50_US, fields.P99_US, fields.P99_9_US, fields.PERCENTILE_ERROR_US),
 )
 _LOSS_NOTE = (
     "Loss ratio: lost frames of all frames of the class that its receivers expect; a frame to many is expected at each "
-    "of them. Where none was lost, the true ratio is below 3/n with 95 % confidence."
+    "of them. Late frames, from a queue that an overload has filled, count as lost: a longer trial loses as many more. "
+    "Where none was lost, the true ratio is below 3/n with 95 % confidence."
 )
 _LAYER_NOTE = (
     "of all frames that the receivers of a layer, or of a role, got; layers and roles in the order of their ports. Low "

@@ -75,7 +75,9 @@ def test_layers_are_compared_in_the_order_of_their_ports_and_roles_without_order
 
 def test_a_layer_without_frames_is_left_out_and_the_increment_is_to_the_layer_before_it() -> None:
     where = bed_of(parsed(chain({1: "layer: a", 2: "layer: b", 3: "layer: c", 4: "layer: c"})), "sim")
-    once = [PortLatency(port, 1, Fraction(us), Fraction(us), Fraction(us)) for port, us in ((1, 2), (4, 7))]
+    once = [
+        PortLatency(port, 1, Fraction(us), Fraction(us), Fraction(us), Fraction(0)) for port, us in ((1, 2), (4, 7))
+    ]
     first, last = layer_cells(where, once)
     assert (first.name, first.increment_us, last.name, last.receivers, last.increment_us) == ("a", None, "c", 1, 5)
 
