@@ -45,6 +45,7 @@ def test_corrupted_frames_stand_beside_losses(test: Method, settings: tuple[str,
     shown = [table for table in outcome.tables if any(column.key in LOSSES for column in table.columns)]
     assert shown
     counted = {result.corrupted_frames for _, result in trials}
+    counted.add(sum(result.corrupted_frames for _, result in trials))
     for table in shown:
         found = [row["corrupted_frames"] for row in table.rows if row.get("corrupted_frames")]
         assert found and set(found) <= counted, table.name
