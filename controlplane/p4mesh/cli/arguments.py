@@ -178,6 +178,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
         default="topologies",
         help="what --control can choose from; default: topologies",
     )
+    parser.add_argument("--run-files", metavar="DIR", help="run files that --control can choose from; default: none")
     parser.add_argument("--json", action="store_true", help="print where the page is as one JSON document on stdout")
     parser.set_defaults(handler=commands.serve)
 

@@ -18,15 +18,14 @@ from p4mesh.run.events import (
     SuiteStarted,
     TesterOpened,
     TrialFinished,
-    UnitFinished,
     WiresMeasured,
     WorkerLost,
 )
+from p4mesh.run.outlook import Outlook
+from p4mesh.store.live_file import Progress as RunProgress
 from p4mesh.traffic.line_rate import NS_PER_S
 
 _STRAYS = ("flooded", "misdirected")
-_TRIALS_BEFORE_OUTLOOK = 5
-"""The first trials also start processes and targets; they say little about the rest."""
 
 
 class Progress:
@@ -44,21 +43,16 @@ class Progress:
         self._watch = watch
         self._lost: dict[tuple[str, str], int] = {}
         self._stream = stream
-        self._clock_s = clock_s
-        self._remaining: dict[str, int] = {}
-        self._started_s = clock_s()
-        self._done = 0
-        self._measured = 0
+        self._outlook = Outlook(clock_s)
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
+        self._outlook.note(event)
         if isinstance(event, TrialFinished):
             self._trial(event)
         elif isinstance(event, SampleTaken):
             if self._watch:
                 self._sample(event)
-        elif isinstance(event, UnitFinished):
-            self._remaining[event.unit] = 0
         elif isinstance(event, SuiteStarted):
             self._place(event.directory)
         elif isinstance(event, RunStarted):
@@ -79,9 +73,6 @@ class Progress:
             self._notice.place(directory)
 
     def _start(self, run: RunStarted) -> None:
-        self._remaining = dict(run.trials_expected)
-        self._started_s = self._clock_s()
-        self._done = self._measured = 0
         resumed = "" if run.trials_stored is None else f", resuming after {run.trials_stored:,} stored trials"
         kind = "worker" if run.cluster else "process"
         workers = f"1 {kind}" if run.workers == 1 else f"{run.workers} {kind}{'s' if run.cluster else 'es'}"
@@ -93,10 +84,7 @@ class Progress:
             self._line(f"trials of one part run one after the other: {run.one_device}")
 
     def _trial(self, finished: TrialFinished) -> None:
-        self._done += 1
-        self._measured += finished.timing is not None and not finished.trial.taken_from
-        self._remaining[finished.trial.unit] = finished.remaining
-        left = sum(self._remaining.values())
+        progress = self._outlook.progress
         result = finished.trial.result
         expected = result["expected_rx_frames"]
         loss = f"loss {100 * result['lost_frames'] / expected:8.4f} %" if expected else "no frames"
@@ -109,8 +97,8 @@ class Progress:
         origin = "  (stored)" if finished.timing is None else taken_from
         where = f"{size:>4} B {part:<10}" if size else part
         self._line(
-            f"[{self._done:>3,}/~{self._done + left:,}] {where} load {finished.trial.load_pct:8.4f} %"
-            f"  {loss}{strays}{filling}{trust}{origin}  {self._outlook(left)}"
+            f"[{progress.done:>3,}/~{progress.done + progress.left:,}] {where} load {finished.trial.load_pct:8.4f} %"
+            f"  {loss}{strays}{filling}{trust}{origin}  {_outlook(progress)}"
         )
 
     def _sample(self, taken: SampleTaken) -> None:
@@ -128,10 +116,9 @@ class Progress:
     def _line(self, text: str) -> None:
         tell(text, self._stream)
 
-    def _outlook(self, left: int) -> str:
-        if not left:
-            return "| last trials"
-        if self._measured < _TRIALS_BEFORE_OUTLOOK:
-            return f"| ~{left:,} left"
-        seconds = (self._clock_s() - self._started_s) / self._measured * left
-        return f"| ~{left:,} left, ~{seconds:,.0f} s"
+
+def _outlook(progress: RunProgress) -> str:
+    if not progress.left:
+        return "| last trials"
+    time_left = "" if progress.left_s is None else f", ~{progress.left_s:,.0f} s"
+    return f"| ~{progress.left:,} left{time_left}"

@@ -24,6 +24,7 @@ from p4mesh.run.executor import Executor
 from p4mesh.run.kinds_of_loss import kinds_of_loss_tables, payload_note
 from p4mesh.run.one_process import run_in_process
 from p4mesh.run.options import RunOptions
+from p4mesh.run.outlook import Outlook
 from p4mesh.run.preparation import Prepared, prepare
 from p4mesh.run.refused_routes import refused_routes_findings, refused_routes_tables
 from p4mesh.run.trial_findings import port_queue_finding, router_hint, stamp_finding, stray_findings
@@ -100,10 +101,13 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
     method, job = prepared.method, prepared.job
     units = method.units(job.parameters, prepared.sizes)
     facts: list[str] = []
+    outlook = Outlook()
 
     def watched(event: Event) -> None:
         if isinstance(event, TesterOpened):
             facts.extend(fact for fact in event.facts if fact not in facts)
+        if outlook.note(event):
+            directory.show_progress(outlook.progress)
         observer(event)
 
     try:

@@ -67,6 +67,8 @@ def application(feed: Feed, control: Control | None = None) -> Starlette:
     if control is not None:
         routes += [
             Route("/control", server.choices),
+            Route("/control/parameters", server.parameters),
+            Route("/control/started", server.started),
             Route("/control/start", server.start, methods=["POST"]),
             Route("/control/stop", server.stop, methods=["POST"]),
         ]
@@ -166,7 +168,16 @@ class _Server:
 
     async def choices(self, request: Request) -> Response:
         control = self._controlled(request)
-        return JSONResponse(control.choices() | {"started": control.started()})
+        return JSONResponse(control.choices())
+
+    async def parameters(self, request: Request) -> Response:
+        control = self._controlled(request)
+        test = request.query_params.get("test", "")
+        return JSONResponse(await run_in_threadpool(control.parameters, test))
+
+    async def started(self, request: Request) -> Response:
+        control = self._controlled(request)
+        return JSONResponse({"started": control.started()})
 
     async def start(self, request: Request) -> Response:
         control = self._controlled(request)

@@ -35,7 +35,8 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     control = None
     if arguments.control:
         topologies = Path(arguments.topologies).resolve() if arguments.topologies else shipped("topologies")
-        control = Control(feed.catalogue, topologies, _token(), _own_words(arguments.command))
+        run_files = Path(arguments.run_files).resolve() if arguments.run_files else None
+        control = Control(feed.catalogue, topologies, _token(), _own_words(arguments.command), run_files)
     listening = _listening(arguments.port)
     address = f"http://{ADDRESS}:{listening.getsockname()[1]}/"
     page = f"{address}#token={control.token}" if control else address

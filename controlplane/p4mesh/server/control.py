@@ -1,7 +1,7 @@
 """Starts and stops runs for the live page: ``p4mesh run`` in a process of its own, an interrupt as from the keyboard.
 
-A run that is started here lives on when the server ends. It takes tests, topologies of one directory and parameters;
-not parameters that are commands of the machine, which the command line alone sets.
+A run that is started here lives on when the server ends. It takes tests, run files and topologies of one directory
+each, and options; not parameters that are commands of the machine, which the command line alone sets.
 """
 
 from __future__ import annotations
@@ -10,20 +10,28 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import Field, dataclass, fields
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
 
 from p4mesh.errors import P4MeshError, RunDirectoryError, UsageError
+from p4mesh.methods.base import Method
 from p4mesh.methods.names import NAMES, require_known
+from p4mesh.methods.options.parameters import show
 from p4mesh.methods.registry import TESTS, find_test
+from p4mesh.run.options import ARGUMENT, RunOptions
+from p4mesh.run.planning import planned_tests
+from p4mesh.run_file.reader import load_run_file
 from p4mesh.server.catalogue import Catalogue
 from p4mesh.server.run_view import RunView
 from p4mesh.store.lock import holder
-from p4mesh.target.names import TARGET_NAMES, repeats_exactly
+from p4mesh.target.names import TARGET_NAMES
 
+_OFFERED = ("target", "sizes", "ports", "settings", "notes")
+"""Options that the form has. None of them names a file, another machine or a command."""
+_OPTIONS = [item for name in _OFFERED for item in fields(RunOptions) if item.name == name]
 _KEPT = 50
 _LONGEST = 4000
 """Characters of what a run has said on standard error."""
@@ -39,39 +47,61 @@ class _Started:
 class Control:
     """Actions of the holder of the token."""
 
-    def __init__(self, catalogue: Catalogue, topologies: Path, token: str, p4mesh: Sequence[str]) -> None:
+    def __init__(
+        self, catalogue: Catalogue, topologies: Path, token: str, p4mesh: Sequence[str], run_files: Path | None = None
+    ) -> None:
         """Start runs with ``p4mesh``: the words of the command line before its command."""
         self.token = token
         self._p4mesh = p4mesh
         self._catalogue = catalogue
         self._topologies = topologies
+        self._run_files = run_files
         self._started: list[_Started] = []
 
-    def choices(self) -> dict[str, list[str]]:
-        """Names that can be started: tests and suites, topologies, targets."""
+    def choices(self) -> dict[str, Any]:
+        """Tests, suites, run files and topologies that can be started, and the options that go with them."""
         return {
             "tests": [*NAMES, *(test.name for test in TESTS)],
-            "topologies": self._topology_names(),
-            "targets": sorted(TARGET_NAMES, key=repeats_exactly, reverse=True),
+            "run_files": _names_in(self._run_files),
+            "topologies": _names_in(self._topologies),
+            "options": [_described(item) for item in _OPTIONS],
         }
 
+    def parameters(self, test: str) -> list[dict[str, str]]:
+        """The parameters of a test, of the tests of a suite or of those in a run file, once each, with their help."""
+        found = {item.name: item for name in self._tests_of(test) for item in find_test(name).parameters}
+        return [
+            {"name": item.name, "default": show(item.default), "valid": item.valid, "summary": item.summary}
+            for item in found.values()
+            if not item.is_command
+        ]
+
     def start(self, wanted: Any) -> dict[str, str]:
-        """Start a run and return its name; raises UsageError for what cannot be started."""
-        test, topology, target, sizes = (_text(wanted, key) for key in ("test", "topology", "target", "sizes"))
-        settings = _texts(wanted, "settings")
-        require_known(test)
-        if topology not in self._topology_names():
+        """Start a run and return its name; raises a P4MeshError for what the run itself would refuse."""
+        test, topology = _text(wanted, "test"), _text(wanted, "topology")
+        if topology and topology not in _names_in(self._topologies):
             raise UsageError(f"there is no topology '{topology[:40]}'", hint="choose one of the list")
-        if target not in TARGET_NAMES:
-            raise UsageError(f"there is no target '{target[:40]}'", hint=f"valid targets: {', '.join(TARGET_NAMES)}")
-        _require_harmless(test, settings)
+        given = {item.name: _value(wanted, item) for item in _OPTIONS}
+        if given["target"] and given["target"] not in TARGET_NAMES:
+            raise UsageError(
+                f"--target {given['target'][:40]}: not a target", hint=f"valid targets: {', '.join(TARGET_NAMES)}"
+            )
+        is_file = test in _names_in(self._run_files)
+        if not is_file:
+            require_known(test)
+        whole = RunOptions(
+            self._run_files / test if is_file and self._run_files else test,
+            self._topologies / topology if topology else None,
+            **{name: value for name, value in given.items() if value},
+        )
+        _require_harmless(planned_tests(whole), whole.settings)
         stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
-        name = self._free_name(f"{test}-{stamp}")
-        words = [*self._p4mesh, "run", test]
-        words += ["--topology", str(self._topologies / topology), "--target", target]
-        words += ["--out", str(self._catalogue.root / name)]
-        words += [f"--sizes={sizes}"] if sizes else []
-        words += [f"--set={setting}" for setting in settings]
+        name = self._free_name(f"{Path(test).stem if is_file else test}-{stamp}")
+        words = [*self._p4mesh, "run", str(whole.test), "--out", str(self._catalogue.root / name)]
+        words += ["--topology", str(whole.topology)] if whole.topology else []
+        for item in _OPTIONS:
+            flag, value = item.metadata[ARGUMENT][0], given[item.name]
+            words += [f"{flag}={text}" for text in ((value,) if isinstance(value, str) else value) if text]
         said = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the run can be asked about
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
@@ -111,11 +141,15 @@ class Control:
             for item in reversed(self._started)
         ]
 
-    def _topology_names(self) -> list[str]:
-        try:
-            return sorted(path.name for path in self._topologies.glob("*.yaml") if path.is_file())
-        except OSError:
-            return []
+    def _tests_of(self, test: str) -> list[str]:
+        names = [test]
+        if self._run_files and test in _names_in(self._run_files):
+            names = [entry.test for _, entry in load_run_file(self._run_files / test).entries()]
+        for name in names:
+            require_known(name)
+        return [
+            inner for name in names for inner in ([f"{name}.{own}" for own in NAMES[name]] if name in NAMES else [name])
+        ]
 
     def _free_name(self, name: str) -> str:
         number, free = 1, name
@@ -131,14 +165,39 @@ def _end_of(started: _Started) -> str:
     return os.pread(started.said.fileno(), _LONGEST, max(0, size - _LONGEST)).decode(errors="replace")
 
 
-def _require_harmless(test: str, settings: list[str]) -> None:
-    """Raise UsageError for a parameter that is a command of the machine, in any test of a suite as well."""
-    names = [f"{test}.{name}" for name in NAMES[test]] if test in NAMES else [test]
-    commands = {item.name for name in names for item in find_test(name).parameters if item.is_command}
+def _names_in(folder: Path | None) -> list[str]:
+    try:
+        return sorted(path.name for path in folder.glob("*.yaml") if path.is_file()) if folder else []
+    except OSError:
+        return []
+
+
+def _described(item: Field[Any]) -> dict[str, Any]:
+    """An option as the form shows it, from where it is declared."""
+    flag, how = item.metadata[ARGUMENT]
+    return {
+        "name": item.name,
+        "flag": flag,
+        "help": how["help"].replace("%%", "%"),
+        "example": how.get("metavar", ""),
+        "choices": list(how.get("choices", ())),
+        "is_list": how.get("action") == "append",
+    }
+
+
+def _require_harmless(tests: Iterable[Method], settings: Iterable[str]) -> None:
+    """Raise UsageError for a parameter that is a command of the machine."""
+    commands = {item.name for test in tests for item in test.parameters if item.is_command}
     for setting in settings:
         name = setting.partition("=")[0].strip()
         if name in commands:
             raise UsageError(f"{name}: a command of the machine", hint="runs with commands are started with p4mesh run")
+
+
+def _value(wanted: Any, item: Field[Any]) -> Any:
+    if item.metadata[ARGUMENT][1].get("action") == "append":
+        return tuple(_texts(wanted, item.name))
+    return _text(wanted, item.name)
 
 
 def _text(wanted: Any, key: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from p4mesh.report.verdict import badge
 from p4mesh.server.growing_file import GrowingFile
 from p4mesh.server.trial_index import TrialIndex
 from p4mesh.store.confined import Folder, Mark
-from p4mesh.store.live_file import watched_trials
+from p4mesh.store.live_file import LiveContent, Watched, read_live
 from p4mesh.store.lock import holder
 from p4mesh.store.run_directory import LIVE, SAMPLES
 from p4mesh.store.sample_file import SAMPLE_COLUMNS
@@ -83,7 +84,9 @@ class RunView:
         self._config: _Config | None = None
         self._results: _Results | None = None
         self._problem = ""
-        self._live: list[dict[str, Any]] = []
+        self._live = LiveContent()
+        self._was_held = False
+        """Whether a process of this machine was seen to measure: its end is seen as well."""
         self._samples: list[dict[str, str]] = []
         self._started, self._started_utc = 0, ""
         self._marks: dict[str, Mark | None] = {}
@@ -133,14 +136,15 @@ class RunView:
             "outcome": outcome.summary if outcome else "",
             "trials": self._started,
             "started_utc": self._started_utc,
-            "live": [trial | {"looks": trial["looks"][-2:]} for trial in self._live],
+            "progress": asdict(self._live.progress) if self._live.progress else None,
+            "live": [_shown(watched, -2) for watched in self._running_trials()],
         }
 
     def detail(self) -> dict[str, Any]:
         """Everything of the run but its trials: how many there are, and the generation of their order."""
         return {
             **self.summary(),
-            "live": self._live,
+            "live": [_shown(watched, 0) for watched in self._running_trials()],
             "samples": self._samples,
             "files": self.files,
             "findings": self._results.outcome.findings if self._results else [],
@@ -151,6 +155,10 @@ class RunView:
         """Trials from place ``first`` on, ``most`` at most; raises RunDirectoryError for damaged ones."""
         self._trials.refresh(folder)
         return {**self._trials_now(), "rows": self._trials.rows(folder, first, most)}
+
+    def _running_trials(self) -> list[Watched]:
+        """None of a run that a signal has ended: the file is still there."""
+        return self._live.trials if self.is_running else []
 
     def _trials_now(self) -> dict[str, int]:
         return {"total": len(self._trials), "generation": self._trials.generation}
@@ -170,7 +178,10 @@ class RunView:
         if self._results is not None:
             return FINISHED
         if self.process is not None:
+            self._was_held = True
             return RUNNING
+        if self._was_held:
+            return STOPPED
         marks = (folder.mark(name) for name in (RUN, TRIALS, LIVE))
         latest_s = max((mark.changed_ns for mark in marks if mark), default=0) / 1e9
         return RUNNING if time.time() - latest_s < _FRESH_S else STOPPED
@@ -208,8 +219,7 @@ class RunView:
         if not self._is_new(folder, LIVE):
             return False
         there = self._marks[LIVE] is not None
-        text = folder.read(LIVE, _LIVE_BYTES).decode(errors="replace") if there else ""
-        self._live = list(watched_trials(text))
+        self._live = read_live(folder.read(LIVE, _LIVE_BYTES)) if there else LiveContent()
         return True
 
     def _measured(self, folder: Folder) -> bool:
@@ -226,6 +236,12 @@ class RunView:
             start = max(0, mark.size - _SAMPLES_BYTES)
             self._samples = _latest(folder.read(SAMPLES, _SAMPLES_BYTES, start).decode(errors="replace"))
         return True
+
+
+def _shown(watched: Watched, first_look: int) -> dict[str, Any]:
+    """A trial that runs, counted from 1, with the looks from ``first_look`` on."""
+    trial, looks = watched.trial, watched.looks[first_look:]
+    return {**asdict(trial), "trial": trial.trial + 1, "looks": [asdict(look) for look in looks]}
 
 
 def _latest(text: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The trials that run now, for people who watch the run: ``live.json``.
+"""How far a run is and which trials run now, for people who watch it: ``live.json``.
 
 It is there while a run lasts, enters no result, and is never longer than a few dozen kilobytes: of a trial that lasts
 long, every second look is dropped again and again.
@@ -6,14 +6,14 @@ long, every second look is dropped again and again.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from p4mesh.store.writing import storing, write_atomically
+import msgspec
+from msgspec import Struct
+
+from p4mesh.store.writing import storing, write_bytes_atomically
 from p4mesh.trial.onlooker import Look
 
 _MOST_LOOKS = 240
@@ -33,8 +33,20 @@ class WatchedTrial:
     frame_sizes_bytes: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: expected trials are typical ones, and the time left follows from those done."""
+
+    done: int
+    left: int
+    left_s: float | None = None
+    """None before anything can be said."""
+
+
 @dataclass
-class _Watched:
+class Watched:
+    """A trial, and the looks at it."""
+
     trial: WatchedTrial
     looks: list[Look] = field(default_factory=list)
 
@@ -44,28 +56,37 @@ class _Watched:
             # The last one stays, and so does the first.
             self.looks = [*self.looks[:-1:2], self.looks[-1]]
 
-    def data(self) -> dict[str, Any]:
-        return {**asdict(self.trial), "looks": [asdict(look) for look in self.looks]}
+
+class LiveContent(Struct):
+    """Content of the file."""
+
+    trials: list[Watched] = []
+    progress: Progress | None = None
 
 
 class LiveFile:
-    """The file, which exists after the first look at a trial."""
+    """The file, which exists while a run has trials to measure."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._trials: dict[tuple[str, int], _Watched] = {}
+        self._trials: dict[tuple[str, int], Watched] = {}
+        self._progress: Progress | None = None
         self._written_s = float("-inf")
 
     def add(self, trial: WatchedTrial, look: Look) -> None:
         """Add a look at a trial."""
         key = (trial.unit, trial.trial)
-        watched = self._trials.pop(key, None) or _Watched(trial)
+        watched = self._trials.pop(key, None) or Watched(trial)
         watched.add(look)
         self._trials[key] = watched
         for oldest in list(self._trials)[:-_MOST_TRIALS]:
             del self._trials[oldest]
-        if time.monotonic() - self._written_s >= _WRITE_EVERY_S:
-            self._write()
+        self._write()
+
+    def show(self, progress: Progress) -> None:
+        """Say how far the run is."""
+        self._progress = progress
+        self._write()
 
     def end(self, unit: str, trial: int) -> None:
         """Forget a trial that is over."""
@@ -78,15 +99,16 @@ class LiveFile:
             self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        data = {"trials": [watched.data() for watched in self._trials.values()]}
-        write_atomically(self._path, json.dumps(data, separators=(",", ":")) + "\n")
+        if time.monotonic() - self._written_s < _WRITE_EVERY_S:
+            return
+        content = LiveContent(list(self._trials.values()), self._progress)
+        write_bytes_atomically(self._path, msgspec.json.encode(content) + b"\n")
         self._written_s = time.monotonic()
 
 
-def watched_trials(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the trials in the text of the file; none where it is not what a run writes."""
+def read_live(text: bytes) -> LiveContent:
+    """Content of the file; empty where it is not what a run writes."""
     try:
-        data = json.loads(text)
-        yield from (trial for trial in data["trials"] if isinstance(trial["looks"], list))
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return
+        return msgspec.json.decode(text, type=LiveContent)
+    except (ValueError, RecursionError):
+        return LiveContent()

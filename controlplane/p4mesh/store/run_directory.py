@@ -31,7 +31,7 @@ from p4mesh.measurement.faults import Faults
 from p4mesh.measurement.samples import Sample
 from p4mesh.store import run_files
 from p4mesh.store.fault_file import CAPTURES, CapturedTrial, FaultFile
-from p4mesh.store.live_file import LiveFile, WatchedTrial
+from p4mesh.store.live_file import LiveFile, Progress, WatchedTrial
 from p4mesh.store.lock import DirectoryLock
 from p4mesh.store.opening import NEW, has_files, open_directory
 from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
@@ -153,6 +153,10 @@ class RunDirectory:
     def show_look(self, trial: WatchedTrial, look: Look) -> None:
         """Let those who watch the directory see a look at a running trial."""
         self._live.add(trial, look)
+
+    def show_progress(self, progress: Progress) -> None:
+        """Let those who watch the directory see how far the run is."""
+        self._live.show(progress)
 
     @contextmanager
     def discarded_when_nothing_was_measured(self) -> Iterator[None]:

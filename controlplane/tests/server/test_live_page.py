@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from support.networks import TOPOLOGIES
 
 from p4mesh import RunOptions, run
 from p4mesh.cli.main import main
+from p4mesh.run.options import ARGUMENT
 
 BACK_TO_BACK = TOPOLOGIES / "back-to-back.yaml"
 HOSTILE = "<img src=x onerror=alert(1)>&\"'"
@@ -253,10 +255,16 @@ def test_who_has_the_token_starts_and_stops_runs(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
         name = json.loads(page.post("/control/start", wanted, **key).body)["name"]
         until(lambda: page.runs().get(name, {}).get("state") == "running")
+        until(lambda: (page.runs()[name]["progress"] or {}).get("done", 0) > 0)
+        progress = page.runs()[name]["progress"]
+        assert progress["left"] > 0, "four sizes take long"
         stopped = page.post("/control/stop", {"run": page.runs()[name]["key"]}, **key)
         assert (stopped.status, json.loads(stopped.body)) == (200, {"stopped": name})
-        until(lambda: json.loads(page.get("/control", **key).body)["started"][0]["exit_code"] is not None)
-        (ended,) = json.loads(page.get("/control", **key).body)["started"]
+        until(lambda: json.loads(page.get("/control/started", **key).body)["started"][0]["exit_code"] is not None)
+        time.sleep(1)  # two looks: no file has to grow old first
+        after = page.runs()[name]
+        assert (after["state"], after["live"]) == ("stopped", [])
+        (ended,) = json.loads(page.get("/control/started", **key).body)["started"]
         assert ended["exit_code"] == 130 and "interrupted" in ended["said"]
         assert page.post("/control/stop", {"run": "nothing"}, **key).status == 404
 
@@ -279,20 +287,88 @@ def test_half_a_surrogate_pair_is_no_text(controlled: LivePage, path: str, data:
     assert (refused.status, refused.text) == (400, "the request is not JSON of texts")
 
 
-def test_control_runs_no_command_of_a_topology(tmp_path: Path) -> None:
-    topologies, marker = tmp_path / "topologies", tmp_path / "marker"
-    topologies.mkdir()
-    hook = f"tests:\n  rfc2544.throughput: {{reset_between: hook, hook: touch {marker}}}\n"
-    (topologies / "loud.yaml").write_text((TOPOLOGIES / "back-to-back.yaml").read_text() + hook)
+def test_control_runs_no_command_of_a_file(tmp_path: Path) -> None:
+    files, marker = tmp_path / "files", tmp_path / "marker"
+    files.mkdir()
+    hook = f"reset_between: hook, hook: touch {marker}"
+    plain = (TOPOLOGIES / "back-to-back.yaml").read_text()
+    (files / "loud.yaml").write_text(f"{plain}tests:\n  rfc2544.throughput: {{{hook}}}\n")
+    (tmp_path / "quiet.yaml").write_text(plain)
+    run_files = tmp_path / "run-files"
+    run_files.mkdir()
+    (run_files / "lab.yaml").write_text(
+        f"name: lab\ntopology: ../quiet.yaml\ntests: [{{test: rfc2544.throughput, parameters: {{{hook}}}}}]\n"
+    )
     (tmp_path / "runs").mkdir()
-    with serving(tmp_path / "runs", "--control", "--topologies", str(topologies)) as page:
+    with serving(tmp_path / "runs", "--control", "--topologies", str(files), "--run-files", str(run_files)) as page:
         key = {"authorization": f"Bearer {TOKEN}"}
-        wanted = {"test": "rfc2544.throughput", "topology": "loud.yaml", "target": "sim", "sizes": "64"}
-        assert page.post("/control/start", wanted, **key).status == 200
-        until(lambda: json.loads(page.get("/control", **key).body)["started"][0]["exit_code"] is not None)
-        (ended,) = json.loads(page.get("/control", **key).body)["started"]
-    assert ended["exit_code"] == 2 and "--allow-hooks" in ended["said"]
+        for wanted in ({"test": "rfc2544.throughput", "topology": "loud.yaml"}, {"test": "lab.yaml"}):
+            refused = page.post("/control/start", wanted, **key)
+            assert refused.status == 400 and "--allow-hooks" in json.loads(refused.body)["hint"]
+        assert json.loads(page.get("/control/started", **key).body) == {"started": []}
     assert not marker.exists()
+
+
+def test_the_form_has_options_of_the_command_line_and_the_help_of_every_parameter(controlled: LivePage) -> None:
+    key = {"authorization": f"Bearer {TOKEN}"}
+    found = json.loads(controlled.get("/control", **key).body)
+    declared = {item.name: item.metadata[ARGUMENT] for item in fields(RunOptions) if ARGUMENT in item.metadata}
+    assert [option["name"] for option in found["options"]] == ["target", "sizes", "ports", "settings", "notes"]
+    for option in found["options"]:
+        flag, how = declared[option["name"]]
+        assert (option["flag"], option["help"]) == (flag, how["help"])
+    assert "back-to-back.yaml" in found["topologies"] and found["run_files"] == []
+    for test in ("rfc2544.throughput", "rfc2544"):
+        parameters = json.loads(controlled.get(f"/control/parameters?test={test}", **key).body)
+        assert {"name": "burst_frames", "default": "1"}.items() <= next(
+            item for item in parameters if item["name"] == "burst_frames"
+        ).items()
+        assert all(item["summary"] and item["valid"] for item in parameters)
+        assert "hook" not in {item["name"] for item in parameters}, "the page takes no commands of the machine"
+    assert controlled.get("/control/parameters?test=rm", **key).status == 400
+    assert controlled.get("/control/parameters?test=rfc2544").status == 403
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"sizes": "12"}, ["--sizes", "12"]),
+        ({"ports": "1,99"}, ["--ports", "1,99"]),
+        ({"notes": ["no key"]}, ["--note", "no key"]),
+        ({"settings": ["scaled_frames=few"]}, ["--set", "scaled_frames=few"]),
+        ({"settings": ["nothing=1"]}, ["--set", "nothing=1"]),
+    ],
+)
+def test_a_run_is_refused_before_it_starts_with_the_reason_of_the_command_line(
+    controlled: LivePage, wrong: dict[str, object], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = {"authorization": f"Bearer {TOKEN}"}
+    wanted = {"test": "rfc2544.throughput", "topology": "back-to-back.yaml", **wrong}
+    refused = controlled.post("/control/start", wanted, **key)
+    assert refused.status == 400
+    assert main(["run", "rfc2544.throughput", "--topology", str(BACK_TO_BACK), *words]) == 2
+    said = json.loads(refused.body)
+    assert capsys.readouterr().err == f"error: {said['error']}\n hint: {said['hint']}\n"
+    assert json.loads(controlled.get("/control/started", **key).body) == {"started": []}
+
+
+def test_a_run_file_starts_with_ports_and_notes(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "lab.yaml").write_text(
+        f"name: lab\ntopology: {BACK_TO_BACK}\ntests: [rfc2544.frame_loss]\nparameters: {{scaled_frames: 200}}\n"
+    )
+    with serving(tmp_path / "runs", "--control", "--topologies", str(TOPOLOGIES), "--run-files", str(tmp_path)) as page:
+        key = {"authorization": f"Bearer {TOKEN}"}
+        assert json.loads(page.get("/control", **key).body)["run_files"] == ["lab.yaml"]
+        assert page.get("/control/parameters?test=lab.yaml", **key).status == 200
+        wanted = {"test": "lab.yaml", "sizes": "64", "ports": "2,1", "notes": ["operator=Ada"]}
+        started = page.post("/control/start", wanted, **key)
+        assert started.status == 200, started.text
+        name = json.loads(started.body)["name"]
+        until(lambda: page.runs().get(name, {}).get("state") == "finished")
+    stored = json.loads((tmp_path / "runs" / name / "run.json").read_text())
+    assert stored["notes"]["operator"] == "Ada" and stored["frame_sizes_bytes"] == [64]
+    assert [port["number"] for port in stored["ports"]] == [2, 1]
 
 
 def test_an_interrupt_is_its_normal_end(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,17 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.live_page import serving
+from support.live_page import TOKEN, serving
 from support.networks import TOPOLOGIES
 
 from p4mesh import RunOptions, run
-from p4mesh.store.live_file import watched_trials
+from p4mesh.store.live_file import read_live
 from p4mesh.store.run_directory import LIVE, TRIALS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install 'p4mesh[test]'")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")
 
+BED = TOPOLOGIES / "back-to-back.yaml"
 HOSTILE = "<img src=x onerror=window.hurt=1><script>window.hurt=1<"
 _PATIENCE_MS = 60_000
 
@@ -62,8 +65,8 @@ def hold(running: subprocess.Popen[bytes], out: Path, trials: int) -> None:
         assert running.poll() is None, "the run has ended"
         seen = (out / TRIALS).read_bytes().count(b"\n") if (out / TRIALS).exists() else 0
         # A fast trial may end before the first look at it, which writes the file.
-        watched = watched_trials((out / LIVE).read_text()) if seen >= trials and (out / LIVE).exists() else ()
-        if any(len(trial["looks"]) > 1 for trial in watched):
+        watched = read_live((out / LIVE).read_bytes()).trials if seen >= trials and (out / LIVE).exists() else ()
+        if any(len(trial.looks) > 1 for trial in watched):
             break
         time.sleep(0.005)
     running.send_signal(signal.SIGSTOP)
@@ -114,7 +117,7 @@ def test_names_and_notes_stay_text(tab: Any, tmp_path: Path) -> None:
         run(
             RunOptions(
                 "rfc2544.frame_loss",
-                TOPOLOGIES / "back-to-back.yaml",
+                BED,
                 "64",
                 (f"scaled_frames={frames}",),
                 out,
@@ -150,9 +153,101 @@ def test_names_and_notes_stay_text(tab: Any, tmp_path: Path) -> None:
         assert tab.evaluate("window.hurt") is None
 
 
+def test_a_run_is_refused_with_the_reason_in_sight_then_started_and_stopped_after_a_question(
+    tab: Any, tmp_path: Path
+) -> None:
+    questions: list[str] = []
+    answers = iter([False, True])
+
+    def answer(dialog: Any) -> None:
+        questions.append(dialog.message)
+        dialog.accept() if next(answers) else dialog.dismiss()
+
+    tab.on("dialog", answer)
+    with serving(tmp_path, "--control", "--topologies", str(TOPOLOGIES)) as page:
+        tab.goto(f"{page.address}#token={TOKEN}")
+        tab.select_option("[name=test]", "rfc2544.throughput")
+        tab.select_option("[name=topology]", "wrs-18x1g.yaml")
+        tab.click("summary")
+        tab.wait_for_selector("#parameters:has-text('RFC 60 s')")
+        tab.get_by_role("button", name="scaled_frames", exact=True).click()
+        assert tab.input_value("[name=settings]") == "scaled_frames=30000"
+        assert "frames per port and trial" in tab.inner_text("#parameters")
+        tab.fill("[name=settings]", "scaled_frames=600000")
+        tab.fill("[name=sizes]", "12")
+        tab.click("#start button[type=submit]")
+        tab.wait_for_selector("#answer.problem")
+        assert tab.inner_text("#answer").startswith("--sizes 12: '12' is not valid: ")
+        assert tab.locator("[aria-invalid=true]").get_attribute("name") == "sizes"
+        assert list(tmp_path.iterdir()) == []
+        tab.fill("[name=sizes]", "64,128,256,512")
+        tab.click("#start button[type=submit]")
+        tab.wait_for_selector("#now .card")
+        # A run that is stopped before its first trial leaves nothing.
+        tab.wait_for_function("/^[1-9]/.test(document.querySelector('#now .progress')?.innerText || '')")
+        assert re.search(r"\d+ of ~\d+ trials done, ~\d+ left", tab.inner_text("#now .progress"))
+        assert tab.inner_text("#answer") == "" and tab.locator("[aria-invalid=true]").count() == 0
+        tab.click("#now button")
+        assert tab.inner_text("#now button") == "Stop" and len(questions) == 1
+        tab.click("#now button")
+        tab.wait_for_selector("#past tr:has-text('stopped')")
+        assert len(questions) == 2 and "Stop Throughput?" in questions[1]
+        assert re.search(r"\d+ of ~\d+", tab.inner_text("#past .number"))
+
+
+def test_runs_of_a_suite_stand_below_its_name(tab: Any, tmp_path: Path) -> None:
+    made = run(RunOptions("rfc2544.frame_loss", BED, "64", ("scaled_frames=200",), tmp_path / "alone", jobs=1))
+    for name in ("frame_loss", "throughput"):
+        shutil.copytree(made.directory, tmp_path / "whole" / name)
+    (tmp_path / "whole" / "suite.json").write_text('{"format": 4, "suite": "rfc2544"}')
+    (tmp_path / "whole" / "report.html").write_text("<h1>the suite</h1>")
+    with serving(tmp_path) as page:
+        tab.goto(page.address)
+        tab.wait_for_selector("#past tr.suite")
+        shown = [row.inner_text().split("\t") for row in tab.locator("#past tr").all()]
+        names = [cells[0] if cells[0].startswith("Suite") else cells[1].strip() for cells in shown]
+        suite = "Suite whole: 2 of 2 tests that began are finished"
+        assert names in (["alone", suite, "frame_loss", "throughput"], [suite, "frame_loss", "throughput", "alone"])
+        tab.click("#past tr.suite a")
+        tab.wait_for_selector("text=the suite")
+
+
+def test_every_trial_is_reached_and_labels_of_an_axis_differ(tab: Any, tmp_path: Path) -> None:
+    out = tmp_path / "long"
+    run(RunOptions("rfc2544.frame_loss", BED, "64", ("scaled_frames=200",), out, jobs=1))
+    line = json.loads((out / TRIALS).read_text().partition("\n")[0])
+    # Loads near each other, as at the end of a search.
+    lines = (json.dumps(line | {"trial": number, "load_pct": 99.6 + number / 1e6}) + "\n" for number in range(450))
+    (out / TRIALS).write_text("".join(lines))
+
+    def numbers() -> list[str]:
+        return [text.strip() for text in tab.locator("#trials td:first-child").all_inner_texts()]
+
+    with serving(tmp_path) as page:
+        tab.goto(page.address)
+        tab.click("#past td.name a")
+        tab.wait_for_selector("#loads svg .mark-symbol path", state="attached")
+        assert tab.inner_text("#count") == "Trials 251 to 450 of 450, the latest first"
+        assert numbers() == [str(number) for number in range(450, 250, -1)]
+        for axis in tab.locator("#loads svg .role-axis-label").all():
+            labels = [text for text in axis.locator("text").all_text_contents() if text]
+            assert len(labels) > 1 and len(set(labels)) == len(labels)
+        tab.click("#older")
+        tab.wait_for_function("document.getElementById('count').textContent.startsWith('Trials 51 ')")
+        tab.click("#older")
+        tab.wait_for_function("document.getElementById('count').textContent.startsWith('Trials 1 ')")
+        assert tab.is_disabled("#older") and numbers()[-1] == "1"
+        tab.fill("#number", "240")
+        tab.get_by_role("button", name="Go to it").click()
+        tab.wait_for_selector("#trials tr.marked")
+        assert tab.inner_text("#trials tr.marked td:first-child") == "240"
+        tab.click("#newest")
+        tab.wait_for_function("document.getElementById('count').textContent.startsWith('Trials 251 ')")
+
+
 def test_no_page_is_wider_than_the_window(tab: Any, tmp_path: Path) -> None:
     out = tmp_path / "runs" / "one-with-a-long-name-that-does-not-fit-into-a-narrow-window"
-    run(RunOptions("rfc2544.throughput", TOPOLOGIES / "back-to-back.yaml", "64", ("scaled_frames=200",), out, jobs=1))
+    run(RunOptions("rfc2544.throughput", BED, "64", ("scaled_frames=200",), out, jobs=1))
     with serving(tmp_path / "runs") as page:
         for width in (1300, 400):
             tab.set_viewport_size({"width": width, "height": 800})

@@ -8,6 +8,7 @@ const CONFIG = {
     labelColor: INK, titleColor: INK, domainColor: INK, tickColor: INK, gridColor: INK, gridOpacity: 0.14,
     domainOpacity: 0.5, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal",
   },
+  axisX: { labelFlush: false, labelSeparation: 8 },
   legend: { labelColor: INK, titleColor: INK, labelFontSize: 12, orient: "bottom", title: null },
 };
 
@@ -33,7 +34,7 @@ export function rates() {
     mark: { type: "line", point: true },
     encoding: {
       x: { field: "at", type: "quantitative", title: "time of the target since the first departure (s)" },
-      y: { field: "fps", type: "quantitative", title: "frames/s", scale: { zero: true }, axis: { format: "~s" } },
+      y: { field: "fps", type: "quantitative", title: "frames/s", scale: { zero: true } },
       color: { field: "what", type: "nominal", scale: { domain: ["sent", "received"], range: ["#7a8794", "#2f7ed8"] } },
       strokeDash: { field: "what", type: "nominal", scale: { domain: ["sent", "received"], range: [[6, 3], [1, 0]] } },
       tooltip: [{ field: "what" }, { field: "at", format: ".4~g" }, { field: "fps", format: ".6~g" }],
@@ -71,10 +72,12 @@ export function loads() {
         encoding: {
           color: {
             field: "verdict", type: "nominal",
+            legend: { columns: 3 },
             scale: { domain: verdicts, range: ["#2c8a57", "#d0392e", "#2f7ed8", "#b8860b", "#8a3fa8"] },
           },
           shape: {
             field: "verdict", type: "nominal",
+            legend: { columns: 3 },
             scale: { domain: verdicts, range: ["circle", "cross", "square", "diamond", "triangle-up"] },
           },
           tooltip: [
@@ -84,8 +87,8 @@ export function loads() {
       },
     ],
     encoding: {
-      x: { field: "number", type: "quantitative", title: "trial, in the order of their ends", axis: { tickMinStep: 1, format: "d" } },
-      y: { field: "load_pct", type: "quantitative", title: "load (% of line rate)" },
+      x: { field: "number", type: "quantitative", title: "number of the trial in the run", scale: { zero: false, nice: false }, axis: { tickMinStep: 1, format: "d" } },
+      y: { field: "load_pct", type: "quantitative", title: "load (% of line rate)", scale: { zero: false } },
     },
   });
 }

@@ -19,7 +19,7 @@ export function cell(text, isNumber = false) {
 }
 
 export function count(value) {
-  return value.toLocaleString("en-US").replaceAll(",", " ");
+  return value.toLocaleString("en-US");
 }
 
 export function short(value, digits = 4) {
@@ -57,6 +57,49 @@ export function changes(looks) {
     });
   }
   return rows;
+}
+
+function duration(seconds) {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${short(seconds / 3600, 3)} h`;
+}
+
+// How far a run is, in the words of the terminal; the number of expected trials is a typical one.
+export function progress(run) {
+  const { done, left, left_s: seconds } = run.progress || { done: run.trials, left: 0, left_s: null };
+  if (!run.progress) return [element("span", {}, `${count(done)} trials done`)];
+  const parts = [`${count(done)} of ~${count(done + left)} trials done`];
+  if (run.state === "running") parts.push(left ? `~${count(left)} left` : "last trials");
+  if (run.state === "running" && seconds !== null) parts.push(`~${duration(seconds)}`);
+  const bar = element("progress", { max: Math.max(1, done + left), value: done, ariaLabel: "trials done" });
+  return [bar, element("span", {}, parts.join(", "))];
+}
+
+// Runs that were told to stop, and have not ended yet.
+const stopping = new Set();
+
+export function stopButton(run, tell) {
+  if (run.state !== "running") stopping.delete(run.key);
+  const told = stopping.has(run.key);
+  const button = element("button", { type: "button", class: "danger", disabled: told }, told ? "Stopping ..." : "Stop");
+  button.addEventListener("click", async () => {
+    const question = `Stop ${run.title || run.name}?\n\n${run.name}: trials that are done stay, and the trial that runs is `
+      + "lost. The same p4mesh run with --out resumes the run.";
+    if (!confirm(question)) return;
+    stopping.add(run.key);
+    button.disabled = true;
+    button.textContent = "Stopping ...";
+    try {
+      await ask("/control/stop", { run: run.key });
+    } catch (error) {
+      stopping.delete(run.key);
+      button.disabled = false;
+      button.textContent = "Stop";
+      tell(error.message);
+    }
+  });
+  return button;
 }
 
 // Events of the server. After an interruption, a restart of the server as well, everything comes again.

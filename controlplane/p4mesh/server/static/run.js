@@ -1,4 +1,4 @@
-import { ask, cell, changes, count, element, explained, listen, reportAddress, short, token, verdict, when } from "./common.js";
+import { cell, changes, count, element, explained, listen, progress, reportAddress, short, stopButton, token, verdict, when } from "./common.js";
 import { Chart, latency, loads, rates } from "./charts.js";
 
 const place = (id) => document.getElementById(id);
@@ -12,7 +12,7 @@ function facts(run) {
   const pairs = [
     ["Test", `${run.test} (${run.section})`], ["Topology", run.topology], ["Target", run.target],
     ["Frame sizes", `${run.sizes.join(", ")} B`], ["Started", `${when(run.started_utc)} UTC`],
-    ["Directory", run.name], ...Object.entries(run.notes),
+    ["Directory", run.name], ...Object.entries(run.notes).map(([name, text]) => [name.replaceAll("_", " "), text]),
   ];
   place("facts").replaceChildren(...pairs.map(([name, value]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value))));
@@ -25,7 +25,10 @@ function head(run) {
   place("subtitle").textContent = `${run.section} on ${run.topology}`;
   place("outcome").textContent = run.problem || run.outcome;
   place("links").replaceChildren(...(run.state === "finished" ? [element("a", { href: reportAddress(run.key) }, "Report")] : []));
-  place("stop").hidden = !(token() && run.state === "running");
+  const button = stopButton(run, (text) => { place("answer").textContent = text; });
+  place("stop").replaceChildren(...(token() && run.state === "running" ? [button] : []));
+  place("progress").hidden = !run.progress;
+  place("progress").replaceChildren(...progress(run));
   place("findings").replaceChildren(...(run.findings.length ? [element("div", { class: "list bad" },
     element("h3", {}, "Findings"), element("ul", {}, ...run.findings.map((text) => element("li", {}, text))))] : []));
 }
@@ -39,13 +42,13 @@ function traffic(run) {
     let shown = liveCharts.get(name);
     if (!shown) {
       const [first, second] = [element("div", { class: "drawing" }), element("div", { class: "drawing" })];
+      const figures = [["Rates", first], ["Latency", second]].map(([title, drawing]) =>
+        element("figure", { hidden: true }, element("figcaption", {}, title), drawing));
       const numbers = element("p", { class: "numbers" });
-      const box = element("div", { data: { trial: name } }, element("h3", {}, `${trial.unit}, trial ${trial.trial + 1}: ${trial.label}`), numbers,
-        element("div", { class: "charts" },
-          element("figure", {}, element("figcaption", {}, "Rates"), first),
-          element("figure", {}, element("figcaption", {}, "Latency"), second)));
+      const box = element("div", { data: { trial: name } }, element("h3", {}, `${trial.unit}, trial ${trial.trial}: ${trial.label}`), numbers,
+        element("div", { class: "charts" }, ...figures));
       place("live").append(box);
-      shown = { box, numbers, rates: new Chart(first, rates()), latency: new Chart(second, latency()) };
+      shown = { box, numbers, figures, rates: new Chart(first, rates()), latency: new Chart(second, latency()) };
       liveCharts.set(name, shown);
     }
     const points = changes(trial.looks);
@@ -55,8 +58,11 @@ function traffic(run) {
     if (last) parts.push(`${count(Math.round(last.tx))} frames/s sent`, `${count(Math.round(last.rx))} frames/s received`);
     if (last && last.mean !== null) parts.push(`mean latency ${short(last.mean)} us`);
     shown.numbers.textContent = parts.join("; ");
-    shown.rates.show(points);
-    shown.latency.show(points);
+    // No empty axes: a trial that reads no latencies has no figure of them.
+    const latencies = points.filter((point) => point.max !== null);
+    [points, latencies].forEach((rows, index) => { shown.figures[index].hidden = rows.length === 0; });
+    if (points.length) shown.rates.show(points);
+    if (latencies.length) shown.latency.show(latencies);
   }
   for (const [name, shown] of liveCharts) {
     if (!present.has(name)) {
@@ -171,13 +177,4 @@ listen(`/events?run=${encodeURIComponent(key)}`, {
     source.close();
     place("connection").textContent = "this run is gone";
   },
-});
-
-place("stop").addEventListener("click", async () => {
-  try {
-    await ask("/control/stop", { run: current.key });
-    place("answer").textContent = "The run was told to stop; the same command resumes it.";
-  } catch (error) {
-    place("answer").textContent = error.message;
-  }
 });
