@@ -19,8 +19,8 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, with_defaults
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
-    Definition,
     check_definition,
+    definition_of,
     definition_text,
     shift_ns,
     summarise,
@@ -258,7 +258,7 @@ def _row(one: Taken, setup: Setup, size: int) -> LoadTrial:
 def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     if setup.bed.mixed_rates:
         return copies_latency(setup, size, result)
-    bed, kind = setup.bed, Definition(setup.parameters.text(LATENCY_DEFINITION.name))
+    bed, kind = setup.bed, definition_of(setup.parameters)
     any_port = bed.port_numbers[0]
     summary = summarise(result.latency, shift_ns(bed, kind, size, any_port, any_port, result.latency))
     return latency_cells(summary, definition_text(bed, setup.parameters), Circumstances.of([result]))

@@ -71,9 +71,14 @@ LATENCY_DEFINITION = choice(
 )
 
 
+def definition_of(parameters: ParameterSet) -> Definition:
+    """The definition that the test prints its latency in."""
+    return Definition(parameters.text(LATENCY_DEFINITION.name))
+
+
 def check_definition(test: str, bed: Bed, parameters: ParameterSet) -> None:
     """Raise UnsupportedError when the time stamps of the target do not give the definition of the parameters."""
-    require_definition(test, bed, Definition(parameters.text(LATENCY_DEFINITION.name)))
+    require_definition(test, bed, definition_of(parameters))
 
 
 def require_definition(test: str, bed: Bed, wanted: Definition) -> None:
@@ -89,7 +94,7 @@ def require_definition(test: str, bed: Bed, wanted: Definition) -> None:
 
 def definition_text(bed: Bed, parameters: ParameterSet) -> str:
     """Name of the latency of this run in tables."""
-    return shown_definition(bed, Definition(parameters.text(LATENCY_DEFINITION.name)))
+    return shown_definition(bed, definition_of(parameters))
 
 
 def shown_definition(bed: Bed, definition: Definition) -> str:

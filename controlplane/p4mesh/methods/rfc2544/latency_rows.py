@@ -10,10 +10,10 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import (
-    LATENCY_DEFINITION,
     Definition,
     Group,
     LatencySummary,
+    definition_of,
     definition_text,
     groups_of,
     merged,
@@ -134,9 +134,9 @@ def latency_rows(
     for link in links:
         runs = [[group for group in groups if _link(bed, group) == link] for groups in measured]
         for calibrated in (False, True) if bed.calibration else (False,):
-            summaries = _summaries(runs, bed, size, _definition(parameters), calibrated=calibrated)
+            summaries = _summaries(runs, bed, size, definition_of(parameters), calibrated=calibrated)
             whole = merged(summaries)
-            pairs = _by_pair(runs, bed, size, _definition(parameters), calibrated=calibrated)
+            pairs = _by_pair(runs, bed, size, definition_of(parameters), calibrated=calibrated)
             averages = [summary.latency.avg_ns for summary in pairs.values()]
             rows.append(
                 LinkLatency(
@@ -156,10 +156,6 @@ def latency_rows(
                 )
             )
     return rows
-
-
-def _definition(parameters: ParameterSet) -> Definition:
-    return Definition(parameters.text(LATENCY_DEFINITION.name))
 
 
 def _named(summary: LatencySummary | None, name: str, circumstances: Circumstances, calibrated: bool) -> LatencyCells:

@@ -10,7 +10,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
-from p4mesh.methods.results.latency import LATENCY_DEFINITION, Definition, definition_text, groups_of, summary_of
+from p4mesh.methods.results.latency import Definition, definition_of, definition_text, groups_of, summary_of
 from p4mesh.methods.results.latency_cells import (
     CALIBRATED,
     CalibrationCells,
@@ -85,7 +85,7 @@ def port_latencies(
     """One row per receiving port, and one more where its wire is subtracted."""
     if not result.status.trusted:
         return []
-    kind, name = Definition(parameters.text(LATENCY_DEFINITION.name)), definition_text(bed, parameters)
+    kind, name = definition_of(parameters), definition_text(bed, parameters)
     rate_fps, circumstances = rate_at_pct(load, size, bed.slowest_rate_bps), Circumstances.of([result])
     rows = []
     for group in groups_of(result, ("broadcast",)):

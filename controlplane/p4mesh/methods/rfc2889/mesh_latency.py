@@ -14,10 +14,10 @@ from p4mesh.methods.results import latency_tables as tables
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshLatencyRow, MeshSweep, MeshThroughput, MeshTrial
 from p4mesh.methods.results.latency import (
-    LATENCY_DEFINITION,
     Definition,
     Group,
     LatencySummary,
+    definition_of,
     definition_text,
     groups_of,
     shift_ns,
@@ -63,7 +63,7 @@ class MeshLatency:
     def __init__(self, bed: Bed, frame_size_bytes: int, parameters: ParameterSet, mesh: Mesh) -> None:
         self._bed = bed
         self._size = frame_size_bytes
-        self._definition = Definition(parameters.text(LATENCY_DEFINITION.name))
+        self._definition = definition_of(parameters)
         self._name = definition_text(bed, parameters)
         self._few_flows = len(mesh.pairs) <= MOST_FLOWS_SHOWN
         self._of_flows = counts_flows(bed, parameters, mesh)

@@ -10,9 +10,8 @@ from typing import Annotated
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import (
-    LATENCY_DEFINITION,
-    Definition,
     Group,
+    definition_of,
     definition_text,
     groups_of,
     summary_of,
@@ -98,7 +97,7 @@ def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fractio
 
 def copies_latency(setup: Setup, size: int, result: TrialResult, groups: Sequence[Group] | None = None) -> LatencyCells:
     """Latency of the copies on all egress ports, or of those of some flows, in the definition of the parameters."""
-    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
+    kind = definition_of(setup.parameters)
     summary = summary_of(groups_of(result, (MULTICAST,)) if groups is None else groups, setup.bed, size, kind)
     return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
 
