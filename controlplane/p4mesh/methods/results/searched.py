@@ -53,7 +53,7 @@ class SearchRow(Record):
     lost_frames: int
     loss_pct: float
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
-    """Of those lost; None where there is none."""
+    """Lost frames that came with another payload; None where there is none."""
     flooded_frames: int
     status: Verdict
     reason: str

@@ -39,7 +39,7 @@ class Counts(Record):
     late_frames: Annotated[int | None, fields.LATE_FRAMES] = field(default=None, metadata=OMITTED)
     """From a queue that an overload has filled; they count as lost in ratios. None where there is none."""
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
-    """Of those lost; None where there is none, and at ports that others share, which count those of all."""
+    """Lost frames that came with another payload; None where there is none, and at ports that others share."""
     reordered_frames: Annotated[int, fields.REORDERED_FRAMES]
     duplicate_frames: Annotated[int, fields.DUPLICATE_FRAMES]
 
