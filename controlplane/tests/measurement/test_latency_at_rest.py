@@ -113,3 +113,9 @@ def test_a_flow_of_few_frames_amid_another_one_is_never_alone() -> None:
 
 def test_flows_that_never_send_together_say_nothing() -> None:
     assert bounds_of((100, 10_000, 100, 100, 0, 500), (100, 10_000, 100, 100, 500, 1000)) == [1.0, 1.0]
+    assert bounds_of((100, 14_000, 100, 200, 0, 100), (100, 14_000, 100, 200, 500, 600)) == [1.0, 1.0]
+
+
+def test_two_frames_are_the_fewest_that_say_how_latency_grows() -> None:
+    assert bounds_of((2, 250, 100, 150, 0, 1000)) == [50 / 1000]
+    assert bounds_of((1, 100, 100, 100, 0, 0)) == []
