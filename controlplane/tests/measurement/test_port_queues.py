@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from p4mesh.measurement.departures import READ_ERROR_TICKS
 from p4mesh.measurement.port_queues import PortQueue, port_queues
 from p4mesh.run.trial_findings import port_queue_finding
 from p4mesh.store.codec import encode
@@ -54,6 +55,23 @@ def test_a_minute_of_64_bytes_at_100_gigabit_leaves_446_000_frames_at_50_ppm() -
     assert (found.port, round(found.slower_ppm, 3)) == (2, 50.0)
     assert found.frames == pytest.approx(446_428, abs=1)
     assert 60 * waiting_per_s(64, LINE_BPS) == pytest.approx(446_428, abs=60)
+
+
+def test_two_rounds_and_the_error_of_a_reading_are_no_queue_and_two_ticks_more_are() -> None:
+    plan = planned(LINE_FPS, 1_000_000)
+    usual = 2 * plan.round_ns * 1000 / TICK_PS + READ_ERROR_TICKS
+    assert not list(port_queues(plan, departed(plan, port_1=float(usual - 1)), TICK_PS))
+    (found,) = port_queues(plan, departed(plan, port_1=float(usual + 2)), TICK_PS)
+    assert found.port == 1
+
+
+def test_the_first_frame_of_a_port_waits_for_none() -> None:
+    """249 of 250 parts of the time are late: of 101 frames, those of 100 distances wait, which are 99.6."""
+    plan = planned(LINE_FPS, 101)
+    wanted = 100 * float(plan.streams[0].clock.frame_interval_ticks)
+    (found,) = port_queues(plan, departed(plan, port_1=249 * wanted), TICK_PS)
+    assert found.frames == 99
+    assert found.slower_ppm == pytest.approx(996_000, abs=0.1)
 
 
 def test_a_departure_that_is_late_by_less_than_two_rounds_is_no_queue() -> None:
