@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 _NOT_ALLOWED = (errno.EPERM, errno.EACCES)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -25,6 +26,8 @@ _NETWORK = {
     errno.EEXIST: "p4mesh net clean removes what killed commands have left",
     errno.ENODEV: "it has gone meanwhile: ip link shows what there is",
     errno.EOPNOTSUPP: "this kernel lacks it: p4mesh doctor looks at what there is",
+    errno.EADDRINUSE: "another program listens there: end it, or name another port",
+    errno.EADDRNOTAVAIL: "this machine has no such address: ip address shows those that it has",
     errno.EMFILE: _FILES[errno.EMFILE],
     errno.ENOMEM: _FILES[errno.ENOMEM],
 }
@@ -40,6 +43,21 @@ def reading_hint(number: int | None, otherwise: str) -> str:
     if number in _NOT_ALLOWED:
         return "let this user read it, or name another file"
     return _FILES[number] if number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM) else otherwise
+
+
+def program_hint(number: int | None, otherwise: str) -> str:
+    """Hint for a program that cannot be started; ``otherwise`` where there is none of its name."""
+    if number in _NOT_ALLOWED:
+        return "let this user execute it: chmod +x, on a disk that is not mounted noexec"
+    if number == errno.ENOEXEC:
+        return "it is no program for this machine; a script begins with #! and its interpreter"
+    return otherwise if number in (None, errno.ENOENT, errno.ENOTDIR) else file_hint(number)
+
+
+def engine_network_hint(reason: str) -> str:
+    """Hint by the number of the error of the system, which the engine names in its text."""
+    found = re.search(r"\(os error ([0-9]+)\)", reason)
+    return network_hint(int(found[1]) if found else None)
 
 
 def network_hint(number: int | None) -> str:

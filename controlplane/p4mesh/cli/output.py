@@ -10,6 +10,7 @@ import os
 import sys
 from typing import TextIO
 
+from p4mesh.causes import file_hint
 from p4mesh.errors import EnvironmentFault
 
 
@@ -18,9 +19,8 @@ def say(text: str) -> None:
     try:
         _write(sys.stdout, text)
     except OSError as error:
-        raise EnvironmentFault(
-            f"standard output: {error.strerror}", hint="p4mesh show DIR prints the results of a run again"
-        ) from None
+        hint = f"{file_hint(error.errno, 'look at where it goes')}; p4mesh show DIR prints the results of a run again"
+        raise EnvironmentFault(f"standard output: {error.strerror}", hint=hint) from None
 
 
 def tell(text: str, stream: TextIO | None = None) -> None:

@@ -7,13 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+from p4mesh.causes import network_hint, program_hint
 from p4mesh.doctor.finding import Asked, Finding, Health
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.network.nodes.base import find_program
 from p4mesh.topology.loader import parse_topology
 
-_ROOT = "run as root, for example: sudo p4mesh doctor"
 _ETH_P_ALL = 3
+_ANSWER_S = 30
 _BRIDGE = """\
 name: doctor
 tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
@@ -52,7 +53,7 @@ def raw_sockets(_: Asked) -> Iterator[Finding]:
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL)).close()
     except OSError as error:
-        yield Finding("raw sockets", Health.MISSING, str(error.strerror), _ROOT)
+        yield Finding("raw sockets", Health.MISSING, str(error.strerror), network_hint(error.errno))
     else:
         yield Finding("raw sockets", Health.OK, "AF_PACKET")
 
@@ -65,10 +66,21 @@ def simple_switch(_: Asked) -> Iterator[Finding]:
             "simple_switch_grpc", Health.MISSING, "not found", "install p4lang's packages (p4lang-bmv2) and try again"
         )
         return
-    shown = subprocess.run([path, "--version"], check=False, capture_output=True, text=True, timeout=30)
+    try:
+        shown = subprocess.run(
+            [path, "--version"], check=False, capture_output=True, text=True, errors="replace", timeout=_ANSWER_S
+        )
+    except subprocess.TimeoutExpired:
+        problem = f"{path} --version has not ended after {_ANSWER_S} s"
+        yield Finding("simple_switch_grpc", Health.MISSING, problem, "run it by hand to see why")
+        return
+    except OSError as error:
+        mend = program_hint(error.errno, "install it again")
+        yield Finding("simple_switch_grpc", Health.MISSING, f"{path}: {error.strerror}", mend)
+        return
     version = (shown.stdout.strip() or shown.stderr.strip()).splitlines()
-    if shown.returncode:
-        problem = version[-1] if version else f"it ends with exit code {shown.returncode}"
+    if shown.returncode or not version:
+        problem = version[-1] if version else f"it says nothing, and ends with exit code {shown.returncode}"
         yield Finding("simple_switch_grpc", Health.MISSING, problem, f"{path} must run: install it again")
     else:
         yield Finding("simple_switch_grpc", Health.OK, f"{version[0]} at {path}")

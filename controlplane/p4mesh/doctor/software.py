@@ -11,7 +11,9 @@ from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from p4mesh.causes import file_hint
 from p4mesh.doctor.finding import Asked, Finding, Health
+from p4mesh.engine_module import engine_hint
 from p4mesh.tester.contract import load_contract
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
@@ -50,7 +52,7 @@ def engine(_: Asked) -> Iterator[Finding]:
     try:
         from p4mesh import _engine
     except ImportError as error:
-        yield Finding("engine", Health.MISSING, f"p4mesh._engine does not load: {error}", "run: make setup")
+        yield Finding("engine", Health.MISSING, f"p4mesh._engine does not load: {error}", engine_hint())
     else:
         yield Finding("engine", Health.OK, str(_engine.__file__))
 
@@ -72,14 +74,14 @@ def optional_packages(_: Asked) -> Iterator[Finding]:
 
 def run_directories(_: Asked) -> Iterator[Finding]:
     """Write a file where runs would go, and see how much room there is."""
-    here = Path.cwd()
+    here = Path()
     try:
+        here = Path.cwd()
         with tempfile.NamedTemporaryFile(dir=here, prefix=".p4mesh-doctor-"):
             pass
     except OSError as error:
-        yield Finding(
-            "run directories", Health.LIMITED, f"{here}: {error.strerror}", "name a place for each run with --out"
-        )
+        mend = f"{file_hint(error.errno)}, with --out of each run"
+        yield Finding("run directories", Health.LIMITED, f"{here}: {error.strerror}", mend)
         return
     free = shutil.disk_usage(here).free
     found = f"{here}: {free / 1e9:.3g} GB free"

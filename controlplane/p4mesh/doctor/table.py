@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from p4mesh.causes import file_hint
 from p4mesh.doctor import namespaces, software, tofino
 from p4mesh.doctor.finding import Asked, Check, Finding, Health
 from p4mesh.errors import P4MeshError
@@ -33,5 +34,5 @@ def examine(part: str, asked: Asked) -> Iterator[Finding]:
             yield from check(asked)
         except (P4MeshError, OSError) as error:
             found = error.message if isinstance(error, P4MeshError) else str(error)
-            mend = error.hint if isinstance(error, P4MeshError) else "look at the permissions of this user"
+            mend = error.hint if isinstance(error, P4MeshError) else file_hint(error.errno)
             yield Finding(check.__name__.replace("_", " "), Health.MISSING, found, mend)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from p4mesh.bfruntime import digest_of
 from p4mesh.doctor.finding import Asked, Finding, Health
+from p4mesh.p4runtime.no_answer import why_no_answer
 from p4mesh.target.tofino import BfTofinoTarget, TofinoTarget, port_settings_of, switch_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.programs import contract_of
@@ -43,9 +44,8 @@ def server(asked: Asked) -> Iterator[Finding]:
     try:
         socket.create_connection((host.strip("[]"), int(port)), _WAIT_S).close()
     except OSError as error:
-        yield Finding(
-            "server of the switch", Health.MISSING, f"{address}: {error.strerror or error}", "start it; docs/TOFINO.md"
-        )
+        mend = f"{why_no_answer(address)}; docs/TOFINO.md"
+        yield Finding("server of the switch", Health.MISSING, f"{address}: {error.strerror or error}", mend)
     else:
         yield Finding("server of the switch", Health.OK, f"{address} takes connections")
 

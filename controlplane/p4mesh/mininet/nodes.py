@@ -10,6 +10,7 @@ from zlib import crc32
 
 from mininet.node import Node, Switch
 
+from p4mesh.engine_module import engine_hint
 from p4mesh.errors import TargetError
 from p4mesh.network import namespaces
 from p4mesh.network.nodes.base import LinuxNode, find_program, prepare_interface
@@ -124,6 +125,6 @@ class Tester(Node):  # type: ignore[misc]
         own = ["--target", "live", "--interfaces", ",".join(self.interfaces())]
         program = find_program("p4mesh")
         if program is None:
-            raise TargetError("p4mesh is not beside the Python that runs, nor in PATH", hint="make setup installs it")
+            raise TargetError("p4mesh is not beside the Python that runs, nor in PATH", hint=engine_hint())
         command = [*place, program, *words, *own]
         return subprocess.run(command, check=False, capture_output=True, text=True)

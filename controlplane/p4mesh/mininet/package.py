@@ -22,6 +22,15 @@ def load_mininet() -> None:
         for module in _MODULES:
             importlib.import_module(module)
     except ImportError as error:
-        raise EnvironmentFault(f"Mininet does not load: {error}", hint="apt-get install mininet") from None
+        raise EnvironmentFault(f"Mininet does not load: {error}", hint=_hint(error.name or "")) from None
     finally:
         sys.path.remove(_DEBIAN)
+
+
+def _hint(missing: str) -> str:
+    """Hint by the module that is missing, Mininet itself or one that it needs."""
+    if missing.partition(".")[0] == "mininet":
+        return "apt-get install mininet"
+    if missing == "distutils":
+        return "this Mininet needs distutils: use Python 3.11 or older, or pip install setuptools"
+    return "Mininet needs this module: install it for this Python"

@@ -9,9 +9,12 @@ from typing import Any
 
 from google.protobuf import text_format
 
+from p4mesh.causes import reading_hint
 from p4mesh.p4runtime.errors import PipelineError, SchemaError
 from p4mesh.p4runtime.stubs import p4i
 from p4mesh.regular_files import MOST_PROGRAM_BYTES, read_text
+
+_HOW = "p4c writes it with --p4runtime-files FILE.txtpb"
 
 
 def load_p4info(path: str | Path) -> p4i.P4Info:
@@ -20,11 +23,10 @@ def load_p4info(path: str | Path) -> p4i.P4Info:
     try:
         info.CopyFrom(_parsed(read_text(Path(path), MOST_PROGRAM_BYTES)))
     except OSError as error:
-        raise PipelineError(f"cannot read P4Info {path}: {error.strerror}") from None
+        hint = reading_hint(error.errno, _HOW)
+        raise PipelineError(f"cannot read P4Info {path}: {error.strerror}", hint=hint) from None
     except (text_format.ParseError, UnicodeDecodeError) as error:
-        raise PipelineError(
-            f"{path} is not P4Info in text format: {error}", hint="p4c writes it with --p4runtime-files FILE.txtpb"
-        ) from None
+        raise PipelineError(f"{path} is not P4Info in text format: {error}", hint=_HOW) from None
     return info
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from p4mesh import numerals
 from p4mesh.p4runtime.errors import SchemaError
 from p4mesh.p4runtime.info import Info, full_name
 from p4mesh.p4runtime.stubs import p4i
@@ -74,7 +75,8 @@ class FieldEncoder:
         if self.kind == "lpm":
             if isinstance(value, str) and "/" in value:
                 address, _, length = value.rpartition("/")
-                value = (address, int(length))
+                # A text that is no number is refused below.
+                value = (address, int(length) if numerals.is_digits(length) else length)
             first, prefix = value if isinstance(value, tuple) else (value, self.width_bits)
             if not isinstance(prefix, int) or not 0 <= prefix <= self.width_bits:
                 raise SchemaError(f"{self.what}: prefix length {prefix!r} is not in 0 to {self.width_bits}")

@@ -17,6 +17,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from types import TracebackType
 from typing import cast
 
+from p4mesh.causes import file_hint
 from p4mesh.errors import TargetError
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker
 from p4mesh.run.job import Job
@@ -133,9 +134,10 @@ class _WorkerProcess:
                     signal.pthread_sigmask(signal.SIG_BLOCK, _TO_ALL)
                     process.start()
                 except (EOFError, OSError) as error:
+                    cause = file_hint(error.errno, "") if isinstance(error, OSError) else ""
                     raise TargetError(
                         f"the process that starts workers ended, or starts none: {error or type(error).__name__}",
-                        hint=_AGAIN,
+                        hint=f"{cause}; {_AGAIN}" if cause else _AGAIN,
                     ) from None
                 finally:
                     signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_ALL)

@@ -75,4 +75,4 @@ def write_calibration(path: Path, calibration: Calibration) -> None:
     try:
         write_atomically(path, text)
     except StorageError as error:
-        raise CalibrationError(f"--out {error.message}", hint="name a file you may write") from None
+        raise CalibrationError(f"--out {error.message}", hint=error.hint) from None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from p4mesh.causes import reading_hint
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store.confined import folder
 from p4mesh.store.stored_run import RUN
@@ -42,9 +43,8 @@ def require_folder(folder: Path) -> None:
     try:
         next(folder.iterdir(), None)
     except OSError as error:
-        raise RunDirectoryError(
-            f"{folder}: {error.strerror}", hint="name a directory with runs in it: p4mesh runs DIR"
-        ) from None
+        hint = reading_hint(error.errno, "name a directory with runs in it: p4mesh runs DIR")
+        raise RunDirectoryError(f"{folder}: {error.strerror}", hint=hint) from None
 
 
 def find_runs(root: Path) -> Iterator[Found]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from p4mesh.causes import engine_network_hint, reading_hint
 from p4mesh.errors import EXIT_OK, EnvironmentFault, ProgramError, TargetError, UsageError
 from p4mesh.regular_files import MOST_PROGRAM_BYTES, read_bytes, read_text
 from p4mesh.switch.log import PacketLog
@@ -40,7 +41,7 @@ def main(words: Sequence[str]) -> int:
             pcap_directory=options.pcap,
         )
     except _engine.EngineError as error:
-        raise EnvironmentFault(f"the switch does not start: {error}") from None
+        raise EnvironmentFault(f"the switch does not start: {error}", hint=engine_network_hint(str(error))) from None
     for port, name in options.interfaces:
         _say(f"port {port} is {name}")
     log = PacketLog(options.log, switch) if options.log else None
@@ -58,7 +59,7 @@ def main(words: Sequence[str]) -> int:
     except _Stop:
         pass
     except _engine.EngineError as error:
-        raise TargetError(f"the switch failed: {error}") from None
+        raise TargetError(f"the switch failed: {error}", hint=engine_network_hint(str(error))) from None
     finally:
         switch.stop()
         if log:
@@ -75,9 +76,8 @@ def _read_program(options: SwitchOptions) -> str | None:
         return read_text(options.program, MOST_PROGRAM_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
-        raise ProgramError(
-            f"cannot read {options.program}: {reason}", hint="name the JSON that p4c wrote, a regular file"
-        ) from None
+        hint = reading_hint(getattr(error, "errno", None), "name the JSON that p4c wrote, a regular file")
+        raise ProgramError(f"cannot read {options.program}: {reason}", hint=hint) from None
 
 
 def _credentials(options: SwitchOptions) -> tuple[bytes, bytes, bytes | None] | None:
@@ -92,7 +92,8 @@ def _pem(path: Path) -> bytes:
     try:
         return read_bytes(path, MAX_PEM_BYTES)
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", hint="name a regular file in PEM") from None
+        hint = reading_hint(error.errno, "name a regular file in PEM")
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint=hint) from None
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:

@@ -8,6 +8,7 @@ import sys
 from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, TextIO
 
+from p4mesh.causes import file_hint
 from p4mesh.errors import StorageError, UsageError
 from p4mesh.switch.options import LogOptions
 
@@ -44,7 +45,7 @@ class PacketLog:
             # Nobody reads the log any more; the switch goes on.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:
-            hint = "make room, or start the switch without a log"
+            hint = f"{file_hint(error.errno, 'look at its disk')}, or start the switch without a log"
             raise StorageError(f"the log cannot be written: {error.strerror}", hint=hint) from None
         else:
             self._handler = handler
@@ -70,11 +71,9 @@ class _File(RotatingFileHandler):
 def _handler(options: LogOptions) -> logging.Handler:
     if options.file is None:
         return _Console(sys.stdout)
-    if options.file.exists() and not options.file.is_file():
-        raise UsageError(f"--log-file {options.file}: not a regular file", hint="name a file, or use --log-console")
     try:
+        if options.file.exists() and not options.file.is_file():
+            raise UsageError(f"--log-file {options.file}: not a regular file", hint="name a file, or use --log-console")
         return _File(options.file, maxBytes=options.max_file_bytes, backupCount=options.max_files, encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"--log-file {options.file}: {error.strerror}", hint="name a file that can be written"
-        ) from None
+        raise UsageError(f"--log-file {options.file}: {error.strerror}", hint=file_hint(error.errno)) from None

@@ -287,9 +287,13 @@ def _with_pcap_value(words: Sequence[str]) -> list[str]:
 
 
 def _pcap(directory: str | None) -> Path | None:
-    if directory is not None and not Path(directory).is_dir():
-        raise UsageError(f"--pcap {directory}: no such directory", hint="make it first, or name another one")
-    return Path(directory) if directory is not None else None
+    if directory is None:
+        return None
+    path = Path(directory)
+    if not path.is_dir():
+        problem = "not a directory" if path.exists() else "no such directory"
+        raise UsageError(f"--pcap {directory}: {problem}", hint="make it first, or name another one")
+    return path
 
 
 def _log(parsed: argparse.Namespace) -> LogOptions | None:

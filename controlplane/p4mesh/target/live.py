@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from p4mesh.causes import network_hint
+from p4mesh.causes import engine_network_hint
 from p4mesh.engine_module import load_engine
 from p4mesh.errors import TargetError
 from p4mesh.network.machine import machine_facts, port_facts
@@ -37,12 +36,6 @@ _STAMPS = (
     "are less by the average difference and single values by the smallest, else they contain the way through the "
     "sending kernel"
 )
-
-
-def _hint(reason: str) -> str:
-    """Hint by the number of the error of the system, which the engine names."""
-    found = re.search(r"\(os error ([0-9]+)\)", reason)
-    return network_hint(int(found[1]) if found else None)
 
 
 class LiveTarget(NamespaceTarget):
@@ -93,7 +86,7 @@ class LiveTarget(NamespaceTarget):
                 switch.serve(address, _DEVICE_ID)
                 switch.start()
             except _engine.EngineError as error:
-                raise TargetError(f"live: {error}", hint=_hint(str(error))) from None
+                raise TargetError(f"live: {error}", hint=engine_network_hint(str(error))) from None
             try:
                 target = cls(topology, address, network, switch)
                 yield target

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from p4mesh.causes import file_hint
 from p4mesh.errors import TargetError
 
 _LONGEST_PATH_BYTES = 107
@@ -26,7 +27,7 @@ def own_address() -> Iterator[str]:
     except OSError as error:
         raise TargetError(
             f"no place for the socket of the P4Runtime server: {error.strerror} in {tempfile.gettempdir()}",
-            hint="let TMPDIR name a directory that can be written to",
+            hint=f"{file_hint(error.errno, 'look at its disk')}: TMPDIR names the folder of temporary files",
         ) from None
     with made as directory:
         yield f"unix:{directory}/{_NAME}"

@@ -66,7 +66,7 @@ def test_results_that_cannot_be_written_are_an_environment_error(
     assert done.returncode == 3
     assert done.stderr.splitlines()[-2:] == [
         "error: standard output: No space left on device",
-        " hint: p4mesh show DIR prints the results of a run again",
+        " hint: make room on the disk, or name another place; p4mesh show DIR prints the results of a run again",
     ]
     assert main(["show", "run"]) == 0
     assert "Throughput" in capsys.readouterr().out

@@ -99,6 +99,8 @@ def test_varints_are_those_of_protobuf() -> None:
         (("forward", {"destination": 1}, "drop", {"port": 1}), "action 'drop' has no parameter 'port'", "valid: none"),
         (("forward", {"destination": "here"}, "drop"), "'here' is not a value", "use a number"),
         (("route", {"destination": (1, 33)}, "rewrite"), "prefix length 33 is not in 0 to 32", ""),
+        (("route", {"destination": "10.0.0.0/+8"}, "rewrite"), "prefix length '+8' is not in 0 to 32", ""),
+        (("route", {"destination": "10.0.0.0/1_0"}, "rewrite"), "prefix length '1_0' is not in 0 to 32", ""),
     ],
 )
 def test_wrong_names_and_values_are_explained(

@@ -137,21 +137,50 @@ def test_a_hook_runs_before_the_trial_and_knows_its_label(tmp_path: Path) -> Non
 
 
 HOOKS = {
-    "fails": (python('import sys; sys.exit("no such device")'), r"ended with exit code 1: no such device$"),
-    "is missing": ("/nonexistent/reset-dut", r"^hook '/nonexistent/reset-dut' cannot be started: No such file"),
-    "does not parse": ("'reset", r"^hook ''reset' cannot be started: No closing quotation$"),
-    "takes too long": (python("import time; time.sleep(60)"), r"did not end within 0\.2 s$"),
+    "fails": (
+        python('import sys; sys.exit("no such device")'),
+        r"ended with exit code 1: no such device$",
+        "run it by hand",
+    ),
+    "is killed": (python("import os; os.kill(os.getpid(), 15)"), "was ended by SIGTERM$", "run it by hand"),
+    "says much": (
+        python('import sys; sys.stderr.write("x" * 10_000_000); sys.exit("too much")'),
+        r"ended with exit code 1: x{1000}.* \.\.\. x*too much$",
+        "run it by hand",
+    ),
+    "is missing": (
+        "/nonexistent/reset-dut",
+        r"^hook '/nonexistent/reset-dut' cannot be started: No such file",
+        "a hook is a program with its arguments",
+    ),
+    "is no program": (__file__, "cannot be started: Permission denied$", "let this user execute it"),
+    "does not parse": (
+        "'reset",
+        r"^hook ''reset' cannot be started: No closing quotation$",
+        "a hook is a program with its arguments",
+    ),
+    "takes too long": (
+        python("import time; time.sleep(60)"),
+        r"did not end within 0\.2 s$",
+        "raise hook_timeout_s",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", HOOKS)
 def test_a_hook_that_fails_ends_the_run(name: str) -> None:
-    command, message = HOOKS[name]
+    command, message, hint = HOOKS[name]
     timeout_ns = S // 5 if name == "takes too long" else 60 * S
     with pytest.raises(HookError, match=message) as raised:
         measure(switch(), one_way(10, reset=hooked(command, timeout_ns=timeout_ns)))
     assert raised.value.exit_code == 3
-    assert raised.value.hint
+    assert raised.value.hint.startswith(hint)
+
+
+def test_a_hook_may_leave_a_process_behind() -> None:
+    """It holds the hook's stderr open for longer than the hook may take, and is not waited for."""
+    (result,) = measure(switch(), one_way(10, reset=hooked("sh -c 'sleep 20 & exit 0'")))
+    assert result.status is Verdict.MEASURED
 
 
 # A reset while the streams run

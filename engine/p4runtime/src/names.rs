@@ -152,10 +152,11 @@ fn mappings(annotation: &str) -> Option<Vec<(Bytes, u64)>> {
         rest = rest[after..].trim_start().strip_prefix(',')?.trim_start();
         let end = rest.find('}')?;
         let number = rest[..end].trim();
-        let number = match number.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16),
-            None => number.parse(),
-        };
+        let (digits, radix) = number.strip_prefix("0x").map_or((number, 10), |digits| (digits, 16));
+        if digits.starts_with('+') {
+            return None; // The standard library takes a sign.
+        }
+        let number = u64::from_str_radix(digits, radix);
         pairs.push((Bytes::from(text), number.ok()?));
         rest = &rest[end..];
     }
@@ -204,6 +205,10 @@ mod tests {
         assert_eq!(number(&names, "a \"b\"", 4), Ok(7));
         assert_eq!(&names.text(&[0])[..], b"");
         assert!(Names::new("t", &["@p4runtime_translation_mappings({ { \"x\" 1 } })".to_string()]).is_err());
+        for number in ["+1", "0x+1", "1_0"] {
+            let given = format!("@p4runtime_translation_mappings({{ {{ \"x\", {number} }} }})");
+            assert!(Names::new("t", &[given]).is_err(), "{number}");
+        }
         let twice = "@p4runtime_translation_mappings({ { \"x\", 1 }, { \"y\", 1 } })".to_string();
         assert!(Names::new("t", &[twice]).is_err());
     }

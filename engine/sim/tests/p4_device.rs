@@ -170,7 +170,7 @@ fn errors_in_entries_say_where_what_and_what_is_valid() {
         ("\"mac\"", "\"source\"",
          "nodes[1].entries[0].key: no key 'source' in table interface; valid: port, mac"),
         ("{\"value\": \"0x0a000200\", \"prefix_bits\": 24}", "{\"low\": 1, \"high\": 5}",
-         "nodes[1].entries[2].key.destination: is not a match of kind lpm; valid: value and prefix_bits"),
+         "nodes[1].entries[2].key.destination: is not a match of kind lpm; valid: a value alone, or a mapping with value and prefix_bits"),
         ("[7, 1]", "[7]", "nodes[1].entries[3].params: do not fit action to_one_of; valid: first, mask"),
     ] {
         assert!(ROUTES.contains(from), "{from}");

@@ -16,6 +16,7 @@ _READY_S = 20.0
 _POLL_S = 0.02
 _END_S = 5.0
 _TAIL_BYTES = 500
+_BY_HAND = "these are its own last words; run it by hand to see more"
 
 
 class Processes:
@@ -44,20 +45,18 @@ class Processes:
         return self._directory / f"{name}.log"
 
     def wait_for(self, name: str, ready: Callable[[], bool]) -> None:
-        """Wait until a program is ready; raises TargetError with its last output when it is not in time."""
+        """Wait until a program is ready; raises TargetError with its last output when it ends, or is not in time."""
         end = time.monotonic() + _READY_S
         while not ready():
+            self.require_running(name)
             if time.monotonic() > end:
-                raise TargetError(
-                    f"{name} is not ready after {_READY_S:g} s: {self._tail(name)}",
-                    hint=f"start it by hand to see why; its log is {self.log(name)}",
-                )
+                raise TargetError(f"{name} is not ready after {_READY_S:g} s: {self._tail(name)}", hint=_BY_HAND)
             time.sleep(_POLL_S)
 
     def require_running(self, name: str) -> None:
         """Raise TargetError with the last output of a program when one has ended by itself."""
         if not all(_runs(number) for number in self._started()):
-            raise TargetError(f"{name} has ended: {self._tail(name)}")
+            raise TargetError(f"{name} has ended: {self._tail(name)}", hint=_BY_HAND)
 
     def stop(self) -> None:
         """End all programs, those that go on first asked, then killed."""

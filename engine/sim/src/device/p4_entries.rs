@@ -421,9 +421,9 @@ fn ones(width_bits: u32) -> Vec<u8> {
 
 fn valid_match(kind: MatchKind) -> &'static str {
     match kind {
-        MatchKind::Lpm => "value and prefix_bits",
-        MatchKind::Ternary => "value and mask",
-        MatchKind::Range => "low and high",
+        MatchKind::Lpm => "a value alone, or a mapping with value and prefix_bits",
+        MatchKind::Ternary => "a value alone, or a mapping with value and mask",
+        MatchKind::Range => "a value alone, or a mapping with low and high",
         _ => VALID_VALUE,
     }
 }

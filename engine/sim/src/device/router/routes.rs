@@ -14,6 +14,9 @@ impl Prefix {
     /// Reads `198.18.1.1/24` or `2001:db8::1/64`.
     pub fn parse(text: &str) -> Option<Prefix> {
         let (address, bits) = text.split_once('/')?;
+        if !bits.bytes().all(|it| it.is_ascii_digit()) {
+            return None; // The standard library takes a sign.
+        }
         let prefix = Prefix { address: address.parse().ok()?, bits: bits.parse().ok()? };
         (prefix.bits <= width(prefix.address)).then_some(prefix)
     }
@@ -142,7 +145,7 @@ mod tests {
     #[test]
     fn prefixes_are_read_or_refused() {
         assert!(Prefix::parse("10.0.0.1/8").unwrap().contains("10.2.3.4".parse().unwrap()));
-        for text in ["10.0.0.1", "10.0.0.1/33", "2001:db8::/129", "x/8", "10.0.0.1/-1"] {
+        for text in ["10.0.0.1", "10.0.0.1/33", "2001:db8::/129", "x/8", "10.0.0.1/-1", "10.0.0.1/+8"] {
             assert_eq!(Prefix::parse(text), None, "{text}");
         }
     }
