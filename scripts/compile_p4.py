@@ -22,6 +22,7 @@ PROGRAMS = {
     "l2_switch": "dut/l2_switch.p4",
     "l3_router": "dut/l3_router.p4",
     "multicast_tunnels": "dut/multicast_tunnels.p4",
+    "tutorial_router": "dut/tutorial_router.p4",
 }
 
 INSTALL_HINT = (
