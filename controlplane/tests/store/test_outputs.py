@@ -55,6 +55,14 @@ def export_junit(runs: tuple[str, str], out: str) -> int:
     return main(["export", runs[0], "--format", "junit", "--out", out])
 
 
+def export_prometheus(runs: tuple[str, str], out: str) -> int:
+    return main(["export", runs[0], "--format", "prometheus", "--out", out])
+
+
+def report_annex(runs: tuple[str, str], out: str) -> int:
+    return main(["report", runs[0], "--pdf", out, "--annex"])
+
+
 def calibration(_: tuple[str, str], out: str) -> int:
     try:
         calibrate(RunOptions("", WIRE, "64", out=out, opener="support.delays:open_wires"))
@@ -65,7 +73,11 @@ def calibration(_: tuple[str, str], out: str) -> int:
 
 Command = Callable[[tuple[str, str], str], int]
 every_output = pytest.mark.parametrize(
-    "command", [report_html, report_pdf, compare_html, compare_pdf, export_json, export_junit, calibration]
+    "command",
+    [
+        *(report_html, report_pdf, report_annex, compare_html, compare_pdf),
+        *(export_json, export_junit, export_prometheus, calibration),
+    ],
 )
 
 
