@@ -24,8 +24,7 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     tests = _asked(arguments.name)
     words = (arguments.search or "").lower().split()
     if words:
-        # A test that is about the words comes before one that has them in a parameter.
-        ranked = sorted(tests, key=lambda test: not _has(words, *_about(test)))
+        ranked = sorted(tests, key=lambda test: _rank(test, words))
         chosen = [(test, parameters) for test in ranked if (parameters := _matching(test, words))]
         if not chosen:
             raise UsageError(
@@ -60,6 +59,13 @@ def _matching(test: Method, words: Sequence[str]) -> tuple[Parameter, ...]:
 
 def _about(test: Method) -> tuple[str, ...]:
     return test.name, test.title, test.section, test.terms
+
+
+def _rank(test: Method, words: Sequence[str]) -> tuple[int, int]:
+    """Place of a test in a search: titles with little else than the words first, parameters with them last."""
+    if _has(words, test.title):
+        return 0, len(test.title)
+    return (1, 0) if _has(words, *_about(test)) else (2, 0)
 
 
 def _has(words: Sequence[str], *texts: str) -> bool:

@@ -115,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
         prog="p4mesh switch",
         description="Run a P4 program (BMv2 JSON) on network interfaces, with a P4Runtime server.",
         epilog="Options of simple_switch_grpc that only concern Thrift or its limits are accepted and have no effect. "
-        "Options after -- are taken like those before it.",
+        "Options after -- are taken like those before it. Example: p4mesh switch -i 0@veth0 -i 1@veth2 program.json",
         allow_abbrev=False,
     )
     made.add_argument("program", nargs="?", metavar="FILE.json", help="the compiled program")

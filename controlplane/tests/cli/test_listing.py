@@ -84,3 +84,8 @@ def test_json_has_the_group_of_each_parameter(capsys: pytest.CaptureFixture[str]
     assert found["duration_ms"]["unit"] == "ms"
     assert found["duration_ms"]["group"] == COMMON
     assert found["sweep_loss_limit_pct"]["group"] == "sweep"
+
+
+def test_a_title_that_is_little_else_than_the_words_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "--search", "latency").startswith("rfc2544.latency")
+    assert printed(capsys, "--search", "head of line").startswith("rfc2889.congestion_control")
