@@ -75,11 +75,24 @@ def write_sbom(python: Path, path: Path) -> None:
         str(python),
     ]
     subprocess.run(command, check=True)
-    components = json.loads(path.read_text(encoding="utf-8"))["components"]
-    without = [item["name"] for item in components if not item.get("licenses")]
-    if without:
-        sys.exit(f"error: no licence in the metadata of {', '.join(without)}")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for item in document["components"]:
+        if not item.get("licenses"):
+            # Metadata of before licence expressions: a name in words.
+            item["licenses"] = [{"license": {"name": _licence_in_words(python, item["name"])}}]
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    components = document["components"]
     print(f"{path.name}: {len(components)} packages, each with its licence")
+
+
+def _licence_in_words(python: Path, name: str) -> str:
+    """Licence that the metadata of an installed package names; ends where it names none."""
+    asked = "import importlib.metadata, sys; print(importlib.metadata.metadata(sys.argv[1])['License'] or '')"
+    said = subprocess.run([str(python), "-c", asked, name], check=True, stdout=subprocess.PIPE, text=True).stdout
+    words = said.strip().partition("\n")[0]
+    if not words:
+        sys.exit(f"error: no licence in the metadata of {name}")
+    return words
 
 
 if __name__ == "__main__":

@@ -23,16 +23,16 @@ _SMALLEST, _LARGEST = 6, 18
 
 
 def port_chart(trials: Sequence[StoredTrial]) -> Chart | Paragraph | None:
-    """Receive rate of every port in the trials whose ports differ; None where trials have less than two ports."""
-    several = [trial for trial in trials if trial.status.trusted and len(trial.result["ports"]) > 1]
-    trusted = [trial for trial in several if _differ([port["rx_frames"] for port in trial.result["ports"]])]
+    """Frames of every receiving port in the trials whose ports differ; None where less than two receive."""
+    several = [trial for trial in trials if trial.status.trusted and len(_receivers(trial)) > 1]
+    trusted = [trial for trial in several if _differ([port["rx_frames"] for port in _receivers(trial)])]
     alike = len(several) - len(trusted)
     note = "Every port's numbers are in trial_ports.csv."
     if alike:
-        note = f"In {alike:,} of {len(several):,} trials all ports received the same, within 1 %. {note}"
+        note = f"In {alike:,} of {len(several):,} trials all receiving ports got the same, within 1 %. {note}"
     if several and not trusted:
         return Paragraph(note)
-    if sum(len(trial.result["ports"]) for trial in trusted) > _MOST_CELLS:
+    if sum(len(_receivers(trial)) for trial in trusted) > _MOST_CELLS:
         trusted = list({trial.unit: trial for trial in trusted}.values())
         note = f"The last trial of each part only. {note}"
     values = [
@@ -45,7 +45,7 @@ def port_chart(trials: Sequence[StoredTrial]) -> Chart | Paragraph | None:
             "frames": port["rx_frames"],
         }
         for trial in trusted
-        for port in trial.result["ports"]
+        for port in _receivers(trial)
     ]
     if not values:
         return None
@@ -161,9 +161,16 @@ def _spec(
     }
 
 
+def _receivers(trial: StoredTrial) -> list[dict[str, Any]]:
+    """Counts of the ports that frames are sent to: all of them where a stream does not name its receivers."""
+    named = [stream["rx_ports"] for stream in trial.spec["streams"]]
+    wanted = set().union(*named) if all(named) else {port["port"] for port in trial.result["ports"]}
+    return [port for port in trial.result["ports"] if port["port"] in wanted]
+
+
 def _of_mean_pct(frames: int, trial: StoredTrial) -> float:
     """How far a port is above or below the mean of the ports of its trial; ports that differ received something."""
-    ports = trial.result["ports"]
+    ports = _receivers(trial)
     mean = sum(port["rx_frames"] for port in ports) / len(ports)
     return float(round(100 * (frames / mean - 1), 3))
 

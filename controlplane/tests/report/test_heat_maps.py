@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from p4mesh.report.document import Chart, Paragraph
 from p4mesh.report.heat_maps import flow_charts, port_chart
 from p4mesh.store.run_files import StoredTrial
@@ -25,7 +27,7 @@ def trial(unit: str, ports: int, lost: int = 1) -> StoredTrial:
     ]
     received = [{"port": port, "rx_frames": 90 * (port > 0 or not lost)} for port in range(ports)]
     result = {"status": "MEASURED", "flows": flows, "ports": received}
-    return StoredTrial(unit, 0, 100.0, Verdict.FAIL, {"duration_ns": 1_000_000_000}, result)
+    return StoredTrial(unit, 0, 100.0, Verdict.FAIL, {"streams": [{"rx_ports": []}]}, result)
 
 
 def test_each_pair_of_ports_is_a_cell() -> None:
@@ -48,7 +50,7 @@ def test_ports_are_shown_in_the_trials_in_which_they_differ() -> None:
     chart = port_chart([trial("64B", 4), trial("512B", 4, lost=0)])
     assert isinstance(chart, Chart)
     assert {value["part"] for value in chart.spec["data"]["values"]} == {"64B"}
-    assert chart.note.startswith("In 1 of 2 trials all ports received the same")
+    assert chart.note.startswith("In 1 of 2 trials all receiving ports got the same")
     alike = port_chart([trial("512B", 4, lost=0)])
     assert isinstance(alike, Paragraph) and alike.text.startswith("In 1 of 1 trials")
 
@@ -64,3 +66,10 @@ def test_a_mesh_that_no_page_has_room_for_is_told() -> None:
     (found,) = flow_charts([trial("64B", 150)])
     assert isinstance(found, Paragraph)
     assert "more than 20,000" in found.text
+
+
+def test_ports_that_only_send_are_no_difference() -> None:
+    sending = trial("64B", 4)
+    one_way = replace(sending, spec={"streams": [{"rx_ports": [1, 2, 3]}]})
+    assert isinstance(port_chart([one_way]), Paragraph)
+    assert port_chart([replace(sending, spec={"streams": [{"rx_ports": [1]}]})]) is None
