@@ -101,8 +101,8 @@ def test_sums_of_latencies_above_32_bits_are_read_whole() -> None:
 
 def test_time_alone_before_the_others_begin_and_after_they_end_is_no_time_to_fill() -> None:
     """The first flow sends 100 ticks before and 200 ticks after the second one: it fills 0.7 of its time."""
-    first, second = bounds_of((100, 14_000, 100, 200, 0, 1000), (100, 14_000, 100, 200, 100, 800))
-    assert first == pytest.approx(min((80 + 2) / (1000 * 0.7**2), 100 / 700), rel=1e-12)
+    first, second = bounds_of((100, 14_000, 100, 1000, 0, 1000), (100, 14_000, 100, 200, 100, 800))
+    assert first == pytest.approx((80 + 18) / (1000 * 0.7**2), rel=1e-12)
     assert second == pytest.approx((80 + 2) / 700, rel=1e-12)
 
 
