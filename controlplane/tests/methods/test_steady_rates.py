@@ -143,6 +143,16 @@ def test_rates_of_classes_at_an_overload_are_those_of_a_full_queue() -> None:
     assert row["multicast_fps"] == pytest.approx(3 * share * 10**9 / 8 / 84 / 2, rel=0.01)
 
 
+@pytest.mark.parametrize("bucket_frames", [1, 400, 1000])
+def test_the_loss_behind_a_policer_lies_below_that_with_a_bucket(bucket_frames: int) -> None:
+    """A device that passes half of what comes at line rate; its bucket forgives the first frames."""
+    lookup = f"{{capacity_fps: 1488095, overload_pass_ppm: 500000, burst_frames: {bucket_frames}}}"
+    row = first_row(FrameLoss(), parsed(switch(f"lookup: {lookup}", ports=2)), 64)
+    assert row["load_pct"] == 100
+    assert row["loss_pct"] == pytest.approx(50 - 100 * bucket_frames / row["tx_frames"], abs=0.02)
+    assert row["bucket_loss_pct"] >= 50 - 0.02
+
+
 def test_the_maximum_forwarding_rate_is_the_highest_of_all_trials() -> None:
     """A device that forwards 17.5 % of 64-byte frames and less above: no load of a sweep in steps of 10 % is near."""
     topology = shipped("wrs-18x1g")

@@ -316,6 +316,13 @@ LOSS_RATIO_BELOW = _setting(
 )
 LOSS_LOW_PCT = _setting("loss_low_pct", "Loss, 95 %", "lower bound of the loss with 95 % confidence", "% at least", 4)
 LOSS_HIGH_PCT = _setting("loss_high_pct", "Loss, 95 %", "upper bound of the loss with 95 % confidence", "% at most", 4)
+BUCKET_LOSS_PCT = _setting(
+    "bucket_loss_pct",
+    "Bucket of 1000",
+    "the most that a trial of any length loses if the device forgives each sender 1000 frames, as policers do",
+    "% at most",
+    4,
+)
 TOTAL_TX_FRAMES = _setting("total_tx_frames", "Tx, all", "all frames sent, faulty ones included", "frames")
 TOTAL_RX_FRAMES = _neutral("total_rx_frames", "Rx, all", "all frames received, faulty ones included", "frames")
 VALID_TX_FRAMES = _setting("valid_tx_frames", "Valid Tx", "frames without a fault sent", "frames")

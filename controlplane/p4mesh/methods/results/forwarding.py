@@ -10,6 +10,8 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
+from p4mesh.methods.results.loss_interval import interval_cells
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched, SearchRow
 
@@ -70,6 +72,12 @@ class MeshTrial(SearchRow):
     wires: tuple[CalibrationCells, ...] | None = field(default=None, metadata=OMITTED)
     layers: tuple[LayerCells, ...] | None = field(default=None, metadata=OMITTED)
     directions: tuple[Direction, ...] | None = field(default=None, metadata=OMITTED)
+
+    @property
+    def interval(self) -> dict[str, Cell]:
+        """The cells that say between which limits the loss lies."""
+        senders = sum(port.tx_frames > 0 for port in self.ports)
+        return interval_cells(self.lost_frames + self.late_frames, self.tx_frames, self.doubtful_frames, senders)
 
 
 @dataclass(frozen=True, kw_only=True)

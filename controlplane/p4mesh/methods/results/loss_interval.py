@@ -9,15 +9,25 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Cell
 
 CONFIDENCE = 0.95
+BUCKET_FRAMES = 1000
+"""Burst that a policer may forgive each port; what columns of a bucket assume."""
 _RULE_OF_THREE = 3
 """-ln(0.05), rounded up: a ratio of 3/n loses no frame of n with a probability of 5 %."""
 INTERVAL_COLUMNS = (
     fields.LOSS_LOW_PCT,
     fields.LOSS_HIGH_PCT,
+    fields.BUCKET_LOSS_PCT,
 )
 INTERVAL_NOTE = (
-    "With 95 % confidence, the device's loss ratio lies between the two limits, if each frame is lost by itself."
+    "With 95 % confidence, the device's loss ratio lies between the two limits, if each frame is lost by itself. "
+    f"'Bucket of {BUCKET_FRAMES}': the most that a longer trial loses if the device forgives each sender a burst of so "
+    "many frames, as policers do."
 )
+BUCKET_RATES = (
+    f"A device that forgives each sender a burst of {BUCKET_FRAMES} frames, as policers do, forwards up to so many "
+    "more of each in a trial than for good."
+)
+"""Sentence on forwarding rates."""
 _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
@@ -36,11 +46,14 @@ def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def interval_cells(lost_frames: int, frames: int, doubtful_frames: int | None = None) -> dict[str, Cell]:
+def interval_cells(
+    lost_frames: int, frames: int, doubtful_frames: int | None = None, senders: int = 1
+) -> dict[str, Cell]:
     """The cells of INTERVAL_COLUMNS; so many of the lost frames may have come late."""
     low, _ = loss_interval(lost_frames - (doubtful_frames or 0), frames)
     _, high = loss_interval(lost_frames, frames)
-    return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high}
+    bucket = min(1.0, (lost_frames + BUCKET_FRAMES * senders) / frames) if frames else 1.0
+    return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high, "bucket_loss_pct": 100 * bucket}
 
 
 def excluded_ratio(lost_frames: int, frames: int) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import LossSweep, MeshTrial
-from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, interval_cells
+from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row, table_of
 
@@ -38,5 +38,4 @@ def loss_table(name: str, title: str, sweeps: Sequence[LossSweep], note: str) ->
 def _row(row: MeshTrial) -> Row:
     if not row.trusted:
         return row.cells(_KEYS) | {"state": row.verdict}
-    interval = interval_cells(row.lost_frames + row.late_frames, row.tx_frames, row.doubtful_frames)
-    return row, interval, {"state": row.verdict, "late_frames": row.late_frames or None}
+    return row, row.interval, {"state": row.verdict, "late_frames": row.late_frames or None}

@@ -10,7 +10,7 @@ from typing import Protocol
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
-from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
+from p4mesh.methods.results.loss_interval import BUCKET_RATES, INTERVAL_COLUMNS, INTERVAL_NOTE
 from p4mesh.methods.results.outcome import Cell, Figure, Series, Table
 from p4mesh.methods.results.record import table_of
 from p4mesh.methods.results.search_findings import excluded_note
@@ -87,7 +87,7 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
         "last load of the sweep. Sums over all ports. Late: the most frames of a trial that came after transmission, "
         "from queues; no rate counts them, and losses of loads do, because a longer trial loses as many more."
     )
-    note += f" {criterion_note(loss_limit_pct)}"
+    note += f" {BUCKET_RATES} {criterion_note(loss_limit_pct)}"
     headline = (fields.MFR_FPS, fields.MFR_OFFERED_PCT, fields.FRMOL_FPS)
     return table_of("forwarding_rate", "Forwarding rate: MFR and FRMOL", columns, rows, note, headline=headline)
 
@@ -138,7 +138,7 @@ def _interval_table(results: Sequence[MeshSweep]) -> Table:
         (
             row,
             {"frame_size_bytes": result.frame_size_bytes},
-            interval_cells(row.lost_frames + row.late_frames, row.tx_frames, row.doubtful_frames),
+            row.interval,
         )
         for result in results
         for row in result.rows

@@ -8,6 +8,7 @@ from typing import Annotated, Generic, Protocol, TypeVar
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.queues import QueueCells
@@ -20,8 +21,6 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
 NS_PER_MS = 1_000_000
-BUCKET_FRAMES = 1000
-"""Burst that a policer may forgive; what the column of a bucket assumes."""
 FOR_GOOD_NOTE = (
     "'For good': what the device carries for any time, less what the trial of the result does not exclude. 'Bucket of "
     f"{BUCKET_FRAMES}': the same for a device that forgives each port a burst of so many frames, which delays none."

@@ -15,6 +15,7 @@ from p4mesh.methods.options.parameters import ParameterSet, percent
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial, fastest
+from p4mesh.methods.results.loss_interval import BUCKET_RATES
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE
@@ -105,7 +106,8 @@ class MaximumForwardingRate(SearchTest[MaximumRate]):
             [(unit.best or {}, unit, unit.throughput.search.for_good) for unit in units],
             "MFR is the highest forwarding rate of all trials: those of the search, and the steps from the "
             "throughput to the maximum offered load, where FRMOL is read. Loss at the MFR is that of a trial of any "
-            f"length: frames that a queue held back until the transmission was over count as lost. {FOR_GOOD_NOTE}",
+            f"length: frames that a queue held back until the transmission was over count as lost. "
+            f"{BUCKET_RATES} {FOR_GOOD_NOTE}",
             columns=(*columns[:2], *_AT_MFR, *columns[2:]),
             headline=(fields.STATE, fields.THROUGHPUT_FPS, fields.MFR_FPS, fields.LOAD_PCT, fields.FRMOL_FPS),
         )
