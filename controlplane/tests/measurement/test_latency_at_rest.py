@@ -119,3 +119,10 @@ def test_flows_that_never_send_together_say_nothing() -> None:
 def test_two_frames_are_the_fewest_that_say_how_latency_grows() -> None:
     assert bounds_of((2, 250, 100, 150, 0, 1000)) == [50 / 1000]
     assert bounds_of((1, 100, 100, 100, 0, 0)) == []
+
+
+def test_a_flow_without_frames_is_no_arrival_at_the_beginning_of_time() -> None:
+    pairs = {(0, 1): [cast("Flow", SimpleNamespace(rx_port=1, cell=cell)) for cell in (0, 1)]}
+    last = np.zeros(2, dtype=[(name, np.uint64) for name in (*FIELDS, "last_arrival")])
+    last[0] = (2, 0, 250, 150, ALL_ONES - 100, 500, 1500)
+    assert growth_bounds(pairs, last) == {(0, 1): 50 / 1000}
