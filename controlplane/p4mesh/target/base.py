@@ -66,8 +66,8 @@ class Pauses:
 class MacCounts:
     """Frames that the MAC of a port has counted since it was switched on; None where it keeps no such count."""
 
-    bad_fcs_sent: int
-    bad_fcs_received: int
+    bad_fcs_sent: int = 0
+    bad_fcs_received: int | None = None
     """Discarded: the program does not see them."""
     pause_received: int | None = None
     runts_received: int | None = None
@@ -83,7 +83,7 @@ class MacCounts:
         """Counts after those of ``before``; of a MAC that was switched off in between, those since then."""
         return MacCounts(
             _counted(self.bad_fcs_sent, before.bad_fcs_sent),
-            _counted(self.bad_fcs_received, before.bad_fcs_received),
+            _difference(self.bad_fcs_received, before.bad_fcs_received),
             _difference(self.pause_received, before.pause_received),
             _difference(self.runts_received, before.runts_received),
             _difference(self.good_received, before.good_received),
@@ -241,7 +241,7 @@ class Target(ABC):
 
         Asked only of a target whose capabilities have ``resets_devices``.
         """
-        raise NotImplementedError
+        raise UnsupportedError(f"not supported on {self.name}: resets of devices", hint="use --target sim")
 
     def take_refused_routes(self) -> tuple[RefusedRoutes, ...]:
         """The routes that devices had no room for since the last call; empty where no device tells."""
@@ -253,7 +253,7 @@ class Target(ABC):
         Returns the time to the last of their changes in ns. Asked only of a target whose capabilities have
         ``causes_failures``.
         """
-        raise NotImplementedError
+        raise UnsupportedError(f"not supported on {self.name}: failures of devices", hint="use --target sim")
 
     @cached_property
     def rate_bps_of(self) -> dict[int, int]:

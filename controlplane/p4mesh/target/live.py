@@ -15,7 +15,7 @@ from p4mesh.network.machine import machine_facts, port_facts
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.network.open_files import allow_open_files
 from p4mesh.network.session_priority import remembered
-from p4mesh.target.base import Pauses, ProgramPorts
+from p4mesh.target.base import CountedPayload, MacCounts, Pauses, ProgramPorts
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
@@ -61,7 +61,7 @@ class LiveTarget(NamespaceTarget):
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
         """Capabilities of the engine here, with the passes that the topology declares for this machine."""
-        declared = super().declare(topology)
+        declared = replace(super().declare(topology), checks_payload=True)
         if topology.live.passes_per_s is None:
             return declared
         return replace(declared, loop=replace(cls.loop, passes_per_s=topology.live.passes_per_s))
@@ -118,6 +118,16 @@ class LiveTarget(NamespaceTarget):
     def begin_departures(self, rate_fps: Fraction) -> None:
         """Let the kernel stamp departures too, unless there are so many that they must take the fastest way."""
         self._open_switch.begin_departures(rate_fps <= MOST_STAMPED_FPS)
+
+    def expect_payload(self, payload: CountedPayload) -> None:
+        """Let frames be compared as they come in, in front of the program."""
+        self._open_switch.set_payload(list(payload.offsets_bytes), list(payload.mark), payload.counts_behind_bytes)
+
+    def mac_counts(self) -> dict[int, MacCounts]:
+        """Frames with another payload than they were sent with; interfaces tell nothing else of their MACs."""
+        corrupted = self._open_switch.damaged_payloads()
+        ports = (port.number for port in self.topology.tester_ports)
+        return {port: MacCounts(corrupted_received=corrupted.get(port, 0)) for port in ports}
 
     def port_stamps(self) -> dict[int, PortStamps]:
         """Source of the time stamps of each port, and the error of departures."""

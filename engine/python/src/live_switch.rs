@@ -13,6 +13,7 @@ use p4mesh_io::{
 };
 use p4mesh_p4runtime::{Target, Tls, DEFAULT_MEMORY_BYTES};
 use p4mesh_pipeline::{Executable, Program, SwitchConfig, Tick, Trace};
+use p4mesh_wire::payload::CountedPayload;
 use pyo3::prelude::*;
 
 use crate::error::{guarded, refused};
@@ -228,6 +229,26 @@ impl LiveSwitch {
             target.ports.stamp_departures(stamped);
             Ok(())
         })
+    }
+
+    /// Chooses the payload of frames that come to a port: behind `mark`, at one of `offsets_bytes`, bytes count up from 0,
+    /// `counts_behind_bytes` from its beginning on. Other frames with the mark are counted and dropped.
+    fn set_payload(
+        &self,
+        py: Python<'_>,
+        offsets_bytes: Vec<usize>,
+        mark: Vec<u8>,
+        counts_behind_bytes: usize,
+    ) -> PyResult<()> {
+        guarded(py, || {
+            lock(&self.target).payload = Some(CountedPayload { offsets_bytes, mark, counts_behind_bytes });
+            Ok(())
+        })
+    }
+
+    /// Frames with a damaged payload since the beginning, by port; ports without one are left out.
+    fn damaged_payloads(&self, py: Python<'_>) -> PyResult<BTreeMap<u16, u64>> {
+        guarded(py, || Ok(lock(&self.target).damaged_payloads.clone()))
     }
 
     /// How long departures have waited for a thread since the last call, in ns: the longest time, and the sum of those

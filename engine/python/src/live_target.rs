@@ -8,6 +8,7 @@ use std::time::Duration;
 use p4mesh_io::{monotonic_ns, pin, wait_readable, Delays, FineClock, IoError, Pauses, Ports, Runner};
 use p4mesh_p4runtime::{Event, Notifier, Target};
 use p4mesh_pipeline::{Executable, Frame, Switch};
+use p4mesh_wire::payload::CountedPayload;
 
 use crate::lock::lock;
 use crate::packet_trace::PacketTrace;
@@ -38,6 +39,10 @@ pub struct LiveTarget {
     pub sent: u64,
     /// Per port, how far the kernel's stamps of departures lie behind those of the program.
     pub departure_delays: BTreeMap<u16, Delays>,
+    /// The payload that marked frames must have; others are counted and dropped. Without one, none is looked at.
+    pub payload: Option<CountedPayload>,
+    /// Frames with a damaged payload by port.
+    pub damaged_payloads: BTreeMap<u16, u64>,
     /// How long the packets in the loop have waited for their next pass.
     pauses: Pauses,
     /// When the last round began, where there were packets in the loop; nanoseconds of CLOCK_MONOTONIC.
@@ -64,6 +69,8 @@ impl LiveTarget {
             received: 0,
             sent: 0,
             departure_delays: BTreeMap::new(),
+            payload: None,
+            damaged_payloads: BTreeMap::new(),
             pauses: Pauses::default(),
             round_ns: None,
             clock: FineClock::default(),
@@ -85,7 +92,12 @@ impl LiveTarget {
         self.round_ns = (self.runner.circulating() > 0).then_some(now_ns);
         let mut arrived = std::mem::take(&mut self.arrived);
         let (runner, started_ns) = (&mut self.runner, self.started_ns);
+        let (payload, damaged) = (&self.payload, &mut self.damaged_payloads);
         let count = self.ports.receive(&mut |port, stamp_ns, bytes| {
+            if payload.as_ref().is_some_and(|it| it.is_damaged(bytes)) {
+                *damaged.entry(port).or_default() += 1;
+                return;
+            }
             let mut frame = runner.buffer();
             frame.extend_from_slice(bytes);
             let arrival_ps = stamp_ns.map(|ns| 1 + ns.saturating_sub(started_ns) * 1_000);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use p4mesh_p4runtime::{Event, DEFAULT_MEMORY_BYTES};
 use p4mesh_pipeline::{Executable, Program};
-use p4mesh_sim::{BadFcsRule, CountedPayload, Network, NetworkError, Settling};
+use p4mesh_sim::{BadFcsRule, Network, NetworkError, Settling};
+use p4mesh_wire::payload::CountedPayload;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -40,6 +40,25 @@ def test_without_a_program_every_frame_of_a_file_is_dropped(tmp_path: Path, monk
     assert Path("veth0_out.pcap").read_bytes() == pcap()
 
 
+def test_marked_frames_with_another_payload_are_counted_and_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One frame as it was sent, one with a flipped bit, one without the mark."""
+    monkeypatch.chdir(tmp_path)
+    whole = bytes(14) + b"PM\x07".ljust(18) + bytes(range(100))
+    damaged = bytearray(whole)
+    damaged[-1] ^= 1
+    Path("veth0_in.pcap").write_bytes(pcap(whole, bytes(damaged), bytes(damaged).replace(b"PM", b"XX")))
+    switch = LiveSwitch([(1, "veth0")], use_files_s=0)
+    switch.set_payload([14, 18], list(b"PM\x07"), 18)
+    switch.start()
+    while switch.counters()["received"] < 3:
+        assert not switch.wait(0.01)
+    switch.stop()
+    assert switch.damaged_payloads() == {1: 1}
+    assert switch.counters()["drop_no_program"] == 2
+
+
 def test_what_cannot_be_opened_is_named() -> None:
     with pytest.raises(EngineError, match=r"^interface 'nosuchif0': no such interface$"):
         LiveSwitch([(1, "nosuchif0")])

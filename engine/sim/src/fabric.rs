@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use p4mesh_pipeline::{prefetch, Frame, FramePool, Outputs};
 use p4mesh_wire::mac_control::{self, Pause, QUANTUM_BITS};
+use p4mesh_wire::payload::CountedPayload;
 
 use crate::arrival::{Arrival, Fcs};
 use crate::bit_errors::BitErrors;
@@ -15,7 +16,6 @@ use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
 use crate::flights::{Flight, Flights, Plan};
 use crate::line::{wire_bytes, Line, Slot};
-use crate::payload::CountedPayload;
 use crate::rng::Rng;
 use crate::time::Span;
 

@@ -15,6 +15,7 @@ pub mod mac_control;
 pub mod membership;
 pub mod mld;
 pub mod nd;
+pub mod payload;
 pub mod pim;
 pub mod udp;
 pub mod vlan;

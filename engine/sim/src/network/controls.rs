@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use p4mesh_pipeline::{Executable, Switch};
+use p4mesh_wire::payload::CountedPayload;
 
 use crate::device::{Host, HostFrame, RefusedRoutes};
 use crate::drops::DropCause;
 use crate::fabric::BadFcsRule;
-use crate::payload::CountedPayload;
 use crate::rng::Rng;
 use crate::tester::{Digest, Tester};
 
