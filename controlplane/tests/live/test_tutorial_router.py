@@ -9,7 +9,7 @@ import pytest
 from support.linux_devices import ATTEMPTS, RATE_BPS, available, needs_root, run_live
 from support.networks import TOPOLOGIES, shipped
 
-from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.outcome import Cell, Outcome
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
 from p4mesh.verdict import Verdict
@@ -26,7 +26,7 @@ SENT = 4 * (RATE_BPS * LOAD_PCT // 100 * DURATION_MS // 1000 // (8 * (SIZE + 20)
 """Frames of four ports at the first load: a frame takes 20 bytes of the line beside its own."""
 
 
-def counts(outcome: Outcome) -> tuple[int, int]:
+def counts(outcome: Outcome) -> tuple[Cell, Cell]:
     row = outcome.tables[0].rows[0]
     return row["tx_frames"], row["rx_frames"]
 

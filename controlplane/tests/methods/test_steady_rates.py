@@ -114,7 +114,8 @@ def test_inputs_that_share_an_output_lose_what_its_line_leaves_out(phases: str, 
     device = Device(ports=4, queue_frames=queue_frames)
     settings = ("message_frames=20", "messages=100", "loads_pct=150", f"phases={phases}")
     _, outcome, _ = run_on_sim(NToOne(), device.topology, (64,), *QUICK, *settings)
-    loads, inputs = outcome.tables[0].rows[0], outcome.tables[1].rows
+    rows: list[Any] = [table.rows for table in outcome.tables]
+    (loads, *_), inputs = rows[0], rows[1]
     # Of 60 frames that come in 20 slots of 40, the output sends 20 and what its queue has kept then.
     lost = 24 / 60 if (phases, queue_frames) == ("in_step", 16) else 1 / 3
     # Inputs start up to a message apart, 1 % of the trial.

@@ -203,7 +203,9 @@ def test_a_figure_that_would_be_empty_is_not_drawn_and_numbers_of_tables_stand_t
 
 
 def test_iterations_that_measured_the_same_are_one_row() -> None:
-    rows = tuple({"frame_size_bytes": 64, "iteration": word, "rate_pct": 17.5} for word in ("1", "2", "avg", "max"))
+    rows: tuple[dict[str, Cell], ...] = tuple(
+        {"frame_size_bytes": 64, "iteration": word, "rate_pct": 17.5} for word in ("1", "2", "avg", "max")
+    )
     table = Table(
         "r", "R", (SIZE, ITERATION, RATE), rows, keys=("frame_size_bytes", "iteration"), headline=("rate_pct",)
     )
@@ -222,7 +224,9 @@ def test_a_table_that_the_cover_shows_whole_is_not_shown_again(finished: Path) -
 
 def test_numbers_have_separators_of_thousands_and_names_have_none() -> None:
     columns = (SIZE, Column("lost_frames", "Lost"), Column("rate_fps", "Rate", "frames/s", 1), Column("x", "X"))
-    rows = ({"frame_size_bytes": 1518, "lost_frames": 12345, "rate_fps": 1488095.24, "x": "1234"},)
+    rows: tuple[dict[str, Cell], ...] = (
+        {"frame_size_bytes": 1518, "lost_frames": 12345, "rate_fps": 1488095.24, "x": "1234"},
+    )
     (row,) = grid_of(Table("t", "T", columns, rows)).rows
     assert row.cells == ("1518", "12,345", "1,488,095.2", "1234")
 
