@@ -14,6 +14,7 @@ header record_t {
     bit<64> bytes;
     bit<64> duplicates;
     bit<64> reordered;
+    bit<64> beyond_window;
     bit<32> next_sequence;
     bit<64> last_gap_time;
     bit<32> latency_min_inverted;

@@ -50,7 +50,6 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
                 meta.arrival.ingress_port = PORT_LOOP;
                 meta.local.pass = KIND_READ;
                 meta.local.cell = hdr.loop.value;
-                meta.local.window = hdr.loop.carry[WINDOW_BITS - 1 : 0];
             } else {
                 if (hdr.signature.isValid()) {
                     meta.local.pass = PASS_TEST;

@@ -120,10 +120,11 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
 
 // Registers of the flow `local.cell`.
 control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in arrival_t arrival) {
-    DuplicateWindow(WINDOW_CELLS) window;
-    Sum64(FLOWS) duplicates;
     SequenceTracker(FLOWS) sequence;
+    DuplicateWindow(FLOWS) window;
+    Sum64(FLOWS) duplicates;
     Sum64(FLOWS) reordered;
+    Sum64(FLOWS) beyond_window;
     Swap48(FLOWS) last_gap;
     Sum64(FLOWS) frames;
     Sum64(FLOWS) bytes;
@@ -145,10 +146,9 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
     apply {
         bit<2>  op = local.flow_op;
         bit<32> cell = local.cell;
-        bit<32> place = (cell << WINDOW_BITS) + (bit<32>)local.window;
-        bit<32> tag = hdr.signature.run ++ hdr.signature.sequence[23:0];
-        bit<1>  duplicate;
         bit<32> ahead;
+        bit<1>  duplicate;
+        bit<1>  beyond;
         bit<2>  late_op = op;
         bit<2>  gap_op = op;
         bit<2>  sample_op = op;
@@ -158,10 +158,8 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
         bit<32> latency = 0;
         bit<32> overflow = 0;
 
-        if (op == OP_UPDATE) {
-            place = (cell << WINDOW_BITS) + (bit<32>)hdr.signature.sequence[WINDOW_BITS - 1 : 0];
-        }
-        window.apply(op, place, tag, duplicate);
+        sequence.apply(op, cell, hdr.signature.sequence, local.seen.next_sequence, ahead);
+        window.apply(op, cell, ahead, duplicate, beyond);
 
         // A duplicate is counted and is no sample of anything else (methodology, latency rule 7).
         if (op == OP_UPDATE && duplicate == 1) {
@@ -171,7 +169,6 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
             duplicates.apply(op, cell, 1, local.seen.duplicates);
         }
         if (sample_op != OP_NONE) {
-            sequence.apply(op, cell, hdr.signature.sequence, local.seen.next_sequence, ahead);
             if (op == OP_UPDATE) {
                 late_op = OP_NONE;
                 gap_op = OP_NONE;
@@ -186,6 +183,9 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
             }
             if (late_op != OP_NONE) {
                 reordered.apply(late_op, cell, 1, local.seen.reordered);
+            }
+            if (op != OP_UPDATE || beyond == 1) {
+                beyond_window.apply(op, cell, 1, local.seen.beyond_window);
             }
             if (gap_op != OP_NONE) {
                 last_gap.apply(gap_op, cell, hdr.signature.transmit_time, local.seen.last_gap_time);
@@ -268,6 +268,7 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
             hdr.record.duplicates = local.seen.duplicates;
             hdr.record.next_sequence = local.seen.next_sequence;
             hdr.record.reordered = local.seen.reordered;
+            hdr.record.beyond_window = local.seen.beyond_window;
             hdr.record.last_gap_time = local.seen.last_gap_time;
             hdr.record.frames = local.seen.frames;
             hdr.record.bytes = local.seen.bytes;

@@ -153,18 +153,33 @@ control SequenceTracker(in bit<2> op, in bit<32> cell, in bit<32> sequence,
     }
 }
 
-// Remembers the last frame in each place of a flow's window; `tag` is unique for a frame of a run.
-control DuplicateWindow(in bit<2> op, in bit<32> cell, in bit<32> tag, out bit<1> duplicate)(bit<32> size) {
-    register<bit<32>>(size) cells;
+// Remembers which of a flow's last 64 sequence numbers have come: bit 0 is the one before the next that is expected. A
+// late frame before them is `beyond` the window: whether it has come is not known.
+control DuplicateWindow(in bit<2> op, in bit<32> cell, in bit<32> ahead,
+                        out bit<1> duplicate, out bit<1> beyond)(bit<32> size) {
+    register<bit<64>>(size) cells;
     apply {
-        bit<32> previous;
-        cells.read(previous, cell);
+        bit<64> seen;
+        cells.read(seen, cell);
         duplicate = 0;
+        beyond = 0;
         if (op == OP_UPDATE) {
-            if (previous == tag) {
-                duplicate = 1;
+            if (ahead[31:31] == 1) {
+                bit<32> behind = ~ahead;
+                bit<64> place = 64w1 << behind[WINDOW_BITS - 1 : 0];
+                if (behind[31:WINDOW_BITS] != 0) {
+                    beyond = 1;
+                } else if (seen & place != 0) {
+                    duplicate = 1;
+                } else {
+                    cells.write(cell, seen | place);
+                }
+            } else {
+                if (ahead[31:WINDOW_BITS] != 0) {
+                    seen = 0;
+                }
+                cells.write(cell, seen << ahead[WINDOW_BITS - 1 : 0] << 1 | 1);
             }
-            cells.write(cell, tag);
         } else if (op == OP_CLEAR) {
             cells.write(cell, 0);
         }

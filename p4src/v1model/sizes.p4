@@ -7,8 +7,8 @@
 #define FLOWS 65536
 #define TEST_CELL_BEYOND_FLOWS CELL_BEYOND_FLOWS
 
-#define WINDOW_BITS 3
-#define WINDOW_CELLS (FLOWS << WINDOW_BITS)
+// One bit of a register cell for each frame of a window.
+#define WINDOW_BITS 6
 
 #define HISTOGRAMS 256
 

@@ -41,6 +41,7 @@ struct flow_cells_t {
     bit<64> duplicates;
     bit<32> next_sequence;
     bit<64> reordered;
+    bit<64> beyond_window;
     bit<64> last_gap_time;
     bit<64> frames;
     bit<64> bytes;
@@ -80,7 +81,6 @@ struct local_t {
     // Operations on the cells of the flow and of the port.
     bit<2>  flow_op;
     bit<2>  port_op;
-    bit<3>  window;
     bit<REASON_BITS> reason;
     bit<2>  order;
     // Bytes of the received frame, FCS included.

@@ -1,9 +1,10 @@
 """Tells late frames from copies that come late: where that cannot be told, what was lost is a range.
 
 A window of a flow knows a copy while few later frames of the flow have come. A copy that comes after that is counted as
-a late frame, and each of them hides a loss. Two facts bound how many there may be. Late frames fill gaps: those beyond
-the numbers that were passed over are copies. And such a copy has waited for so many departures of its flow: where no
-latency is as much longer than the shortest one, there is none.
+a late frame, and each of them hides a loss. Three facts bound how many there may be. Late frames fill gaps: those
+beyond the numbers that were passed over are copies. The program for v1model counts the late frames that its window does
+not know, and no others can be copies. And such a copy has waited for so many departures of its flow: where no latency
+is as much longer than the shortest one, there is none.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ def late_copies(plan: Plan, records: np.ndarray[Any, Any], window: CopyWindow) -
     found = chosen_records(records, plan.columns.cell)
     passed_over = (found["next_sequence"].astype(np.int64) + late - found["frames"].astype(np.int64)) % _SEQUENCES
     copies = np.maximum(late - passed_over, 0)
-    return copies, np.where(_may_be_copies(plan, found, window), late - copies, 0)
+    # A program that counts late frames beyond its window knows all others.
+    unknown = found["beyond_window"].astype(np.int64) if "beyond_window" in (found.dtype.names or ()) else late
+    doubtful = np.maximum(unknown - copies, 0)
+    return copies, np.where(_may_be_copies(plan, found, window), doubtful, 0)
 
 
 def _may_be_copies(plan: Plan, found: np.ndarray[Any, Any], window: CopyWindow) -> Array:

@@ -247,9 +247,7 @@ class DataPlane:
         self._reader.clear(cells, wait)
 
     def clear_windows(self, cells: int, wait: WaitForPasses) -> None:
-        """Clear the duplicate windows of all cells, and everything else there."""
-        for place in range(1 << self._contract["WINDOW_BITS"]):
-            self._reader.clear(cells, wait, window=place)
+        """Clear duplicate windows that outlive a trial; those of v1model are cleared with their cells."""
 
     @property
     def passes_per_cell(self) -> int:

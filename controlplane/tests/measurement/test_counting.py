@@ -63,7 +63,7 @@ def planned(*streams: Stream) -> Any:
 def test_frames_to_many_that_come_back_to_their_source_are_flooded() -> None:
     """Of 20 frames to port 2, 18 came and 1 of them twice; 3 came to their source, port 1, and 2 of these twice.
 
-    Nothing is known of departures, so each of the 5 late frames may be a copy that hides a loss.
+    Nothing is known of departures, so each of the 5 late frames beyond the window may be a copy that hides a loss.
     """
     plan = planned(Stream("group", 64, Fraction(1000), 20, Multicast(), (1,), (2,)))
     (wanted,) = [flow for flow in plan.flows if flow.expected]
@@ -78,7 +78,7 @@ def test_frames_to_many_that_come_back_to_their_source_are_flooded() -> None:
             frames={wanted.cell: 18, back.cell: 3},
             next_sequence={wanted.cell: 20},
             duplicates={wanted.cell: 1, back.cell: 2},
-            reordered={wanted.cell: 5},
+            reordered={wanted.cell: 5}, beyond_window={wanted.cell: 5},
         ),
         4,
     )  # fmt: skip

@@ -41,7 +41,7 @@ def tester() -> Iterator[SimulatedTester]:
 
 
 def of_this_program(vector: dict[str, Any]) -> bool:
-    return vector["window_places"] in (None, 1 << load_contract()["WINDOW_BITS"])
+    return vector["window"] in (None, f"newest {1 << load_contract()['WINDOW_BITS']}")
 
 
 @pytest.mark.parametrize("vector", [*filter(of_this_program, VECTORS["vectors"])], ids=lambda vector: vector["name"])
@@ -57,6 +57,8 @@ def test_v1model_holds_what_the_vector_says(vector: dict[str, Any], tester: Simu
     touched = {str(cell): records[cell] for cell in range(CELLS) if records[cell]["frames"]}
     found = {cell: {name: int(record[name]) for name in vector["records"][cell]} for cell, record in touched.items()}
     assert found == vector["records"]
+    beyond = {cell: int(record["beyond_window"]) for cell, record in touched.items() if record["beyond_window"]}
+    assert beyond == {cell: of["beyond_window"] for cell, of in found.items() if "beyond_window" in of}
     spacing = {str(port): int(records[port]["spacing_min_inverted"]) for port in PORTS}
     assert {port: value for port, value in spacing.items() if value} == vector["spacing_min_inverted"]
     counted = {

@@ -5,7 +5,9 @@ It shares nothing with the P4 programs. Times are ticks, absolute; a frame is wh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -82,14 +84,57 @@ class Arrival:
         return head.ljust(self.size_bytes - FCS_BYTES, b"\0")
 
 
+class Window(ABC):
+    """Tells a copy of a frame of a flow from a late frame."""
+
+    @abstractmethod
+    def knows(self, sequence: int, newest: int) -> bool:
+        """Whether the frame has come before; it has come now."""
+
+    def is_beyond(self, sequence: int, newest: int) -> bool:
+        """Whether it is counted that this frame is too late to be known."""
+        return False
+
+
+@dataclass
+class Places(Window):
+    """Each of a few places keeps the last frame whose sequence number falls on it (Tofino)."""
+
+    places: int
+    kept: dict[int, int] = field(default_factory=dict)
+
+    def knows(self, sequence: int, newest: int) -> bool:
+        place, tag = sequence % self.places, sequence % (1 << 24)
+        known = self.kept.get(place) == tag
+        self.kept[place] = tag
+        return known
+
+
+@dataclass
+class Newest(Window):
+    """The newest sequence numbers, whether they have come or not (v1model)."""
+
+    numbers: int
+    came: set[int] = field(default_factory=set)
+
+    def knows(self, sequence: int, newest: int) -> bool:
+        known = sequence in self.came
+        self.came = {one for one in {*self.came, sequence} if not self.is_beyond(one, newest)}
+        return known
+
+    def is_beyond(self, sequence: int, newest: int) -> bool:
+        return self.numbers <= (newest - sequence) % WORD < WORD // 2
+
+
 @dataclass
 class FlowCells:
     """The registers of a flow."""
 
-    window: dict[int, tuple[int, int]] = field(default_factory=dict)
+    window: Window
     next_sequence: int = 0
     duplicates: int = 0
     reordered: int = 0
+    beyond_window: int = 0
     last_gap_time: int = 0
     bytes: int = 0
     latencies: list[int] = field(default_factory=list)
@@ -108,6 +153,7 @@ class FlowCells:
             "bytes": self.bytes,
             "duplicates": self.duplicates,
             "reordered": self.reordered,
+            **({"beyond_window": self.beyond_window} if self.beyond_window else {}),
             "next_sequence": self.next_sequence,
             "last_gap_time": self.last_gap_time,
             **_extremes("latency", self.latencies),
@@ -129,7 +175,7 @@ class FlowCells:
 class Outcome:
     """The state that the frames of a vector leave."""
 
-    flows: dict[int, FlowCells] = field(default_factory=lambda: defaultdict(FlowCells))
+    flows: dict[int, FlowCells]
     reasons: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
     bins: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     """Cells of the latency histogram."""
@@ -143,15 +189,15 @@ class Outcome:
         return LARGEST - min(gaps) if gaps else 0
 
 
-def outcome_of(arrivals: list[Arrival], run: int, window_places: int) -> Outcome:
-    """Return the state that the frames leave in cleared registers."""
-    found = Outcome()
+def outcome_of(arrivals: list[Arrival], run: int, window: Callable[[], Window]) -> Outcome:
+    """State that the frames leave in cleared registers, with such a window for each flow."""
+    found = Outcome(defaultdict(lambda: FlowCells(window())))
     for frame in arrivals:
         reason = _reason(frame, run)
         found.reasons[frame.port, reason] += 1
         found.starts[frame.port].append(frame.at)
         if reason == "expected":
-            _measure(found, frame, run, window_places)
+            _measure(found, frame)
     return found
 
 
@@ -174,16 +220,15 @@ def _cell(frame: Arrival) -> int:
     return frame.flow + MANY.get(frame.address, 0)
 
 
-def _measure(found: Outcome, frame: Arrival, run: int, window_places: int) -> None:
+def _measure(found: Outcome, frame: Arrival) -> None:
     flow = found.flows[_cell(frame)]
-    place, tag = frame.sequence % window_places, (run, frame.sequence % (1 << 24))
-    is_duplicate = flow.window.get(place) == tag
-    flow.window[place] = tag
-    if is_duplicate:
-        flow.duplicates += 1
-        return
     ahead = (frame.sequence - flow.next_sequence) % WORD
     is_late = ahead >= WORD // 2
+    newest = (flow.next_sequence - 1) % WORD if is_late else frame.sequence
+    if flow.window.knows(frame.sequence, newest):
+        flow.duplicates += 1
+        return
+    flow.beyond_window += flow.window.is_beyond(frame.sequence, newest)
     latency = min((frame.at - frame.transmit_time) % TIME, LARGEST)
     if is_late:
         flow.reordered += 1

@@ -7,7 +7,7 @@ records by :mod:`support.measurement_oracle`, and ``P4MESH_UPDATE_GOLDEN=1`` wri
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from support.frames import FORMATS, headers_of
@@ -21,6 +21,9 @@ from support.measurement_oracle import (
     TIME,
     UNKNOWN,
     Arrival,
+    Newest,
+    Places,
+    Window,
     outcome_of,
     station,
 )
@@ -31,8 +34,12 @@ from p4mesh.tester.contract import P4SRC
 
 FILE = P4SRC / "vectors" / "measurement.json"
 PORTS = (1, 2, 3, 4)
-WINDOW_PLACES = (2, 8)
-"""Of the programs: a vector whose outcome depends on it says for which it is."""
+WINDOWS: dict[str, Callable[[], Window]] = {
+    "2 places": lambda: Places(2),
+    "8 places": lambda: Places(8),
+    "newest 64": lambda: Newest(64),
+}
+"""Of Tofino 2, of Tofino 1, of v1model: a vector whose outcome depends on it says for which it is."""
 _SECOND = 1_000_000_000
 _STEP = 2_000
 """Ticks between two frames that arrive one after the other."""
@@ -139,6 +146,10 @@ SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
     "a_flow_that_begins_with_a_gap": ("FlowMeasurement", _of_sequences(2, 3, 0)),
     "copies_are_duplicates": ("FlowMeasurement", _of_sequences(0, 0, 1, 1, 1, 2, 3, 3)),
     "copies_behind_later_frames": ("FlowMeasurement", _of_sequences(0, 1, 2, 3, 1, 4, 5, 6, 7, 2, 8, 9, 0, 10)),
+    "copies_at_the_edge_of_a_large_window": (
+        "FlowMeasurement",
+        _of_sequences(*range(70), 6, 5, 68, *range(80, 90), 72, 72, 26, 25, 200, 137, 136, 136, 137),
+    ),
     "sequence_numbers_over_the_whole_range": ("FlowMeasurement", _of_sequences(*_ALL_QUARTERS)),
     "late_frames_around_the_wrap": (
         "FlowMeasurement",
@@ -203,20 +214,21 @@ def made() -> dict[str, Any]:
     vectors = []
     for number, (name, (control, frames)) in enumerate(SCENARIOS.items(), start=1):
         moved = [_later(frame, number * _SECOND) for frame in frames]
-        outcomes = {places: _expected(moved, number, places) for places in WINDOW_PLACES}
-        differ = outcomes[WINDOW_PLACES[0]] != outcomes[WINDOW_PLACES[1]]
-        for places in WINDOW_PLACES if differ else WINDOW_PLACES[:1]:
+        outcomes = {window: _expected(moved, number, make) for window, make in WINDOWS.items()}
+        one, *others = outcomes
+        differ = any(outcomes[other] != outcomes[one] for other in others)
+        for window in outcomes if differ else [one]:
             vectors.append(
                 {
-                    "name": f"{name}_window_{places}" if differ else name,
+                    "name": f"{name}_window_{window.replace(' ', '_')}" if differ else name,
                     "control": control,
-                    "window_places": places if differ else None,
+                    "window": window if differ else None,
                     "run": number,
                     "frames": [
                         {"port": frame.port, "arrival_ticks": frame.at, "hex": frame.bytes(number).hex()}
                         for frame in moved
                     ],
-                    **outcomes[places],
+                    **outcomes[window],
                 }
             )
     return {
@@ -240,8 +252,8 @@ def _later(frame: Arrival, ticks: int) -> Arrival:
     return Arrival(**{**frame.__dict__, "at": frame.at + ticks})
 
 
-def _expected(frames: list[Arrival], run: int, places: int) -> dict[str, Any]:
-    found = outcome_of(frames, run, places)
+def _expected(frames: list[Arrival], run: int, window: Callable[[], Window]) -> dict[str, Any]:
+    found = outcome_of(frames, run, window)
     return {
         "records": {str(cell): flow.record() for cell, flow in sorted(found.flows.items())},
         "spacing_min_inverted": {str(port): found.spacing(port) for port in PORTS if found.spacing(port)},

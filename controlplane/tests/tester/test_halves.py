@@ -12,7 +12,7 @@ from p4mesh.tester.halves import records_of_halves
 
 NOT_MEASURED = {
     "bytes", "jitter_smoothed_x16", "ipdv_count", "ipdv_min_inverted", "ipdv_max", "ipdv_sum_high", "ipdv_sum_low",
-    "controller_departure",
+    "controller_departure", "beyond_window",
 }  # fmt: skip
 
 
