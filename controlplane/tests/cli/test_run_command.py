@@ -81,7 +81,7 @@ def test_a_run_leaves_trials_tables_and_a_self_contained_report(
     ]
     html = (tmp_path / "run" / "report.html").read_text()
     assert re.search(r"<dd>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d to \d\d:\d\d:\d\d UTC</dd>", html)
-    assert "window.vegaEmbed" in html and html.count("<figure>") == 7
+    assert "window.vegaEmbed" in html and html.count("<figure>") == 6
     own = html.replace(vega_script(), "")
     for outside in ("<link", " src=", "@import", "url(", "<script src"):
         assert outside not in own

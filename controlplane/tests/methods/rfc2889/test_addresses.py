@@ -412,7 +412,7 @@ def test_a_device_that_keeps_old_entries_is_named() -> None:
     text = "64 B, base 1: 1,074 addresses at 50 frames/s passed and failed: the device keeps entries"
     assert any(finding.startswith(text) for finding in outcome.findings)
     (_,), later = run(AddressCaching(), Zombies(1500))
-    text = "64 B, base 1: none of 100 addresses was held, after 1500 were in an iteration before"
+    text = "64 B, base 1: none of 100 addresses was held, after 1,500 were in an iteration before"
     assert any(finding.startswith(text) for finding in later.findings), "the largest number was tried first"
     assert run(AddressCaching(), MemoryMeasurer(1500))[1].findings == ()
 
