@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.measurement.port_queues import PortQueue
 from p4mesh.methods.names import NAMES
 from p4mesh.quantities import ports_text, time_text
@@ -76,13 +77,19 @@ def _doubt(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def _growth(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return the finding on latency that depends on the length of a trial, though no queue fills."""
-    grown = [trial.result["latency_growth_ns"] for trial in trials if trial.result.get("latency_growth_ns")]
+    """The finding on latency that depends on the length of a trial, though no queue fills, if there is one."""
+    results = [trial.result for trial in trials if trial.result.get("latency_growth_ns")]
+    # Where the watch could not tell, queues that fill may be what grew.
+    grown = [
+        result["latency_growth_ns"]
+        for result in results
+        if (result.get("queues") or {}).get("trend") in (None, Trend.STEADY.value)
+    ]
     if not grown:
         return ()
     return (
-        f"latency grew by up to {time_text(max(grown))} in {len(grown)} trials of {unit}, and no queue filled: "
-        "averages and maxima depend on the length of the trial",
+        f"latency grew by up to {time_text(max(grown))} in {len(grown)} trials of {unit} whose queues were judged "
+        "steady: averages and maxima depend on the length of the trial",
     )
 
 
