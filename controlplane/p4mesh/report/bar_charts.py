@@ -8,11 +8,9 @@ from typing import Any
 from p4mesh.methods.results.outcome import Figure, Series
 from p4mesh.report.document import Chart, LegendEntry
 from p4mesh.report.line_charts import (
-    HEIGHT,
-    HIDDEN,
-    SCHEMA,
     axis_of,
     by_series,
+    chart_of_series,
     is_logarithmic,
     numbers_of,
     series_with_points,
@@ -74,12 +72,6 @@ def _spec(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...])
         "encoding": {**shared, "xOffset": {"field": "series", "scale": {"domain": measured}}, "color": colours},
     }
     return {
-        "$schema": SCHEMA,
-        "description": f"{figure.title}: {figure.y_title} over {figure.x_title}",
-        "width": "container",
-        "height": HEIGHT,
-        "data": {"values": values},
-        "params": [{"name": HIDDEN, "value": []}],
-        "transform": [{"filter": f"indexof({HIDDEN}, datum.series) < 0"}],
+        **chart_of_series(f"{figure.title}: {figure.y_title} over {figure.x_title}", values),
         "layer": [*([outline] if len(measured) < len(series) else []), bars],
     }

@@ -11,7 +11,7 @@ from p4mesh.methods.results.latency import PERCENTILE_ERROR_PCT
 from p4mesh.quantities import number_text
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
 from p4mesh.report.latency_charts import size_of
-from p4mesh.report.line_charts import HIDDEN, SCHEMA
+from p4mesh.report.line_charts import chart_of_series
 from p4mesh.report.palette import legend_of
 from p4mesh.report.shown_latency import ShownLatency, moved
 from p4mesh.store.run_files import StoredTrial
@@ -119,13 +119,7 @@ def _histogram(definition: str, curves: dict[str, Curve], note: str) -> Chart:
             edges = {"x": low / _NS_PER_US, "x2": high / _NS_PER_US}
             values.append({**edges, "y": max(share, _SMALLEST_SHARE_PCT), **told})
     spec = {
-        "$schema": SCHEMA,
-        "description": "Share of the frames per bin of latency",
-        "width": "container",
-        "height": _HEIGHT,
-        "data": {"values": values},
-        "params": [{"name": HIDDEN, "value": []}],
-        "transform": [{"filter": f"indexof({HIDDEN}, datum.series) < 0"}],
+        **chart_of_series("Share of the frames per bin of latency", values, _HEIGHT),
         "mark": {"type": "bar", "fillOpacity": 0.12, "strokeWidth": 1.4},
         "encoding": {
             "x": {"field": "x", "type": "quantitative", "title": "latency (us)", "scale": {"zero": False}},
@@ -163,13 +157,7 @@ def _lines(
     tooltip: list[dict[str, Any]],
 ) -> dict[str, Any]:
     return {
-        "$schema": SCHEMA,
-        "description": description,
-        "width": "container",
-        "height": _HEIGHT,
-        "data": {"values": values},
-        "params": [{"name": HIDDEN, "value": []}],
-        "transform": [{"filter": f"indexof({HIDDEN}, datum.series) < 0"}],
+        **chart_of_series(description, values, _HEIGHT),
         "mark": {"type": "line", "interpolate": interpolate, "point": {"size": 14}},
         "encoding": {
             "x": x,

@@ -76,6 +76,19 @@ def _name_of(group: list[Series]) -> str:
     return ", ".join(names)
 
 
+def chart_of_series(description: str, values: list[dict[str, Any]], height: int = HEIGHT) -> dict[str, Any]:
+    """The parts of a Vega-Lite specification that every chart has whose legend hides series."""
+    return {
+        "$schema": SCHEMA,
+        "description": description,
+        "width": "container",
+        "height": height,
+        "data": {"values": values},
+        "params": [{"name": HIDDEN, "value": []}],
+        "transform": [{"filter": f"indexof({HIDDEN}, datum.series) < 0"}],
+    }
+
+
 def _spec(figure: Figure, lines: Mapping[str, list[Series]], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
     named = [(name, item, item is members[0]) for name, members in lines.items() for item in members]
     series = [item for _, item, _ in named]
@@ -85,13 +98,7 @@ def _spec(figure: Figure, lines: Mapping[str, list[Series]], legend: tuple[Legen
         for x, y in item.points
     ]
     return {
-        "$schema": SCHEMA,
-        "description": f"{figure.title}: {figure.y_title} over {figure.x_title}",
-        "width": "container",
-        "height": HEIGHT,
-        "data": {"values": values},
-        "params": [{"name": HIDDEN, "value": []}],
-        "transform": [{"filter": f"indexof({HIDDEN}, datum.series) < 0"}],
+        **chart_of_series(f"{figure.title}: {figure.y_title} over {figure.x_title}", values),
         "encoding": {
             "x": axis_of("x", figure.x_title, [x for item in series for x, _ in item.points], figure.x_max),
         },
