@@ -87,17 +87,20 @@ def open_stale(_: object) -> None:
 def test_a_disk_that_is_full_anywhere_is_one_error_and_the_run_goes_on_later(
     allowed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Method: a number of writes work, the next one writes half and fails."""
+    """Method: a number of writes work, the next one writes half of its bytes and fails."""
     whole = run(options(tmp_path / "whole")).directory
     left = [allowed]
     sync = os.fsync
+    synced: dict[int, int] = {}
 
     def full(descriptor: int) -> None:
+        file = os.fstat(descriptor)
         if left[0] == 0:
-            os.ftruncate(descriptor, os.fstat(descriptor).st_size // 2)
+            os.ftruncate(descriptor, (synced.get(file.st_ino, 0) + file.st_size) // 2)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         left[0] -= 1
         sync(descriptor)
+        synced[file.st_ino] = file.st_size
 
     monkeypatch.setattr(writing.os, "fsync", full)
     with pytest.raises(StorageError, match=r"No space left on device$") as raised:
