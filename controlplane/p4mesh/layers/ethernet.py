@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +17,12 @@ class Ethernet(Layer):
     """Addresses and EtherType."""
 
     kind: ClassVar[str] = "ethernet"
+    numbers: ClassVar[Mapping[Numbers, int]] = {
+        Numbers.ETHERTYPE: 0x6558,
+        Numbers.IP_PROTOCOL: 143,
+        Numbers.VXLAN_GPE: 3,
+    }
+    """Bridging in GRE and Geneve (RFC 1701), and in segment routing (RFC 8986 10.1)."""
     destination: bytes | None = mac_address()
     source: bytes | None = mac_address()
     ether_type: int | None = names_next(16, Numbers.ETHERTYPE, TEST_ETHERTYPE)

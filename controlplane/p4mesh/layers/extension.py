@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers.ipv6 import NO_NEXT_HEADER
-from p4mesh.layers.layer import Layer, Numbers, Surroundings, all_layers, computed, names_next
+from p4mesh.layers.layer import AnyLayer, Layer, Numbers, Surroundings, all_layers, computed, names_next
 
 UNIT_BYTES = 8
 
@@ -48,6 +48,6 @@ class CountedHeader(ExtensionHeader):
         """Everything behind the fixed fields."""
         return UNIT_BYTES * (1 + (self.length_units or 0)) - self.fixed_bytes
 
-    def completed(self, around: Surroundings) -> CountedHeader:
+    def completed(self: AnyLayer, around: Surroundings) -> AnyLayer:
         """Fill in the length of the header."""
         return super().completed(around).filled(length_units=self.header_bytes // UNIT_BYTES - 1)

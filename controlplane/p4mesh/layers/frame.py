@@ -33,6 +33,11 @@ class Frame:
         return sum(layer.header_bytes for layer in self.layers)
 
     @property
+    def trailer_bytes(self) -> int:
+        """Length of what layers write behind the payload."""
+        return sum(layer.trailer_bytes for layer in self.layers)
+
+    @property
     def network(self) -> NetworkLayer | None:
         """The innermost IP layer; None in frames without IP."""
         return next((layer for layer in reversed(self.layers) if isinstance(layer, NetworkLayer)), None)
@@ -85,7 +90,7 @@ class Frame:
     def completed(self, payload: bytes) -> Frame:
         """Fill in every length, checksum and next number."""
         whole: list[Layer] = []
-        inside = payload
+        inside = payload + bytes(self.trailer_bytes)
         # From the inside out: lengths and checksums cover what is inside.
         for place in reversed(range(len(self.layers))):
             following = whole[0] if whole else None
@@ -95,8 +100,15 @@ class Frame:
         return Frame(tuple(whole))
 
     def write(self, payload: bytes) -> bytes:
-        """Write the frame from the destination address on, without FCS."""
-        return b"".join(layer.pack() for layer in self.completed(payload).layers) + payload
+        """Write the frame from the destination address on, without FCS; trailers of layers stand behind the payload."""
+        layers = self.completed(payload).layers
+        headers = [layer.pack() for layer in layers]
+        written = b"".join(headers) + payload
+        for place, layer in enumerate(layers):
+            if layer.trailer_bytes:
+                behind = sum(map(len, headers[: place + 1]))
+                written += layer.trailer(layers[:place], written[behind:])
+        return written
 
     @classmethod
     def read(cls, data: bytes) -> tuple[Frame, bytes]:

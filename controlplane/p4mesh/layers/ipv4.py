@@ -24,7 +24,12 @@ class IPv4(NetworkLayer):
     """A header with its options, which are whole words."""
 
     kind: ClassVar[str] = "ipv4"
-    numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.ETHERTYPE: 0x0800, Numbers.IP_PROTOCOL: 4}
+    numbers: ClassVar[Mapping[Numbers, int]] = {
+        Numbers.ETHERTYPE: 0x0800,
+        Numbers.IP_PROTOCOL: 4,
+        Numbers.PPP: 0x0021,
+        Numbers.VXLAN_GPE: 1,
+    }
     version: int = bits(4, 4)
     header_words: int | None = computed(4)
     dscp: int = bits(6)

@@ -20,7 +20,12 @@ class IPv6(NetworkLayer):
     """The fixed header; extension headers are layers of their own."""
 
     kind: ClassVar[str] = "ipv6"
-    numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.ETHERTYPE: 0x86DD, Numbers.IP_PROTOCOL: 41}
+    numbers: ClassVar[Mapping[Numbers, int]] = {
+        Numbers.ETHERTYPE: 0x86DD,
+        Numbers.IP_PROTOCOL: 41,
+        Numbers.PPP: 0x0057,
+        Numbers.VXLAN_GPE: 2,
+    }
     version: int = bits(4, 6)
     dscp: int = bits(6)
     ecn: int = bits(2)

@@ -1,4 +1,4 @@
-"""Routing header of IPv6 (RFC 8200 4.4)."""
+"""Routing header of IPv6 (RFC 8200 4.4), and that of segment routing (RFC 8754), which shares its number."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address
 from typing import ClassVar
 
+from p4mesh.errors import ParameterError
 from p4mesh.layers.extension import CountedHeader
-from p4mesh.layers.layer import Numbers, bits, tail
+from p4mesh.layers.layer import Numbers, Surroundings, bits, computed, tail
+
+_ADDRESS_BYTES = 16
+_SEGMENTS = 4
+"""Routing type of segment routing."""
+_TYPE_PLACE = 2
+"""Of the routing type in the header."""
 
 
 @dataclass(frozen=True)
@@ -21,3 +28,48 @@ class Routing(CountedHeader):
     segments_left: int = bits(8)
     reserved: int = bits(32)
     addresses: bytes = tail(IPv6Address("::1").packed)
+
+    @classmethod
+    def read(cls, data: bytes) -> CountedHeader | None:  # type: ignore[override]
+        """Read a routing header of any type; segment routing is told apart by its type."""
+        if len(data) > _TYPE_PLACE and data[_TYPE_PLACE] == _SEGMENTS:
+            return SegmentRouting.read(data)
+        return super().read(data)
+
+
+def _segments_of_text(text: str) -> bytes:
+    return b"".join(IPv6Address(word).packed for word in text.split())
+
+
+@dataclass(frozen=True)
+class SegmentRouting(CountedHeader):
+    """Segments in reverse: the last one of the path stands first, and ``segments_left`` is the place of the active one.
+
+    The active segment is the destination of the IPv6 header in front, which is written by whoever builds the frame.
+    """
+
+    kind: ClassVar[str] = "segment_routing"
+    numbers: ClassVar[Mapping[Numbers, int]] = Routing.numbers
+    routing_type: int = bits(8, _SEGMENTS)
+    segments_left: int = bits(8)
+    last_entry: int | None = computed(8)
+    flags: int = bits(8)
+    tag: int = bits(16)
+    segments: bytes = tail(IPv6Address("::1").packed, _segments_of_text)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no list of addresses."""
+        super().__post_init__()
+        if not self.segments or len(self.segments) % _ADDRESS_BYTES:
+            raise ParameterError(
+                f"segment_routing.segments: {len(self.segments)} bytes", hint="give one or more IPv6 addresses"
+            )
+
+    def tail_bytes(self) -> int:
+        """Whole addresses, at least one."""
+        length = super().tail_bytes()
+        return length if length and not length % _ADDRESS_BYTES else -1
+
+    def completed(self, around: Surroundings) -> SegmentRouting:
+        """Fill in the length and the place of the last address."""
+        return super().completed(around).filled(last_entry=len(self.segments) // _ADDRESS_BYTES - 1)

@@ -25,6 +25,9 @@ class Numbers(Enum):
     ETHERTYPE = "EtherType"
     IP_PROTOCOL = "IP protocol"
     UDP_PORT = "UDP port"
+    PPP = "PPP protocol"
+    VXLAN_GPE = "next protocol of VXLAN-GPE"
+    GTPU_EXTENSION = "extension header of GTP-U"
 
 
 class Role(Enum):
@@ -40,6 +43,17 @@ class Role(Enum):
     """The value that the layer has; without one zeros, where the data plane writes the address of a station."""
 
 
+def _number_of_text(text: str) -> int:
+    return int(text, 0)
+
+
+def _mac_of_text(text: str) -> bytes:
+    value = bytes.fromhex(text.replace(":", ""))
+    if len(value) != _MAC_BYTES:
+        raise ValueError(text)
+    return value
+
+
 @dataclass(frozen=True)
 class Wire:
     """Place of a field in the header, and its meaning."""
@@ -48,10 +62,14 @@ class Wire:
     role: Role
     of_number: Callable[[int], Any] = int
     """Makes the value of the bits."""
+    of_text: Callable[[str], Any] = _number_of_text
+    """Makes the value of what a user wrote; raises ValueError."""
     registry: Numbers | None = None
     """Registry that has the number of the next layer."""
     alone: int = 0
     """Number that stands for a next layer without one in the registry, and for none."""
+    flag: str | None = None
+    """Field of one bit that says whether this one is there; None = always. One that is not there is None."""
 
 
 def bits(width_bits: int, value: int = 0) -> Any:
@@ -66,28 +84,33 @@ def computed(width_bits: int) -> Any:
 
 def names_next(width_bits: int, registry: Numbers, alone: int) -> Any:
     """Declare a field that names the next layer; it is ``alone`` in front of a layer without a number, and of none."""
-    return field(default=None, metadata={"wire": Wire(width_bits, Role.NEXT, int, registry, alone)})
+    return field(default=None, metadata={"wire": Wire(width_bits, Role.NEXT, registry=registry, alone=alone)})
+
+
+def optional(width_bits: int, flag: str) -> Any:
+    """Declare a field that is there where it has a value; ``flag`` is a computed bit in front that says so."""
+    return field(default=None, metadata={"wire": Wire(width_bits, Role.CHOSEN, flag=flag)})
 
 
 def mac_address() -> Any:
     """Declare a MAC address."""
-    wire = Wire(8 * _MAC_BYTES, Role.ADDRESS, lambda number: number.to_bytes(_MAC_BYTES, "big"))
+    wire = Wire(8 * _MAC_BYTES, Role.ADDRESS, lambda number: number.to_bytes(_MAC_BYTES, "big"), _mac_of_text)
     return field(default=None, metadata={"wire": wire})
 
 
 def ipv4_address() -> Any:
     """Declare an IPv4 address."""
-    return field(default=None, metadata={"wire": Wire(32, Role.ADDRESS, IPv4Address)})
+    return field(default=None, metadata={"wire": Wire(32, Role.ADDRESS, IPv4Address, IPv4Address)})
 
 
 def ipv6_address() -> Any:
     """Declare an IPv6 address."""
-    return field(default=None, metadata={"wire": Wire(128, Role.ADDRESS, IPv6Address)})
+    return field(default=None, metadata={"wire": Wire(128, Role.ADDRESS, IPv6Address, IPv6Address)})
 
 
-def tail(value: bytes) -> Any:
+def tail(value: bytes, of_text: Callable[[str], bytes] = bytes.fromhex) -> Any:
     """Declare the bytes of variable length at the end of a header; :meth:`Layer.tail_bytes` says how many there are."""
-    return field(default=value, metadata={"tail": True})
+    return field(default=value, metadata={"tail": of_text})
 
 
 @dataclass(frozen=True)
@@ -113,12 +136,18 @@ class Layer:
     """Name in files and messages."""
     numbers: ClassVar[Mapping[Numbers, int]] = {}
     """Numbers by which layers in front of it name it."""
+    in_udp_without_checksum: ClassVar[bool] = False
+    """UDP in front of it has no checksum, over IPv6 neither (RFC 6935)."""
+    trailer_bytes: ClassVar[int] = 0
+    """Length of what stands behind the payload because of this layer."""
 
     def __init_subclass__(cls) -> None:
         """Enter a protocol into the registries; families of protocols have no name."""
         if "kind" in cls.__dict__:
             _KINDS[cls.kind] = cls
-            _NUMBERED.update(dict.fromkeys(cls.numbers.items(), cls))
+            for number in cls.numbers.items():
+                # Of protocols that share a number, the first tells the others apart when it is read.
+                _NUMBERED.setdefault(number, cls)
 
     def __post_init__(self) -> None:
         """Refuse values that do not fit into their fields."""
@@ -140,12 +169,15 @@ class Layer:
     @property
     def wires(self) -> tuple[tuple[str, Wire], ...]:
         """Names of the fields and how they stand in the header, in the order of the wire, without the tail."""
-        return _layout(type(self)).wires
+        layout = _layout(type(self))
+        if not layout.optional:
+            return layout.wires
+        return layout.wires + tuple(item for item in layout.optional if getattr(self, item[0]) is not None)
 
     @property
     def fixed_bytes(self) -> int:
         """Length of the header without its tail."""
-        return _layout(type(self)).fixed_bytes
+        return sum(wire.width_bits for _, wire in self.wires) // 8
 
     @property
     def header_bytes(self) -> int:
@@ -159,9 +191,15 @@ class Layer:
     def completed(self: AnyLayer, around: Surroundings) -> AnyLayer:
         """Fill in what is None: here the number of the next layer, in a protocol its lengths and checksums."""
         following = around.following.numbers if around.following else {}
-        return self.filled(
-            **{name: following.get(wire.registry, wire.alone) for name, wire in self.wires if wire.registry is not None}
-        )
+        flags = {
+            wire.flag: int(getattr(self, name) is not None)
+            for name, wire in _layout(type(self)).optional
+            if wire.flag is not None
+        }
+        numbers = {
+            name: following.get(wire.registry, wire.alone) for name, wire in self.wires if wire.registry is not None
+        }
+        return self.filled(**flags, **numbers)
 
     def filled(self: AnyLayer, **values: int) -> AnyLayer:
         """Copy the layer with ``values`` for those of these fields that are None."""
@@ -187,6 +225,10 @@ class Layer:
             found = number & (1 << wire.width_bits) - 1
             values[name] = None if wire.role is Role.ADDRESS and not found else wire.of_number(found)
             number >>= wire.width_bits
+        for name, wire in layout.optional:
+            if wire.flag is not None and values[wire.flag]:
+                begin, length = length, length + wire.width_bits // 8
+                values[name] = wire.of_number(int.from_bytes(data[begin:length], "big"))
         layer = cls(**values)
         more = layer.tail_bytes()
         if not 0 <= more <= len(data) - length:
@@ -194,6 +236,10 @@ class Layer:
         if layout.tail is None:
             return layer
         return replace(layer, **{layout.tail: data[length : length + more]})
+
+    def trailer(self, outside: tuple[Layer, ...], inside: bytes) -> bytes:
+        """Write the end of the frame, for completed layers ``outside`` and everything behind this one."""
+        return b""
 
     def next_kind(self, inside: bytes) -> type[Layer] | None:
         """Find the protocol behind a header that was read: the one that it names, elsewhere by what is ``inside``."""
@@ -258,10 +304,13 @@ class Layout:
     """The fields of a header."""
 
     wires: tuple[tuple[str, Wire], ...]
-    """Fields in the order of the wire."""
+    """Fields that are always there, in the order of the wire."""
+    optional: tuple[tuple[str, Wire], ...]
+    """Fields behind them that are there where they have a value, each of whole bytes."""
     tail: str | None
     """Name of the field of variable length, if any."""
     fixed_bytes: int
+    """Length of ``wires``."""
 
 
 _LAYOUTS: dict[type[Layer], Layout] = {}
@@ -270,8 +319,11 @@ _LAYOUTS: dict[type[Layer], Layout] = {}
 def _layout(kind: type[Layer]) -> Layout:
     if kind not in _LAYOUTS:
         wires = tuple((item.name, item.metadata["wire"]) for item in fields(kind) if "wire" in item.metadata)
+        always = tuple(item for item in wires if item[1].flag is None)
+        optional_ones = tuple(item for item in wires if item[1].flag is not None)
         tails = [item.name for item in fields(kind) if "tail" in item.metadata]
-        _LAYOUTS[kind] = Layout(wires, tails[0] if tails else None, sum(wire.width_bits for _, wire in wires) // 8)
+        length = sum(wire.width_bits for _, wire in always) // 8
+        _LAYOUTS[kind] = Layout(always, optional_ones, tails[0] if tails else None, length)
     return _LAYOUTS[kind]
 
 

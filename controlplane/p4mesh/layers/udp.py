@@ -28,12 +28,15 @@ class Udp(Layer):
     checksum: int | None = computed(16)
 
     def completed(self, around: Surroundings) -> Udp:
-        """Fill in the length, and the checksum where it must be one: over IPv6 (RFC 8200 8.1), not over IPv4."""
+        """Fill in the length, and the checksum where it must be one: over IPv6 (RFC 8200 8.1), not over IPv4.
+
+        A tunnel over IPv6 has none (RFC 6935).
+        """
         whole = super().completed(around).filled(length_bytes=self.header_bytes + len(around.inside))
         network = network_around(around)
-        return (
-            whole.summed(network, around.inside) if isinstance(network, IPv6) else whole.filled(checksum=_NO_CHECKSUM)
-        )
+        if isinstance(network, IPv6) and not (around.following and around.following.in_udp_without_checksum):
+            return whole.summed(network, around.inside)
+        return whole.filled(checksum=_NO_CHECKSUM)
 
     def summed(self, network: NetworkLayer, inside: bytes) -> Udp:
         """Fill in length and checksum of a datagram, over IPv4 too; an open destination port counts as 0."""

@@ -1,4 +1,4 @@
-"""Customer tag of a VLAN (IEEE 802.1Q 9.6)."""
+"""Tags of a VLAN: of a customer (IEEE 802.1Q 9.6) and of a service provider (802.1ad, in 802.1Q since 2011)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ class Vlan(Layer):
     drop_eligible: int = bits(1)
     vid: int = bits(12)
     ether_type: int | None = names_next(16, Numbers.ETHERTYPE, TEST_ETHERTYPE)
+
+
+@dataclass(frozen=True)
+class ServiceTag(Vlan):
+    """A tag of a provider, in front of those of its customers."""
+
+    kind: ClassVar[str] = "service_tag"
+    numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.ETHERTYPE: 0x88A8}
 
 
 OUTER = Modifiable("outer_vlan", Vlan, "vid", 0)

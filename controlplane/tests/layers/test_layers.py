@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import random
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import pytest
-from scapy.layers.inet import IP, UDP, IPOption_Router_Alert
-from scapy.layers.inet6 import IPv6 as ScapyIPv6
+from scapy.contrib.geneve import GENEVE
+from scapy.contrib.gtp import GTP_U_Header, GTPPDUSessionContainer
+from scapy.contrib.mpls import MPLS, EoMCW
+from scapy.contrib.roce import BTH as SCAPYS_BTH
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_Router_Alert
 from scapy.layers.inet6 import (
+    ICMPv6EchoRequest,
     IPv6ExtHdrDestOpt,
     IPv6ExtHdrFragment,
     IPv6ExtHdrHopByHop,
     IPv6ExtHdrRouting,
+    IPv6ExtHdrSegmentRouting,
     PadN,
 )
+from scapy.layers.inet6 import IPv6 as ScapyIPv6
 from scapy.layers.ipsec import AH
-from scapy.layers.l2 import GRE, Dot1Q, Ether
+from scapy.layers.l2 import GRE, Dot1AD, Dot1Q, Ether
+from scapy.layers.ppp import PPP, PPPoE
+from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 from support.frames import FORMATS
 
@@ -27,22 +37,38 @@ from p4mesh.layers import (
     UDP_OVER_IPV4,
     UDP_OVER_IPV6,
     Authentication,
+    Bth,
+    ControlWord,
     DestinationOptions,
     Encapsulation,
     Ethernet,
     ExtensionHeader,
     Fragment,
     Frame,
+    Geneve,
     Gre,
+    Gtpu,
+    GtpuOptions,
     HopByHop,
+    Icmp,
+    Icmpv6,
     IPv4,
     IPv6,
     Layer,
     Mobility,
     Modifiable,
+    Mpls,
+    OwnBytes,
+    PduSession,
+    Pppoe,
     Routing,
+    SegmentRouting,
+    ServiceTag,
+    Tcp,
     Udp,
     Vlan,
+    Vxlan,
+    VxlanGpe,
     vlan,
 )
 from p4mesh.layers.layer import Role, all_layers, modifiable_names
@@ -57,6 +83,15 @@ OURS6 = IPv6(dscp=10, ecn=2, flow_label=0x12345, ttl=3, source=V6[0], destinatio
 SCAPYS6: dict[str, Any] = {"tc": 10 << 2 | 2, "fl": 0x12345, "hlim": 3, "src": str(V6[0]), "dst": str(V6[1])}
 UDP_OF: dict[str, Any] = {"sport": 7, "dport": 4000}
 OUR_UDP = Udp(7, 4000)
+OUTER_UDP = Udp(7)
+INNER, SCAPYS_INNER = Ethernet(NOBODY, SOMEBODY), Ether(dst=ETHER["src"], src=ETHER["dst"])
+SEGMENTS = tuple(IPv6Address(f"2001:db8::{place}") for place in range(5))
+
+
+def stack(*layers: Packet) -> Packet:
+    """Put packets of Scapy into each other."""
+    return functools.reduce(operator.truediv, layers)
+
 
 STACKS: dict[str, tuple[tuple[Layer, ...], Packet]] = {
     "plain": ((), Ether(type=0xFFFF, **ETHER)),
@@ -98,6 +133,130 @@ STACKS: dict[str, tuple[tuple[Layer, ...], Packet]] = {
         (OURS6, Authentication(index=0x999, sequence=4)),
         Ether(**ETHER) / ScapyIPv6(**SCAPYS6) / AH(nh=59, spi=0x999, seq=4, icv=bytes(12), payloadlen=4),
     ),
+    "provider tag": (
+        (ServiceTag(1, vid=200), Vlan(vid=7), OURS4, OUR_UDP),
+        Ether(**ETHER) / Dot1AD(prio=1, vlan=200) / Dot1Q(vlan=7) / IP(**SCAPYS4) / UDP(chksum=0, **UDP_OF),
+    ),
+    "labels": (
+        (*(Mpls(16 + place, place) for place in range(8)), OURS6, OUR_UDP),
+        stack(
+            Ether(**ETHER),
+            *(MPLS(label=16 + place, cos=place, ttl=64) for place in range(8)),
+            ScapyIPv6(**SCAPYS6),
+            UDP(**UDP_OF),
+        ),
+    ),
+    "pseudowire": (
+        (Mpls(100), ControlWord(sequence=5), INNER, OURS4, OUR_UDP),
+        Ether(**ETHER)
+        / MPLS(label=100, ttl=64, s=1)
+        / EoMCW(seq=5)
+        / SCAPYS_INNER
+        / IP(**SCAPYS4)
+        / UDP(chksum=0, **UDP_OF),
+    ),
+    "segment routing": (
+        (OURS6, SegmentRouting(segments_left=4, segments=b"".join(part.packed for part in SEGMENTS)), OURS4, OUR_UDP),
+        Ether(**ETHER)
+        / ScapyIPv6(**SCAPYS6)
+        / IPv6ExtHdrSegmentRouting(addresses=[str(part) for part in SEGMENTS], segleft=4, lastentry=4)
+        / IP(**SCAPYS4)
+        / UDP(chksum=0, **UDP_OF),
+    ),
+    "gre with key and sequence": (
+        (OURS4, Gre(key=7, sequence=9), INNER, OURS6, OUR_UDP),
+        Ether(**ETHER)
+        / IP(**SCAPYS4)
+        / GRE(key_present=1, seqnum_present=1, key=7, sequence_number=9, proto=0x6558)
+        / SCAPYS_INNER
+        / ScapyIPv6(**SCAPYS6)
+        / UDP(**UDP_OF),
+    ),
+    "gre with a sequence": (
+        (OURS4, Gre(sequence=9), OURS4, OUR_UDP),
+        Ether(**ETHER)
+        / IP(**SCAPYS4)
+        / GRE(seqnum_present=1, sequence_number=9)
+        / IP(**SCAPYS4)
+        / UDP(chksum=0, **UDP_OF),
+    ),
+    "vxlan": (
+        (OURS6, OUTER_UDP, Vxlan(vni=0xABCDEF), INNER, Vlan(vid=9), OURS4, OUR_UDP),
+        Ether(**ETHER)
+        / ScapyIPv6(**SCAPYS6)
+        / UDP(sport=7, dport=4789, chksum=0)
+        / VXLAN(flags=8, vni=0xABCDEF)
+        / SCAPYS_INNER
+        / Dot1Q(vlan=9)
+        / IP(**SCAPYS4)
+        / UDP(chksum=0, **UDP_OF),
+    ),
+    "vxlan-gpe": (
+        (OURS4, OUTER_UDP, VxlanGpe(vni=5), OURS6, OUR_UDP),
+        Ether(**ETHER)
+        / IP(**SCAPYS4)
+        / UDP(sport=7, dport=4790, chksum=0)
+        / VXLAN(flags=0x0C, NextProtocol=2, vni=5)
+        / ScapyIPv6(**SCAPYS6)
+        / UDP(**UDP_OF),
+    ),
+    "geneve": (
+        (OURS4, OUTER_UDP, Geneve(vni=5, options=bytes.fromhex("01028001aabbccdd")), INNER, OURS4, OUR_UDP),
+        Ether(**ETHER)
+        / IP(**SCAPYS4)
+        / UDP(sport=7, dport=6081, chksum=0)
+        / GENEVE(vni=5, proto=0x6558, options=bytes.fromhex("01028001aabbccdd"))
+        / SCAPYS_INNER
+        / IP(**SCAPYS4)
+        / UDP(chksum=0, **UDP_OF),
+    ),
+    "gtp-u": (
+        (OURS4, OUTER_UDP, Gtpu(teid=0x1234), OURS6, OUR_UDP),
+        Ether(**ETHER)
+        / IP(**SCAPYS4)
+        / UDP(sport=7, dport=2152, chksum=0)
+        / GTP_U_Header(gtp_type=255, teid=0x1234)
+        / ScapyIPv6(**SCAPYS6)
+        / UDP(**UDP_OF),
+    ),
+    "gtp-u with an extension header": (
+        (OURS4, OUTER_UDP, Gtpu(teid=0x1234), GtpuOptions(), PduSession(pdu_type=1, qfi=9), OURS4, OUR_UDP),
+        Ether(**ETHER)
+        / IP(**SCAPYS4)
+        / UDP(sport=7, dport=2152, chksum=0)
+        / GTP_U_Header(gtp_type=255, teid=0x1234, E=1, next_ex=0x85)
+        / GTPPDUSessionContainer(ExtHdrLen=1, type=1, QFI=9)
+        / IP(**SCAPYS4)
+        / UDP(chksum=0, **UDP_OF),
+    ),
+    "gtp-u with a sequence": (
+        (OURS4, OUTER_UDP, Gtpu(teid=0x1234), GtpuOptions(sequence=3), OURS4, OUR_UDP),
+        Ether(**ETHER)
+        / IP(**SCAPYS4)
+        / UDP(sport=7, dport=2152, chksum=0)
+        / GTP_U_Header(gtp_type=255, teid=0x1234, S=1, seq=3)
+        / IP(**SCAPYS4)
+        / UDP(chksum=0, **UDP_OF),
+    ),
+    "pppoe": (
+        (Pppoe(session=0x77), OURS6, OUR_UDP),
+        Ether(**ETHER) / PPPoE(sessionid=0x77) / PPP() / ScapyIPv6(**SCAPYS6) / UDP(**UDP_OF),
+    ),
+    "tcp": (
+        (OURS4, Tcp(7, 4000, sequence=5, flags=0x12, options=bytes.fromhex("020405b4"))),
+        Ether(**ETHER)
+        / IP(**SCAPYS4)
+        / TCP(sport=7, dport=4000, seq=5, flags="SA", window=65535, options=[("MSS", 1460)]),
+    ),
+    "tcp over ipv6": (
+        (OURS6, Tcp(7, 4000, acknowledgment=5)),
+        Ether(**ETHER) / ScapyIPv6(**SCAPYS6) / TCP(sport=7, dport=4000, ack=5, flags="A", window=65535),
+    ),
+    "icmp": ((OURS4, Icmp(identifier=3, sequence=4)), Ether(**ETHER) / IP(**SCAPYS4) / ICMP(id=3, seq=4)),
+    "icmpv6": (
+        (OURS6, Icmpv6(identifier=3, sequence=4)),
+        Ether(**ETHER) / ScapyIPv6(**SCAPYS6) / ICMPv6EchoRequest(id=3, seq=4),
+    ),
 }
 
 
@@ -116,6 +275,24 @@ def test_encapsulation_and_mobility_are_those_of_their_rfcs() -> None:
     headers = UDP_OVER_IPV6.extended((Mobility(), Encapsulation())).completed(PAYLOAD).layers
     assert headers[2].pack() == bytes([50, 0, 0, 0, 0, 0, 0, 0])
     assert headers[3].pack() == bytes([0, 0, 1, 0, 0, 0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("network", "scapys"), [(OURS4, IP(**SCAPYS4)), (OURS6, ScapyIPv6(**SCAPYS6))], ids=["ipv4", "ipv6"]
+)
+def test_the_invariant_crc_of_rocev2_is_that_of_scapy(network: Layer, scapys: Packet) -> None:
+    frame = Frame((Ethernet(SOMEBODY, NOBODY), network, Udp(7), Bth(queue_pair=17, sequence=3)))
+    packet = Ether(**ETHER) / scapys / UDP(sport=7, dport=4791, chksum=0) / SCAPYS_BTH(opcode=0x64, dqpn=17, psn=3)
+    written = frame.write(PAYLOAD)
+    assert written == bytes(packet / Raw(PAYLOAD))
+    assert Frame.read(written) == (frame, PAYLOAD + written[-4:])
+
+
+def test_bytes_of_ones_own_stand_where_the_layer_in_front_names_them() -> None:
+    assert (
+        Frame((Ethernet(ether_type=0x88B5), OwnBytes(b"own"))).write(b"").hex()
+        == bytes(12).hex() + "88b5" + b"own".hex()
+    )
 
 
 def random_frame(draw: random.Random) -> Frame:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 
 import pytest
-from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt
-from scapy.layers.l2 import GRE, Dot1Q, Ether
+from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
+from scapy.layers.sctp import SCTP
 from scapy.packet import Packet
 
 from p4mesh.errors import ParameterError
@@ -55,8 +56,8 @@ def test_headers_are_those_of_the_packet(packet: Packet, frame: Frame) -> None:
         ),
         (Ether() / IP(src="10.0.0.1") / UDP(), "IP.src is 10.0.0.1"),
         (Ether() / IP() / UDP() / b"hello", "5 bytes behind ethernet, ipv4, udp are no header"),
-        (Ether() / IP() / TCP(), "20 bytes behind ethernet, ipv4 are no header that P4Mesh knows"),
-        (Ether() / IP() / ICMP(), "8 bytes behind ethernet, ipv4"),
+        (Ether() / IP() / SCTP(), "12 bytes behind ethernet, ipv4 are no header that P4Mesh knows"),
+        (Ether() / ARP(), "28 bytes behind ethernet are"),
         (Ether() / IP() / UDP(chksum=1), "udp.checksum do not fit the packet"),
         (Ether() / IP(len=99) / UDP(), "ipv4.total_bytes do not fit the packet"),
         (IP() / UDP(), "bytes behind"),
