@@ -100,8 +100,11 @@ def test_the_console_script_ends_its_workers_without_a_word(place: Path) -> None
     assert "2 processes" in shown.stderr and "interrupted" not in shown.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["Ctrl-C", "SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("whom", ["group", "process"])
+@pytest.mark.parametrize(
+    ("number", "whom"),
+    [(signal.SIGINT, "group"), (signal.SIGTERM, "process"), (signal.SIGHUP, "group")],
+    ids=["Ctrl-C", "SIGTERM", "SIGHUP"],
+)
 @pytest.mark.parametrize("part", range(4))
 def test_an_interrupt_at_any_moment_is_one_line(number: signal.Signals, whom: str, part: int, place: Path) -> None:
     """At once, while modules load, while workers start, and during trials; the keyboard reaches every process."""
