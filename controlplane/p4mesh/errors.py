@@ -16,6 +16,7 @@
     │   ├── ProgramError           compiled P4 program missing or stale
     │   ├── EngineMissingError     the extension module p4mesh._engine is not built
     │   ├── TargetError            the target refused, failed or went away
+    │   │   └── RightsError        a network needs rights that this process does not have
     │   ├── HookError              a command of the user's failed
     │   ├── StorageError           a disk that is full, a directory that must not be written to
     │   └── UnsupportedError       "not supported on TARGET", never a silent fallback
@@ -124,6 +125,10 @@ class EngineMissingError(EnvironmentFault):
 
 class TargetError(EnvironmentFault):
     """The target refused a request, failed or went away."""
+
+
+class RightsError(TargetError):
+    """A network of Linux parts needs rights that this process does not have; namespaces of its own would give them."""
 
 
 class HookError(EnvironmentFault):

@@ -21,6 +21,7 @@ from p4mesh.errors import (
     EnvironmentFault,
     InternalError,
     P4MeshError,
+    RightsError,
     UsageError,
 )
 
@@ -112,7 +113,13 @@ def _dispatch(words: list[str], notice: Notice) -> int:
     from p4mesh.cli.arguments import parser
 
     parsed = parser().parse_args(words)
-    code: int = parsed.handler(parsed, notice)
+    try:
+        code: int = parsed.handler(parsed, notice)
+    except RightsError:
+        # Raised before anything is written: an ordinary user's networks are in namespaces of the process.
+        from p4mesh.network.own_namespaces import run_again
+
+        run_again()
     return code
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from p4mesh.causes import network_hint, program_hint
 from p4mesh.doctor.finding import Asked, Finding, Health
+from p4mesh.network import own_namespaces
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.network.nodes.base import find_program
 from p4mesh.topology.loader import parse_topology
@@ -38,6 +39,9 @@ def linux(_: Asked) -> Iterator[Finding]:
 
 def namespaces(_: Asked) -> Iterator[Finding]:
     """Build a network of two cables and a bridge in a namespace of its own, and remove it."""
+    if not own_namespaces.has_rights():
+        yield _of_an_ordinary_user()
+        return
     with NetnsNetwork(parse_topology("doctor", _BRIDGE)) as network:
         carriers = network.carriers()
     up = sum(is_up for is_up, _ in carriers.values())
@@ -48,8 +52,21 @@ def namespaces(_: Asked) -> Iterator[Finding]:
         yield Finding("network namespaces", Health.MISSING, found, "load the kernel modules veth and bridge")
 
 
+def _of_an_ordinary_user() -> Finding:
+    """Try what a run does that lacks rights for networks of the machine."""
+    command = [sys.executable, "-m", own_namespaces.MODULE, sys.executable, "-c", ""]
+    tried = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_ANSWER_S)
+    if tried.returncode:
+        problem, _, mend = tried.stderr.strip().partition("\n hint: ")
+        return Finding("network namespaces", Health.MISSING, problem.removeprefix("error: "), mend)
+    found = "of the process's own, for networks without interfaces of this machine: those need more rights"
+    return Finding("network namespaces", Health.OK, found)
+
+
 def raw_sockets(_: Asked) -> Iterator[Finding]:
-    """Open a socket that sees whole frames."""
+    """Open a socket that sees whole frames, where that needs no namespaces of the process's own."""
+    if not own_namespaces.has_rights():
+        return
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL)).close()
     except OSError as error:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from p4mesh.network.netns import NetnsNetwork
+from p4mesh.network.own_namespaces import require_rights
 from p4mesh.target.base import LinkState, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
@@ -43,6 +44,13 @@ class NamespaceTarget(Target):
             scheduling_jitter_ns=_SCHEDULING_JITTER_NS,
             software_devices=True,
         )
+
+    @classmethod
+    def check(cls, topology: Topology) -> None:
+        """Raise what the network would: parts that Linux lacks, rights that this process lacks."""
+        super().check(topology)
+        NetnsNetwork.check(topology)
+        require_rights([port.interface for port in topology.tester_ports if port.interface])
 
     @property
     def network(self) -> NetnsNetwork:
