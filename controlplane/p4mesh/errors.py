@@ -8,6 +8,8 @@
     │   ├── ParameterError         unknown parameter, wrong type, out of range
     │   ├── TopologyError          missing, malformed or unsuitable topology
     │   ├── TrafficFileError       missing or malformed traffic file, or one that the topology cannot carry
+    │   ├── OtgError               a request of the Open Traffic Generator API that P4Mesh cannot do
+    │   │   └── OtgBusyError       another client has the session in use
     │   ├── RunFileError           missing or malformed run file, or one that a test cannot satisfy
     │   ├── XenaFileError          missing or malformed configuration of Xena's RFC 2889 programs
     │   ├── CalibrationError       missing or damaged calibration file, or one that does not fit the run
@@ -91,6 +93,14 @@ class TopologyError(UsageError):
 
 class TrafficFileError(UsageError):
     """A traffic file is missing, malformed, or asks for what the ports or the tester cannot do."""
+
+
+class OtgError(UsageError):
+    """A request of the Open Traffic Generator API asks for what the tester does not have, or in the wrong state."""
+
+
+class OtgBusyError(OtgError):
+    """Another client of the Open Traffic Generator API has the session in use."""
 
 
 class RunFileError(UsageError):

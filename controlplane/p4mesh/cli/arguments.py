@@ -8,6 +8,7 @@ from p4mesh.argument_parser import Parser
 from p4mesh.cli import commands
 from p4mesh.cli.run_arguments import add_option
 from p4mesh.numerals import integer
+from p4mesh.otg.options import GRPC, HTTP
 from p4mesh.target.names import SIMULATED, TARGET_NAMES
 from p4mesh.version import __version__
 
@@ -54,6 +55,13 @@ def parser() -> Parser:
     _listing(command("tests", "list the tests, or show one with its parameters", "--search 'head of line'"))
     _doctor(command("doctor", "say what works on this machine and how to mend the rest", "--target live"))
     _serve(command("serve", "show runs in a browser while they go on, and compare past ones", "runs --control"))
+    _otg(
+        command(
+            "otg",
+            "serve the Open Traffic Generator API to scripts, such as those that use snappi",
+            "--topology back-to-back --time fast",
+        )
+    )
     _topology(command("topology", "work with topology files", "check lab.yaml"))
     _net(
         command(
@@ -181,6 +189,24 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run-files", metavar="DIR", help="run files that --control can choose from; default: none")
     parser.add_argument("--json", action="store_true", help="print where the page is as one JSON document on stdout")
     parser.set_defaults(handler=commands.serve)
+
+
+def _otg(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Serves the Open Traffic Generator API over HTTP and gRPC until it is interrupted."
+    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up, whose ports the clients have")
+    parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help=f"default: {SIMULATED}")
+    parser.add_argument(
+        "--time",
+        choices=("wall", "fast"),
+        default="wall",
+        help="how virtual time passes: with the wall clock, or while clients wait and poll (default: wall)",
+    )
+    parser.add_argument("--http", metavar="ADDRESS:PORT", default=HTTP, help=f"default: {HTTP}")
+    parser.add_argument("--grpc", metavar="ADDRESS:PORT", default=GRPC, help=f"default: {GRPC}")
+    parser.add_argument("--tls-certificate", metavar="FILE", help="certificate of the server in PEM")
+    parser.add_argument("--tls-key", metavar="FILE", help="the key of the certificate in PEM")
+    parser.add_argument("--json", action="store_true", help="print where the API is as one JSON document on stdout")
+    parser.set_defaults(handler=commands.otg)
 
 
 def _topology(parser: argparse.ArgumentParser) -> None:

@@ -96,6 +96,16 @@ def serve(arguments: argparse.Namespace, _: Notice) -> int:
     return execute(arguments)
 
 
+def otg(arguments: argparse.Namespace, _: Notice) -> int:
+    """Serve the Open Traffic Generator API."""
+    from p4mesh.cli import early_checks
+
+    early_checks.otg(arguments)
+    from p4mesh.otg.command import execute
+
+    return execute(arguments)
+
+
 def topology_check(arguments: argparse.Namespace, _: Notice) -> int:
     """Validate a topology."""
     from p4mesh.cli.topology_command import check

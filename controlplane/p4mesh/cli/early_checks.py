@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from p4mesh.cli.run_arguments import options_of
-from p4mesh.errors import RunFileError, UsageError
+from p4mesh.errors import EnvironmentFault, RunFileError, UsageError
 from p4mesh.run.options import RunOptions
 
 _YAML_SUFFIXES = (".yaml", ".yml")
@@ -63,6 +63,19 @@ def served_folder(arguments: argparse.Namespace) -> None:
         raise UsageError(
             f"{arguments.directory}: not a directory",
             hint="name the directory that holds run directories; p4mesh run writes to runs",
+        )
+
+
+def otg(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for options that do not fit, and EnvironmentFault where the package of the API is missing."""
+    from importlib.util import find_spec
+
+    from p4mesh.otg.options import options_of as otg_options_of
+
+    otg_options_of(arguments)
+    if find_spec("snappi") is None:
+        raise EnvironmentFault(
+            "p4mesh otg needs the package snappi, which is not installed", hint="pip install 'p4mesh[otg]'"
         )
 
 

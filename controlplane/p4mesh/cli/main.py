@@ -28,7 +28,7 @@ from p4mesh.errors import (
 EXIT_INTERRUPTED = 130
 COMMANDS = (
     *("init", "run", "traffic", "show", "report", "compare", "export", "runs", "tests", "doctor", "serve"),
-    *("topology", "net", "switch", "calibrate", "import-xena", "completion"),
+    *("otg", "topology", "net", "switch", "calibrate", "import-xena", "completion"),
 )
 COMPLETION = "_ARGCOMPLETE"
 """Set in the environment by a shell that wants to complete words."""
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["switch"]:
         return _reported(lambda: _switch(words[1:]), debug)
     notice = Notice()
-    if words[:1] == ["serve"]:
+    if words[:1] in (["serve"], ["otg"]):
         return _reported(lambda: _dispatch(words, notice), debug)
     interruption = Interruption(notice.line, keep_errors=debug, notice=notice)
     try:

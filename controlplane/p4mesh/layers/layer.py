@@ -289,6 +289,12 @@ class Modifiable:
 _MODIFIABLE: dict[str, Modifiable] = {}
 
 
+def modifiable_of(layer: type[Layer], field_name: str, place: int, layers: int) -> Modifiable | None:
+    """Find what changes a field of layer ``place`` of ``layers`` of one protocol; None where nothing does."""
+    wanted = [(layer, field_name, place), (layer, field_name, place - layers)]
+    return next((it for it in _MODIFIABLE.values() if (it.layer, it.field, it.place) in wanted), None)
+
+
 def modifiable_names() -> tuple[str, ...]:
     """List the fields that can change from frame to frame, in the order of the layers."""
     return tuple(_MODIFIABLE)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import errno
 import json
-import os
-import secrets
 import signal
 import socket
 import sys
@@ -14,7 +12,8 @@ from pathlib import Path
 
 import uvicorn
 
-from p4mesh.errors import EXIT_OK, EnvironmentFault, UsageError
+from p4mesh.access_token import new_token, own_token
+from p4mesh.errors import EXIT_OK, EnvironmentFault
 from p4mesh.server.application import application
 from p4mesh.server.catalogue import Catalogue
 from p4mesh.server.control import Control
@@ -23,8 +22,6 @@ from p4mesh.shipped import shipped
 
 ADDRESS = "127.0.0.1"
 TOKEN_VARIABLE = "P4MESH_SERVE_TOKEN"
-_SHORTEST_TOKEN = 16
-_TOKEN_BYTES = 24
 _PATIENCE_S = 2
 
 
@@ -36,7 +33,8 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     if arguments.control:
         topologies = Path(arguments.topologies).resolve() if arguments.topologies else shipped("topologies")
         run_files = Path(arguments.run_files).resolve() if arguments.run_files else None
-        control = Control(feed.catalogue, topologies, _token(), _own_words(arguments.command), run_files)
+        token = own_token(TOKEN_VARIABLE) or new_token()
+        control = Control(feed.catalogue, topologies, token, _own_words(arguments.command), run_files)
     listening = _listening(arguments.port)
     address = f"http://{ADDRESS}:{listening.getsockname()[1]}/"
     page = f"{address}#token={control.token}" if control else address
@@ -83,19 +81,6 @@ class _Server(uvicorn.Server):
 def _own_words(command: str) -> list[str]:
     """How this process was started, up to its command."""
     return [sys.executable, *sys.orig_argv[1 : sys.orig_argv.index(command)]]
-
-
-def _token() -> str:
-    """The token: the user's, or a new one; raises UsageError for one that can be guessed."""
-    given = os.environ.get(TOKEN_VARIABLE)
-    if given is None:
-        return secrets.token_urlsafe(_TOKEN_BYTES)
-    if len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable() or " " in given:
-        raise UsageError(
-            f"{TOKEN_VARIABLE}: not a token",
-            hint=f"{_SHORTEST_TOKEN} letters, digits or signs at least; without the variable a new one is made",
-        )
-    return given
 
 
 def _listening(port: int) -> socket.socket:

@@ -9,12 +9,13 @@
 
 from __future__ import annotations
 
-import hmac
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from p4mesh.access_token import is_token
 
 HOSTS = frozenset({"127.0.0.1", "localhost"})
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -87,5 +88,5 @@ def _name(address: str) -> str:
 
 
 def has_token(headers: Headers, token: str) -> bool:
-    """Whether a request has the token of the server; comparing takes the same time for any wrong one."""
-    return hmac.compare_digest(headers.get("authorization", "").encode(), f"Bearer {token}".encode())
+    """Whether a request has the token of the server."""
+    return is_token(headers.get("authorization", ""), f"Bearer {token}")

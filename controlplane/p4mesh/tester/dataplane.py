@@ -19,6 +19,7 @@ from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, m
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.entries import EntryKey, PlanEntries
 from p4mesh.tester.fault_capture import FaultCapture
+from p4mesh.tester.frames import FCS_BYTES
 from p4mesh.tester.histogram import Bins, Histogram
 from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
@@ -43,6 +44,16 @@ TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "out
 """Reasons of copies in egress."""
 Reason = tuple[int, str]
 """Port, and name of a reason for which frames are counted there."""
+
+
+@dataclass(frozen=True)
+class PortTotals:
+    """Frames of a port and their bytes with FCS."""
+
+    frames_tx: int
+    bytes_tx: int
+    frames_rx: int
+    bytes_rx: int
 
 
 @dataclass(frozen=True)
@@ -144,6 +155,11 @@ class DataPlane:
                 self._client.schema.default_entry("transmit_run", "set_transmit_run", {"run_id": run}),
             ]
         )
+
+    def renew(self, plan: Plan) -> None:
+        """Let transmitters of the plan, which is otherwise the one that is configured, send more frames."""
+        entries = PlanEntries(self._client.schema, self._contract, self._ports.of).of(plan)
+        self._set_entries(self._entries | {key: entry for key, entry in entries.items() if key[0] == "transmitter"})
 
     def admit_streams(self, streams: Collection[int]) -> None:
         """Install the entries of streams of the plan again, of those that have been removed."""
@@ -280,6 +296,17 @@ class DataPlane:
             places, read = self._reasons(ports)
             self._reasons_of = tuple(ports), places, read
         return dict(zip(places, read(), strict=True))
+
+    def port_totals(self, ports: Sequence[int]) -> dict[int, PortTotals]:
+        """Test frames sent, and frames received for any reason, of each port since the program was loaded."""
+        sent = {self._reason_cell(port, "transmitted"): port for port in ports}
+        received = {self._reason_cell(port, reason): port for port in ports for reason in PORT_REASONS}
+        totals = {port: [0, 0, 0, 0] for port in ports}
+        for counter, cells, place in (("transmit_reason", sent, 0), ("receive_reason", received, 2)):
+            for cell, data in self._client.read_counters(counter, list(cells)):
+                totals[cells[cell]][place] += data.packets
+                totals[cells[cell]][place + 1] += data.bytes + data.packets * FCS_BYTES
+        return {port: PortTotals(*found) for port, found in totals.items()}
 
     def ended_seeds(self) -> int:
         """Seeds that have ended in the loops because their streams had, since the program was loaded."""

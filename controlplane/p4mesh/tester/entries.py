@@ -42,7 +42,8 @@ class PlanEntries:
                 },
                 action="expected",
                 params={"flow_offset": receiver.flow_offset, "receiver_tag": receiver.tag},
-                priority=receiver.mask.bit_count(),
+                # Entries with a mask that matches everything come last.
+                priority=receiver.mask.bit_count() + 1,
             )
         for rule in plan.histogram_rules:
             wanted["histogram", rule] = self._schema.table_entry(

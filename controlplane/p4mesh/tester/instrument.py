@@ -8,6 +8,7 @@ chooses the streams and their time, and interprets the counts (:mod:`p4mesh.meas
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +25,7 @@ from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.inner_losses import LossWatch
 from p4mesh.tester.packet_service import PacketService
-from p4mesh.tester.plan import Plan, StreamPlan
+from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
 from p4mesh.tester.planning import Planner
 from p4mesh.tester.reading import CopyWindow, Reading, ReasonCounts
 from p4mesh.tester.strays import Strays
@@ -209,6 +210,25 @@ class Tester:
         self.dataplane.stop_streams(clocks)
         self.wait(2 * self._round_ns)
         self._armed.difference_update(clocks)
+
+    def renew(self, *names: str) -> None:
+        """Let streams that are stopped send all their frames once more; their counts go on."""
+        records = self.read(*names).records
+
+        def renewed(transmitter: Transmitter, stream: Stream) -> Transmitter:
+            sent = max(0, int(records["departures"][transmitter.id]) - transmitter.skipped)
+            return replace(transmitter, frames=sent + stream.frame_count)
+
+        plan = self.loaded
+        chosen = {stream.index for stream in self._chosen(names).streams}
+        streams = tuple(
+            replace(planned, transmitters=tuple(renewed(item, planned.stream) for item in planned.transmitters))
+            if planned.index in chosen
+            else planned
+            for planned in plan.streams
+        )
+        self._plan = replace(plan, streams=streams)
+        self.dataplane.renew(self._plan)
 
     # Time
 

@@ -210,6 +210,8 @@ def _shared(block: tuple[bytes, int], ports: tuple[int, ...], distance: int, fir
 
 def _receiver(stream: Stream, port: int) -> Receiver:
     """Destinations that ``port`` owns: its address, and all that modifiers of the stream make of it."""
+    if stream.received_at_any_address:
+        return Receiver(port, bytes(MAC_BITS // 8), 0, 0, receiver_tag(port))
     mac, mask = _owned(stream, stream.destination_mac or station(port).mac)
     return Receiver(port, mac, 0, mask, receiver_tag(port))
 

@@ -19,9 +19,12 @@ MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
 
 @dataclass(frozen=True)
 class Burst:
-    """Bursts of ``frames`` at minimum inter-frame gap; the mean rate is the stream's rate."""
+    """Bursts of ``frames``; the mean rate is the stream's rate."""
 
     frames: int
+    rate_fps: Fraction | None = field(default=None, metadata={"stored": "if set"})
+    """Rate within a burst; None: that of the line, with the minimum gap. Slots fit into the distance of two bursts: the
+    rate is higher than this by less than a slot in it."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ class Stream:
     """Address instead of the station's; for streams with one transmit port."""
     destination_mac: bytes | None = None
     """Address instead of the station's; for streams with one receive port."""
+    received_at_any_address: bool = field(default=False, metadata={"stored": "if set"})
+    """Its frames are expected at their port with any destination MAC address: a device may change it."""
     bad_fcs: bool = False
     """Every frame leaves with a frame check sequence that does not fit; only where the port can do it."""
     multicast_group: str = field(init=False, repr=False, compare=False, default=USUAL_GROUP)

@@ -17,6 +17,7 @@ LAYERS = (
         "cli",
         "doctor",
         "server",
+        "otg",
         "xena",
         "mininet",
         "run",
@@ -64,7 +65,7 @@ REFUSED = {
     "traffic": {"datetime", "pathlib", "time"},
 }
 """Modules that a package must not import although they lie below, or has no use for."""
-ONLY_IN = {"grpc": {"p4runtime", "bfruntime"}, "finsy": {"p4runtime"}, "scapy": {"layers"}}
+ONLY_IN = {"grpc": {"p4runtime", "bfruntime", "otg"}, "snappi": {"otg"}, "finsy": {"p4runtime"}, "scapy": {"layers"}}
 
 
 def imported(path: Path) -> Iterator[str]:

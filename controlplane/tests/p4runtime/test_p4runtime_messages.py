@@ -1,8 +1,8 @@
 """The server's hand-written messages have the tags and types of the published descriptors.
 
-Method: read the prost attributes in the Rust sources and look every field up in the descriptors
-that the client's stubs carry. Fields that the server does not use may be missing, except in the
-messages that it must return unchanged.
+Method: read the prost attributes in the Rust sources and look every field up in the published descriptors of P4Runtime
+1.5 (``fixtures``, a FileDescriptorSet); the client's stubs carry those of 1.4. Fields that the server does not use may
+be missing, except in the messages that it must return unchanged.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from google.protobuf import any_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-
-from p4mesh.p4runtime.stubs import p4d, p4i, p4r, rpc_status
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
 
 PACKAGE = Path(__file__).parents[2] / "p4mesh"
+PUBLISHED = PACKAGE.parent / "tests" / "fixtures" / "p4runtime-1.5.binpb"
 SOURCES = sorted((Path(__file__).parents[3] / "engine/p4runtime/src/proto").glob("*.rs"))
 
 RENAMED = {"ActionInfo": "Action", "Lpm": "LPM"}
@@ -51,19 +51,19 @@ class Field:
 
 def descriptors() -> dict[str, Descriptor]:
     found: dict[str, Descriptor] = {}
+    pool = DescriptorPool()
+    files = FileDescriptorSet.FromString(PUBLISHED.read_bytes()).file
+    for file in files:
+        pool.Add(file)
 
     def add(descriptor: Descriptor) -> None:
         found[descriptor.full_name] = descriptor
         for nested in descriptor.nested_types:
             add(nested)
 
-    for module in (p4r, p4d, p4i, rpc_status, any_pb2):
-        for descriptor in module.DESCRIPTOR.message_types_by_name.values():
+    for file in files:
+        for descriptor in pool.FindFileByName(file.name).message_types_by_name.values():
             add(descriptor)
-    from finsy.proto import p4t
-
-    for descriptor in p4t.DESCRIPTOR.message_types_by_name.values():
-        add(descriptor)
     return found
 
 

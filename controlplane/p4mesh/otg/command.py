@@ -1,0 +1,121 @@
+"""``p4mesh otg``: serve the Open Traffic Generator API until a signal."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import socket
+import sys
+from contextlib import ExitStack
+
+import grpc
+import uvicorn
+
+from p4mesh.access_token import new_token, own_token
+from p4mesh.causes import reading_hint
+from p4mesh.errors import EXIT_OK, EnvironmentFault, UsageError
+from p4mesh.otg.grpc_server import grpc_server
+from p4mesh.otg.http_server import application, connections
+from p4mesh.otg.options import TOKEN_VARIABLE, Address, Tls, options_of
+from p4mesh.otg.pace import TimeMode
+from p4mesh.otg.session import API_VERSION, Session
+from p4mesh.otg.worker import Worker
+from p4mesh.regular_files import read_bytes
+from p4mesh.target.table import TARGETS
+from p4mesh.topology import load_topology
+
+_MOST_PEM_BYTES = 1 << 20
+_PATIENCE_S = 2
+_KEEP_ALIVE_S = 3600
+"""An idle connection stays: it is the name of its client."""
+_MOST_REQUESTS = 64
+"""Of HTTP at a time."""
+
+
+def execute(arguments: argparse.Namespace, _: object = None) -> int:
+    """Serve the API and return when it is interrupted."""
+    options = options_of(arguments)
+    topology = load_topology(options.topology)
+    token = own_token(TOKEN_VARIABLE)
+    if token is None and not options.is_local:
+        token = new_token()
+    credentials = _credentials(options.tls) if options.tls else None
+    worker = Worker(Session(TARGETS[options.target], topology, TimeMode(options.time)))
+    with ExitStack() as opened:
+        listening = opened.enter_context(_listening(options.http))
+        worker.start()
+        opened.callback(worker.stop)
+        server, port = grpc_server(worker, options.grpc.at(options.grpc.port), token, credentials)
+        server.start()
+        opened.callback(lambda: server.stop(_PATIENCE_S).wait())
+        places = {
+            "http": f"{'https' if options.tls else 'http'}://{options.http.at(listening.getsockname()[1])}",
+            "grpc": options.grpc.at(port),
+            **({"token": token} if token else {}),
+        }
+        config = uvicorn.Config(
+            application(worker, token),
+            http=connections(worker),
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MOST_REQUESTS,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=_PATIENCE_S,
+            ssl_certfile=options.tls.certificate if options.tls else None,
+            ssl_keyfile=options.tls.key if options.tls else None,
+        )
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # The server takes them over and gives them back to this at its end: an interrupt is how it ends.
+            signal.signal(number, lambda *_: None)
+        _Server(config, f"{topology.name} on {options.target}", places, as_json=arguments.json).run(sockets=[listening])
+    return EXIT_OK
+
+
+class _Server(uvicorn.Server):
+    """Says where the API is once it is there."""
+
+    def __init__(self, config: uvicorn.Config, what: str, places: dict[str, str], *, as_json: bool) -> None:
+        super().__init__(config)
+        self._what = what
+        self._places = places
+        self._as_json = as_json
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say where the API is."""
+        await super().startup(sockets)
+        if self._as_json:
+            print(json.dumps(self._places), flush=True)
+        where = ", ".join(f"{name} {place}" for name, place in self._places.items())
+        print(f"OTG API {API_VERSION} for {self._what}: {where}  (an interrupt ends it)", file=sys.stderr, flush=True)
+
+
+def _listening(address: Address) -> socket.socket:
+    host = address.host.strip("[]")
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, address.port))
+    except OSError as error:
+        listening.close()
+        raise EnvironmentFault(
+            f"--http {address.at(address.port)}: {error.strerror}",
+            hint="name another address or port; port 0 takes a free one",
+        ) from None
+    return listening
+
+
+def _credentials(tls: Tls) -> grpc.ServerCredentials:
+    """Credentials of the server; raises UsageError for a file that cannot be read."""
+    contents = []
+    for path in (tls.key, tls.certificate):
+        try:
+            contents.append(read_bytes(path, _MOST_PEM_BYTES))
+        except OSError as error:
+            hint = reading_hint(error.errno, "name a regular file in PEM")
+            raise UsageError(f"cannot read {path}: {error.strerror}", hint=hint) from None
+        if b"-----BEGIN " not in contents[-1]:
+            raise UsageError(f"{path} is not in PEM", hint="a line in PEM is -----BEGIN CERTIFICATE-----")
+    return grpc.ssl_server_credentials([(contents[0], contents[1])])

@@ -1,0 +1,96 @@
+"""A configuration of the API as what the tester is to have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import snappi
+from google.protobuf import json_format
+from snappi import otg_pb2 as pb2
+
+from p4mesh.errors import OtgError
+from p4mesh.otg.elements import Element
+from p4mesh.otg.flows import Flow, read_flow
+from p4mesh.otg.ports import Port, read_layer1, read_ports
+from p4mesh.topology import Topology
+
+_MOST_ERRORS = 20
+Read = TypeVar("Read")
+
+
+class OtgErrors(OtgError):
+    """Several elements that cannot be used, each with its path and what is valid."""
+
+    def __init__(self, errors: Sequence[OtgError]) -> None:
+        super().__init__("; ".join(error.message for error in errors), hint=errors[0].hint)
+        self.errors = errors
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Ports and flows that were read, and what the client is to be warned of."""
+
+    ports: Mapping[str, Port]
+    flows: tuple[Flow, ...]
+    warnings: tuple[str, ...]
+    preempts: bool
+    """Whether the ports are taken from another client."""
+
+
+def read_configuration(message: pb2.Config, topology: Topology) -> Configuration:
+    """Read a configuration; raises OtgErrors with all that is wrong, as far as it can be told."""
+    root = Element(validated(message), "")
+    errors: list[OtgError] = []
+
+    def attempt(read: Callable[..., Read], *given: Any) -> Read | None:
+        try:
+            return read(*given)
+        except OtgError as error:
+            errors.append(error)
+            return None
+
+    ports = attempt(read_ports, root.elements("ports"), topology) or {}
+    warnings: list[str] = []
+    flows = []
+    preempts = attempt(_preempts, root.element("options")) or False
+    if not errors:
+        warnings = attempt(read_layer1, root.elements("layer1"), ports) or []
+        flows = [attempt(read_flow, element, ports) for element in root.elements("flows")]
+    attempt(root.close)
+    if errors:
+        raise OtgErrors(errors[:_MOST_ERRORS])
+    return Configuration(ports, tuple(flow for flow in flows if flow), tuple(warnings), preempts)
+
+
+def validated(message: pb2.Config) -> Mapping[str, Any]:
+    """The JSON of a configuration that the package snappi finds valid; raises OtgError."""
+    data = json_of(message)
+    try:
+        snappi.Config().deserialize(data)
+    except Exception as error:  # snappi raises whatever its checks run into
+        raise OtgError(f"not a valid configuration: {' '.join(str(error).split())}") from None
+    return data
+
+
+def json_of(message: Any) -> Mapping[str, Any]:
+    """The JSON of a message; raises OtgError for elements that this version of the API does not have."""
+    known = type(message)()
+    known.CopyFrom(message)
+    known.DiscardUnknownFields()
+    if known.ByteSize() != message.ByteSize():
+        raise OtgError(
+            "the request has elements of a newer version of the API", hint="use the version that the server has"
+        )
+    data: Mapping[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return data
+
+
+def _preempts(element: Element) -> bool:
+    with element.whole():
+        with element.element("protocol_options").whole() as protocols:
+            protocols.flag("auto_start_all")
+        with element.element("port_options").whole() as ports:
+            ports.require("data_integrity", False)
+            return ports.flag("location_preemption")

@@ -1,0 +1,89 @@
+"""Reads configurations of the API key by key: what nobody asks for is refused, with its path and what is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from p4mesh.errors import OtgError
+
+
+class Element:
+    """One object of a configuration, as the JSON of the API has it, with its path."""
+
+    def __init__(self, data: Mapping[str, Any], path: str) -> None:
+        self._data = data
+        self.path = path
+        self._asked: list[str] = []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    def at(self, key: str) -> str:
+        """Path of a key."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def text(self, key: str, default: str = "") -> str:
+        return str(self._take(key, default))
+
+    def integer(self, key: str, default: int = 0) -> int:
+        """Whole number; those of 64 bits are texts in JSON."""
+        return int(self._take(key, default))
+
+    def number(self, key: str, default: int | Fraction = 0) -> Fraction:
+        """Number as its decimal text says, such as 0.1."""
+        return Fraction(Decimal(str(self._take(key, default)))) if key in self._data else self._take(key, default)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        return bool(self._take(key, default))
+
+    def texts(self, key: str) -> list[str]:
+        return [str(item) for item in self._take(key, [])]
+
+    def element(self, key: str) -> Element:
+        """Object of a key; an empty one where it is left out."""
+        return Element(self._take(key, {}), self.at(key))
+
+    def elements(self, key: str) -> list[Element]:
+        """Objects of a list."""
+        return [Element(item, f"{self.at(key)}[{place}]") for place, item in enumerate(self._take(key, []))]
+
+    def choice(self, *valid: str, default: str) -> str:
+        """The kind that ``choice`` names; raises OtgError for one that is not among the valid ones."""
+        chosen = self.text("choice", default)
+        if chosen not in valid:
+            raise refusal(self.at(chosen), "is not supported", valid)
+        # The chosen key is asked for by who reads it; the others are left out of a valid configuration.
+        self._asked.extend(valid)
+        return chosen
+
+    def require(self, key: str, *valid: object, what: str = "is not supported") -> None:
+        """Raise OtgError unless the value of a key is left out or one of the valid ones."""
+        if key in self._data and self._take(key, None) not in valid:
+            raise refusal(self.at(key), what, [str(value).lower() for value in valid])
+        self._asked.append(key)
+
+    @contextmanager
+    def whole(self) -> Iterator[Element]:
+        """Yield the element to be read; afterwards raise OtgError for a key that nobody has asked for."""
+        yield self
+        self.close()
+
+    def close(self) -> None:
+        """Raise OtgError for a key that nobody has asked for."""
+        for key in self._data:
+            if key not in self._asked:
+                raise refusal(self.at(key), "is not supported", dict.fromkeys(self._asked))
+
+    def _take(self, key: str, default: Any) -> Any:
+        self._asked.append(key)
+        return self._data.get(key, default)
+
+
+def refusal(path: str, what: str, valid: Iterable[str]) -> OtgError:
+    """Error on an element: where, what, and what is valid there."""
+    text = valid if isinstance(valid, str) else ", ".join(valid)
+    return OtgError(f"{path} {what}", hint=f"valid: {text}" if text else "leave it out")

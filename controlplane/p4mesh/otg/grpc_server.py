@@ -1,0 +1,64 @@
+"""The API over gRPC: the service of the package snappi."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+from snappi import otg_pb2 as pb2
+from snappi import otg_pb2_grpc as pb2_grpc
+
+from p4mesh.access_token import is_token
+from p4mesh.errors import EnvironmentFault
+from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, WITHOUT_TOKEN, Failure, Operation
+from p4mesh.otg.worker import Worker
+
+_THREADS = 16
+_CODES = {
+    400: grpc.StatusCode.INVALID_ARGUMENT,
+    409: grpc.StatusCode.FAILED_PRECONDITION,
+    500: grpc.StatusCode.INTERNAL,
+}
+
+
+def grpc_server(
+    worker: Worker, address: str, token: str | None, credentials: grpc.ServerCredentials | None
+) -> tuple[grpc.Server, int]:
+    """The server, which listens but does not serve yet, and its port; with a ``token`` every call must show it."""
+    server = grpc.server(
+        ThreadPoolExecutor(_THREADS, thread_name_prefix="otg-grpc"),
+        options=[("grpc.max_receive_message_length", MOST_REQUEST_BYTES), ("grpc.so_reuseport", 0)],
+        maximum_concurrent_rpcs=4 * _THREADS,
+    )
+    servicer = pb2_grpc.OpenapiServicer()
+    for operation in OPERATIONS:
+        setattr(servicer, operation.name, _call(operation, worker, token))
+    pb2_grpc.add_OpenapiServicer_to_server(servicer, server)
+    try:
+        if credentials is not None:
+            return server, server.add_secure_port(address, credentials)
+        return server, server.add_insecure_port(address)
+    except RuntimeError:
+        raise EnvironmentFault(
+            f"--grpc {address}: the address cannot be used", hint="name another one; port 0 takes a free one"
+        ) from None
+
+
+def _call(operation: Operation, worker: Worker, token: str | None) -> Callable[[Any, grpc.ServicerContext], Any]:
+    response = getattr(pb2, f"{operation.name}Response")
+
+    def call(request: Any, context: grpc.ServicerContext) -> Any:
+        shown = dict(context.invocation_metadata()).get("authorization", "")
+        if token is not None and not is_token(shown, f"Bearer {token}"):
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, Failure(401, "validation", (WITHOUT_TOKEN,)).text)
+        message = getattr(request, operation.request_field) if operation.request_field else None
+        try:
+            answer = operation.ask(worker, context.peer(), message).result()
+        except Exception as error:
+            failure = Failure.of(error)
+            context.abort(_CODES[failure.code], failure.text)
+        return response(**{operation.response_field: answer})
+
+    return call

@@ -1,0 +1,120 @@
+"""The API over HTTP: JSON in and out, as the package snappi speaks it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+
+from google.protobuf import json_format
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from p4mesh.access_token import is_token
+from p4mesh.errors import OtgError
+from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, WITHOUT_TOKEN, Failure, Operation
+from p4mesh.otg.worker import Worker
+
+_JSON = "application/json"
+_LONGEST_REASON = 1000
+_DEEPEST = 64
+"""Levels of objects in JSON."""
+
+
+def application(worker: Worker, token: str | None) -> Starlette:
+    """The application; with a ``token`` every request must show it."""
+    routes = [Route(it.path, _handler(it, worker), methods=[it.method]) for it in OPERATIONS]
+    return Starlette(routes=routes, middleware=[Middleware(_Guard, token=token)])
+
+
+class _Guard:
+    """Refuses requests without the token, and those of pages in a browser, which any site can make it send."""
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        app = self._app
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            if "origin" in headers or "sec-fetch-site" in headers:
+                app = _response(Failure(403, "validation", ("requests of pages in a browser are refused",)))
+            elif self._token is not None and not is_token(_shown_token(headers), self._token):
+                app = _response(Failure(401, "validation", (WITHOUT_TOKEN,)))
+        await app(scope, receive, send)
+
+
+def _shown_token(headers: Headers) -> str:
+    """The token of a request: as such, or as the password that clients take from https://USER:TOKEN@HOST."""
+    kind, _, value = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "basic":
+        try:
+            value = base64.b64decode(value, validate=True).decode().partition(":")[2]
+        except ValueError:
+            return ""
+    return value
+
+
+def connections(worker: Worker) -> type[H11Protocol]:
+    """Protocol of connections that frees the session of a client whose connection ends."""
+
+    class Connection(H11Protocol):
+        def connection_lost(self, exc: Exception | None) -> None:
+            if self.client:
+                worker.ownership.gone(_name(*self.client))
+            super().connection_lost(exc)
+
+    return Connection
+
+
+def _name(host: str, port: int) -> str:
+    return f"{host}:{port}"
+
+
+def _response(failure: Failure) -> Response:
+    return Response(failure.text, failure.code, media_type=_JSON)
+
+
+def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaitable[Response]]:
+    async def handle(request: Request) -> Response:
+        client = _name(*request.client) if request.client else ""
+        try:
+            message = None
+            if operation.request is not None:
+                message = operation.request()
+                text = await _body(request)
+                if not text.lstrip().startswith("{"):
+                    raise OtgError("the request is no object of JSON", hint="such as {}")
+                json_format.Parse(text, message, max_recursion_depth=_DEEPEST)
+            answer = await asyncio.wrap_future(operation.ask(worker, client, message))
+        except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+            what = f"not the JSON of the API: {' '.join(str(error).split())[:_LONGEST_REASON]}"
+            return _response(Failure(400, "validation", (what,)))
+        except Exception as error:
+            return _response(Failure.of(error))
+        if isinstance(answer, bytes):
+            return Response(answer, media_type="application/octet-stream")
+        return Response(
+            json_format.MessageToJson(answer, preserving_proto_field_name=True, indent=None), media_type=_JSON
+        )
+
+    return handle
+
+
+async def _body(request: Request) -> str:
+    """The text of a request; raises OtgError for one that is too long."""
+    parts, length = [], 0
+    async for part in request.stream():
+        length += len(part)
+        if length > MOST_REQUEST_BYTES:
+            raise OtgError(f"the request has more than {MOST_REQUEST_BYTES >> 20} MiB", hint="send less at a time")
+        parts.append(part)
+    return b"".join(parts).decode()

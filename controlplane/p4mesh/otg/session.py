@@ -1,0 +1,248 @@
+"""The session of a server: the tester, its configuration, and what runs on it. One thread uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+
+import snappi
+from snappi import otg_pb2 as pb2
+
+from p4mesh.errors import OtgError
+from p4mesh.otg.configuration import Configuration, json_of, read_configuration
+from p4mesh.otg.elements import Element
+from p4mesh.otg.metrics import (
+    RateMeter,
+    Totals,
+    chosen,
+    columns_left,
+    flow_metric,
+    flow_totals,
+    port_metric,
+    port_totals,
+)
+from p4mesh.otg.pace import Pace, TimeMode, pace_of
+from p4mesh.otg.traffic import Traffic, Transmit
+from p4mesh.target.base import Target
+from p4mesh.tester.instrument import Tester
+from p4mesh.tester.opening import open_tester
+from p4mesh.topology import Topology
+from p4mesh.version import __version__
+
+API_VERSION = str(snappi.api().get_local_version().api_spec_version)
+"""Version of the API that the package snappi has."""
+
+
+class Session:
+    """A tester that clients configure and control."""
+
+    def __init__(self, target: type[Target], topology: Topology, mode: TimeMode) -> None:
+        self._target = target
+        self._topology = topology
+        self._mode = mode
+        self._opened = ExitStack()
+        self._tester: Tester | None = None
+        self._pace: Pace | None = None
+        self._message = pb2.Config()
+        self._configuration = Configuration({}, (), (), False)
+        self._meters: dict[tuple[str, str], RateMeter] = {}
+        self._before: dict[str, Totals] = {}
+        """Totals of the ports when they were configured."""
+
+    # Life
+
+    def open(self) -> None:
+        """Start the target."""
+        self._tester = self._opened.enter_context(open_tester(self._target, self._topology))
+        self._pace = pace_of(self._tester, self._mode)
+        self._traffic = Traffic(self._tester, ())
+
+    def close(self) -> None:
+        """Stop the target."""
+        self._opened.close()
+
+    @property
+    def pace(self) -> Pace:
+        """How the time of the tester passes."""
+        assert self._pace is not None, "a session is opened before it is used"
+        return self._pace
+
+    @property
+    def tester(self) -> Tester:
+        """The tester."""
+        assert self._tester is not None, "a session is opened before it is used"
+        return self._tester
+
+    @property
+    def is_running(self) -> bool:
+        """Whether something ran when it was looked at last."""
+        return self._traffic.is_running
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something runs that another client would disturb."""
+        if self._traffic.is_running:
+            self._traffic.read()
+        return self._traffic.is_running
+
+    # Configuration
+
+    def set_config(self, message: pb2.Config) -> pb2.Warning:
+        """Take a configuration in place of the one before."""
+        configuration = read_configuration(message, self._topology)
+        traffic = Traffic(self.tester, configuration.flows)
+        self._traffic.stop([])
+        traffic.load()
+        self._traffic, self._configuration = traffic, configuration
+        self._message.CopyFrom(message)
+        self._meters.clear()
+        self._before = self._port_totals()
+        return pb2.Warning(warnings=configuration.warnings)
+
+    def update_config(self, message: pb2.ConfigUpdate) -> pb2.Warning:
+        """Change properties of flows."""
+        with Element(json_of(message), "").whole() as root:
+            root.choice("flows", default="")
+            with root.element("flows").whole() as inner:
+                properties = inner.texts("property_names") or ["rate", "size"]
+                names = [flow.text("name") for flow in inner.elements("flows")]
+        config = self._copied()
+        flows = {flow.name: flow for flow in config.flows}
+        for name, given in zip(chosen(names, flows, "flow"), message.flows.flows, strict=True):
+            for key in properties:
+                getattr(flows[name], key).CopyFrom(getattr(given, key))
+        return self.set_config(config)
+
+    def append_config(self, message: pb2.ConfigAppend) -> pb2.Warning:
+        """Add flows."""
+        with Element(json_of(message), "").whole() as root:
+            for item in root.elements("config_append_list"):
+                with item.whole():
+                    item.choice("flows", default="")
+        config = self._copied()
+        for resources in message.config_append_list:
+            config.flows.extend(resources.flows)
+        return self.set_config(config)
+
+    def delete_config(self, message: pb2.ConfigDelete) -> pb2.Warning:
+        """Remove flows."""
+        names = set()
+        with Element(json_of(message), "").whole() as root:
+            for item in root.elements("config_delete_list"):
+                with item.whole():
+                    item.choice("flows", default="")
+                    names.update(item.texts("flows"))
+        config = self._copied()
+        left = [flow for flow in config.flows if flow.name not in names]
+        chosen(sorted(names), {flow.name: flow for flow in config.flows}, "flow")
+        del config.flows[:]
+        config.flows.extend(left)
+        return self.set_config(config)
+
+    def _copied(self) -> pb2.Config:
+        """The configuration, to be changed; raises OtgError while its flows run: all are loaded together."""
+        if self._traffic.is_running:
+            raise OtgError("flows cannot be changed while flows run", hint="stop them first")
+        config = pb2.Config()
+        config.CopyFrom(self._message)
+        return config
+
+    def config(self) -> pb2.Config:
+        """The configuration as it was given."""
+        return self._message
+
+    # Control
+
+    def set_control_state(self, message: pb2.ControlState) -> pb2.Warning:
+        """Change what runs."""
+        with Element(json_of(message), "").whole() as root:
+            kind = root.choice("port", "traffic", default="")
+            with root.element(kind).whole() as inner:
+                _CONTROLS[kind, inner.choice(*(what for of, what in _CONTROLS if of == kind), default="")](self, inner)
+        return pb2.Warning()
+
+    def _transmit(self, element: Element) -> None:
+        with element.element("flow_transmit").whole() as inner:
+            verbs = {
+                "start": self._traffic.start,
+                "stop": self._traffic.stop,
+                "pause": self._traffic.pause,
+                "resume": self._traffic.resume,
+            }
+            names, state = inner.texts("flow_names"), inner.text("state")
+        if state in ("pause", "stop"):
+            self._traffic.read()
+        verbs[state](names)
+
+    def _link(self, element: Element) -> None:
+        with element.element("link").whole() as inner:
+            names, up = inner.texts("port_names"), inner.text("state") == "up"
+        for name in chosen(names, self._configuration.ports, "port"):
+            self.tester.target.set_link(self._configuration.ports[name].number, up)
+
+    # Monitoring
+
+    def get_metrics(self, message: pb2.MetricsRequest) -> pb2.MetricsResponse:
+        """Metrics of ports or flows."""
+        with Element(json_of(message), "").whole() as root:
+            kind = root.choice(*_METRICS, default="port")
+            with root.element(kind).whole() as inner:
+                return _METRICS[kind](self, inner)
+
+    def _flow_metrics(self, element: Element) -> pb2.MetricsResponse:
+        measured = {name: run for name, run in self._traffic.runs.items() if run.flow.measured.enabled}
+        names = chosen(element.texts("flow_names"), measured, "flow with metrics")
+        wanted = element.texts("metric_names")
+        self._traffic.read()
+        now_ps, target = self.tester.target.now_ps, self.tester.target
+        metrics = []
+        for name in names:
+            run = measured[name]
+            rates = self._meter("flow", name).take(flow_totals(run), now_ps)
+            rate_bps = target.own_rate_bps_of[run.flow.streams[0].tx_ports[0]]
+            metrics.append(columns_left(flow_metric(run, rates, target.capabilities.stamps.kind, rate_bps), wanted))
+        return pb2.MetricsResponse(choice=pb2.MetricsResponse.Choice.flow_metrics, flow_metrics=metrics)
+
+    def _port_metrics(self, element: Element) -> pb2.MetricsResponse:
+        ports = self._configuration.ports
+        names = chosen(element.texts("port_names"), ports, "port")
+        wanted = element.texts("column_names")
+        self._traffic.read()
+        now_ps, links, totals = self.tester.target.now_ps, self.tester.target.links(), self._port_totals()
+        sending = {
+            port
+            for run in self._traffic.runs.values()
+            if run.transmit is Transmit.STARTED
+            for stream in run.flow.streams
+            for port in stream.tx_ports
+        }
+        metrics = []
+        for name in names:
+            port, found = ports[name], totals[name] - self._before[name]
+            rates = self._meter("port", name).take(found, now_ps)
+            up = links[port.number].up if port.number in links else True
+            metrics.append(columns_left(port_metric(port, found, rates, up, port.number in sending, False), wanted))
+        return pb2.MetricsResponse(choice=pb2.MetricsResponse.Choice.port_metrics, port_metrics=metrics)
+
+    def _meter(self, kind: str, name: str) -> RateMeter:
+        return self._meters.setdefault((kind, name), RateMeter(self.tester.target.now_ps))
+
+    def _port_totals(self) -> dict[str, Totals]:
+        numbers = [port.number for port in self._configuration.ports.values()]
+        totals = self.tester.dataplane.port_totals(numbers) if numbers else {}
+        return {name: port_totals(totals[port.number]) for name, port in self._configuration.ports.items()}
+
+    @staticmethod
+    def version() -> pb2.Version:
+        """Versions of the API and of P4Mesh."""
+        return pb2.Version(api_spec_version=API_VERSION, sdk_version=API_VERSION, app_version=f"p4mesh {__version__}")
+
+
+_CONTROLS: Mapping[tuple[str, str], Callable[[Session, Element], None]] = {
+    ("traffic", "flow_transmit"): Session._transmit,
+    ("port", "link"): Session._link,
+}
+_METRICS: Mapping[str, Callable[[Session, Element], pb2.MetricsResponse]] = {
+    "port": Session._port_metrics,
+    "flow": Session._flow_metrics,
+}

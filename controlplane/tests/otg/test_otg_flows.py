@@ -1,0 +1,203 @@
+"""Flows of the Open Traffic Generator API between two ports of one wire, asked for with the package snappi.
+
+Goal: what metrics say is what was asked for. Method: a wire of 1 Gbit/s and 10 ns in virtual time, of which a second
+passes from poll to poll; frames, bytes and latency are then known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from support.otg import TRANSPORTS, OtgServer, add_flow, flow_metrics, port_metrics, serving_otg, transmit, two_ports
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OtgServer]:
+    with serving_otg("back-to-back") as served:
+        yield served
+
+
+@pytest.fixture(params=TRANSPORTS)
+def api(server: OtgServer, request: pytest.FixtureRequest) -> Iterator[Any]:
+    client = server.api(request.param)
+    yield client
+    transmit(client, "stop")
+    client.close()
+
+
+def polled(api: Any, name: str) -> Any:
+    """Return the metrics of a flow that has ended."""
+    for _ in range(20):
+        metric = flow_metrics(api)[name]
+        if metric.transmit == "stopped":
+            return metric
+    raise AssertionError(f"flow {name} does not end: {metric}")
+
+
+def test_fixed_packets_all_arrive_with_the_latency_of_the_wire(api: Any) -> None:
+    config = two_ports(api)
+    add_flow(config, "there", size=128).duration.fixed_packets.packets = 2500
+    add_flow(config, "back", "p2", "p1", size=64, pps=500).duration.fixed_packets.packets = 700
+    api.set_config(config)
+    assert {metric.frames_tx for metric in flow_metrics(api).values()} == {0}
+    transmit(api, "start")
+    there, back = polled(api, "there"), polled(api, "back")
+    assert (there.frames_tx, there.frames_rx, there.bytes_tx, there.bytes_rx) == (2500, 2500, 320_000, 320_000)
+    assert (back.frames_tx, back.frames_rx, back.bytes_rx) == (700, 700, 44_800)
+    assert (there.port_tx, there.port_rx, there.loss) == ("p1", "p2", 0)
+    assert {there.latency.minimum_ns, there.latency.average_ns, there.latency.maximum_ns} == {10}
+    # 2499 intervals of a millisecond; a departure is late by a round of the loop at most.
+    assert there.timestamps.last_timestamp_ns - there.timestamps.first_timestamp_ns == pytest.approx(2.499e9, abs=1000)
+    ports = port_metrics(api)
+    assert (ports["p1"].frames_tx, ports["p1"].frames_rx) == (2500, 700)
+    assert (ports["p2"].bytes_tx, ports["p2"].bytes_rx) == (44_800, 320_000)
+    assert {port.link for port in ports.values()} == {"up"}
+
+
+def test_a_second_passes_from_poll_to_poll(api: Any) -> None:
+    config = two_ports(api)
+    add_flow(config, "endless", size=256, pps=1000)
+    api.set_config(config)
+    transmit(api, "start")
+    frames = [flow_metrics(api)["endless"].frames_tx for _ in range(4)]
+    steps = [later - earlier for earlier, later in pairwise(frames)]
+    assert steps == pytest.approx([1000] * 3, abs=2)
+    metric = flow_metrics(api)["endless"]
+    assert metric.transmit == "started"
+    assert metric.frames_tx_rate == pytest.approx(1000, rel=0.01)
+    assert metric.rx_rate_bps == pytest.approx(1000 * 256 * 8, rel=0.01)
+    assert metric.tx_l1_rate_bps == pytest.approx(1000 * 276 * 8, rel=0.01)
+
+
+def test_flows_start_pause_and_stop_while_others_run(api: Any) -> None:
+    config = two_ports(api)
+    for name in ("A", "B", "C"):
+        add_flow(config, name, pps=1000)
+    api.set_config(config)
+    transmit(api, "start", "A")
+    assert polled_states(api) == {"A": "started", "B": "stopped", "C": "stopped"}
+    transmit(api, "start", "B")
+    flow_metrics(api)
+    transmit(api, "pause", "A")
+    assert polled_states(api) == {"A": "paused", "B": "started", "C": "stopped"}
+    paused = flow_metrics(api)
+    still = flow_metrics(api)
+    assert still["A"].frames_tx == paused["A"].frames_tx
+    assert still["B"].frames_tx == pytest.approx(paused["B"].frames_tx + 1000, abs=2)
+    assert still["C"].frames_tx == 0
+    transmit(api, "resume", "A")
+    transmit(api, "stop", "B")
+    assert polled_states(api) == {"A": "started", "B": "stopped", "C": "stopped"}
+    assert flow_metrics(api)["A"].frames_tx > still["A"].frames_tx
+    transmit(api, "stop")
+    flow_metrics(api)
+    assert all(metric.frames_rx == metric.frames_tx for metric in flow_metrics(api).values())
+
+
+def polled_states(api: Any) -> dict[str, str]:
+    return {name: metric.transmit for name, metric in flow_metrics(api).items()}
+
+
+def test_a_flow_that_has_ended_starts_anew_from_zero(api: Any) -> None:
+    config = two_ports(api)
+    add_flow(config, "short").duration.fixed_packets.packets = 100
+    add_flow(config, "long", pps=100)
+    api.set_config(config)
+    for _ in range(2):
+        transmit(api, "start", "short")
+        assert polled(api, "short").frames_rx == 100
+    transmit(api, "start", "long")
+    flow_metrics(api)
+    transmit(api, "start", "short")
+    metric = polled(api, "short")
+    assert (metric.frames_tx, metric.frames_rx) == (100, 100)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "rate_fps"),
+    [
+        ("pps", 2000, 2000.0),
+        ("percentage", 1, 0.01 * 1e9 / (8 * 520)),
+        ("mbps", 40, 40e6 / 4000),
+        ("kbps", 4000, 4e6 / 4000),
+    ],
+)
+def test_rates_have_every_unit(api: Any, unit: str, value: int, rate_fps: float) -> None:
+    """Percent are those of the line with preamble and gap, bits per second those of frames with FCS (500 bytes)."""
+    config = two_ports(api)
+    flow = add_flow(config, "rated", size=500)
+    setattr(flow.rate, unit, value)
+    flow.duration.fixed_seconds.seconds = 2
+    api.set_config(config)
+    transmit(api, "start")
+    metric = polled(api, "rated")
+    assert metric.frames_rx == int(2 * rate_fps)
+
+
+def test_bursts_are_apart_by_their_gap(api: Any) -> None:
+    """Three bursts of 10 frames, 100 us from frame to frame; from the last bit of a burst to the next one 5 ms."""
+    config = two_ports(api)
+    flow = add_flow(config, "bursts", size=125, pps=10_000)
+    flow.duration.burst.bursts, flow.duration.burst.packets = 3, 10
+    flow.duration.burst.inter_burst_gap.nanoseconds = 5_000_000
+    api.set_config(config)
+    transmit(api, "start")
+    metric = polled(api, "bursts")
+    assert metric.frames_rx == 30
+    period_ns = 9 * 100_000 + 8 * (125 + 8) + 5_000_000
+    took_ns = metric.timestamps.last_timestamp_ns - metric.timestamps.first_timestamp_ns
+    assert took_ns == pytest.approx(2 * period_ns + 9 * 100_000, rel=0.01)
+
+
+def test_sizes_come_in_turn_as_weighted(api: Any) -> None:
+    config = two_ports(api)
+    flow = add_flow(config, "imix")
+    flow.size.weight_pairs.predefined = "imix"
+    flow.duration.fixed_packets.packets = 1200
+    stepped = add_flow(config, "steps", "p2", "p1")
+    stepped.size.increment.start, stepped.size.increment.end, stepped.size.increment.step = 100, 300, 100
+    stepped.duration.fixed_packets.packets = 30
+    api.set_config(config)
+    transmit(api, "start")
+    metric = polled(api, "imix")
+    assert metric.bytes_tx == metric.bytes_rx == 700 * 64 + 400 * 570 + 100 * 1518
+    assert polled(api, "steps").bytes_rx == 10 * (100 + 200 + 300)
+
+
+def test_update_append_and_delete_change_flows(api: Any) -> None:
+    config = two_ports(api)
+    add_flow(config, "first").duration.fixed_packets.packets = 10
+    api.set_config(config)
+    update = api.config_update()
+    update.flows.property_names = ["size"]
+    update.flows.flows.append(config.flows[0].clone())
+    update.flows.flows[0].size.fixed = 200
+    api.update_config(update)
+    append = api.config_append()
+    append.config_append_list.add().flows.append(add_flow(api.config(), "second", "p2", "p1"))
+    api.append_config(append)
+    assert [(flow.name, flow.size.fixed) for flow in api.get_config().flows] == [("first", 200), ("second", 128)]
+    delete = api.config_delete()
+    delete.config_delete_list.add().flows = ["second"]
+    api.delete_config(delete)
+    transmit(api, "start")
+    assert polled(api, "first").bytes_rx == 2000
+    assert set(flow_metrics(api)) == {"first"}
+
+
+def test_a_port_that_is_switched_off_receives_nothing(api: Any) -> None:
+    config = two_ports(api)
+    add_flow(config, "lost").duration.fixed_packets.packets = 100
+    api.set_config(config)
+    control = api.control_state()
+    control.port.link.port_names, control.port.link.state = ["p2"], "down"
+    api.set_control_state(control)
+    assert port_metrics(api)["p2"].link == "down"
+    transmit(api, "start")
+    assert polled(api, "lost").loss == 100
+    control.port.link.state = "up"
+    api.set_control_state(control)
+    assert port_metrics(api)["p2"].link == "up"

@@ -1,0 +1,110 @@
+"""Configurations and requests that are refused: where, what, and what is valid (``golden/otg.txt``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from support.golden import GoldenTable
+from support.otg import OtgServer, add_flow, errors_of, flow_metrics, serving_otg, transmit, two_ports
+
+GOLDEN = GoldenTable("otg")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OtgServer]:
+    with serving_otg("back-to-back") as served:
+        yield served
+
+
+def with_flow(change: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return what asks for a configuration with one flow that is changed."""
+
+    def act(api: Any) -> object:
+        config = two_ports(api)
+        change(add_flow(config, "f"))
+        return api.set_config(config)
+
+    return act
+
+
+def with_config(change: Callable[[Any], object]) -> Callable[[Any], object]:
+    def act(api: Any) -> object:
+        config = two_ports(api)
+        change(config)
+        return api.set_config(config)
+
+    return act
+
+
+def set_to(target: Any, **values: Any) -> object:
+    for name, value in values.items():
+        setattr(target, name, value)
+    return target
+
+
+def unknown_flow_metrics(api: Any) -> object:
+    api.set_config(two_ports(api))
+    return flow_metrics(api, "f")
+
+
+def _three_changes(flow: Any) -> None:
+    flow.packet[0].src.increment.count = 2
+    flow.packet[1].src.increment.count = 2
+    flow.packet[2].src_port.increment.count = 2
+
+
+CASES: dict[str, Callable[[Any], object]] = {
+    "a_location_that_is_no_port": with_config(lambda config: set_to(config.ports[1], location="eth7")),
+    "two_names_of_one_port": with_config(lambda config: set_to(config.ports[1], location="1")),
+    "a_flow_from_no_port": with_flow(lambda flow: set_to(flow.tx_rx.port, tx_name="p9")),
+    "a_header_that_there_is_not": with_flow(lambda flow: flow.packet.rsvp()),
+    "headers_that_the_tester_does_not_send": with_flow(lambda flow: flow.packet.vlan()),
+    "a_field_that_cannot_change": with_flow(lambda flow: set_to(flow.packet[1].time_to_live, values=[1, 2])),
+    "three_fields_that_change": with_flow(_three_changes),
+    "a_wrong_checksum": with_flow(lambda flow: set_to(flow.packet[1].header_checksum, custom=7)),
+    "a_next_protocol_that_does_not_follow": with_flow(lambda flow: set_to(flow.packet[1].protocol, value=6)),
+    "frames_too_short_for_the_signature": with_flow(lambda flow: set_to(flow.size, fixed=60)),
+    "more_than_the_line": with_flow(lambda flow: set_to(flow.rate, percentage=101)),
+    "no_rate": with_flow(lambda flow: set_to(flow.rate, percentage=0)),
+    "a_gap_of_its_own": with_flow(lambda flow: set_to(flow.duration.fixed_packets, packets=5, gap=20)),
+    "a_payload": with_flow(lambda flow: set_to(flow.payload.fixed, pattern="ab")),
+    "egress_tracking": with_flow(lambda flow: flow.egress_packet.ethernet()),
+    "a_lag": with_config(lambda config: config.lags.lag(name="lag")),
+    "two_things_at_once": with_config(
+        lambda config: (config.lags.lag(name="lag"), set_to(add_flow(config, "f").size, fixed=60))
+    ),
+    "metrics_of_a_flow_that_there_is_not": unknown_flow_metrics,
+    "a_start_of_a_flow_that_there_is_not": lambda api: transmit(api, "start", "g"),
+    "metrics_of_a_protocol_that_there_is_not": lambda api: api.get_metrics(_isis(api)),
+}
+
+
+def _isis(api: Any) -> Any:
+    request = api.metrics_request()
+    request.choice = request.ISIS
+    return request
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_not_supported_is_refused_with_its_place_and_what_is_valid(server: OtgServer, case: str) -> None:
+    api = server.api()
+    told = errors_of(lambda: CASES[case](api))
+    text = "".join(f"{line}\n" for line in told)
+    assert text == GOLDEN.text(case, text)
+
+
+def test_both_transports_tell_the_same(server: OtgServer) -> None:
+    case = CASES["frames_too_short_for_the_signature"]
+    assert errors_of(lambda: case(server.api("http"))) == errors_of(lambda: case(server.api("grpc")))
+
+
+def test_a_refused_configuration_leaves_the_one_before(server: OtgServer) -> None:
+    api = server.api()
+    config = two_ports(api)
+    add_flow(config, "kept")
+    api.set_config(config)
+    errors_of(lambda: CASES["no_rate"](api))
+    assert [flow.name for flow in api.get_config().flows] == ["kept"]
+    assert set(flow_metrics(api)) == {"kept"}

@@ -1,0 +1,210 @@
+"""The server of ``p4mesh otg``: who may ask, who owns the session, hostile input, and its end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import grpc
+import pytest
+import requests
+from snappi import otg_pb2_grpc
+from support.certificates import make_certificates
+from support.golden import GoldenTable
+from support.otg import OtgServer, add_flow, errors_of, flow_metrics, serving_otg, transmit, two_ports
+
+from p4mesh.errors import OtgBusyError
+from p4mesh.otg.ownership import LEASE_S, Ownership
+
+GOLDEN = GoldenTable("otg_command")
+EXAMPLES = Path(__file__).parents[3] / "examples" / "otg"
+TOKEN = "a-token-of-the-tests-0123456789"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OtgServer]:
+    with serving_otg("back-to-back") as served:
+        yield served
+
+
+def post(server: OtgServer, body: bytes, path: str = "/config", **headers: str) -> tuple[int, Any]:
+    """Return status and JSON of the answer to a request as it stands here."""
+    place = urlsplit(server.places["http"])
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    connection.request("POST", path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+    answer = connection.getresponse()
+    read = answer.status, json.loads(answer.read())
+    connection.close()
+    return read
+
+
+def running(server: OtgServer) -> Any:
+    """Return a client whose flow runs."""
+    owner = server.api()
+    config = two_ports(owner)
+    add_flow(config, "endless")
+    owner.set_config(config)
+    transmit(owner, "start")
+    return owner
+
+
+def test_another_client_is_told_who_owns_the_session_until_the_owner_is_gone(server: OtgServer) -> None:
+    owner, other = running(server), server.api("grpc")
+    assert flow_metrics(other)["endless"].transmit == "started"
+    (told,) = errors_of(lambda: other.set_config(two_ports(other)))
+    assert "the session is that of 127.0.0.1:" in told
+    errors_of(lambda: transmit(other, "stop"))
+    assert flow_metrics(owner)["endless"].transmit == "started"
+    owner._transport._session.close()
+    other.set_config(two_ports(other))
+
+
+def test_a_client_that_preempts_takes_the_session(server: OtgServer) -> None:
+    owner, other = running(server), server.api("grpc")
+    config = two_ports(other)
+    config.options.port_options.location_preemption = True
+    other.set_config(config)
+    assert flow_metrics(owner) == {}
+
+
+def test_a_session_without_anything_that_runs_is_free(server: OtgServer) -> None:
+    owner, other = running(server), server.api("grpc")
+    transmit(owner, "stop")
+    other.set_config(two_ports(other))
+
+
+def test_the_session_of_an_owner_that_vanishes_is_free_after_its_lease() -> None:
+    now_s = [0.0]
+    ownership = Ownership(lambda: now_s[0])
+    ownership.take("a", busy=True)
+    now_s[0] = LEASE_S - 1
+    with pytest.raises(OtgBusyError):
+        ownership.take("b", busy=True)
+    ownership.seen("a")
+    now_s[0] = 2 * LEASE_S - 2
+    with pytest.raises(OtgBusyError):
+        ownership.take("b", busy=True)
+    now_s[0] = 2 * LEASE_S
+    ownership.take("b", busy=True)
+
+
+def test_with_a_token_nobody_else_is_served() -> None:
+    with serving_otg("back-to-back", token=TOKEN) as server:
+        place = urlsplit(server.places["http"])
+        assert requests.get(f"{place.geturl()}/config", timeout=30).status_code == 401
+        assert requests.get(f"http://me:wrong@{place.netloc}/config", timeout=30).status_code == 401
+        api = server.api(location=f"http://me:{TOKEN}@{place.netloc}")
+        assert api.get_version().api_spec_version == api.get_local_version().api_spec_version
+        with grpc.insecure_channel(server.places["grpc"]) as channel:
+            stub = otg_pb2_grpc.OpenapiStub(channel)
+            with pytest.raises(grpc.RpcError) as refused:
+                stub.GetVersion(otg_pb2_grpc.google_dot_protobuf_dot_empty__pb2.Empty())
+            assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+            shown = [("authorization", f"Bearer {TOKEN}")]
+            stub.GetVersion(otg_pb2_grpc.google_dot_protobuf_dot_empty__pb2.Empty(), metadata=shown)
+
+
+def test_other_machines_reach_it_with_tls_and_a_new_token_alone(tmp_path: Path) -> None:
+    made = make_certificates(tmp_path)
+    tls = ("--tls-certificate", str(made.server), "--tls-key", str(made.server_key))
+    with serving_otg("back-to-back", *tls, "--http", "0.0.0.0:0", "--grpc", "0.0.0.0:0") as server:
+        port = server.places["http"].rpartition(":")[2]
+        local = f"https://127.0.0.1:{port}/config"
+        assert requests.get(local, verify=str(made.ca), timeout=30).status_code == 401
+        shown = {"authorization": f"Bearer {server.places['token']}"}
+        assert requests.get(local, verify=str(made.ca), headers=shown, timeout=30).status_code == 200
+
+
+HOSTILE = {
+    "no JSON": b"{",
+    "no text": b"\xff\xfe",
+    "no object": b"[]",
+    "an element of its own": b'{"surprise": 1}',
+    "a text for a number": b'{"flows": [{"name": "f", "size": {"fixed": "x"}}]}',
+    "a negative number": b'{"flows": [{"name": "f", "size": {"fixed": -1}}]}',
+    "no number": b'{"flows": [{"name": "f", "rate": {"choice": "percentage", "percentage": "NaN"}}]}',
+    "very deep": b'{"a":' * 5000,
+    "a number without end": b'{"flows": [{"name": "f", "rate": {"pps": ' + b"9" * 5000 + b"}}]}",
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_requests_are_refused_and_harm_nothing(server: OtgServer, case: str) -> None:
+    status, answer = post(server, HOSTILE[case])
+    assert (status, answer["kind"], len(answer["errors"])) == (400, "validation", 1)
+    assert "bug" not in answer["errors"][0]
+    assert server.api().get_version().api_spec_version
+
+
+def test_flows_without_bound_are_refused(server: OtgServer) -> None:
+    api = server.api()
+    config = two_ports(api)
+    for number in range(65):
+        add_flow(config, f"f{number}", pps=1)
+    (told,) = errors_of(lambda: api.set_config(config))
+    assert "65 streams, the program has 64" in told
+
+
+def test_pages_in_a_browser_cannot_ask(server: OtgServer) -> None:
+    assert post(server, b"{}", origin="http://example.com")[0] == 403
+    assert post(server, b"{}", sec_fetch_site="cross-site")[0] == 403
+
+
+def test_clients_go_on_after_a_restart() -> None:
+    with serving_otg("back-to-back") as first:
+        address = first.places["http"].removeprefix("http://")
+        api = first.api()
+        api.set_config(two_ports(api))
+    with serving_otg("back-to-back", "--http", address):
+        assert len(api.get_config().ports) == 0
+        api.set_config(two_ports(api))
+        assert len(api.get_config().ports) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_it(number: signal.Signals) -> None:
+    with serving_otg("back-to-back") as server:
+        running(server)
+        server.process.send_signal(number)
+        assert server.process.wait(30) == 0
+
+
+@pytest.mark.parametrize("transport", ["http", "grpc"])
+def test_the_script_of_examples_runs(server: OtgServer, transport: str) -> None:
+    script = EXAMPLES / "loss_and_latency.py"
+    words = [sys.executable, str(script), server.places[transport], transport]
+    shown = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
+    assert shown[-2:] == [
+        "p1 to p2: stopped, 3000 sent, 3000 received, loss 0 %, latency 10 ns",
+        "p2 to p1: stopped, 1000 sent, 1000 received, loss 0 %, latency 10 ns",
+    ]
+
+
+def test_the_pytest_file_of_examples_passes(server: OtgServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTG_API", server.places["http"])
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLES / "test_rate_steps.py")]
+    subprocess.run(words, check=True, timeout=120)
+
+
+COMMANDS = {
+    "no_address": ("--http", "localhost"),
+    "no_port": ("--grpc", "127.0.0.1:70000"),
+    "elsewhere_without_tls": ("--http", "0.0.0.0:8443"),
+    "half_of_tls": ("--tls-key", "key.pem"),
+    "no_certificate": ("--tls-key", "absent.pem", "--tls-certificate", "absent.pem"),
+}
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_options_that_do_not_fit_are_refused(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    GOLDEN.expect_refusal(case, ("otg", "--topology", "back-to-back", *COMMANDS[case]), tmp_path, capsys)
