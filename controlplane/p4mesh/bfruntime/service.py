@@ -10,9 +10,9 @@ import grpc
 
 from p4mesh.bfruntime import messages
 from p4mesh.bfruntime.errors import BfConnectError, BfRefusedError, BfRuntimeError, BfTimeoutError
+from p4mesh.no_answer import why_no_answer
 from p4mesh.p4runtime.channel import answers, channel_options
 from p4mesh.p4runtime.errors import code_name
-from p4mesh.p4runtime.no_answer import why_no_answer
 from p4mesh.p4runtime.stubs import rpc_status
 
 _DETAILS_KEY = "grpc-status-details-bin"

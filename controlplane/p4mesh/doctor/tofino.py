@@ -9,7 +9,7 @@ from pathlib import Path
 
 from p4mesh.bfruntime import digest_of
 from p4mesh.doctor.finding import Asked, Finding, Health
-from p4mesh.p4runtime.no_answer import why_no_answer
+from p4mesh.no_answer import why_no_answer
 from p4mesh.target.tofino import BfTofinoTarget, TofinoTarget, port_settings_of, switch_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.programs import contract_of

@@ -11,11 +11,11 @@ from typing import Literal
 
 import grpc
 
+from p4mesh.no_answer import why_no_answer
 from p4mesh.p4runtime.channel import answers, channel_options
 from p4mesh.p4runtime.credentials import TlsCredentials
 from p4mesh.p4runtime.errors import ConnectError, Failure, P4RuntimeError, PipelineError, ReadError, WriteError
 from p4mesh.p4runtime.info import load_p4info
-from p4mesh.p4runtime.no_answer import why_no_answer
 from p4mesh.p4runtime.packet_ins import PacketColumns, PacketIn, PacketRun
 from p4mesh.p4runtime.packet_io import PacketCodec
 from p4mesh.p4runtime.schema import CounterData, Schema
@@ -28,6 +28,10 @@ from p4mesh.p4runtime.writing import Requests, Update
 from p4mesh.regular_files import MOST_PROGRAM_BYTES, read_bytes
 
 _METADATA_BYTES = 64 << 20
+_NO_TLS = (
+    "something listens there: does its server use TLS, is its certificate signed by the authority that is given, is "
+    "the host of the address (or server_name) in it, and does it ask for a certificate of the client?"
+)
 """The outcomes of a large batch come in the metadata of the answer."""
 
 _CALL_METADATA = (("p4mesh-details-bytes", str(_METADATA_BYTES)),)
@@ -103,7 +107,7 @@ class Client:
             self._channel.close()
             raise ConnectError(
                 f"no P4Runtime server answers at {self.address} within {self.timeout_s:g} s",
-                hint=why_no_answer(self.address, tls=self.tls is not None),
+                hint=why_no_answer(self.address) if self.tls is None else why_no_answer(self.address, listens=_NO_TLS),
             )
         self._stub = Service(self._channel)
         self._requests = Requests(self.device_id, self.election_id, self.role)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import grpc
 
+from p4mesh.no_answer import why_no_answer
 from p4mesh.p4runtime.describe import describe
 from p4mesh.p4runtime.errors import (
     BatchError,
@@ -16,10 +17,10 @@ from p4mesh.p4runtime.errors import (
     code_name,
 )
 from p4mesh.p4runtime.info import Info
-from p4mesh.p4runtime.no_answer import why_broken_off
 from p4mesh.p4runtime.stubs import Entity, p4r, rpc_status
 
 _DETAILS_KEY = "grpc-status-details-bin"
+_BROKEN_OFF = "its server still listens, and has broken this call off: its output may say why"
 
 
 def raised(error: grpc.RpcError, doing: str, address: str) -> P4RuntimeError:
@@ -29,7 +30,7 @@ def raised(error: grpc.RpcError, doing: str, address: str) -> P4RuntimeError:
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED):
         return ConnectError(
             f"cannot {doing}: the P4Runtime server at {address} does not answer ({code.name}: {text})",
-            hint=why_broken_off(address),
+            hint=why_no_answer(address, listens=_BROKEN_OFF),
         )
     if code is grpc.StatusCode.PERMISSION_DENIED:
         return NotPrimaryError(f"cannot {doing}: {text}", hint="use a higher election id, or stop the other controller")

@@ -13,8 +13,8 @@ from support.certificates import Certificates, make_certificates
 from support.p4runtime_support import DEVICE_ID, JSON, P4INFO, Switch, ethernet
 
 from p4mesh.errors import ParameterError
+from p4mesh.no_answer import why_no_answer
 from p4mesh.p4runtime import Client, ConnectError, P4RuntimeError, PipelineError, TlsCredentials
-from p4mesh.p4runtime.no_answer import why_broken_off, why_no_answer
 
 SHORT_S = 1.0
 
@@ -205,7 +205,6 @@ def test_hints_name_the_cause(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
         assert refusal(address, None).hint == "nothing listens there: is the switch running, and is the port right?"
-        assert why_broken_off(address) == "nothing listens there: is the switch running, and is the port right?"
     assert why_no_answer(f"unix:{tmp_path}/none").startswith("there is no such socket")
-    assert why_no_answer("host.invalid:9559") == "no machine is called 'host.invalid'"
+    assert "'host.invalid'" in why_no_answer("host.invalid:9559")
     assert why_no_answer("nowhere") == "an address is HOST:PORT or unix:PATH"

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dask import config
 from distributed import Client, LocalCluster
 from support.networks import parsed, shipped, switch
 from support.runs import files
@@ -119,12 +123,94 @@ def test_a_worker_with_another_program_is_refused(
         run(options(MESH, tmp_path / "run", workers=cluster))
 
 
-def test_an_address_without_a_scheduler_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_cluster, "_CONNECT_S", 0.2)
-    with pytest.raises(TargetError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers") as raised:
-        run(options(MESH, tmp_path / "run", workers="tcp://127.0.0.1:1"))
-    assert raised.value.hint == "start one with: dask scheduler"
-    assert not (tmp_path / "run").exists()
+def refusal(address: str, out: Path) -> TargetError:
+    with pytest.raises(TargetError) as raised:
+        run(options(MESH, out, workers=address))
+    assert not out.exists()
+    return raised.value
+
+
+@contextmanager
+def listener(greeting: bytes) -> Iterator[str]:
+    """A server that greets whoever comes, without looking at what is said; it says nothing where that is empty."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet() -> None:
+            with suppress(OSError):
+                while greeting:
+                    server.accept()[0].sendall(greeting)
+
+        threading.Thread(target=greet, daemon=True).start()
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_an_address_without_a_scheduler_has_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "_CONNECT_S", 0.5)
+    error = refusal("tcp://127.0.0.1:1", tmp_path / "run")
+    assert error.message.startswith(
+        "--workers tcp://127.0.0.1:1: no Dask scheduler answers: Timed out trying to connect"
+    )
+    assert error.hint == "nothing listens there: is the scheduler running, and is the port right?"
+    assert "'host.invalid'" in refusal("tcp://host.invalid:1", tmp_path / "run").hint
+
+
+@pytest.mark.parametrize(
+    ("greeting", "said"),
+    [(b"", "it says nothing"), (b"HTTP/1.1 400 Bad Request", "its greeting is none of Dask")],
+    ids=["nothing", "a web server"],
+)
+def test_what_listens_and_is_no_scheduler_is_not_waited_for(
+    greeting: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "_CONNECT_S", 0.5)
+    with listener(greeting) as address:
+        error = refusal(address, tmp_path / "run")
+    assert error.message == f"--workers {address}: no Dask scheduler answers: {said}"
+    assert error.hint.startswith("something listens there: is it a Dask scheduler")
+
+
+def test_a_worker_is_no_scheduler(cluster: str, tmp_path: Path) -> None:
+    with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call]  # Dask has no type here
+        worker = sorted(client.nthreads())[0]
+    error = refusal(worker, tmp_path / "run")
+    assert (error.message, error.hint) == (
+        f"--workers {worker}: this is a worker of Dask",
+        "name the address of its scheduler",
+    )
+
+
+class Lost:
+    """A client, and each of its answers, whose scheduler is gone."""
+
+    def submit(self, *arguments: object, **keywords: object) -> Lost:
+        return self
+
+    def add_done_callback(self, call: Callable[[object], None]) -> None:
+        call(self)
+
+    def done(self) -> bool:
+        return True
+
+    def result(self, timeout: float) -> None:
+        raise CancelledError("scheduler-connection-lost.\nPlease run it again.")
+
+
+def test_answers_that_end_with_the_scheduler_are_no_fault_of_ours() -> None:
+    nothing: Any = None
+    worker = dask_cluster._DaskWorker(Lost(), "tcp://host:8786", "tcp://host:1", nothing)
+    with pytest.raises(TargetError) as raised:
+        worker.measure(nothing, nothing)
+    assert raised.value.message == (
+        "--workers tcp://host:8786: the Dask scheduler went away: CancelledError: scheduler-connection-lost."
+    )
+
+
+def test_encryption_that_dask_requires_is_named(cluster: str, tmp_path: Path) -> None:
+    with config.set({"distributed.comm.require-encryption": True}):
+        error = refusal(cluster, tmp_path / "run")
+    assert "encryption required by Dask configuration" in error.message
+    assert error.hint == "distributed.comm of Dask's configuration says how it connects"
 
 
 def test_a_cluster_without_workers_is_one_error(tmp_path: Path) -> None:

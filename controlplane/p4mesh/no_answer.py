@@ -6,28 +6,14 @@ import socket
 from ipaddress import ip_address
 
 _PATIENCE_S = 2.0
-_NO_TLS = (
-    "something listens there: does its server use TLS, is its certificate signed by the authority that is given, is "
-    "the host of the address (or server_name) in it, and does it ask for a certificate of the client?"
-)
-_OTHER = "something listens there: is it the server of a switch, and does it use TLS?"
+_LISTENS = "something listens there: is it the server of a switch, and does it use TLS?"
 
 
-_BROKEN_OFF = "its server still listens, and has broken this call off: its output may say why"
+def why_no_answer(address: str, *, server: str = "switch", listens: str = _LISTENS) -> str:
+    """Hint for the refusal that a plain connection to ``HOST:PORT`` or ``unix:PATH`` meets.
 
-
-def why_broken_off(address: str) -> str:
-    """Hint of the error that a server has answered before and does not now."""
-    return _reason(address, _BROKEN_OFF)
-
-
-def why_no_answer(address: str, *, tls: bool = False) -> str:
-    """Hint of the error that no server answers at ``HOST:PORT`` or ``unix:PATH``."""
-    return _reason(address, _NO_TLS if tls else _OTHER)
-
-
-def _reason(address: str, listens: str) -> str:
-    """Hint for the refusal that a plain connection meets; ``listens`` where it is taken."""
+    ``server`` is what should run there, in the words of its user; ``listens`` the hint where the connection is taken.
+    """
     host = ""
     try:
         if address.startswith("unix:"):
@@ -38,14 +24,18 @@ def _reason(address: str, listens: str) -> str:
             host, _, port = address.rpartition(":")
             host = host.strip("[]")
             socket.create_connection((host, int(port)), _PATIENCE_S).close()
-    except ValueError:
+    except (ValueError, OverflowError):
         return "an address is HOST:PORT or unix:PATH"
-    except socket.gaierror:
+    except socket.gaierror as error:
+        if error.errno == socket.EAI_AGAIN:
+            return f"no name server answers, to say where '{host}' is: give its number, or look at /etc/resolv.conf"
         return f"no machine is called '{host}'"
     except ConnectionRefusedError:
-        return "nothing listens there: is the switch running, and is the port right?"
+        return f"nothing listens there: is the {server} running, and is the port right?"
     except FileNotFoundError:
-        return "there is no such socket: is the switch running, and is the path right?"
+        return f"there is no such socket: is the {server} running, and is the path right?"
+    except PermissionError:
+        return "this user may not connect to it: a socket lets in who may write to it"
     except OSError as error:
         if _is_loopback(host):
             return "the loopback interface is down or has no such address: ip link set lo up"
