@@ -5,6 +5,7 @@ A run of 10,000 trials has hundreds of megabytes of them; a reader looks at a pa
 
 from __future__ import annotations
 
+import os
 from array import array
 from typing import Any
 
@@ -19,7 +20,7 @@ from p4mesh.store.verdict_words import verdict_of
 
 MOST_ROWS = 200
 """Trials that are handed out at a time."""
-_STEP_BYTES = 4 << 20
+_STEP_BYTES = 256 << 10
 _MOST_BYTES = 256 << 20
 """Of the file, looked through at a time: the rest has its turn at the next look."""
 
@@ -68,15 +69,18 @@ class TrialIndex:
             self.generation += 1
             del self._ends[:]
         start = read_from = self._file.offset
-        while read_from < min(self._file.size, start + _MOST_BYTES):
-            data = folder.read(TRIALS, _STEP_BYTES, read_from)
-            if not data:
-                break
-            end = data.find(b"\n") + 1
-            while end:
-                self._ends.append(read_from + end)
-                end = data.find(b"\n", end) + 1
-            read_from += len(data)
+        most = min(self._file.size, start + _MOST_BYTES)
+        if read_from == most:
+            return
+        # One buffer for all parts: new memory for each of them takes longer than to read and to look through them.
+        part = bytearray(_STEP_BYTES)
+        with folder.opened(TRIALS) as descriptor:
+            while read_from < most and (length := os.preadv(descriptor, [part], read_from)):
+                end = part.find(b"\n", 0, length) + 1
+                while end:
+                    self._ends.append(read_from + end)
+                    end = part.find(b"\n", end, length) + 1
+                read_from += length
         if self._ends:
             self._file.offset = self._ends[-1]
 

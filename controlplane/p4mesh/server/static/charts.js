@@ -1,4 +1,7 @@
-// Figures that follow their data. The library is a script of the page; it may still be on its way.
+// Figures that follow their data. The library that draws them is large: what a page says without it does not wait for it.
+import { element } from "./common.js";
+
+const LIBRARY = "/static/vega.js";
 const INK = "currentColor";
 const CONFIG = {
   background: "transparent",
@@ -93,25 +96,44 @@ export function loads() {
   });
 }
 
+let library = null;
+
+// Loads the library once, after the next frame: the browser shows first what the page has.
+function loaded() {
+  library ??= new Promise((resolve, reject) => {
+    const onerror = () => {
+      library = null;
+      reject(new Error("the library of figures cannot be loaded"));
+    };
+    requestAnimationFrame(() => setTimeout(() => document.head.append(element("script", { src: LIBRARY, onload: resolve, onerror }))));
+  });
+  return library;
+}
+
 export class Chart {
   constructor(place, spec) {
     this.place = place;
     this.spec = spec;
     this.rows = null;
     this.view = null;
-    this.drawing = null;
+    this.drawing = false;
   }
 
-  show(rows) {
+  async show(rows) {
     this.rows = rows;
-    if (this.view) {
-      this.view.data("rows", rows).resize().runAsync();
-    } else if (!this.drawing && window.vegaEmbed) {
-      const spec = { ...this.spec, data: { name: "rows", values: rows } };
-      this.drawing = window.vegaEmbed(this.place, spec, { renderer: "svg", actions: false }).then((drawn) => {
-        this.view = drawn.view;
-        this.view.data("rows", this.rows).resize().runAsync();
-      });
+    if (!this.view) {
+      if (this.drawing) return;
+      this.drawing = true;
+      try {
+        await loaded();
+        this.view = (await window.vegaEmbed(this.place, this.spec, { renderer: "svg", actions: false })).view;
+      } catch (error) {
+        this.place.textContent = error.message;
+        return;
+      } finally {
+        this.drawing = false;
+      }
     }
+    this.view.data("rows", this.rows).resize().runAsync();
   }
 }
