@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import snappi
@@ -11,6 +11,7 @@ from google.protobuf import json_format
 from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import OtgError
+from p4mesh.otg.devices import Devices, read_devices
 from p4mesh.otg.elements import Element
 from p4mesh.otg.flows import Flow, read_flow
 from p4mesh.otg.ports import Port, read_layer1, read_ports
@@ -32,11 +33,12 @@ class OtgErrors(OtgError):
 class Configuration:
     """Ports and flows that were read, and what the client is to be warned of."""
 
-    ports: Mapping[str, Port]
-    flows: tuple[Flow, ...]
-    warnings: tuple[str, ...]
-    preempts: bool
-    """Whether the ports are taken from another client."""
+    ports: Mapping[str, Port] = field(default_factory=dict)
+    devices: Devices = field(default_factory=Devices)
+    flows: tuple[Flow, ...] = ()
+    warnings: tuple[str, ...] = ()
+    starts_protocols: bool = False
+    """Whether devices speak at once."""
 
 
 def read_configuration(message: pb2.Config, topology: Topology) -> Configuration:
@@ -54,14 +56,16 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
     ports = attempt(read_ports, root.elements("ports"), topology) or {}
     warnings: list[str] = []
     flows = []
-    preempts = attempt(_preempts, root.element("options")) or False
+    devices = Devices()
+    starts = attempt(_starts_protocols, root.element("options")) or False
     if not errors:
         warnings = attempt(read_layer1, root.elements("layer1"), ports) or []
-        flows = [attempt(read_flow, element, ports) for element in root.elements("flows")]
+        devices = attempt(read_devices, root.elements("devices"), ports) or devices
+        flows = [attempt(read_flow, element, ports, devices) for element in root.elements("flows")]
     attempt(root.close)
     if errors:
         raise OtgErrors(errors[:_MOST_ERRORS])
-    return Configuration(ports, tuple(flow for flow in flows if flow), tuple(warnings), preempts)
+    return Configuration(ports, devices, tuple(flow for flow in flows if flow), tuple(warnings), starts)
 
 
 def validated(message: pb2.Config) -> Mapping[str, Any]:
@@ -87,10 +91,10 @@ def json_of(message: Any) -> Mapping[str, Any]:
     return data
 
 
-def _preempts(element: Element) -> bool:
+def _starts_protocols(element: Element) -> bool:
     with element.whole():
-        with element.element("protocol_options").whole() as protocols:
-            protocols.flag("auto_start_all")
         with element.element("port_options").whole() as ports:
             ports.require("data_integrity", False)
-            return ports.flag("location_preemption")
+            ports.flag("location_preemption")
+        with element.element("protocol_options").whole() as protocols:
+            return protocols.flag("auto_start_all")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
+from itertools import product
 
+from p4mesh.errors import OtgError
+from p4mesh.otg.devices import Devices, Interface
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.headers import Address, FlowHeaders, flow_headers
-from p4mesh.otg.ports import Port
-from p4mesh.otg.rates import frame_sizes, timing
+from p4mesh.otg.ports import Port, port_of
+from p4mesh.otg.rates import Timing, frame_sizes, timing
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import OwnAddresses
@@ -38,6 +41,21 @@ class Flow:
     port_tx: str
     """Names of the ports; several are joined by commas."""
     port_rx: str
+    asking: tuple[Interface, ...] = ()
+    """Interface of each stream whose gateway the frames go to; empty where the destination is given."""
+
+    def addressed(self, macs: Callable[[Interface], bytes | None]) -> Flow:
+        """The flow to the MAC addresses of its gateways; raises OtgError where one is not known."""
+        if not self.asking:
+            return self
+        streams = []
+        for stream, interface in zip(self.streams, self.asking, strict=True):
+            mac = macs(interface)
+            if mac is None:
+                what = f"flow '{self.name}': the gateway {interface.gateway} of {interface.name} has not answered"
+                raise OtgError(what, hint="start the protocols first; the states of neighbors show who answers")
+            streams.append(replace(stream, destination_mac=mac))
+        return replace(self, streams=tuple(streams))
 
     @property
     def stream_names(self) -> tuple[str, ...]:
@@ -45,43 +63,83 @@ class Flow:
         return tuple(stream.name for stream in self.streams)
 
 
-def read_flow(element: Element, ports: Mapping[str, Port]) -> Flow:
+@dataclass(frozen=True)
+class _End:
+    """One end of a flow: a port, or an interface of a device on it."""
+
+    port: Port
+    interface: Interface | None = None
+
+    @property
+    def name(self) -> str:
+        return self.interface.name if self.interface else self.port.name
+
+
+def read_flow(element: Element, ports: Mapping[str, Port], devices: Devices) -> Flow:
     """Read one flow; raises OtgError for what the tester does not have."""
     with element.whole():
         name = element.text("name")
-        pairs = _pairs(element.element("tx_rx"), ports)
-        headers = flow_headers(element.elements("packet"))
+        ends = element.element("tx_rx")
+        of_devices = ends.text("choice", "port") == "device"
+        headers = flow_headers(element.elements("packet"), of_devices=of_devices)
+        version = headers.frame.network.version if headers.frame.network else None
+        pairs = _device_pairs(ends, devices, version) if of_devices else _port_pairs(ends, ports)
         sizes = frame_sizes(element.element("size"))
         smallest = minimum_frame_bytes(headers.frame)
         if min(sizes) < smallest:
             what = f"has frames of {min(sizes)} bytes, and its headers, signature and FCS need {smallest}"
             raise refusal(element.at("size"), what, f"{smallest} bytes or more")
         measured = _measured(element.element("metrics"))
+        timed = timing(element, sizes, min(tx.port.tester.rate_bps for tx, _ in pairs))
         streams = tuple(
-            _stream(name if len(pairs) == 1 else f"{name} ({tx.name} to {rx.name})", element, tx, rx, headers, sizes)
-            for tx, rx in pairs
+            _stream(name if len(pairs) == 1 else f"{name} ({tx.name} to {rx.name})", part, tx, rx, headers, sizes)
+            for part, (tx, rx) in zip(timed.shared(len(pairs)), pairs, strict=True)
         )
-    joined = (",".join(dict.fromkeys(pair[place].name for pair in pairs)) for place in (0, 1))
-    return Flow(name, streams, measured, *joined)
+    if timed.burst and len(pairs) > 1:
+        raise refusal(element.at("duration.burst"), f"goes from {len(pairs)} ends", "bursts between two ends")
+    port_tx, port_rx = (",".join(dict.fromkeys(pair[place].port.name for pair in pairs)) for place in (0, 1))
+    asking = () if headers.destination_mac else tuple(tx.interface for tx, _ in pairs if tx.interface)
+    return Flow(name, streams, measured, port_tx, port_rx, asking)
 
 
-def _pairs(element: Element, ports: Mapping[str, Port]) -> list[tuple[Port, Port]]:
+def _port_pairs(element: Element, ports: Mapping[str, Port]) -> list[tuple[_End, _End]]:
     with element.whole():
         element.choice("port", default="port")
         with element.element("port").whole() as inner:
             names = inner.texts("rx_names") or [inner.text("rx_name")]
-            sender = _port(inner.at("tx_name"), inner.text("tx_name"), ports)
+            sender = port_of(inner.at("tx_name"), inner.text("tx_name"), ports)
             inner.text("rx_name")
-            receivers = [_port(f"{inner.at('rx_names')}[{place}]", name, ports) for place, name in enumerate(names)]
-    if len(receivers) > 1:
-        raise refusal(inner.at("rx_names"), f"has {len(receivers)} ports", "one port")
-    return [(sender, receiver) for receiver in receivers]
+            receivers = [port_of(f"{inner.at('rx_names')}[{place}]", name, ports) for place, name in enumerate(names)]
+    if len(receivers) > 1 or receivers[0] == sender:
+        raise refusal(inner.at("rx_names"), f"are {', '.join(names)}", "one port, another one than that of tx_name")
+    return [(_End(sender), _End(receiver)) for receiver in receivers]
 
 
-def _port(path: str, name: str, ports: Mapping[str, Port]) -> Port:
-    if name not in ports:
-        raise refusal(path, f"'{name}' is no port", list(ports))
-    return ports[name]
+def _device_pairs(element: Element, devices: Devices, version: int | None) -> list[tuple[_End, _End]]:
+    with element.whole():
+        element.choice("device", default="device")
+        with element.element("device").whole() as inner:
+            mode, both = inner.text("mode", "mesh"), inner.flag("bidirectional")
+            senders, receivers = (_ends(inner, key, devices, version) for key in ("tx_names", "rx_names"))
+    if mode == "one_to_one" and len(senders) != len(receivers):
+        raise refusal(inner.at("mode"), f"joins {len(senders)} and {len(receivers)} ends", "equally many ends, or mesh")
+    joined = zip(senders, receivers, strict=True) if mode == "one_to_one" else product(senders, receivers)
+    pairs = [(tx, rx) for tx, rx in joined if tx.port != rx.port]
+    if not pairs:
+        raise refusal(inner.at("rx_names"), "are on the port of tx_names", "ends on different ports")
+    return pairs + [(rx, tx) for tx, rx in pairs] if both else pairs
+
+
+def _ends(element: Element, key: str, devices: Devices, version: int | None) -> list[_End]:
+    """Interfaces of the names of a list, of the IP version of the frames."""
+    found = []
+    for place, name in enumerate(element.texts(key)):
+        path = f"{element.at(key)}[{place}]"
+        fitting = [it for it in devices.named(path, name) if version in (None, it.address.version)]
+        if not fitting:
+            raise refusal(path, f"'{name}' has no address of IPv{version or 4}", "an interface that fits the headers")
+        found.append(_End(fitting[0].port, fitting[0]))
+    return found
 
 
 def _measured(element: Element) -> Measured:
@@ -95,23 +153,25 @@ def _measured(element: Element) -> Measured:
         return Measured(enabled, element.flag("loss"), element.flag("timestamps"), mode)
 
 
-def _stream(name: str, element: Element, tx: Port, rx: Port, headers: FlowHeaders, sizes: tuple[int, ...]) -> Stream:
-    timed = timing(element, sizes, tx.tester.rate_bps)
+def _stream(name: str, timed: Timing, tx: _End, rx: _End, headers: FlowHeaders, sizes: tuple[int, ...]) -> Stream:
+    source, destination = headers.source, headers.destination
+    if tx.interface and rx.interface and headers.frame.network:
+        source, destination = source or tx.interface.address, destination or rx.interface.address
     return Stream(
         name=name,
         frame_size_bytes=max(sizes),
         rate_fps=timed.rate_fps,
         frame_count=timed.frames,
         pattern=Pairs(),
-        tx_ports=(tx.number,),
-        rx_ports=(rx.number,),
+        tx_ports=(tx.port.number,),
+        rx_ports=(rx.port.number,),
         frame=headers.frame,
         burst=timed.burst,
         start_offset_ns=(timed.delay_ns,) if timed.delay_ns else (),
         modifiers=headers.modifiers,
-        source_mac=headers.source_mac,
-        destination_mac=headers.destination_mac,
-        own_addresses=_addresses(tx, headers.source) + _addresses(rx, headers.destination),
+        source_mac=headers.source_mac or (tx.interface.mac if tx.interface else None),
+        destination_mac=headers.destination_mac or (rx.interface.mac if rx.interface else None),
+        own_addresses=_addresses(tx.port, source) + _addresses(rx.port, destination),
         sizes_in_turn_bytes=sizes if len(sizes) > 1 else (),
         received_at_any_address=True,
     )

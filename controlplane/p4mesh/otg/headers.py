@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from p4mesh.errors import ParameterError
-from p4mesh.layers import Ethernet, Frame, IPv4, IPv6, Layer, Udp, Vlan
+from p4mesh.layers import Ethernet, Frame, Layer
 from p4mesh.layers.layer import Modifiable, Role, modifiable_of
 from p4mesh.layers.network import NetworkLayer
 from p4mesh.otg.elements import Element, refusal
+from p4mesh.otg.header_table import HEADERS, Header, optional_constant
 from p4mesh.otg.patterns import FieldValues, field_values
 from p4mesh.traffic.stream import MAX_MODIFIERS, FieldModifier, Progression, ValueList
 
@@ -31,87 +32,6 @@ class FlowHeaders:
 
 
 @dataclass(frozen=True)
-class _Header:
-    """How the API spells a layer: its fields by their names there."""
-
-    layer: type[Layer]
-    fields: Mapping[str, str]
-    """Fields of the layer that a pattern gives."""
-    follows: Mapping[str, str] = field(default_factory=dict)
-    """Fields that follow from the rest of the frame: a value must be that one."""
-    written: Sequence[str] = ()
-    """Lengths and checksums, which the tester writes."""
-    fixed: Mapping[str, int] = field(default_factory=dict)
-    """Fields with one valid value."""
-    automatic: Sequence[str] = ()
-    """Fields that are the tester's where they are left out."""
-    parts: Callable[[Element], dict[str, int]] = lambda _: {}
-    """Reads what is spelled in another way."""
-
-
-def _ipv4_parts(element: Element) -> dict[str, int]:
-    flags = [_constant(element, name, 1) for name in ("reserved", "dont_fragment", "more_fragments")]
-    found = {"flags": flags[0] << 2 | flags[1] << 1 | flags[2]}
-    with element.element("priority").whole() as priority:
-        kind = priority.choice("raw", "tos", "dscp", default="dscp")
-        if kind == "raw":
-            octet = _constant(priority, "raw", 8)
-        elif kind == "dscp":
-            with priority.element("dscp").whole() as dscp:
-                octet = _constant(dscp, "phb", 6) << 2 | _constant(dscp, "ecn", 2)
-        else:
-            with priority.element("tos").whole() as tos:
-                octet = _constant(tos, "precedence", 3)
-                for name in ("delay", "throughput", "reliability", "monetary", "unused"):
-                    octet = octet << 1 | _constant(tos, name, 1)
-    return found | {"dscp": octet >> 2, "ecn": octet & 3}
-
-
-def _ipv6_parts(element: Element) -> dict[str, int]:
-    octet = _constant(element, "traffic_class", 8)
-    return {"dscp": octet >> 2, "ecn": octet & 3}
-
-
-_HEADERS = {
-    "ethernet": _Header(
-        Ethernet,
-        {"dst": "destination", "src": "source"},
-        {"ether_type": "ether_type"},
-        fixed={"pfc_queue": 0},
-        automatic=("destination",),
-    ),
-    "vlan": _Header(Vlan, {"priority": "priority", "cfi": "drop_eligible", "id": "vid"}, fixed={"tpid": 0x8100}),
-    "ipv4": _Header(
-        IPv4,
-        {
-            "src": "source",
-            "dst": "destination",
-            "identification": "identification",
-            "fragment_offset": "fragment_offset",
-            "time_to_live": "ttl",
-        },
-        {"protocol": "protocol"},
-        ("header_length", "total_length", "header_checksum"),
-        {"version": 4},
-        parts=_ipv4_parts,
-    ),
-    "ipv6": _Header(
-        IPv6,
-        {"src": "source", "dst": "destination", "flow_label": "flow_label", "hop_limit": "ttl"},
-        {"next_header": "next_header"},
-        ("payload_length",),
-        {"version": 6},
-        parts=_ipv6_parts,
-    ),
-    "udp": _Header(Udp, {"src_port": "source", "dst_port": "destination"}, written=("length", "checksum")),
-}
-"""A new layer is a line here."""
-_LEFT_OUT = {"ttl": 64}
-"""Values of fields that are not 0 where they are left out."""
-_WIDEST_FIXED_BITS = 64
-
-
-@dataclass(frozen=True)
 class _Read:
     """One header that was read."""
 
@@ -125,9 +45,12 @@ class _Read:
     """Addresses that are the tester's."""
 
 
-def flow_headers(elements: Sequence[Element]) -> FlowHeaders:
-    """Read the list ``packet`` of a flow; an empty one is Ethernet with the addresses of stations."""
-    read = [_read(element) for element in elements]
+def flow_headers(elements: Sequence[Element], *, of_devices: bool = False) -> FlowHeaders:
+    """Read the list ``packet`` of a flow; an empty one is Ethernet with the addresses of stations.
+
+    Flows ``of_devices`` have the addresses of the devices where none are given.
+    """
+    read = [_read(element, of_devices) for element in elements]
     if not read:
         return FlowHeaders(Frame((Ethernet(),)))
     if not isinstance(read[0].layer, Ethernet):
@@ -146,59 +69,53 @@ def flow_headers(elements: Sequence[Element]) -> FlowHeaders:
     )
 
 
-def _constant(element: Element, key: str, width_bits: int) -> int:
-    """Value of a field that cannot change; 0 where it is left out."""
-    return _optional_constant(element, key, width_bits) or 0
-
-
-def _optional_constant(element: Element, key: str, width_bits: int) -> int | None:
-    values = field_values(element.element(key), width_bits, auto=True)
-    if values and values.added is not None:
-        raise refusal(element.at(key), "cannot change from frame to frame", "one value")
-    return values.first if values else None
-
-
-def _read(element: Element) -> _Read:
+def _read(element: Element, of_devices: bool) -> _Read:
     with element.whole():
-        kind = element.choice(*_HEADERS, default="ethernet")
+        kind = element.choice(*HEADERS, default="ethernet")
+        header = HEADERS[kind]
         with element.element(kind).whole() as inner:
-            return _header(inner, _HEADERS[kind])
+            if not header.nested:
+                return _header(inner, header, of_devices)
+            inner.choice(header.nested, default=header.nested)
+            with inner.element(header.nested).whole() as nested:
+                return _header(nested, header, of_devices)
 
 
-def _header(element: Element, header: _Header) -> _Read:
+def _header(element: Element, header: Header, of_devices: bool) -> _Read:
     wires = dict(header.layer().wires)
     found = {
-        name: field_values(element.element(key), wires[name].width_bits, auto=name in header.automatic)
+        # Addresses of IP that are left to somebody else come by DHCP.
+        name: field_values(
+            element.element(key), wires[name].width_bits, auto=not issubclass(header.layer, NetworkLayer)
+        )
         for key, name in header.fields.items()
     }
-    left_open = frozenset(name for name, value in found.items() if not value and name in header.automatic)
-    values = {
-        name: wires[name].of_number(value.first if value else _LEFT_OUT.get(name, 0))
-        for name, value in found.items()
-        if name not in left_open
-    }
+    addressed = header.layer is Ethernet or issubclass(header.layer, NetworkLayer)
+    left_out = {**header.left_out, **(dict.fromkeys(("source", "destination")) if of_devices and addressed else {})}
+    values = {name: value.first if value else left_out.get(name, 0) for name, value in found.items()}
     stated = {
         name: (key, given)
         for key, name in header.follows.items()
-        if (given := _optional_constant(element, key, wires[name].width_bits)) is not None
+        if (given := optional_constant(element, key)) is not None
     }
     for key in header.written:
         with element.element(key).whole() as written:
             if written.choice("auto", "generated", default="auto") == "generated":
                 written.require("generated", "good", "unspecified")
     for key, valid in header.fixed.items():
-        if _optional_constant(element, key, _WIDEST_FIXED_BITS) not in (None, valid):
-            raise refusal(element.at(key), "has another value", str(valid))
+        if optional_constant(element, key) not in (None, valid):
+            raise refusal(element.at(key), "has another value", [str(valid)])
+    known = {name: wires[name].of_number(value) for name, value in values.items() if value is not None}
     try:
-        layer = header.layer(**values, **header.parts(element))
+        layer = header.layer(**known, **header.parts(element))
     except ParameterError as error:
-        raise refusal(element.path, f"cannot be made: {error.message}", error.hint) from None
+        raise refusal(element.path, f"cannot be made: {error.message}", [error.hint]) from None
     changing = {
         name: (key, value)
         for key, name in header.fields.items()
         if (value := found[name]) is not None and value.added is not None
     }
-    return _Read(element.path, layer, changing, stated, left_open)
+    return _Read(element.path, layer, changing, stated, frozenset(values.keys() - known.keys()))
 
 
 def _require_what_follows(read: Sequence[_Read]) -> None:

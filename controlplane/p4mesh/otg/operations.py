@@ -76,6 +76,12 @@ OPERATIONS = (
         changes=False,
     ),
     Operation(
+        *("GetStates", "POST", "/monitor/states", pb2.StatesRequest, "states_request", "states_response"),
+        Session.get_states,
+        polls=True,
+        changes=False,
+    ),
+    Operation(
         *("GetVersion", "GET", "/capabilities/version", None, "", "version"),
         lambda session, _: session.version(),
         changes=False,

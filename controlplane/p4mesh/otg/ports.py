@@ -44,6 +44,13 @@ def read_ports(elements: Sequence[Element], topology: Topology) -> dict[str, Por
     return found
 
 
+def port_of(path: str, name: str, ports: Mapping[str, Port]) -> Port:
+    """The port of a name; raises OtgError for an unknown one."""
+    if name not in ports:
+        raise refusal(path, f"'{name}' is no port", ports)
+    return ports[name]
+
+
 def port_names(topology: Topology) -> Mapping[str, TesterPort]:
     """Names by which a location finds a tester port: its number, name and interface."""
     return {
@@ -59,8 +66,7 @@ def read_layer1(elements: Sequence[Element], ports: Mapping[str, Port], path: st
             element.text("name")
             names = element.texts("port_names")
             for place, name in enumerate(names):
-                if name not in ports:
-                    raise refusal(f"{element.at('port_names')}[{place}]", f"'{name}' is no port", list(ports))
+                port_of(f"{element.at('port_names')}[{place}]", name, ports)
             element.require("promiscuous", True)
             element.require("ieee_media_defaults", False)
             element.integer("mtu")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from math import gcd
@@ -44,6 +44,19 @@ class Timing:
     frames: int
     delay_ns: int = 0
     burst: Burst | None = None
+
+    def shared(self, parts: int) -> list[Timing]:
+        """Equal parts of it, whose frames leave in turn."""
+        frames, interval_ns = self.frames // parts, NS_PER_S / self.rate_fps
+        return [
+            replace(
+                self,
+                rate_fps=self.rate_fps / parts,
+                frames=max(1, frames + (place < self.frames % parts)),
+                delay_ns=self.delay_ns + round(place * interval_ns),
+            )
+            for place in range(parts)
+        ]
 
 
 def frame_sizes(element: Element) -> tuple[int, ...]:

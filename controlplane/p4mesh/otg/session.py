@@ -11,6 +11,7 @@ from snappi import otg_pb2 as pb2
 from p4mesh.errors import OtgError
 from p4mesh.otg.configuration import Configuration, json_of, read_configuration
 from p4mesh.otg.elements import Element
+from p4mesh.otg.hosts import Hosts
 from p4mesh.otg.metrics import (
     RateMeter,
     Totals,
@@ -44,7 +45,7 @@ class Session:
         self._tester: Tester | None = None
         self._pace: Pace | None = None
         self._message = pb2.Config()
-        self._configuration = Configuration({}, (), (), False)
+        self._configuration = Configuration()
         self._meters: dict[tuple[str, str], RateMeter] = {}
         self._before: dict[str, Totals] = {}
         """Totals of the ports when they were configured."""
@@ -55,7 +56,8 @@ class Session:
         """Start the target."""
         self._tester = self._opened.enter_context(open_tester(self._target, self._topology))
         self._pace = pace_of(self._tester, self._mode)
-        self._traffic = Traffic(self._tester, ())
+        self._hosts = Hosts(self._tester, ())
+        self._traffic = Traffic(self._tester, (), self._hosts.gateway_mac)
 
     def close(self) -> None:
         """Stop the target."""
@@ -76,27 +78,31 @@ class Session:
     @property
     def is_running(self) -> bool:
         """Whether something ran when it was looked at last."""
-        return self._traffic.is_running
+        return self._traffic.is_running or self._hosts.is_running
 
     @property
     def is_busy(self) -> bool:
         """Whether something runs that another client would disturb."""
         if self._traffic.is_running:
             self._traffic.read()
-        return self._traffic.is_running
+        return self.is_running
 
     # Configuration
 
     def set_config(self, message: pb2.Config) -> pb2.Warning:
         """Take a configuration in place of the one before."""
         configuration = read_configuration(message, self._topology)
-        traffic = Traffic(self.tester, configuration.flows)
+        hosts = Hosts(self.tester, configuration.devices.interfaces)
+        traffic = Traffic(self.tester, configuration.flows, hosts.gateway_mac)
         self._traffic.stop([])
+        self._hosts.stop()
         traffic.load()
-        self._traffic, self._configuration = traffic, configuration
+        self._traffic, self._hosts, self._configuration = traffic, hosts, configuration
         self._message.CopyFrom(message)
         self._meters.clear()
         self._before = self._port_totals()
+        if configuration.starts_protocols:
+            hosts.start()
         return pb2.Warning(warnings=configuration.warnings)
 
     def update_config(self, message: pb2.ConfigUpdate) -> pb2.Warning:
@@ -156,7 +162,7 @@ class Session:
     def set_control_state(self, message: pb2.ControlState) -> pb2.Warning:
         """Change what runs."""
         with Element(json_of(message), "").whole() as root:
-            kind = root.choice("port", "traffic", default="")
+            kind = root.choice("port", "protocol", "traffic", default="")
             with root.element(kind).whole() as inner:
                 _CONTROLS[kind, inner.choice(*(what for of, what in _CONTROLS if of == kind), default="")](self, inner)
         return pb2.Warning()
@@ -173,6 +179,13 @@ class Session:
         if state in ("pause", "stop"):
             self._traffic.read()
         verbs[state](names)
+
+    def _protocols(self, element: Element) -> None:
+        with element.element("all").whole() as inner:
+            if inner.text("state") == "start":
+                self._hosts.start()
+            else:
+                self._hosts.stop()
 
     def _link(self, element: Element) -> None:
         with element.element("link").whole() as inner:
@@ -232,6 +245,23 @@ class Session:
         totals = self.tester.dataplane.port_totals(numbers) if numbers else {}
         return {name: port_totals(totals[port.number]) for name, port in self._configuration.ports.items()}
 
+    def get_states(self, message: pb2.StatesRequest) -> pb2.StatesResponse:
+        """Neighbours of the devices."""
+        with Element(json_of(message), "").whole() as root:
+            kind = root.choice("ipv4_neighbors", "ipv6_neighbors", default="ipv4_neighbors")
+            with root.element(kind).whole() as inner:
+                wanted = inner.texts("ethernet_names")
+        version = 4 if kind == "ipv4_neighbors" else 6
+        interfaces = [it for it in self._configuration.devices.interfaces if it.address.version == version]
+        names = chosen(wanted, {interface.ethernet: None for interface in interfaces}, "Ethernet interface")
+        response = pb2.StatesResponse(choice=pb2.StatesResponse.Choice.Enum.Value(kind))
+        for interface in interfaces:
+            mac = self._hosts.gateway_mac(interface)
+            if interface.ethernet in names and mac is not None:
+                state = getattr(response, kind).add(ethernet_name=interface.ethernet, link_layer_address=mac.hex(":"))
+                setattr(state, f"ipv{version}_address", str(interface.gateway))
+        return response
+
     @staticmethod
     def version() -> pb2.Version:
         """Versions of the API and of P4Mesh."""
@@ -241,6 +271,7 @@ class Session:
 _CONTROLS: Mapping[tuple[str, str], Callable[[Session, Element], None]] = {
     ("traffic", "flow_transmit"): Session._transmit,
     ("port", "link"): Session._link,
+    ("protocol", "all"): Session._protocols,
 }
 _METRICS: Mapping[str, Callable[[Session, Element], pb2.MetricsResponse]] = {
     "port": Session._port_metrics,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -10,9 +10,12 @@ from itertools import groupby
 from p4mesh.errors import OtgError, UnsupportedError, UsageError
 from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import FlowCounts
+from p4mesh.otg.devices import Interface
 from p4mesh.otg.flows import Flow
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
+
+GatewayMac = Callable[[Interface], bytes | None]
 
 
 class Transmit(str, Enum):
@@ -47,10 +50,14 @@ class FlowRun:
 class Traffic:
     """Flows that are loaded side by side."""
 
-    def __init__(self, tester: Tester, flows: Sequence[Flow]) -> None:
-        """Plan the flows; raises the error of one that the tester cannot send. Nothing is loaded yet."""
+    def __init__(self, tester: Tester, flows: Sequence[Flow], gateway_mac: GatewayMac) -> None:
+        """Plan the flows; raises the error of one that the tester cannot send. Nothing is loaded yet.
+
+        ``gateway_mac`` tells the MAC address of a gateway, once that is known.
+        """
         self.runs = {flow.name: FlowRun(flow) for flow in flows}
         self._tester = tester
+        self._gateway_mac = gateway_mac
         self._plan = _plan(tester, flows) if flows else None
 
     @property
@@ -71,6 +78,7 @@ class Traffic:
         Flows that have run before begin anew: their counts begin at 0, except for latencies where others have counts.
         """
         chosen = [run for run in self._chosen(names) if run.transmit is Transmit.STOPPED]
+        self._address(chosen)
         again = [run for run in chosen if run.begun]
         if again and all(run in again for run in self.runs.values() if run.begun):
             self.load()
@@ -105,6 +113,18 @@ class Traffic:
             run.counts = tuple(found for name in run.flow.stream_names for found in by_stream[name])
             if run.transmit is Transmit.STARTED and run.frames_tx >= run.ending:
                 self._end([run], Transmit.STOPPED)
+
+    def _address(self, runs: Sequence[FlowRun]) -> None:
+        """Send flows to the gateways of their devices; raises OtgError where one is not known."""
+        addressed = {run.flow.name: run.flow.addressed(self._gateway_mac) for run in runs}
+        if all(run.flow == addressed[run.flow.name] for run in runs):
+            return
+        if self.is_running:
+            raise OtgError("the gateways of flows are known since others run", hint="stop them, and start all together")
+        for run in runs:
+            run.flow = addressed[run.flow.name]
+        self._plan = _plan(self._tester, [run.flow for run in self.runs.values()])
+        self.load()
 
     def _renew(self, run: FlowRun) -> None:
         run.before = run.counts
