@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from p4mesh.errors import UsageError
 
 _LONGEST_MESSAGE = 300
-_WITHOUT_VALUE = re.compile(r"(--[a-z][a-z-]*)=--")
+_WITHOUT_VALUE = re.compile(r"(--[a-z][a-z-]*)=(--)?")
 
 
 class Parser(argparse.ArgumentParser):
@@ -19,12 +19,21 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # the types of the base class tell overloads apart
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[Any]]:
-        """Refuse ``--option=--``, of which Python makes an option with an empty list as value."""
+        """Refuse ``--option=--``, of which Python makes an option with an empty list as value, and empty words.
+
+        An empty word is a variable of a shell that has no value; as a path it would be the current directory.
+        """
+        before, hint = "", f"see: {self.prog} --help"
         for word in args or ():
             if word == "--":
                 break
+            if not word:
+                raise UsageError(f"argument{before}: '' is no value", hint=hint)
             if found := _WITHOUT_VALUE.fullmatch(word):
-                raise UsageError(f"argument {found[1]}: '--' is no value", hint=f"see: {self.prog} --help")
+                raise UsageError(
+                    f"argument {found[1]}: '{found[2] or ''}' is no value", hint=f"see: {self.prog} --help"
+                )
+            before = f" {word}" if word.startswith("--") and "=" not in word else ""
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:

@@ -44,3 +44,18 @@ def test_two_dashes_are_no_value_of_an_option(flag: str) -> None:
     """Python makes a list of them: an empty one, or one in the list of an option that can come several times."""
     with pytest.raises(UsageError, match=f"argument {flag}: '--' is no value"):
         parser().parse_args([*RUN, f"{flag}=--"])
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--out", ""), "argument --out: ''"),
+        (("--out=",), "argument --out: ''"),
+        (("",), "argument: ''"),
+        (("--set=",), "argument --set: ''"),
+    ],
+)
+def test_a_variable_of_the_shell_that_is_empty_is_no_value(words: tuple[str, ...], named: str) -> None:
+    """As a path it would be the current directory."""
+    with pytest.raises(UsageError, match=f"^{named} is no value$"):
+        parser().parse_args([*RUN, *words])

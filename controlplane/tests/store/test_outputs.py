@@ -6,6 +6,7 @@ Devices are made in a directory of the test; where the machine does not allow th
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -151,6 +152,22 @@ def test_a_calibration_is_added_to_behind_a_link(tmp_path: Path) -> None:
         calibrate(RunOptions("", WIRE, size, out=tmp_path / "link.json", opener="support.delays:open_wires"))
     sizes = {wire.frame_size_bytes for wire in read_calibration(tmp_path / "wires.json", "--out").wires}
     assert sizes == {64, 128}
+
+
+def test_a_link_to_itself_and_a_socket_are_no_failing_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+    hints = {}
+    for name in ("loop", "socket"):
+        with pytest.raises(P4MeshError) as raised:
+            write_atomically(Path(name), "text")
+        hints[name] = raised.value.hint.partition(";")[0]
+    assert hints == {
+        "loop": "its links lead in a circle: name a file",
+        "socket": "it is a socket, or a device that is not there: name a file",
+    }
 
 
 def test_a_directory_has_a_hint_of_its_own(tmp_path: Path) -> None:
