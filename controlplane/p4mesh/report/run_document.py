@@ -23,7 +23,7 @@ from p4mesh.report.latency_charts import latency_charts
 from p4mesh.report.pacing import pacing_table
 from p4mesh.report.search_paths import search_chart
 from p4mesh.report.stamps import stamps_table
-from p4mesh.report.trial_log import log_chapter, untrusted_chapter
+from p4mesh.report.trial_log import is_in_log, log_chapter, untrusted_chapter
 from p4mesh.report.verdict import badge, statement_of
 from p4mesh.store.stored_run import StoredRun
 
@@ -85,7 +85,7 @@ def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
     """Everything but the cover and the log of all trials."""
     tables = [table for table in outcome.tables if not table.detail]
     short = [grid_of(table) for table in tables if not is_whole_on_cover(table)]
-    long = [grid_of(table) for table in outcome.tables if table.detail]
+    long = [grid_of(table) for table in outcome.tables if table.detail and not is_in_log(table)]
     chapters = [Chapter("Results", "results", (*figures_of(outcome.figures, tables), *short))]
     drawn = _drawn(run)
     if drawn:

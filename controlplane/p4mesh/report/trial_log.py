@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from p4mesh.methods.results.outcome import Table
 from p4mesh.quantities import four_digits, grouped
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
 from p4mesh.report.shown_latency import measured_definition
@@ -19,7 +20,9 @@ _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("duration_ms", "Duration", "ms"),
     ("tx_frames", "Tx", "frames"),
     ("rx_frames", "Rx", "frames"),
+    ("late_frames", "of it late", "frames"),
     ("lost_frames", "Lost", "frames"),
+    ("corrupted_frames", "of it corrupted", "frames"),
     ("flooded_frames", "Flooded", "frames"),
     ("misdirected_frames", "Misdirected", "frames"),
     ("duplicate_frames", "Duplicate", "frames"),
@@ -27,8 +30,16 @@ _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("latency_ns_min", "Latency min", "ns"),
     ("latency_ns_avg", "Latency avg", "ns"),
     ("latency_ns_max", "Latency max", "ns"),
+    ("queues", "Queues", ""),
+    ("excess_ppm", "Excess", "ppm"),
+    ("excess_error_ppm", "Error", "+- ppm"),
     ("elapsed_s", "Wall time", "s"),
 )
+_OPTIONAL = {"late_frames", "corrupted_frames", "queues", "excess_ppm", "excess_error_ppm"}
+"""Shown where some trial has one."""
+_FOLLOWING = ("frame_size_bytes", "loss_pct", "excess_fps", "overflow_s")
+"""Columns of result tables that follow from it: sizes are in the names of parts, the others from counts and excess."""
+_HERE = {"trial", "verdict", "reason", *(key for key, _, _ in _COLUMNS), *_FOLLOWING}
 _NS_PER_MS = 1_000_000
 
 
@@ -58,29 +69,37 @@ def untrusted_chapter(run: StoredRun) -> Chapter:
 def log_chapter(run: StoredRun) -> Chapter:
     """Every trial with its counts."""
     times = {(timing.unit, timing.index): timing for timing in run.timings}
+    known = [_cells(trial) for trial in run.trials]
+    columns = [found for found in _COLUMNS if found[0] not in _OPTIONAL or any(cells[found[0]] for cells in known)]
     heads = (
         Head("Part", key=True),
         Head("Trial", number=True, key=True),
         Head("Verdict"),
         Head("Why"),
-        *(Head(title, unit, number=True) for _, title, unit in _COLUMNS),
+        *(Head(title, unit, number=key != "queues") for key, title, unit in columns),
         Head("Started", "UTC"),
     )
     rows = []
-    for trial in run.trials:
+    for trial, cells in zip(run.trials, known, strict=True):
         timing = times.get((trial.unit, trial.index))
-        cells = _cells(trial) | ({"elapsed_s": timing.elapsed_s} if timing else {})
+        cells |= {"elapsed_s": timing.elapsed_s} if timing else {}
         started = timing.started_utc[11:19] if timing else "-"
-        numbers = (_text(cells.get(key)) for key, _, _ in _COLUMNS)
+        numbers = (_text(cells.get(key)) for key, _, _ in columns)
         rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, _why(cells), *numbers, started)))
     note = (
         f"Latency: {measured_definition(run.config)}. Loads are those that were asked for (Iload) and sent (Oload). "
         "A frame that was received has a signature that fits its check and, unless a deviation says otherwise, the "
-        "payload that was sent. Of the headers in front of them, the destination address alone is compared."
+        "payload that was sent. Of the headers in front of them, the destination address alone is compared. Late "
+        "frames came after the transmission; searches count those that a queue held back as lost."
     )
     return Chapter(
         "Trial log", "trials", (Grid(f"{len(rows):,} trials", heads, tuple(rows), note, folded=True),), annex=True
     )
+
+
+def is_in_log(table: Table) -> bool:
+    """Whether a result table is a log, and nothing but columns of the log of all trials: it would be there twice."""
+    return not table.keys and {column.key for column in table.columns} <= _HERE
 
 
 def _why(cells: Mapping[str, Any]) -> str:
@@ -93,7 +112,14 @@ def _why(cells: Mapping[str, Any]) -> str:
 
 
 def _cells(trial: StoredTrial) -> dict[str, Any]:
-    return trial_row(trial) | {"duration_ms": trial.spec["duration_ns"] / _NS_PER_MS}
+    result = trial.result
+    queues = result.get("queues")
+    return trial_row(trial) | {
+        "duration_ms": trial.spec["duration_ns"] / _NS_PER_MS,
+        "late_frames": sum(port.get("late_frames", 0) for port in result["ports"]),
+        "corrupted_frames": result.get("corrupted_frames", 0),
+        "excess_error_ppm": queues["error_ppm"] if queues and queues["excess_fps"] else None,
+    }
 
 
 def _text(value: Any) -> str:

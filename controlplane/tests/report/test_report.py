@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -362,12 +363,22 @@ def test_the_command_writes_what_was_asked_for_and_says_where(
 def test_a_trial_that_fails_without_a_loss_says_why(tmp_path: Path) -> None:
     options = RunOptions("rfc2544.throughput", WRS, "512", ("scaled_frames=1000",), tmp_path / "run", jobs=1)
     run(options)
-    (log,) = next(chapter for chapter in document_of(tmp_path / "run").chapters if chapter.anchor == "trials").blocks
+    chapters = {chapter.anchor: chapter for chapter in document_of(tmp_path / "run").chapters}
+    (log,) = chapters["trials"].blocks
     assert isinstance(log, Grid)
     place = {head.title: number for number, head in enumerate(log.heads)}
     failed = [row.cells for row in log.rows if row.cells[place["Verdict"]] == "FAIL"]
     assert any(cells[place["Lost"]] == "0" for cells in failed)
     assert all(cells[place["Lost"]] != "0" or "a queue fills by" in str(cells[place["Why"]]) for cells in failed)
+    # The trials of the search are no second table: the log has all that search_trials.csv says of them.
+    assert "Searches: all trials" not in {getattr(block, "title", "") for block in chapters["details"].blocks}
+    with (tmp_path / "run" / "search_trials.csv").open() as file:
+        searched = list(csv.DictReader(file))
+    filling = [row for row in searched if row["excess_ppm"]]
+    assert filling and len(searched) == len(log.rows)
+    for key, title in (("lost_frames", "Lost"), ("queues", "Queues")):
+        assert [row.cells[place[title]] for row in log.rows] == [row[key] for row in searched]
+    assert [str(row.cells[place["Excess"]]) != "-" for row in log.rows] == [bool(row["excess_ppm"]) for row in searched]
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
