@@ -22,7 +22,9 @@ LINTING := $(VENV)/.lint-packages-installed
 # Packages have the versions of constraints.txt. pip and cargo say nothing unless something fails.
 QUIET := CARGO_TERM_QUIET=true PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_CONSTRAINT=controlplane/constraints.txt
 PIP := $(QUIET) $(BIN)/python -m pip install
-MATURIN := $(QUIET) VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --locked
+# maturin tells of its steps whatever it is told: its words are shown when it fails. $(1): further options.
+MATURIN = said=$$($(QUIET) VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --locked $(1) 2>&1) \
+	|| { echo "$$said" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run check test test-rust test-python test-live test-ptf differential outcomes mutants fuzz lint types format p4 p4-tofino ptf bench docs wheel release clean prerequisites
@@ -45,19 +47,19 @@ $(INSTALLED): controlplane/constraints.txt pyproject.toml | prerequisites
 
 $(BUILT): $(INSTALLED) $(ENGINE_SOURCES) | prerequisites
 	@echo "2 of 3: engine in Rust, some minutes the first time, and the packages that a run needs"
-	@$(MATURIN)
+	@$(call MATURIN)
 	@touch $@
 
 $(TESTING): $(BUILT)
 	@echo "packages that tests need"
-	@$(MATURIN) --extras test
+	@$(call MATURIN,--extras test)
 	@# Without its dependencies: one of them needs Python's C headers, and the tests need none of them.
 	@$(PIP) --no-deps ptf
 	@touch $@
 
 $(LINTING): $(BUILT)
 	@echo "packages that check style and types"
-	@$(MATURIN) --extras lint
+	@$(call MATURIN,--extras lint)
 	@touch $@
 
 run: setup ## run the main job: RFC 2889 fully meshed on a simulated 18-port switch (TEST=, TOPOLOGY=, ARGS=)
