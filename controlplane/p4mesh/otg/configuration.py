@@ -61,7 +61,9 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
     if not errors:
         warnings = attempt(read_layer1, root.elements("layer1"), ports) or []
         devices = attempt(read_devices, root.elements("devices"), ports) or devices
-        flows = [attempt(read_flow, element, ports, devices) for element in root.elements("flows")]
+        # Flows between devices that could not be read would add nothing but more errors.
+        given = root.elements("flows")
+        flows = [attempt(read_flow, element, ports, devices) for element in given] if not errors else []
     attempt(root.close)
     if errors:
         raise OtgErrors(errors[:_MOST_ERRORS])

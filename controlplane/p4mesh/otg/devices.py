@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from dataclasses import dataclass, field
+from ipaddress import ip_address
 
+from p4mesh.otg.bgp import BgpPeer, read_bgp
 from p4mesh.otg.elements import Element, refusal
+from p4mesh.otg.interfaces import Interface
 from p4mesh.otg.ports import Port, port_of
 
-Address = IPv4Address | IPv6Address
 _UNSPECIFIED = bytes(6)
-
-
-@dataclass(frozen=True)
-class Interface:
-    """One IP address of a device."""
-
-    name: str
-    ethernet: str
-    """Name of the Ethernet interface that it is on."""
-    port: Port
-    mac: bytes
-    address: Address
-    prefix_bits: int
-    gateway: Address
-    gateway_mac: bytes | None = None
-    """MAC address of the gateway; None: it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +19,22 @@ class Devices:
     """All devices."""
 
     interfaces: tuple[Interface, ...] = ()
-    names: Mapping[str, tuple[Interface, ...]] | None = None
-    """Interfaces by the names that a flow may give: of addresses, Ethernet interfaces and devices."""
+    names: Mapping[str, tuple[Interface, ...]] = field(default_factory=dict)
+    """Interfaces by the names that a flow may give: of addresses, Ethernet interfaces, devices and ranges of routes."""
+    peers: Mapping[str, BgpPeer] = field(default_factory=dict)
 
     def named(self, path: str, name: str) -> tuple[Interface, ...]:
         """Interfaces of a name; raises OtgError for an unknown one."""
-        names = self.names or {}
-        if name not in names:
-            raise refusal(path, f"'{name}' is no device, and no interface of one", names)
-        return names[name]
+        if name not in self.names:
+            raise refusal(path, f"'{name}' is no device, and no interface of one", self.names)
+        return self.names[name]
 
 
 def read_devices(elements: Sequence[Element], ports: Mapping[str, Port]) -> Devices:
     """Read the list ``devices``."""
     names: dict[str, tuple[Interface, ...]] = {}
     found: list[Interface] = []
+    peers: dict[str, BgpPeer] = {}
     for element in elements:
         with element.whole():
             device = element.text("name")
@@ -60,7 +46,11 @@ def read_devices(elements: Sequence[Element], ports: Mapping[str, Port]) -> Devi
                 of_device += interfaces
             names[device] = tuple(of_device)
             found += of_device
-    return Devices(tuple(found), names)
+            if "bgp" in element:
+                for peer in read_bgp(element.element("bgp"), names):
+                    peers[peer.name] = peer
+                    names |= {routes.name: (routes.host,) for routes in peer.routes}
+    return Devices(tuple(found), names, peers)
 
 
 def _ethernet(element: Element, ports: Mapping[str, Port]) -> list[Interface]:

@@ -66,6 +66,12 @@ class Element:
             raise refusal(self.at(key), what, [str(value).lower() for value in valid])
         self._asked.append(key)
 
+    def require_left(self, *valid: object) -> None:
+        """Raise OtgError unless the values of all keys that nobody has asked for are valid ones."""
+        for key in self._data:
+            if key not in self._asked:
+                self.require(key, *valid)
+
     @contextmanager
     def whole(self) -> Iterator[Element]:
         """Yield the element to be read; afterwards raise OtgError for a key that nobody has asked for."""

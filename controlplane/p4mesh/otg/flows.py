@@ -8,9 +8,10 @@ from ipaddress import IPv4Address
 from itertools import product
 
 from p4mesh.errors import OtgError
-from p4mesh.otg.devices import Devices, Interface
+from p4mesh.otg.devices import Devices
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.headers import Address, FlowHeaders, flow_headers
+from p4mesh.otg.interfaces import Interface
 from p4mesh.otg.ports import Port, port_of
 from p4mesh.otg.rates import Timing, frame_sizes, timing
 from p4mesh.tester.frames import minimum_frame_bytes

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from ipaddress import IPv4Address, IPv6Address
 
-from p4mesh.otg.devices import Interface
+from p4mesh.otg.bgp import BgpPeer
+from p4mesh.otg.bgp_hosts import BgpSpeaker, SessionState
+from p4mesh.otg.devices import Devices
+from p4mesh.otg.interfaces import Interface
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.responders import Outgoing, PuntRule
 from p4mesh.tester.responders.port_hosts import outgoing, station_hosts
@@ -21,9 +24,12 @@ _NO_IPV4, _NO_IPV6 = IPv4Address(0), IPv6Address(0)
 class Hosts:
     """The devices of one configuration; they are silent until they are started."""
 
-    def __init__(self, tester: Tester, interfaces: Sequence[Interface]) -> None:
+    def __init__(self, tester: Tester, devices: Devices) -> None:
         self._tester = tester
-        self._hosts = {interface.name: _Host(interface) for interface in interfaces}
+        self._peers = devices.peers
+        self._hosts = {interface.name: _Host(interface) for interface in devices.interfaces}
+        self._speakers: dict[str, BgpSpeaker] = {}
+        """Speakers of BGP by the names of their peers, while they speak."""
         self._started = False
 
     @property
@@ -41,16 +47,41 @@ class Hosts:
             host.due_ns = packets.now_ns
         packets.attach(*self._hosts.values())
         self._tester.wait(_ANSWER_NS)
+        by_ethernet: dict[str, list[BgpPeer]] = {}
+        for peer in self._peers.values():
+            by_ethernet.setdefault(peer.interface.ethernet, []).append(peer)
+        addresses = {peer.interface.address for peer in self._peers.values()}
+        for seed, peers in enumerate(by_ethernet.values(), 1):
+            speaker = BgpSpeaker(peers, addresses, seed, packets.now_ns)
+            self._speakers.update(dict.fromkeys((peer.name for peer in peers), speaker))
+            packets.attach(speaker)
 
     def stop(self) -> None:
-        """Let them be silent."""
+        """Let them be silent; BGP says so to its neighbours."""
+        packets = self._tester.packets
+        for speaker in dict.fromkeys(self._speakers.values()):
+            packets.send(speaker.stop(packets.now_ns))
+            packets.detach(speaker)
         if self._started:
-            self._tester.packets.detach(*self._hosts.values())
-        self._started = False
+            packets.detach(*self._hosts.values())
+        self._speakers, self._started = {}, False
 
     def gateway_mac(self, interface: Interface) -> bytes | None:
         """MAC address of the gateway of an interface; None where it has not answered."""
-        return self._hosts[interface.name].gateway_mac
+        return self._hosts[interface.via or interface.name].gateway_mac
+
+    def change_routes(self, names: Sequence[str], *, announced: bool) -> None:
+        """Announce or withdraw ranges of routes."""
+        for peer in self._peers.values():
+            for routes in peer.routes:
+                if routes.name in names and (speaker := self._speakers.get(peer.name)):
+                    change = speaker.advertise if announced else speaker.withdraw
+                    change(peer.name, routes, self._tester.packets.now_ns)
+
+    def session(self, peer: str) -> tuple[SessionState, int]:
+        """State of a session, and the number of routes of its neighbour."""
+        speaker = self._speakers.get(peer)
+        return (speaker.states[peer], speaker.learned(peer)) if speaker else (SessionState(), 0)
 
 
 class _Host:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from typing import Any
 
 import snappi
 from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import OtgError
 from p4mesh.otg.configuration import Configuration, json_of, read_configuration
+from p4mesh.otg.devices import Devices
 from p4mesh.otg.elements import Element
 from p4mesh.otg.hosts import Hosts
 from p4mesh.otg.metrics import (
@@ -56,7 +58,7 @@ class Session:
         """Start the target."""
         self._tester = self._opened.enter_context(open_tester(self._target, self._topology))
         self._pace = pace_of(self._tester, self._mode)
-        self._hosts = Hosts(self._tester, ())
+        self._hosts = Hosts(self._tester, Devices())
         self._traffic = Traffic(self._tester, (), self._hosts.gateway_mac)
 
     def close(self) -> None:
@@ -92,7 +94,7 @@ class Session:
     def set_config(self, message: pb2.Config) -> pb2.Warning:
         """Take a configuration in place of the one before."""
         configuration = read_configuration(message, self._topology)
-        hosts = Hosts(self.tester, configuration.devices.interfaces)
+        hosts = Hosts(self.tester, configuration.devices)
         traffic = Traffic(self.tester, configuration.flows, hosts.gateway_mac)
         self._traffic.stop([])
         self._hosts.stop()
@@ -187,6 +189,12 @@ class Session:
             else:
                 self._hosts.stop()
 
+    def _routes(self, element: Element) -> None:
+        known = {routes.name: routes for peer in self._configuration.devices.peers.values() for routes in peer.routes}
+        with element.element("route").whole() as inner:
+            names = chosen(inner.texts("names"), known, "range of routes")
+            self._hosts.change_routes(names, announced=inner.text("state") == "advertise")
+
     def _link(self, element: Element) -> None:
         with element.element("link").whole() as inner:
             names, up = inner.texts("port_names"), inner.text("state") == "up"
@@ -237,6 +245,31 @@ class Session:
             metrics.append(columns_left(port_metric(port, found, rates, up, port.number in sending, False), wanted))
         return pb2.MetricsResponse(choice=pb2.MetricsResponse.Choice.port_metrics, port_metrics=metrics)
 
+    def _bgpv4_metrics(self, element: Element) -> pb2.MetricsResponse:
+        metrics = self._bgp_metrics(element, 4, pb2.Bgpv4Metric)
+        return pb2.MetricsResponse(choice=pb2.MetricsResponse.Choice.bgpv4_metrics, bgpv4_metrics=metrics)
+
+    def _bgpv6_metrics(self, element: Element) -> pb2.MetricsResponse:
+        metrics = self._bgp_metrics(element, 6, pb2.Bgpv6Metric)
+        return pb2.MetricsResponse(choice=pb2.MetricsResponse.Choice.bgpv6_metrics, bgpv6_metrics=metrics)
+
+    def _bgp_metrics(self, element: Element, version: int, kind: Any) -> list[Any]:
+        peers = self._configuration.devices.peers
+        known = {name: peer for name, peer in peers.items() if peer.interface.address.version == version}
+        wanted, metrics = element.texts("column_names"), []
+        for name in chosen(element.texts("peer_names"), known, "BGP peer"):
+            state, learned = self._hosts.session(name)
+            advertised = [len(it.networks) for it in known[name].routes if state.up and it.name in state.advertised]
+            metric = kind(
+                name=name,
+                session_state=kind.SessionState.up if state.up else kind.SessionState.down,
+                session_flap_count=state.flaps,
+                routes_advertised=sum(advertised),
+                routes_received=learned,
+            )
+            metrics.append(columns_left(metric, wanted))
+        return metrics
+
     def _meter(self, kind: str, name: str) -> RateMeter:
         return self._meters.setdefault((kind, name), RateMeter(self.tester.target.now_ps))
 
@@ -272,8 +305,11 @@ _CONTROLS: Mapping[tuple[str, str], Callable[[Session, Element], None]] = {
     ("traffic", "flow_transmit"): Session._transmit,
     ("port", "link"): Session._link,
     ("protocol", "all"): Session._protocols,
+    ("protocol", "route"): Session._routes,
 }
 _METRICS: Mapping[str, Callable[[Session, Element], pb2.MetricsResponse]] = {
     "port": Session._port_metrics,
     "flow": Session._flow_metrics,
+    "bgpv4": Session._bgpv4_metrics,
+    "bgpv6": Session._bgpv6_metrics,
 }

@@ -10,8 +10,8 @@ from itertools import groupby
 from p4mesh.errors import OtgError, UnsupportedError, UsageError
 from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import FlowCounts
-from p4mesh.otg.devices import Interface
 from p4mesh.otg.flows import Flow
+from p4mesh.otg.interfaces import Interface
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 

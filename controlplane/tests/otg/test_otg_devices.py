@@ -100,3 +100,81 @@ def test_flows_go_through_a_router_to_the_devices_behind_it(router: OtgServer) -
     transmit(api, "start")
     assert received(api) == {"v4": (100, 0), "v6": (100, 0)}
     protocols(api, "stop")
+
+
+def add_peer(config: Any, number: int, own_as: int, neighbour: str, first: str, routes: int) -> None:
+    """Let device dN speak BGP, and announce networks of 24 bits from ``first`` on."""
+    device = config.devices[number - 1]
+    device.bgp.router_id = device.ethernets[0].ipv4_addresses[0].address
+    peer = device.bgp.ipv4_interfaces.add(ipv4_name=f"d{number}.v4").peers.add(name=f"peer{number}")
+    peer.set(peer_address=neighbour, as_type=peer.EBGP, as_number=own_as)
+    peer.v4_routes.add(name=f"routes{number}").addresses.add(address=first, prefix=24, count=routes)
+
+
+def sessions(api: Any) -> dict[str, tuple[str, int, int]]:
+    request = api.metrics_request()
+    request.bgpv4.peer_names = []
+    metrics = api.get_metrics(request).bgpv4_metrics
+    return {it.name: (it.session_state, it.routes_advertised, it.routes_received) for it in metrics}
+
+
+def settled(api: Any, expected: dict[str, tuple[str, int, int]]) -> dict[str, tuple[str, int, int]]:
+    """Return the sessions when they are as expected, or after ten polls."""
+    for _ in range(10):
+        found = sessions(api)
+        if found == expected:
+            break
+    return found
+
+
+def set_routes(api: Any, state: str, *names: str) -> None:
+    control = api.control_state()
+    control.protocol.route.state, control.protocol.route.names = state, list(names)
+    api.set_control_state(control)
+
+
+def test_devices_are_peers_of_each_other(wire: OtgServer) -> None:
+    api = wire.api()
+    config = two_ports(api)
+    add_device(config, 1, ("10.0.0.1", "2001:db8::1"), ("10.0.0.2", "2001:db8::2"))
+    add_device(config, 2, ("10.0.0.2", "2001:db8::2"), ("10.0.0.1", "2001:db8::1"))
+    add_peer(config, 1, 65001, "10.0.0.2", "10.1.0.0", 3)
+    add_peer(config, 2, 65002, "10.0.0.1", "10.2.0.0", 5)
+    add_device_flow(config, "to the routes", ["d1"], ["routes2"])
+    api.set_config(config)
+    protocols(api, "start")
+    both = {"peer1": ("up", 3, 5), "peer2": ("up", 5, 3)}
+    assert settled(api, both) == both
+    transmit(api, "start")
+    assert received(api) == {"to the routes": (100, 0)}
+    set_routes(api, "withdraw", "routes2")
+    assert settled(api, {"peer1": ("up", 3, 0), "peer2": ("up", 0, 3)}) == {
+        "peer1": ("up", 3, 0),
+        "peer2": ("up", 0, 3),
+    }
+    set_routes(api, "advertise", "routes2")
+    assert settled(api, both) == both
+    protocols(api, "stop")
+    assert sessions(api) == {"peer1": ("down", 0, 0), "peer2": ("down", 0, 0)}
+
+
+def test_a_router_forwards_to_routes_that_a_device_has_announced() -> None:
+    """The router of the topology has AS 64512 and takes the stations 198.18.P.2 of AS 64512 + P as neighbours."""
+    with serving_otg("router-4x1g-bgp") as server:
+        api = server.api()
+        config = two_ports(api)
+        for number in (1, 2):
+            own, router = (f"198.18.{number}.{host}" for host in (2, 1))
+            add_device(config, number, (own, f"2001:2:0:{number}::2"), (router, f"2001:2:0:{number}::1"))
+            add_peer(config, number, 64512 + number, router, f"10.{number}.0.0", 4)
+        add_device_flow(config, "there", ["d1"], ["routes2"])
+        api.set_config(config)
+        protocols(api, "start")
+        expected = {"peer1": ("up", 4, 4), "peer2": ("up", 4, 4)}
+        assert settled(api, expected) == expected
+        transmit(api, "start")
+        assert received(api) == {"there": (100, 0)}
+        set_routes(api, "withdraw", "routes2")
+        flow_metrics(api), flow_metrics(api)
+        transmit(api, "start")
+        assert received(api) == {"there": (0, 100)}

@@ -150,7 +150,7 @@ class BgpPeers:
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
         """Hand the frame to the sessions of the port; questions for MAC addresses are answered by others."""
         self._now_ns = now_ns
-        if _is_question(frame):
+        if is_question(frame):
             return []
         heard = [session for session in self._at_port.get(port, ()) if session not in self._muted]
         for session in heard:
@@ -220,7 +220,8 @@ def _peer(session: Session, station: Station, settings: Settings, retry_s: int, 
     return RoutingPeer(station.mac, [_Interface(own, _PREFIX_BITS[version])], [neighbour], seed * 2 + version, now_ns)
 
 
-def _is_question(frame: bytes) -> bool:
+def is_question(frame: bytes) -> bool:
+    """Whether a frame asks for a MAC address, which stations answer."""
     ether_type = int.from_bytes(frame[_ETHER_TYPE], "big")
     if ether_type == _ARP:
         return frame[_ARP_OPERATION] == _ARP_REQUEST

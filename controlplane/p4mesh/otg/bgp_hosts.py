@@ -1,0 +1,128 @@
+"""BGP sessions of the devices: a speaker of the engine's crate ``peers`` for each Ethernet interface."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+
+from p4mesh._engine import RoutingPeer
+from p4mesh.otg.bgp import BgpPeer, RouteRange
+from p4mesh.tester.responders import Outgoing, PuntRule
+from p4mesh.tester.responders.bgp_peers import is_question
+
+_KINDS = (0x0806, 0x0800, 0x86DD)
+_RETRY_S = 1
+
+
+@dataclass(frozen=True)
+class _Address:
+    address: IPv4Address | IPv6Address
+    prefix_bits: int
+
+
+@dataclass(frozen=True)
+class _Session:
+    """A session, as the engine reads it."""
+
+    address: IPv4Address | IPv6Address
+    neighbour_as: int | None
+    own_as: int
+    router_id: IPv4Address
+    hold_time_s: int
+    passive: bool
+    connect_retry_s: int = _RETRY_S
+    bfd_interval_us: int | None = None
+    bfd_multiplier: int = 3
+
+
+@dataclass
+class SessionState:
+    """What is known of a session."""
+
+    up: bool = False
+    flaps: int = 0
+    advertised: set[str] = field(default_factory=set)
+    """Names of the ranges that are announced."""
+
+
+class BgpSpeaker:
+    """A responder for all peers of one Ethernet interface."""
+
+    def __init__(self, peers: Sequence[BgpPeer], own_addresses: Collection[object], seed: int, now_ns: int) -> None:
+        self._peers = {peer.name: number for number, peer in enumerate(peers)}
+        self._port = peers[0].interface.port.number
+        interfaces = {peer.interface.address.version: peer.interface for peer in peers}
+        addresses = [_Address(it.address, it.prefix_bits) for it in interfaces.values()]
+        # Of two devices that are neighbours one waits for the other: both would connect at once.
+        sessions = [
+            _Session(
+                peer.address,
+                peer.neighbour_as,
+                peer.own_as,
+                peer.router_id,
+                peer.hold_time_s,
+                peer.passive or (peer.address in own_addresses and int(peer.interface.address) > int(peer.address)),
+            )
+            for peer in peers
+        ]
+        self._speaker = RoutingPeer(peers[0].interface.mac, addresses, sessions, seed, now_ns)
+        self.states = {peer.name: SessionState() for peer in peers}
+        self._now_ns = now_ns
+        self._next_ns: int | None = now_ns
+        for peer in peers:
+            for routes in peer.routes:
+                self.advertise(peer.name, routes, now_ns)
+
+    def advertise(self, peer: str, routes: RouteRange, now_ns: int) -> None:
+        """Announce a range, as soon as the session is up."""
+        self.states[peer].advertised.add(routes.name)
+        self._speaker.announce(self._peers[peer], [str(network) for network in routes.networks], now_ns)
+        self._next_ns = now_ns
+
+    def withdraw(self, peer: str, routes: RouteRange, now_ns: int) -> None:
+        """Withdraw a range."""
+        self.states[peer].advertised.discard(routes.name)
+        self._speaker.withdraw(self._peers[peer], [str(network) for network in routes.networks], now_ns)
+        self._next_ns = now_ns
+
+    def learned(self, peer: str) -> int:
+        """Number of routes of the neighbour."""
+        return self._speaker.learned(self._peers[peer])
+
+    def stop(self, now_ns: int) -> list[Outgoing]:
+        """End all sessions; gives the frames that say so."""
+        for number in self._peers.values():
+            self._speaker.stop(number, now_ns)
+        return self._leaving(now_ns)
+
+    def wants(self) -> Collection[PuntRule]:
+        return [PuntRule.of(ether_type=kind) for kind in _KINDS]
+
+    def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
+        if port != self._port or is_question(frame):
+            return []
+        self._speaker.on_frame(frame, now_ns)
+        return self._leaving(now_ns)
+
+    def next_event(self) -> int | None:
+        return self._next_ns
+
+    def on_time(self, now_ns: int) -> Iterable[Outgoing]:
+        self._speaker.on_time(now_ns)
+        return self._leaving(now_ns)
+
+    def _leaving(self, now_ns: int) -> list[Outgoing]:
+        names = list(self._peers)
+        for number, _, what, _ in self._speaker.take_events():
+            state = self.states[names[number]]
+            if what == "up":
+                state.up = True
+            elif what == "down":
+                state.flaps += state.up
+                state.up = False
+        frames = [Outgoing(self._port, frame) for frame in self._speaker.take_frames()]
+        next_ns = self._speaker.next_event(now_ns)
+        # A timer that is due now has been served: the next one is later.
+        self._next_ns = None if next_ns is None else max(next_ns, now_ns + 1)
+        return frames

@@ -1,0 +1,28 @@
+"""An IP address of an emulated device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+
+from p4mesh.otg.ports import Port
+
+Address = IPv4Address | IPv6Address
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One IP address of a device."""
+
+    name: str
+    ethernet: str
+    """Name of the Ethernet interface that it is on."""
+    port: Port
+    mac: bytes
+    address: Address
+    prefix_bits: int
+    gateway: Address
+    gateway_mac: bytes | None = None
+    """MAC address of the gateway; None: it is asked for."""
+    via: str = ""
+    """Name of the address that it is reached by, for hosts behind a device; empty: its own."""
