@@ -86,7 +86,9 @@ def _run(parser: argparse.ArgumentParser) -> None:
         metavar="TEST",
         help="test or suite that 'p4mesh tests' lists, or a run file such as 'p4mesh init' writes",
     )
-    for name in ("topology", "sizes", "ports", "settings", "target", "interfaces", "access", "calibration", "notes"):
+    for name in ("topology", "sizes", "ports", "settings", "target", "interfaces", "device"):
+        add_option(parser, name)
+    for name in ("access", "calibration", "notes"):
         add_option(parser, name)
     for name in ("capture_frames", "out", "jobs", "workers", "require_all", "allow_hooks"):
         add_option(parser, name)
@@ -97,11 +99,11 @@ def _run(parser: argparse.ArgumentParser) -> None:
 def _traffic(parser: argparse.ArgumentParser) -> None:
     parser.description = "Sends the classes of a traffic file (docs/TRAFFIC.md) and judges each of them."
     parser.add_argument("test", metavar="SPEC", help="traffic file, for example traffic/*.yaml")
-    add_option(parser, "topology", required=True)
+    add_option(parser, "topology")
     how = "set a key of a class, such as dm.rate='10 %%', or of the file, such as duration_s=1"
     add_option(parser, "settings", metavar="CLASS.KEY=VALUE", help=how)
     add_option(parser, "target", default=SIMULATED)
-    for name in ("interfaces", "access", "notes", "capture_frames", "out"):
+    for name in ("interfaces", "device", "access", "notes", "capture_frames", "out"):
         add_option(parser, name)
     add_option(parser, "jobs", help="worker processes, at most one per run of a sweep")
     add_option(parser, "workers")

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from p4mesh.cli.output import tell
 from p4mesh.cli.run_arguments import options_of
 from p4mesh.errors import EnvironmentFault, RunFileError, UsageError
 from p4mesh.run.options import RunOptions
@@ -101,6 +102,12 @@ def with_topology(options: RunOptions) -> RunOptions:
     """Load the topology; the run makes the choices of the user again, which must fit it."""
     from p4mesh.run.chosen_interfaces import chosen_topology, topology_of
 
+    if options.topology is None and options.interfaces is not None:
+        found = chosen_topology(options)
+        from p4mesh.cli.topology_command import station_lines
+
+        tell("\n".join([f"{found.description}:", *station_lines(found)]))
+        return replace(options, topology=found, device=None)
     loaded = replace(options, topology=topology_of(options.topology))
     chosen_topology(loaded)
     return loaded

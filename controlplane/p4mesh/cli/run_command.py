@@ -19,7 +19,7 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
     if options.names_file:
         return _run_file(options, arguments.json, notice)
     require_known(arguments.test)
-    if arguments.topology is None:
+    if arguments.topology is None and arguments.interfaces is None:
         raise UsageError(
             "the following arguments are required: --topology",
             hint="name a test set-up, for example topologies/*.yaml, or a run file that names one",

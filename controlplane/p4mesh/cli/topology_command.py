@@ -33,7 +33,7 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
         f"{len(topology.links)} links, devices: {devices or 'none'}"
     )
     if any(device.device in _ROUTING for device in topology.devices):
-        say("\n".join(_stations(topology)))
+        say("\n".join(station_lines(topology)))
     for _, problem, asked in strange_addresses(topology):
         say(f"  no routed test can run: {problem}; give the interface {asked}")
     for test, name, command in commands:
@@ -41,13 +41,15 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
     return EXIT_OK
 
 
-def _stations(topology: Topology) -> list[str]:
-    """The stations, which a router or a P4 program that asks for nothing must know."""
+def station_lines(topology: Topology) -> list[str]:
+    """The stations, which a P4 program that asks for nothing must know, with the routers that they ask for."""
+    routed = any(device.device in _ROUTING for device in topology.devices)
+    stations = stations_of(topology)
     return [
-        f"  tester:{port.number} {port.name}: station {_mac(here.mac)}, {here.ipv4}, {here.ipv6};"
-        f" router {port.router_mac or 'is asked for'} at {here.router_ipv4}, {here.router_ipv6}"
+        f"  tester:{port.number} {port.interface or port.name}: station {_mac(here.mac)}, {here.ipv4}, {here.ipv6}"
+        + (f"; router {port.router_mac or 'is asked for'} at {here.router_ipv4}, {here.router_ipv6}" if routed else "")
         for port in topology.tester_ports
-        for here in (stations_of(topology)[port.number],)
+        for here in (stations[port.number],)
     ]
 
 

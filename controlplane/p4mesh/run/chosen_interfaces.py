@@ -15,6 +15,16 @@ from p4mesh.topology import Topology, load_topology
 
 def chosen_topology(options: RunOptions) -> Topology:
     """The topology of a run that no run file describes, with what the user has chosen for it."""
+    if options.topology is None and options.interfaces is not None:
+        from p4mesh.run.unknown_device import SWITCH, topology_at
+
+        topology = topology_at(options.interfaces.split(","), options.device or SWITCH)
+        return topology_of(topology, options.access, options.interfaces)
+    if options.device is not None:
+        raise UsageError(
+            f"--device {options.device}: the topology says what the device is",
+            hint="leave it out, or name the interfaces of the device (--interfaces) instead of a topology",
+        )
     return topology_of(options.topology, options.access, options.interfaces)
 
 
@@ -28,7 +38,7 @@ def topology_of(
     if topology is None:
         raise UsageError(
             "the following arguments are required: --topology",
-            hint="name a test set-up, for example topologies/*.yaml, or a run file that names one",
+            hint="name a test set-up, for example topologies/*.yaml, a run file that names one, or --interfaces",
         )
     found = topology if isinstance(topology, Topology) else load_topology(topology)
     if access is not None:

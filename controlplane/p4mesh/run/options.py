@@ -126,6 +126,15 @@ class RunOptions:
     )
     """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
     ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
+    device: str | None = field(
+        default=None,
+        metadata=_set_by(
+            "--device",
+            "what is at the --interfaces where no topology says it; default: switch",
+            choices=("switch", "router"),
+        ),
+    )
+    """Device at the ``interfaces`` where no topology describes one: ``switch`` or ``router``."""
     allow_hooks: bool = field(
         default=False,
         metadata=_set_by(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from threading import Thread
 
 import pytest
 from scapy.config import conf
@@ -26,7 +28,7 @@ from scapy.packet import Packet
 from support.frames import FORMATS
 from support.networks import parsed, switch
 
-from p4mesh._engine import GroupHosts
+from p4mesh._engine import GroupHosts, RoutingPeer
 from p4mesh.errors import ParameterError
 from p4mesh.tester.responders.port_hosts import PortHosts, group_hosts
 from p4mesh.tester.stations import station
@@ -50,6 +52,20 @@ KINDS = {1: "IS_INCLUDE", 2: "IS_EXCLUDE", 3: "TO_INCLUDE", 4: "TO_EXCLUDE", 5: 
 def hosts(version: Version) -> GroupHosts:
     stations = [station(port) for port in (1, 2, 3)]
     return group_hosts(stations, version, joins_per_s=1000, robustness=1, seed=1).hosts
+
+
+@pytest.mark.parametrize("made", [lambda: hosts(Version.IGMPV2), lambda: RoutingPeer(b"\2" * 6, [], [], 1, 0)])
+def test_the_last_reference_may_be_of_another_thread(
+    made: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The garbage collector runs in any thread, such as those of gRPC."""
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    held = [made()]
+    thread = Thread(target=held.clear)
+    thread.start()
+    thread.join()
+    assert held == [] and told == []
 
 
 def groups_of(version: Version, count: int) -> list[IPv4Address | IPv6Address]:

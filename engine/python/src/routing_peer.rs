@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::error::refused;
 
 /// One host with sessions; it acts when it is given a frame or the time.
-#[pyclass(module = "p4mesh._engine", unsendable)]
+#[pyclass(module = "p4mesh._engine")]
 pub struct RoutingPeer {
     speaker: Speaker,
 }

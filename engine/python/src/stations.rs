@@ -131,7 +131,7 @@ impl Stations {
 }
 
 /// The hosts of some ports that receive groups.
-#[pyclass(module = "p4mesh._engine", unsendable)]
+#[pyclass(module = "p4mesh._engine")]
 pub struct GroupHosts(groups::GroupHosts);
 
 #[pymethods]

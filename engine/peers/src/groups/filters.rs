@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
 use p4mesh_wire::membership::Mode;
@@ -73,13 +73,13 @@ impl Filter {
 }
 
 /// Records of one report. Hosts that tell the same share it.
-pub(super) type Records = Rc<[Change]>;
+pub(super) type Records = Arc<[Change]>;
 
 /// The groups that a host receives, in the order in which it joined. Hosts that have made the same changes share it.
 #[derive(Debug, Default)]
 pub(super) struct Memberships {
     pub filters: IndexMap<IpAddr, Filter>,
-    answer: std::cell::OnceCell<Vec<Records>>,
+    answer: OnceLock<Vec<Records>>,
 }
 
 impl Memberships {
@@ -94,16 +94,16 @@ impl Memberships {
 /// From some memberships to others: the host gets `senders` of each group.
 #[derive(Debug)]
 pub(super) struct Step {
-    before: Rc<Memberships>,
+    before: Arc<Memberships>,
     groups: Vec<IpAddr>,
     senders: Filter,
-    pub after: Rc<Memberships>,
+    pub after: Arc<Memberships>,
     pub records: Vec<Change>,
-    packed: std::cell::OnceCell<Vec<Records>>,
+    packed: OnceLock<Vec<Records>>,
 }
 
 impl Step {
-    pub fn new(before: &Rc<Memberships>, groups: Vec<IpAddr>, senders: Filter) -> Step {
+    pub fn new(before: &Arc<Memberships>, groups: Vec<IpAddr>, senders: Filter) -> Step {
         let mut filters = before.filters.clone();
         let (mut records, mut left) = (Vec::new(), HashSet::new());
         let none = Filter::no_sender();
@@ -117,13 +117,13 @@ impl Step {
             }
         }
         filters.retain(|group, _| !left.contains(group));
-        let after = Rc::new(Memberships { filters, ..Memberships::default() });
+        let after = Arc::new(Memberships { filters, ..Memberships::default() });
         Step { before: before.clone(), groups, senders, after, records, packed: Default::default() }
     }
 
     /// True for the step of a host that did the same from the same.
-    pub fn is(&self, before: &Rc<Memberships>, groups: &[IpAddr], senders: &Filter) -> bool {
-        Rc::ptr_eq(&self.before, before) && self.senders == *senders && self.groups == groups
+    pub fn is(&self, before: &Arc<Memberships>, groups: &[IpAddr], senders: &Filter) -> bool {
+        Arc::ptr_eq(&self.before, before) && self.senders == *senders && self.groups == groups
     }
 
     /// The reports that tell it.
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn memberships_keep_their_order_and_a_group_that_is_named_twice_changes_once() {
         let groups: Vec<IpAddr> = (1..=3).map(|it| [225, 1, 1, it].into()).collect();
-        let joined = Step::new(&Rc::default(), groups.clone(), Filter::any_sender());
+        let joined = Step::new(&Arc::default(), groups.clone(), Filter::any_sender());
         let left = Step::new(&joined.after, vec![groups[0], groups[0]], Filter::no_sender());
         assert_eq!((joined.records.len(), left.records.len()), (3, 1));
         let again = Step::new(&left.after, groups.clone(), Filter::any_sender());

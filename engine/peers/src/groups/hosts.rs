@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use p4mesh_wire::membership::Mode;
 
@@ -56,7 +56,7 @@ pub struct GroupHosts {
 /// A host: its memberships, and the answers that it owes.
 struct Host {
     sender: Sender,
-    memberships: Rc<Memberships>,
+    memberships: Arc<Memberships>,
     owed_all: Option<Nanoseconds>,
     owed: HashMap<IpAddr, Owed>,
     older_until: Option<Nanoseconds>,
@@ -118,7 +118,7 @@ impl Host {
 
 impl GroupHosts {
     pub fn new(hosts: impl IntoIterator<Item = (Port, Sender)>, settings: HostSettings) -> GroupHosts {
-        let nothing = Rc::new(Memberships::default());
+        let nothing = Arc::new(Memberships::default());
         let host = |sender| Host {
             sender,
             memberships: nothing.clone(),

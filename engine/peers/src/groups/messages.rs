@@ -2,7 +2,7 @@
 //! filters, whatever their version.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use p4mesh_wire::ethernet::{self, Mac, TYPE_IPV4, TYPE_IPV6};
 use p4mesh_wire::membership::{self, Address, Detail, Mode, Record};
@@ -238,7 +238,7 @@ fn record<A: Address>(change: &Change, of_family: fn(&IpAddr) -> Option<A>) -> O
 }
 
 /// The records by report: as many as fit into a packet.
-pub(super) fn packed(records: impl IntoIterator<Item = Change>) -> Vec<Rc<[Change]>> {
+pub(super) fn packed(records: impl IntoIterator<Item = Change>) -> Vec<Arc<[Change]>> {
     let (mut reports, mut part, mut left_bytes) = (Vec::new(), Vec::new(), 0);
     for record in records {
         let (address_bytes, report_bytes) =
