@@ -22,7 +22,7 @@ GIGABIT = 1_000_000_000
 
 @pytest.fixture
 def links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the kernel says of two links of 1 and 10 Gbit/s, one without a carrier and one that has no rate."""
+    """Two links of 1 and 10 Gbit/s as the kernel shows them, one without a carrier and one that has no rate."""
     for name, speed in (("eth1", "1000\n"), ("eth2", "10000\n"), ("off", "-1\n"), ("virtual", "")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "speed").write_text(speed)
