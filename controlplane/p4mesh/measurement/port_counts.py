@@ -18,6 +18,8 @@ _LEAST_FRAMES = 8
 """Of a flow whose least latency is that of its way."""
 _AT_FIRST = 25
 """Such a flow begins in this part of the arrivals."""
+_SEVERAL = 4
+"""Frames due of a flow that a queue would have held back."""
 
 
 def port_counts(
@@ -68,17 +70,37 @@ def _late_frames(flows: FlowArrays, records: Array, sending: Window) -> dict[int
     ports, groups = _by_port(flows, rows)
     rows = rows[groups.rows]
     cells = flows.cells[rows]
+    frames, found_records = flows.unique[rows], records[cells]
+    held = ~(_in_time(found_records, frames, groups, sending) & (flows.lost[rows] == 0))
+    # A port none of whose flows were held back keeps them all.
+    held |= ~groups.largest(held).astype(bool).repeat(groups.sizes)
+    far = np.iinfo(np.int64).max
     columns = (
-        groups.totals(flows.unique[rows]),
-        groups.smallest(records["first_arrival"][cells]),
-        groups.largest(records["last_arrival"][cells]),
-        _varied(records[cells], groups),
+        groups.totals(np.where(held, frames, 0)),
+        groups.smallest(np.where(held, found_records["first_arrival"].astype(np.int64), far)),
+        groups.largest(found_records["last_arrival"]),
+        _varied(found_records, groups),
     )
     found = zip(*map(np.ndarray.tolist, columns), strict=True)
     return {
         port: (sending.late_frames(frames, first, last), sending.late_frames(frames, first, last, varied))
         for port, (frames, first, last, varied) in zip(ports, found, strict=True)
     }
+
+
+def _in_time(records: Array, frames: Array, groups: Groups, sending: Window) -> Array:
+    """Flows that came as long as was sent and no longer, though several frames were due while others still came.
+
+    Where they lost nothing either, they have passed by the queue that held the others back: behind a link that is full,
+    say, those that do not take it.
+    """
+    last, whole = records["last_arrival"].astype(np.int64), int(sending.transmission)
+    begin = groups.smallest(records["first_arrival"])
+    after = (groups.largest(last) - begin - whole - sending.starts).repeat(groups.sizes)
+    taken = last - begin.repeat(groups.sizes)
+    whole_time = (taken <= whole + sending.starts) & (taken * frames >= (frames - 2) * whole)
+    found: Array = whole_time & (after * frames > _SEVERAL * whole)
+    return found
 
 
 def _varied(records: Array, groups: Groups) -> Array:

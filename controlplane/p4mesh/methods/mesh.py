@@ -200,13 +200,10 @@ def measure_forwarding(
     """The forwarding-rate sweep (RFC 2889 5.1.4), one row per load."""
     loads, judge = sweep_of(parameters), judge_of(parameters)
     rows = measure_loads(mesh, FORWARDING, size, loads, parameters, session, judge=judge, describe=describe)
-    best = fastest(rows)
     last = rows[-1] if rows[-1].trusted else None
-    return MeshSweep(
+    sweep = MeshSweep(
         frame_size_bytes=size,
         rows=tuple(rows),
-        mfr_fps=best.forwarding_fps if best else None,
-        mfr_offered_pct=best.offered_pct if best else None,
         frmol_fps=last.forwarding_fps if last else None,
         frmol_offered_pct=last.offered_pct if last else None,
         flooded_frames=sum(row.flooded_frames for row in rows),
@@ -214,6 +211,7 @@ def measure_forwarding(
         theoretical_fps=theoretical_fps(mesh, size),
         theoretical_pct=float(mesh.theoretical_pct),
     )
+    return sweep.with_best(fastest(rows))
 
 
 def measure_throughput(
@@ -243,7 +241,12 @@ def measure_throughput(
 
 
 def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:
-    """The result of a search with the theoretical maximum of its pattern."""
+    """The result of a search with the theoretical maximum of its pattern.
+
+    Losses above this maximum are those of outputs that the pattern asks for too much.
+    """
+    if search.rare_loss is not None and search.rare_loss.lowest_pct > mesh.theoretical_pct:
+        search = replace(search, rare_loss=None)
     return MeshThroughput(
         frame_size_bytes=size,
         search=search,

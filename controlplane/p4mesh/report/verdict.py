@@ -33,7 +33,11 @@ def _meaning(verdict: Verdict, goal: str) -> str:
     if verdict is Verdict.ABORT:
         return "a link went down during a trial; its numbers are no result"
     if verdict is Verdict.FAIL:
-        return f"the goal was missed: {goal}" if goal else "at least one search found nothing that passes"
+        return (
+            f"the goal was missed: {goal}"
+            if goal
+            else "at least one search has no result: nothing passed, or what passed failed as well"
+        )
     if verdict is Verdict.PASS:
         return f"the goal was met: {goal}"
     if goal:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.networks import parsed, shipped, switch
+from support.networks import network, node, parsed, shipped, switch
 from support.queue_devices import Device
 from support.runs import run_on_sim
 
@@ -182,3 +182,80 @@ def test_a_goal_of_a_sweep_is_judged_by_the_loss_that_is_printed() -> None:
     row = first_row(FrameLoss(), device.topology, 64, "sweep_loss_limit_pct=1")
     assert row["lost_frames"] == 0 and row["loss_pct"] > 4
     assert row["state"] == Verdict.FAIL.value
+
+
+def trunk(queue_frames: int) -> Topology:
+    """Two ports on each of two switches, and one link between these."""
+    port, rate_bps = f"queue_frames: {queue_frames}", 10**8
+    near, far = (node(name, ports=3, rates_bps=rate_bps, port=port) for name in ("near", "far"))
+    links = [("tester:1-2", "near:1-2"), ("tester:3-4", "far:1-2"), ("near:3", "far:3")]
+    return parsed(network(near, far, links=links, ports=4, rates_bps=rate_bps))
+
+
+@pytest.mark.parametrize("queue_frames", [16, 1024])
+@pytest.mark.parametrize("frames", [2000, 20_000])
+def test_frames_that_do_not_take_a_full_link_are_not_late(queue_frames: int, frames: int) -> None:
+    """Of a full mesh 2/3 take the link, to which two ports send 4/3 of its rate: 1/6 of all frames are lost."""
+    settings = ("parts=forwarding", "sweep_start_pct=100", f"scaled_frames={frames}")
+    row = first_row(FullyMeshed(), trunk(queue_frames), 128, *settings)
+    assert row["mfr_fps"] == pytest.approx(4 * float(max_rate_fps(128, 10**8)) * 5 / 6, rel=1e-3)
+
+
+@pytest.mark.parametrize("queue_frames", [16, 1024])
+def test_an_uncongested_port_behind_a_full_link_loses_frames_in_a_trial_of_any_length(queue_frames: int) -> None:
+    row = first_row(CongestionControl(), trunk(queue_frames), 128, "scaled_frames=1000")
+    assert (row["state"], row["head_of_line_blocking"]) == (Verdict.FAIL.value, "inconclusive")
+    assert row["uncongested_loss_pct"] > 0
+    assert row["uncongested_fps"] + row["congested_fps"] == pytest.approx(float(max_rate_fps(128, 10**8)), rel=0.01)
+
+
+def test_the_maximum_forwarding_rate_is_that_of_trials_that_tell_whether_a_queue_fills() -> None:
+    """Trials of 1,000 frames end before a queue of 64 shows an excess of 0.1 %, and forward all of it."""
+    device = Device(
+        ports=2, ifg_bits=97, queue_frames=64, pattern=Pairs(), model="    jitter: {uniform: {max_ns: 2000}}"
+    )
+    row = first_row(MaximumForwardingRate(), device.topology, 64, "scaled_frames=1000")
+    assert row["mfr_fps"] <= 10**9 / (8 * 72 + 97) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("bucket_frames", [1, 1000])
+def test_the_maximum_forwarding_rate_behind_a_policer_stands_beside_what_a_bucket_leaves_of_it(
+    bucket_frames: int,
+) -> None:
+    """A device that passes 744,048 frames/s for good, and at line rate half of what comes."""
+    lookup = f"{{capacity_fps: 744048, overload_pass_ppm: 500000, burst_frames: {bucket_frames}}}"
+    row = first_row(MaximumForwardingRate(), parsed(switch(f"lookup: {lookup}", ports=2)), 64, "scaled_frames=5000")
+    assert row["mfr_bucket_fps"] <= 744_048 <= row["mfr_fps"] * 1.001
+
+
+@pytest.mark.parametrize(("ifg_bits", "frames"), [(120, 1500), (480, 1500), (480, 15_000)])
+def test_the_latency_of_an_overload_is_that_of_a_full_queue_within_its_error(ifg_bits: int, frames: int) -> None:
+    """The queue of 32 frames fills first, and while it does a trial has a smaller average than one of 30 s."""
+    device = Device(ports=4, ifg_bits=ifg_bits, queue_frames=32)
+    settings = ("parts=forwarding", "sweep_start_pct=100", f"scaled_frames={frames}")
+    _, outcome, _ = run_on_sim(FullyMeshed(), device.topology, (64,), *QUICK, *settings)
+    (row,) = next(table.rows for table in outcome.tables if table.name == "latency_sweep")
+    assert row["queues"] == "frames lost"
+    # Frames wait for 31 to 33 others.
+    full_us = 32 * (8 * 72 + ifg_bits) / 1000
+    average_us, error_us = float(str(row["avg_us"])), float(str(row["avg_error_us"]))
+    assert average_us - error_us <= full_us <= average_us + error_us + 1.5
+
+
+def test_the_latency_behind_a_queue_that_fills_has_no_error() -> None:
+    device = Device(ports=4, ifg_bits=480, queue_frames=100_000)
+    settings = ("parts=forwarding", "sweep_start_pct=100", "scaled_frames=1500")
+    _, outcome, _ = run_on_sim(FullyMeshed(), device.topology, (64,), *QUICK, *settings)
+    (row,) = next(table.rows for table in outcome.tables if table.name == "latency_sweep")
+    assert str(row["queues"]).startswith("filling")
+    assert row["avg_us"] is not None and row["avg_error_us"] is None
+
+
+def test_copies_that_take_the_place_of_frames_make_the_loss_a_range() -> None:
+    """1 % of copies overload an output where 0.5 % of the frames are lost; a full queue then loses copies alone."""
+    model = "    impairments: {duplicate_ppb: 10000000}\n    loss_ppb: 5000000"
+    device = Device(ports=2, queue_frames=64, pattern=Pairs(), model=model)
+    row = first_row(FrameLoss(), device.topology, 128, "scaled_frames=10000")
+    assert row["late_frames"] > 30
+    assert row["loss_low_pct"] <= 0.5 <= row["loss_high_pct"]
+    assert row["loss_pct"] > row["loss_low_pct"]

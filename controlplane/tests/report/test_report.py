@@ -82,7 +82,7 @@ def text_of(document: Document, annex: bool = False) -> list[str]:
         (Verdict.MEASURED, "90 %", Badge("measured", Tone.NEUTRAL), "do not tell whether the goal is met: 90 %."),
         (Verdict.PASS, "90 %", Badge("met the goal", Tone.GOOD), "the goal was met: 90 %."),
         (Verdict.FAIL, "90 %", Badge("missed the goal", Tone.BAD), "the goal was missed: 90 %."),
-        (Verdict.FAIL, "", Badge("no result", Tone.BAD), "found nothing that passes"),
+        (Verdict.FAIL, "", Badge("no result", Tone.BAD), "nothing passed, or what passed failed as well"),
         (Verdict.INVALID, "90 %", Badge("not trusted", Tone.BAD), "could not be trusted"),
         (Verdict.ABORT, "90 %", Badge("aborted", Tone.BAD), "a link went down"),
     ],

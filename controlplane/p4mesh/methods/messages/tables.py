@@ -60,7 +60,8 @@ def _mimo(row: MessageRow, times: TimesRow, receiver: int) -> Iterator[PortLaten
     found = [Fraction(value) for value in values if value is not None]
     if found:
         low, mean, high = found
-        yield PortLatency(receiver, row.messages, low, mean, high, Fraction(times.avg_error_us or 0), times.calibrated)
+        error_us = None if times.avg_error_us is None else Fraction(times.avg_error_us)
+        yield PortLatency(receiver, row.messages, low, mean, high, error_us, times.calibrated)
 
 
 def position_table(rows: Sequence[MessageRow], *, detail: bool = False) -> Table:

@@ -272,6 +272,13 @@ WIDTH_PCT = _setting("width_pct", "Width", "relative width of the goal (RFC 9971
 
 _group("Forwarding rates under overload", Sense.HIGHER)
 MFR_FPS = _column("mfr_fps", "MFR", "maximum forwarding rate (RFC 2285 3.6.3)", "frames/s", 0)
+MFR_BUCKET_FPS = _column(
+    "mfr_bucket_fps",
+    "MFR, bucket of 1000",
+    "the least of the MFR that is for good if the device forgives each sender 1000 frames, as policers do",
+    "frames/s",
+    0,
+)
 MFR_OFFERED_PCT = _setting("mfr_offered_pct", "Oload at MFR", "offered load at the MFR", "% of line", 4)
 FRMOL_FPS = _column("frmol_fps", "FRMOL", "forwarding rate at maximum offered load (RFC 2285 3.6.2)", "frames/s", 0)
 FRMOL_OFFERED_PCT = _setting(

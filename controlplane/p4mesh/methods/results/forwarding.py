@@ -10,10 +10,11 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
-from p4mesh.methods.results.loss_interval import interval_cells
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, interval_cells
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched, SearchRow
+from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +75,20 @@ class MeshTrial(SearchRow):
     directions: tuple[Direction, ...] | None = field(default=None, metadata=OMITTED)
 
     @property
-    def interval(self) -> dict[str, Cell]:
-        """The cells that say between which limits the loss lies."""
+    def bucket_fps(self) -> float:
+        """The least of the forwarding rate that is for good, if the device forgives each sender BUCKET_FRAMES."""
         senders = sum(port.tx_frames > 0 for port in self.ports)
-        return interval_cells(self.lost_frames + self.late_frames, self.tx_frames, self.doubtful_frames, senders)
+        return max(0.0, self.forwarding_fps - BUCKET_FRAMES * senders * self.offered_fps / max(1, self.tx_frames))
+
+    @property
+    def interval(self) -> dict[str, Cell]:
+        """The cells that say between which limits the loss lies.
+
+        Copies that came have taken the place of frames that wait; in a longer trial a full queue may lose copies.
+        """
+        senders = sum(port.tx_frames > 0 for port in self.ports)
+        doubtful = (self.doubtful_frames or 0) + min(self.late_frames, self.duplicate_frames)
+        return interval_cells(self.lost_frames + self.late_frames, self.tx_frames, doubtful, senders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +131,9 @@ class MeshSweep(Record):
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
     rows: tuple[MeshTrial, ...]
     theoretical_fps: Annotated[float, fields.THEORETICAL_FPS]
-    mfr_fps: Annotated[float | None, fields.MFR_FPS]
-    mfr_offered_pct: Annotated[float | None, fields.MFR_OFFERED_PCT]
+    mfr_fps: Annotated[float | None, fields.MFR_FPS] = None
+    mfr_bucket_fps: Annotated[float | None, fields.MFR_BUCKET_FPS] = None
+    mfr_offered_pct: Annotated[float | None, fields.MFR_OFFERED_PCT] = None
     frmol_fps: Annotated[float | None, fields.FRMOL_FPS]
     frmol_offered_pct: Annotated[float | None, fields.FRMOL_OFFERED_PCT]
     late_frames: Annotated[int, fields.LATE_FRAMES]
@@ -129,10 +141,25 @@ class MeshSweep(Record):
     flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
     theoretical_pct: float
 
+    def with_best(self, best: MeshTrial | None) -> MeshSweep:
+        """The sweep with the trial that has its MFR."""
+        return replace(
+            self,
+            mfr_fps=best.forwarding_fps if best else None,
+            mfr_bucket_fps=best.bucket_fps if best else None,
+            mfr_offered_pct=best.offered_pct if best else None,
+        )
+
 
 def fastest(rows: Iterable[MeshTrial]) -> MeshTrial | None:
-    """The trial with the highest forwarding rate of those that can be trusted."""
-    return max((row for row in rows if row.trusted), key=lambda row: row.forwarding_fps, default=None)
+    """The trial with the highest forwarding rate of those that can be trusted.
+
+    One that was too short to tell whether a queue fills has forwarded what the queue may have kept: it counts only
+    where there is no other.
+    """
+    trusted = [row for row in rows if row.trusted]
+    told = [row for row in trusted if row.verdict is not Verdict.UNCLEAR]
+    return max(told or trusted, key=lambda row: row.forwarding_fps, default=None)
 
 
 def loss_sweep(size: int, rows: Iterable[MeshTrial]) -> LossSweep:

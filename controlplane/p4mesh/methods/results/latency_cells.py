@@ -11,6 +11,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary
+from p4mesh.methods.results.metrics import late_frames
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.trial.result import TrialResult
@@ -98,17 +99,32 @@ class Circumstances:
     """How late a frame of the tester may have left, the worst of all streams; None where it is not known."""
     average_error_ns: float = 0.0
     """Error of the average latency, where frames depend on each other."""
+    filling: bool = False
+    """A queue filled and lost nothing: the longer a trial, the longer its latencies."""
+    overflowed: bool = False
+    """A queue was filled at first and full then: the average of a longer trial is nearer to the maximum."""
 
     @classmethod
     def of(cls, results: Sequence[TrialResult]) -> Circumstances:
         """The circumstances of some trials together."""
         errors_ns = [paced.departure_error_ns for result in results for paced in result.pacing]
         average_error_ns = max((result.latency_error_ns for result in results), default=0.0)
-        return cls(queue_text(results), max(errors_ns, default=None), average_error_ns)
+        late = [result for result in results if late_frames(result)]
+        return cls(
+            queue_text(results),
+            max(errors_ns, default=None),
+            average_error_ns,
+            filling=any(not result.lost_frames for result in late),
+            overflowed=bool(late),
+        )
 
     def error_ns(self, summary: LatencySummary) -> Fraction | None:
-        """Error of the average of a summary; None of a single frame."""
-        return max(summary.average_error_ns, Fraction(self.average_error_ns)) if summary.latency.count > 1 else None
+        """Error of the average of a summary; None of a single frame, and where no trial of any length has it."""
+        latency = summary.latency
+        if latency.count <= 1 or self.filling:
+            return None
+        queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
+        return max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns)
 
 
 def latency_cells(

@@ -22,6 +22,10 @@ OF_MANY_FRAMES = frozenset(
 DEPARTURES_NOTE = (
     "Departures: how far a frame may have left from its time; jitter, and latency where a queue forms, contain it."
 )
+AVERAGES_NOTE = (
+    "Error of avg: up to the maximum where a full queue loses frames, and unknown (-) while a queue fills, since a "
+    "longer trial has other latencies; up to 3/n of the frames (95 %) may take longer than the maximum of n."
+)
 
 _OF_FLOWS = ("pdv_p99_us", "pdv_p99_9_us", "pdv_max_us", "percentile_error_us")
 _OF_HISTOGRAMS = ("pdv_p99_us", "pdv_p99_9_us", "ipdv_p1_us", "ipdv_p99_us", "percentile_error_us")
@@ -112,7 +116,7 @@ def latency_note(bed: Bed) -> str:
         if bed.calibration
         else "DUT with test leads, nothing is subtracted."
     )
-    return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689. {DEPARTURES_NOTE}"
+    return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689. {DEPARTURES_NOTE} {AVERAGES_NOTE}"
 
 
 def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class PortLatency:
     min_us: Fraction
     avg_us: Fraction
     max_us: Fraction
-    avg_error_us: Fraction
+    avg_error_us: Fraction | None
     calibrated: str = RAW
 
     @classmethod
@@ -41,7 +41,8 @@ class PortLatency:
         found = (cells.min_us, cells.avg_us, cells.max_us)
         if cells.samples:
             low, mean, high = (Fraction(value) for value in found if value is not None)
-            yield cls(rx_port, cells.samples, low, mean, high, Fraction(cells.avg_error_us or 0), cells.calibrated)
+            error_us = None if cells.avg_error_us is None else Fraction(cells.avg_error_us)
+            yield cls(rx_port, cells.samples, low, mean, high, error_us, cells.calibrated)
 
     @classmethod
     def of_groups(
@@ -68,7 +69,7 @@ class LayerCells(Record):
     receivers: Annotated[int, fields.RECEIVERS]
     min_us: Annotated[float, fields.MIN_US]
     avg_us: Annotated[float, fields.AVG_US]
-    avg_error_us: Annotated[float, fields.AVG_ERROR_US]
+    avg_error_us: Annotated[float | None, fields.AVG_ERROR_US]
     max_us: Annotated[float, fields.MAX_US]
     samples: Annotated[int, fields.SAMPLES]
     low_us: Annotated[float, fields.LOW_US]
@@ -131,7 +132,7 @@ def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, 
                     receivers=len(of_ports),
                     min_us=float(min(item.min_us for item in inside)),
                     avg_us=mean_us,
-                    avg_error_us=hypot(*(item.samples * item.avg_error_us for item in inside)) / samples,
+                    avg_error_us=_error_us(inside),
                     max_us=float(max(item.max_us for item in inside)),
                     samples=samples,
                     low_us=float(min(means)),
@@ -141,6 +142,12 @@ def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, 
                 )
             )
     return tuple(found)
+
+
+def _error_us(items: Sequence[PortLatency]) -> float | None:
+    """Error of the mean over ports; None where that of one of them is not known."""
+    errors_us = [item.samples * item.avg_error_us for item in items if item.avg_error_us is not None]
+    return hypot(*errors_us) / sum(item.samples for item in items) if len(errors_us) == len(items) else None
 
 
 def _mean_us(items: Sequence[PortLatency]) -> Fraction:

@@ -24,8 +24,8 @@ INTERVAL_NOTE = (
     "many frames, as policers do."
 )
 BUCKET_RATES = (
-    f"A device that forgives each sender a burst of {BUCKET_FRAMES} frames, as policers do, forwards up to so many "
-    "more of each in a trial than for good."
+    f"'MFR, bucket of {BUCKET_FRAMES}': the least of it that is for good, if the device forgives each sender a burst "
+    "of so many frames, as policers do; FRMOL contains such bursts as well."
 )
 """Sentence on forwarding rates."""
 _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
-from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
 from p4mesh.methods.results.loss_interval import BUCKET_RATES, INTERVAL_COLUMNS, INTERVAL_NOTE
 from p4mesh.methods.results.outcome import Cell, Figure, Series, Table
 from p4mesh.methods.results.record import table_of
@@ -94,18 +93,10 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
 
 def with_searches(sweeps: Sequence[MeshSweep], searches: Sequence[MeshThroughput]) -> list[MeshSweep]:
     """Sweeps whose MFR is the highest forwarding rate that was seen in any trial of their frame size."""
-    found: dict[int, MeshTrial] = {}
-    of_sizes = [(result.frame_size_bytes, row) for result in sweeps for row in result.rows]
-    of_sizes += [(result.frame_size_bytes, row) for result in searches for row in result.rows]
-    for size, row in of_sizes:
-        if row.trusted and (size not in found or row.forwarding_fps > found[size].forwarding_fps):
-            found[size] = row
-    return [
-        replace(sweep, mfr_fps=best.forwarding_fps, mfr_offered_pct=best.offered_pct)
-        if (best := found.get(sweep.frame_size_bytes))
-        else sweep
-        for sweep in sweeps
-    ]
+    rows: dict[int, list[MeshTrial]] = {sweep.frame_size_bytes: list(sweep.rows) for sweep in sweeps}
+    for searched in searches:
+        rows.setdefault(searched.frame_size_bytes, []).extend(searched.rows)
+    return [sweep.with_best(fastest(rows[sweep.frame_size_bytes])) for sweep in sweeps]
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:

@@ -74,15 +74,17 @@ def rare_loss_text(found: RareLoss) -> str:
     low, high = found.interval
     loads = f"{found.lowest_pct:.4g} to {found.highest_pct:.4g} % of line"
     counts = f"{found.lost_frames:,} of {found.frames:,} frames, 95 % interval {low:.1e} to {high:.1e}"
+    forwarded = f"the device has forwarded {found.forwarded_pct:.4g} % of line"
     if found.independent:
         said = f"loses about {found.ratio:.1e} of the frames at every load, independent of load ({loads}; {counts})"
+        why = f"This is not a lack of capacity: {forwarded}"
     else:
         said = f"loses about {found.ratio:.1e} of the frames at loads far below what it forwards ({loads}; {counts})"
+        why = f"In all {forwarded}: either single frames are lost, or a link or port carries far less than others"
     limit_pct = _rounded_up(100 * _MARGIN * found.ratio)
     return (
-        f"{said}. This is not a lack of capacity: the device has forwarded {found.forwarded_pct:.4g} % of line. Where "
-        f"single losses are known and accepted, set acceptable_loss_pct={limit_pct:g}, or search_method=mlr "
-        "(MLRsearch) with it"
+        f"{said}. {why}. Where single losses are known and accepted, set acceptable_loss_pct={limit_pct:g}, or "
+        "search_method=mlr (MLRsearch) with it"
     )
 
 

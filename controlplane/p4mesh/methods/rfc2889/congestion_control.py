@@ -15,10 +15,11 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import late_by_port, transmission_s
+from p4mesh.methods.results.metrics import late_by_port, missed_frames, transmission_s
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.numerals import is_digits
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
@@ -31,6 +32,8 @@ PORTS_PER_BLOCK = 4
 _ALONE, _CONGESTED = "alone", "congested"
 _YES, _NO, _INCONCLUSIVE = "yes", "no", "inconclusive"
 _HUNDRED = Fraction(100)
+_LONGER = 4
+"""Factor by which a trial grows whose queues hold frames to the uncongested port that it does not lose."""
 _ROTATE = Rotate()
 
 
@@ -103,9 +106,14 @@ class CongestionControl(MethodOf[Congestion]):
         size, rate = unit.frame_size_bytes, bed.common_rate_bps(self.name)
         blocks = _blocks(bed, parameters)
         alone = session.measure(_spec(_ALONE, size, blocks, rate, parameters), TrialNote(_HUNDRED, 1))
-        both = session.measure(_spec(_CONGESTED, size, blocks, rate, parameters), TrialNote(_HUNDRED, 0))
-        seconds = transmission_s(_spec(_CONGESTED, size, blocks, rate, parameters))
-        row = _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), seconds)
+        longer = 1
+        while True:
+            spec = _spec(_CONGESTED, size, blocks, rate, parameters, longer)
+            both = session.measure(spec, TrialNote(_HUNDRED, 0))
+            if longer >= MOST_LENGTHENING or not _held_back(blocks, both) or not parameters.is_word("duration_ms"):
+                break
+            longer = min(_LONGER * longer, MOST_LENGTHENING)
+        row = _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), transmission_s(spec))
         if row.head_of_line_blocking == _YES and (between := _crossed(bed, blocks)):
             reason = f"both flows share the way {between}: loss there is congestion of a link, not HOL blocking"
             return replace(row, head_of_line_blocking=_INCONCLUSIVE, reason=reason)
@@ -120,7 +128,8 @@ class CongestionControl(MethodOf[Congestion]):
             rows,
             "C Tx is what was offered to the congested port, 150 % of its line rate unless sources were held back by "
             "PAUSE frames. Sums over all blocks; FR is received frames per transmission time. C late: received after "
-            "it, from the queue; they are in no rate and count as lost, because a longer trial loses as many more.",
+            "it, from the queue; they are in no rate and count as lost, because a longer trial loses as many more. So "
+            "do late ones of the uncongested port, which U Rx contains.",
             headline=(
                 fields.STATE,
                 fields.UNCONGESTED_LOSS_PCT,
@@ -190,8 +199,17 @@ def _crossed(bed: Bed, blocks: Sequence[Block]) -> str:
     return next((f"from {near} to {far}" for near, far in ways if near != far), "")
 
 
-def _spec(part: str, size: int, blocks: Sequence[Block], rate_bps: int, parameters: ParameterSet) -> TrialSpec:
-    duration_ns = shared.duration_ns_of(parameters, size, rate_bps)
+def _held_back(blocks: Sequence[Block], both: TrialResult) -> bool:
+    """Whether a queue held back frames to uncongested ports and lost none of them yet: a longer trial tells."""
+    places = {block[2] for block in blocks}
+    return both.status.trusted and not _lost(_to(both, places)) and bool(_late(both, places))
+
+
+def _spec(
+    part: str, size: int, blocks: Sequence[Block], rate_bps: int, parameters: ParameterSet, longer: int = 1
+) -> TrialSpec:
+    """The trial of one part, ``longer`` times as long as asked."""
+    duration_ns = longer * shared.duration_ns_of(parameters, size, rate_bps)
     fps = rate_at_pct(shared.maximum_load_pct(parameters), size, rate_bps)
     count = tx_frames(duration_ns, fps)
     count -= count % 2  # source 1 sends equally many frames to U and to C
@@ -207,7 +225,7 @@ def _spec(part: str, size: int, blocks: Sequence[Block], rate_bps: int, paramete
         tuple(streams),
         duration_ns,
         per_flow=True,
-        watch_queues=part == _CONGESTED,
+        watch_queues=True,
     )
 
 
@@ -219,14 +237,13 @@ def _row(
     maximum_pct: Fraction,
     seconds: Fraction,
 ) -> Congestion:
-    uncongested = [flow for flow in both.flows if any(flow.rx_port == block[2] for block in blocks)]
-    congested = [flow for flow in both.flows if any(flow.rx_port == block[3] for block in blocks)]
+    uncongested, congested = (_to(both, {block[place] for block in blocks}) for place in (2, 3))
     untrusted = next((result for result in (alone, both) if not result.status.trusted), None)
     lost_u, lost_c = _lost(uncongested), _lost(congested)
     late_u, late_c = (_late(both, {block[place] for block in blocks}) for place in (2, 3))
-    late_u = late_u if lost_u else 0
-    blocking = _NO if lost_u == 0 else _YES if alone.lost_frames == 0 else _INCONCLUSIVE
-    state = Verdict.PASS if lost_u == 0 else Verdict.FAIL
+    missed_u = lost_u + late_u
+    blocking = _NO if missed_u == 0 else _YES if missed_frames(alone) == 0 else _INCONCLUSIVE
+    state = Verdict.PASS if missed_u == 0 else Verdict.FAIL
     reason = (
         "" if blocking != _INCONCLUSIVE else "source 1 alone already loses frames: an input limit, not HOL blocking"
     )
@@ -237,7 +254,7 @@ def _row(
         # The device has held its sources back: less was offered than intended, and that is the finding.
         back_pressure, reason = _YES, f"flow control: {pause_frames} PAUSE frames to the sources; {both.reason}"
         paused = {port.port for port in both.ports if port.pause_frames}
-        if lost_u == 0 and any(block[0] in paused for block in blocks):
+        if missed_u == 0 and any(block[0] in paused for block in blocks):
             blocking = _INCONCLUSIVE  # frames of source 1 to the uncongested port were held back too
     elif untrusted is not None:
         blocking, state, reason = _INCONCLUSIVE, untrusted.status, untrusted.reason
@@ -251,13 +268,13 @@ def _row(
         steady_pct=_offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),
         pressure=_pressure(both, lost_c, _sent(congested), pause_frames) if untrusted is None else "",
         skew=_skew(both, blocks, intended / seconds),
-        uncongested_fps=float((_sent(uncongested) - lost_u - late_u) / seconds),
+        uncongested_fps=float((_sent(uncongested) - missed_u) / seconds),
         congested_fps=float((_sent(congested) - lost_c - late_c) / seconds),
-        alone_loss_pct=_percent(alone.lost_frames, alone.expected_rx_frames),
+        alone_loss_pct=_percent(missed_frames(alone), alone.expected_rx_frames),
         pause_frames=pause_frames,
         uncongested_tx_frames=_sent(uncongested),
         uncongested_rx_frames=_sent(uncongested) - lost_u,
-        uncongested_loss_pct=_percent(lost_u + late_u, _sent(uncongested)),
+        uncongested_loss_pct=_percent(missed_u, _sent(uncongested)),
         congested_tx_frames=_sent(congested),
         congested_rx_frames=_sent(congested) - lost_c,
         congested_late_frames=late_c,
@@ -312,6 +329,10 @@ def _skew(both: TrialResult, blocks: Sequence[Block], fps: Fraction) -> str:
         f"the sources started {skew_ns / 1000:.4g} us apart: the congested port received up to {frames} frames "
         "more, and a shorter overload may have hidden loss"
     )
+
+
+def _to(result: TrialResult, ports: set[int]) -> list[FlowCounts]:
+    return [flow for flow in result.flows if flow.rx_port in ports]
 
 
 def _sent(flows: Sequence[FlowCounts]) -> int:

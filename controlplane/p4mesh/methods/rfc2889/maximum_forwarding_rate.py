@@ -41,6 +41,7 @@ class MaximumRate(Record):
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
     throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS]
     mfr_fps: Annotated[float | None, fields.MFR_FPS]
+    mfr_bucket_fps: Annotated[float | None, fields.MFR_BUCKET_FPS]
     frmol_offered_pct: Annotated[float | None, fields.FRMOL_OFFERED_PCT]
     frmol_fps: Annotated[float | None, fields.FRMOL_FPS]
     rows: tuple[MeshTrial, ...]
@@ -90,6 +91,7 @@ class MaximumForwardingRate(SearchTest[MaximumRate]):
             frame_size_bytes=size,
             throughput_fps=None if start is None else search.shown.forwarding_fps,
             mfr_fps=best.forwarding_fps if best else None,
+            mfr_bucket_fps=best.bucket_fps if best else None,
             frmol_offered_pct=last.offered_pct if last else None,
             frmol_fps=last.forwarding_fps if last else None,
             rows=tuple(rows),

@@ -25,9 +25,22 @@ class LossVerification:
 
 
 def verified(trial: Callable[[Fraction], tuple[Verdict, int]], rule: LossVerification) -> Callable[[Fraction], Verdict]:
-    """A trial for any search that applies ``rule``; ``trial`` returns verdict and lost frames."""
+    """A trial for any search that applies ``rule``; ``trial`` returns verdict and lost frames.
+
+    A load that has passed is not tried again: one trial without loss decides, and a device that loses frames by chance
+    would lose some in the next.
+    """
+    passed: set[Fraction] = set()
 
     def judge(load: Fraction) -> Verdict:
+        if load in passed:
+            return Verdict.PASS
+        verdict = tried(load)
+        if verdict is Verdict.PASS:
+            passed.add(load)
+        return verdict
+
+    def tried(load: Fraction) -> Verdict:
         verdict, lost_frames = trial(load)
         for _ in range(rule.trials - 1):
             if verdict is not Verdict.FAIL or lost_frames > rule.overload_frames:

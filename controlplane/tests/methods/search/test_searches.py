@@ -137,6 +137,21 @@ def test_one_clean_repetition_turns_a_lossy_trial_into_a_pass() -> None:
     assert len(overloads) == len(set(overloads)), "a clear overload is not repeated"
 
 
+def test_a_load_that_has_passed_is_not_tried_again() -> None:
+    """A device that loses frames by chance: the search of integers ends where 19 has passed and 20 has not."""
+    asked: list[Fraction] = []
+
+    def trial(load: Fraction) -> tuple[Verdict, int]:
+        asked.append(load)
+        return (Verdict.PASS, 0) if load < 20 and load not in asked[:-1] else (Verdict.FAIL, 1)
+
+    found = bisect(
+        SearchGoal(TEN, Fraction(1), Fraction(100), Fraction(1), grid=Grid.INTEGER), verified(trial, LossVerification())
+    )
+    assert (found.state, found.result, found.failed) == (Verdict.MEASURED, 19, 20)
+    assert asked.count(Fraction(19)) == 1
+
+
 def test_loss_in_every_repetition_stays_a_fail() -> None:
     count = 0
 
