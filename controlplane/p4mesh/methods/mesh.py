@@ -228,6 +228,7 @@ def measure_throughput(
         lambda load, length_ns: trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns),
         partial(forwarding_row, mesh),
         further=1 if describe else 0,
+        theoretical_pct=mesh.theoretical_pct,
     )
     found = mesh_throughput(mesh, size, search)
     load = found.search.result_load_pct
@@ -241,12 +242,7 @@ def measure_throughput(
 
 
 def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:
-    """The result of a search with the theoretical maximum of its pattern.
-
-    Losses above this maximum are those of outputs that the pattern asks for too much.
-    """
-    if search.rare_loss is not None and search.rare_loss.lowest_pct > mesh.theoretical_pct:
-        search = replace(search, rare_loss=None)
+    """The result of a search with the theoretical maximum of its pattern."""
     return MeshThroughput(
         frame_size_bytes=size,
         search=search,

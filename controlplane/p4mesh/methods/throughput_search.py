@@ -28,6 +28,7 @@ from p4mesh.verdict import Verdict
 Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
 """(load, trials expected after it, duration in ns) -> the trial."""
 _PPM = 1_000_000
+_LINE_PCT = Fraction(100)
 _MOST_LOWERED = 3
 """Loads below a result that are tried because a queue fills at it: one tells, more where latency wanders."""
 _GROWN_FRAMES = 2
@@ -45,11 +46,12 @@ def search_with(
     spec_of: Callable[[Fraction, int], TrialSpec],
     row_of: Callable[[TrialSpec, TrialResult, Fraction, Verdict], Row],
     further: int = 0,
+    theoretical_pct: Fraction = _LINE_PCT,
 ) -> Searched[Row]:
     """The result of the search that the parameters describe, without a confirmation.
 
     ``spec_of`` gives the trial of a load in percent of line rate and a duration in ns, ``row_of`` its row with the
-    verdict of the search. ``further`` trials follow.
+    verdict of the search. ``further`` trials follow. Above ``theoretical_pct`` outputs are asked for too much.
     """
     criterion = criterion_of(parameters)
 
@@ -58,7 +60,7 @@ def search_with(
         result = session.measure(spec, TrialNote(load, remaining + further, criterion))
         return criterion.judged(result, row_of(spec, result, load, criterion(result)))
 
-    return search_throughput(search_of(parameters), duration_ns, trial)
+    return search_throughput(search_of(parameters), duration_ns, trial, theoretical_pct=theoretical_pct)
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,11 @@ class Confirmation(Generic[Row]):
 
 
 def search_throughput(
-    search: LimitSearch, duration_ns: int, trial: Trial[Row], confirmation: Confirmation[Row] | None = None
+    search: LimitSearch,
+    duration_ns: int,
+    trial: Trial[Row],
+    confirmation: Confirmation[Row] | None = None,
+    theoretical_pct: Fraction = _LINE_PCT,
 ) -> Searched[Row]:
     """The result of a search with trials of ``duration_ns``, and every trial of it.
 
@@ -80,7 +86,7 @@ def search_throughput(
     Where it fails, the search goes on below it with trials of that length or with as many frames, because shorter
     ones would lead back. MLRsearch, which judges a load by the sum of its trials, sends as many frames from the start.
     """
-    trials = _Trials(search, trial)
+    trials = _Trials(search, trial, theoretical_pct)
     of_frames = search.method is SearchMethod.MLR
 
     def length_ns(at: Fraction, factor: int) -> int:
@@ -119,6 +125,8 @@ class _Trials(Generic[Row]):
 
     search: LimitSearch
     trial: Trial[Row]
+    theoretical_pct: Fraction
+    """Losses above this load are those of outputs that the pattern asks for too much."""
     rows: list[Row] = field(default_factory=list)
     counted: list[CountedTrial] = field(default_factory=list)
     goals: tuple[MlrGoalResult, ...] = ()
@@ -240,7 +248,9 @@ class _Trials(Generic[Row]):
             flooded_frames=sum(row.flooded_frames for row in self.rows),
             excluded_loss_ppm=self._excluded_ppm(outcome.result),
             undelivered_pct=_number(outcome.undelivered),
-            rare_loss=rare_loss(self.counted, self.search.loss_ratio),
+            rare_loss=rare_loss(
+                [trial for trial in self.counted if trial.load_pct <= self.theoretical_pct], self.search.loss_ratio
+            ),
         )
 
     def _excluded_ppm(self, result: Fraction | None) -> float | None:

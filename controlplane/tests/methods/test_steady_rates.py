@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from support.networks import network, node, parsed, shipped, switch
 from support.queue_devices import Device
-from support.runs import run_on_sim
+from support.random_runs import AnyTrials
+from support.runs import run_on_sim, run_units
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.messages.n_to_one import NToOne
@@ -20,9 +21,11 @@ from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.methods.rfc3918.mixed_class import MixedClass
+from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
+from p4mesh.trial.opening import open_measurer
 from p4mesh.verdict import Verdict
 
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
@@ -207,6 +210,20 @@ def test_an_uncongested_port_behind_a_full_link_loses_frames_in_a_trial_of_any_l
     assert (row["state"], row["head_of_line_blocking"]) == (Verdict.FAIL.value, "inconclusive")
     assert row["uncongested_loss_pct"] > 0
     assert row["uncongested_fps"] + row["congested_fps"] == pytest.approx(float(max_rate_fps(128, 10**8)), rel=0.01)
+
+
+@pytest.mark.parametrize("frames", [1000, 5000])
+def test_a_port_that_pauses_its_senders_forwards_what_its_line_carries(frames: int) -> None:
+    """28 bytes beside a frame; senders that are stopped send for longer than the trial was to take."""
+    model = "shared_buffer: {bytes: 20000}, pause: {xoff_frames: 40, xon_frames: 20}"
+    port, tester_port = "queue_frames: 200, ifg_bits: 160", "honours_pause: true"
+    topology = parsed(switch(model, rates_bps=10**8, port=port, tester_port=tester_port))
+    with open_measurer(topology) as measurer:
+        settings = (*QUICK, f"scaled_frames={frames}")
+        _, outcome = run_units(CongestionControl(), bed_of(topology, "sim"), AnyTrials(measurer), (128,), *settings)
+    row = outcome.tables[0].rows[0]
+    assert row["congested_fps"] == pytest.approx(10**8 / 8 / (128 + 28), rel=2e-3)
+    assert row["congested_loss_pct"] == 0
 
 
 def test_the_maximum_forwarding_rate_is_that_of_trials_that_tell_whether_a_queue_fills() -> None:

@@ -107,7 +107,7 @@ class Measured:
     units: list[Any] = field(default_factory=list)
 
 
-class _Session(OneDevice):
+class AnyTrials(OneDevice):
     """Takes trials that cannot be trusted, too."""
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
@@ -126,7 +126,7 @@ def measured(test: str, device: SmallDevice, size: int, settings: Mapping[str, s
     results, trials = {}, []
     for unit in method.units(prepared.job.parameters, prepared.sizes):
         with open_measurer(device.topology) as measurer:
-            session = _Session(measurer)
+            session = AnyTrials(measurer)
             results[unit] = method.run_unit(unit, prepared.job.bed, prepared.job.parameters, session)
             trials += session.trials
     outcome = method.assemble(prepared.job.bed, prepared.job.parameters, results)

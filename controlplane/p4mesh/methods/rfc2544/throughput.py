@@ -154,7 +154,8 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
         return measured(CONFIRMATION, load, remaining, length_ns)
 
     confirmation = Confirmation(confirming, factor) if factor > 1 else None
-    return mesh_throughput(mesh, size, search_throughput(search, duration_ns, searched, confirmation))
+    found = search_throughput(search, duration_ns, searched, confirmation, mesh.theoretical_pct)
+    return mesh_throughput(mesh, size, found)
 
 
 def deviations(parameters: ParameterSet, sizes: Sequence[int], line_rate_bps: int) -> tuple[str, ...]:

@@ -182,7 +182,7 @@ def fastest(rate_bps: int) -> Topology:
 
 
 @pytest.mark.parametrize("test", [Throughput(), Latency(), SystemRecovery()])
-@pytest.mark.parametrize("rate_bps", [2 * 10**11, 4 * 10**11])
+@pytest.mark.parametrize("rate_bps", [2 * 10**11, 4 * 10**11, 8 * 10**11])
 def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method, rate_bps: int) -> None:
     """Both directions at line rate, three streams one after the other, an overload and what follows it."""
     topology = fastest(rate_bps)
@@ -196,7 +196,24 @@ def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method, ra
 
 @pytest.mark.parametrize(
     ("rate_bps", "loop_bps"),
-    [(10**9, 4 * 10**11), (10**11, 4 * 10**11), (2 * 10**11, 8 * 10**11), (4 * 10**11, 16 * 10**11)],
+    [
+        (10**9, 4 * 10**11),
+        (10**11, 4 * 10**11),
+        (2 * 10**11, 8 * 10**11),
+        (4 * 10**11, 16 * 10**11),
+        (8 * 10**11, 32 * 10**11),
+    ],
 )
 def test_the_loop_is_four_times_the_fastest_line_from_400_gbit_on(rate_bps: int, loop_bps: int) -> None:
     assert fastest(rate_bps).loop.rate_bps == loop_bps
+
+
+@pytest.mark.parametrize("size", [64, 9216, 16_000])
+def test_ports_of_800_gigabit_carry_frames_of_any_length_as_their_gap_leaves(size: int) -> None:
+    """24 bytes beside a frame, and a device that stores it: 10 ps is the resolution of the time stamps."""
+    settings = ("search_resolution_pct=0.1", *QUICK)
+    _, outcome, _ = run_on_sim(Latency(), fastest(8 * 10**11), (size,), *settings)
+    rows = {table.name: table.rows[0] for table in outcome.tables if table.rows}
+    truth_pct, found = 100 * (size + 20) / (size + 24), rows["throughput"]
+    assert found["throughput_pct"] <= truth_pct <= (found["upper_pct"] or 100)
+    assert rows["latency"]["min_us"] == pytest.approx(8 * size / 800 / 1000, abs=2e-5)
