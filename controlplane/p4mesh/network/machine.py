@@ -8,7 +8,7 @@ import platform
 import socket
 import struct
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,17 @@ def machine_facts() -> tuple[str, ...]:
         f"kernel: {platform.system()} {platform.release()}",
         f"processors: {len(os.sched_getaffinity(0))} of {os.cpu_count()}, governor {governor}, load {load:.2f}",
     )
+
+
+def shared_processors(devices: Sequence[str], processors: int, tester_threads: int) -> Iterator[str]:
+    """Yield a line where devices in user space have no processors beside those of the tester's threads."""
+    needed = tester_threads + len(devices)
+    if devices and processors < needed:
+        yield (
+            f"shared processors: {', '.join(devices)} beside {tester_threads} busy threads of the tester on "
+            f"{processors} processors: a rate may be the machine's, not the device's; take {needed} processors or "
+            "more, or measure a device on another machine"
+        )
 
 
 def port_facts(namespace: str, interfaces: Mapping[int, str], accesses: Mapping[int, str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from p4mesh.causes import engine_network_hint
 from p4mesh.engine_module import load_engine
 from p4mesh.errors import TargetError
-from p4mesh.network.machine import machine_facts, port_facts
+from p4mesh.network.machine import driver_of, machine_facts, port_facts, shared_processors
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.network.open_files import allow_open_files
 from p4mesh.network.session_priority import remembered
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from p4mesh._engine import LiveSwitch
 
 _DEVICE_ID = 1
+_THREADS = 2
+"""Those that stay busy: one runs the program, one sends."""
 _OPEN_FILES, _OPEN_FILES_PER_PORT = 512, 8
 """Descriptors of the process: a port has sockets, an XDP program and its tables."""
 MOST_STAMPED_FPS = 100_000
@@ -103,13 +106,21 @@ class LiveTarget(NamespaceTarget):
         cores = "no core of its own" if program is None else f"program on core {program}, sending on core {transmitter}"
         parts = [f"{node.device.name} is {node.software}" for node in self.network.nodes]
         parts += [f"{name} is not made by this run, at {', '.join(at)}" for name, at in self.network.outside.items()]
+        processors = os.sched_getaffinity(0)
         return (
             *machine_facts(),
             f"threads: {cores}",
+            *shared_processors(self._competing(), len(processors), min(_THREADS, len(processors))),
             *port_facts(self.network.namespace, interfaces, self._open_switch.ports()),
             *([f"devices: {', '.join(parts)}"] if parts else []),
             _STAMPS,
         )
+
+    def _competing(self) -> list[str]:
+        """Devices in user space of this machine, as far as that can be told: a virtual cable does not leave it."""
+        with self.network.entered():
+            outside = [name for name, at in self.network.outside.items() if driver_of(at[0]).startswith("veth")]
+        return [node.device.name for node in self.network.nodes if node.in_user_space] + outside
 
     def take_pauses(self) -> Pauses:
         """How long the loop of the program, or the thread that sends, stood still."""

@@ -32,6 +32,8 @@ class LinuxNode(ABC):
     """Programs that must be installed."""
     package: ClassVar[str] = ""
     """Debian package with these programs."""
+    in_user_space: ClassVar[bool] = False
+    """Whether a process forwards frames, which needs a processor for it; else the kernel does."""
 
     def __init__(self, device: Device, namespace: str, directory: Path) -> None:
         self.device = device

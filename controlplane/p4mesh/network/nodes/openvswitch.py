@@ -17,6 +17,7 @@ class OpenVSwitchNode(LinuxNode):
     software = "openvswitch"
     programs = ("ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovsdb-tool")
     package = "openvswitch-switch"
+    in_user_space = True
 
     @classmethod
     def check(cls, device: Device) -> None:

@@ -17,6 +17,8 @@ _DEVICE_ID = 1
 class SwitchNode(LinuxNode):
     """A P4Runtime switch with the program, the groups and the entries of the model."""
 
+    in_user_space = True
+
     @classmethod
     def check(cls, device: Device) -> None:
         """Refuse a program without P4Info too: entries are written by P4Runtime."""
