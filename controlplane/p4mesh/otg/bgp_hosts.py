@@ -38,7 +38,7 @@ class _Session:
 
 @dataclass
 class SessionState:
-    """What is known of a session."""
+    """A session and what has been learned by it."""
 
     up: bool = False
     flaps: int = 0
