@@ -59,8 +59,12 @@ def program_hint(number: int | None, otherwise: str) -> str:
 
 def engine_network_hint(reason: str) -> str:
     """Hint by the number of the error of the system, which the engine names in its text."""
+    if reason.endswith("no such interface"):
+        return "ip link shows the interfaces of this network namespace"
     found = re.search(r"\(os error ([0-9]+)\)", reason)
-    return network_hint(int(found[1]) if found else None)
+    number = int(found[1]) if found else None
+    otherwise = network_hint(number)
+    return file_hint(number, otherwise) if "unix:" in reason and number not in _NOT_ALLOWED else otherwise
 
 
 def network_hint(number: int | None) -> str:

@@ -31,6 +31,12 @@ def main(words: Sequence[str]) -> int:
     credentials = _credentials(options)
     from p4mesh import _engine
 
+    if program is not None:
+        try:
+            _engine.LiveSwitch([], program, cpu_port=options.cpu_port, drop_port=options.drop_port)
+        except _engine.EngineError as error:
+            valid = "valid: BMv2 JSON that p4c-bm2-ss has written of a program for v1model"
+            raise ProgramError(f"{options.program}: {error}", hint=valid) from None
     try:
         switch = _engine.LiveSwitch(
             options.interfaces,

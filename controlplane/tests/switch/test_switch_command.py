@@ -146,8 +146,12 @@ def test_what_the_machine_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(P4MeshError, match=r"cannot read .*: No such file") as caught:
         main([str(missing)])
     assert caught.value.exit_code == 3
-    with pytest.raises(P4MeshError, match="interface 'nosuch0': no such interface"):
+    with pytest.raises(P4MeshError, match="interface 'nosuch0': no such interface") as caught:
         main(["--no-p4", "-i", "0@nosuch0"])
+    assert caught.value.hint == "ip link shows the interfaces of this network namespace"
+    with pytest.raises(P4MeshError, match="cannot listen on unix:/nowhere/socket") as caught:
+        main(["--no-p4", "--grpc-server-addr", "unix:/nowhere/socket"])
+    assert caught.value.hint == "name a folder that exists"
     with pytest.raises(P4MeshError, match=r"^cannot read /dev/zero: not a regular file$"):
         main(["/dev/zero"])
     os.mkfifo(tmp_path / "pipe.json")
@@ -156,8 +160,9 @@ def test_what_the_machine_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^--log-file /dev/null: not a regular file$"):
         main(["--no-p4", "--log-file", "/dev/null"])
     missing.write_text("{}")
-    with pytest.raises(P4MeshError, match="the switch does not start"):
+    with pytest.raises(P4MeshError, match=rf"^{missing}: document: no parser named") as caught:
         main([str(missing)])
+    assert caught.value.hint.startswith("valid: BMv2 JSON that p4c-bm2-ss has written")
 
 
 def pcap_header(link_type: int = 0) -> bytes:
