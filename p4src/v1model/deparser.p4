@@ -18,26 +18,46 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
         update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid(),
             { hdr.ipv4.version, hdr.ipv4.header_words, hdr.ipv4.dscp_ecn, hdr.ipv4.total_length,
               hdr.ipv4.identification, hdr.ipv4.flags_offset, hdr.ipv4.ttl, hdr.ipv4.protocol,
-              hdr.ipv4.src, hdr.ipv4.dst },
+              hdr.ipv4.src, hdr.ipv4.dst, meta.options_sum },
             hdr.ipv4.checksum, HashAlgorithm.csum16);
         // IPv4 test frames carry no UDP checksum; IPv6 requires one (RFC 8200 8.1).
         update_checksum_with_payload(
-            hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.udp.isValid() && meta.is_cut == 0,
+            hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.udp.isValid() && hdr.udp.checksum != 0 && meta.is_cut == 0,
             { hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
               16w0, hdr.udp.length_bytes, 8w0, PROTOCOL_UDP, 8w0, 8w0,
-              hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes,
+              hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes, meta.own_sum,
               hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, hdr.signature.flow,
               hdr.signature.sequence, hdr.signature.transmit_time, hdr.signature.check },
             hdr.udp.checksum, HashAlgorithm.csum16);
         // simple_switch cuts a frame after this: a checksum over the payload would cover what will not leave.
-        update_checksum(hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.udp.isValid() && meta.is_cut == 1,
+        update_checksum(hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.udp.isValid() && hdr.udp.checksum != 0 && meta.is_cut == 1,
             { hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
               16w0, hdr.udp.length_bytes, 8w0, PROTOCOL_UDP, 8w0, 8w0,
-              hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes,
+              hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes, meta.own_sum,
               hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, hdr.signature.flow,
               hdr.signature.sequence, hdr.signature.transmit_time, hdr.signature.check,
               meta.payload_sum },
             hdr.udp.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.signature.isValid() && hdr.first_ipv4.isValid(),
+            { hdr.first_ipv4.version, hdr.first_ipv4.header_words, hdr.first_ipv4.dscp_ecn, hdr.first_ipv4.total_length,
+              hdr.first_ipv4.identification, hdr.first_ipv4.flags_offset, hdr.first_ipv4.ttl, hdr.first_ipv4.protocol,
+              hdr.first_ipv4.src, hdr.first_ipv4.dst },
+            hdr.first_ipv4.checksum, HashAlgorithm.csum16);
+        // The sum of a signature is zero, and the seed has no addresses.
+        update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid() && hdr.tcp.isValid(),
+            { meta.constant_sum, hdr.ipv4.src, hdr.ipv4.dst, hdr.tcp.src, hdr.tcp.dst,
+              hdr.tcp.sequence, hdr.tcp.flags },
+            hdr.tcp.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.tcp.isValid(),
+            { meta.constant_sum, hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
+              hdr.tcp.src, hdr.tcp.dst, hdr.tcp.sequence, hdr.tcp.flags },
+            hdr.tcp.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid() && hdr.icmp.isValid(),
+            { meta.constant_sum, hdr.icmp.rest }, hdr.icmp.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.icmp.isValid(),
+            { meta.constant_sum, hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
+              hdr.icmp.rest },
+            hdr.icmp.checksum, HashAlgorithm.csum16);
     }
 }
 
@@ -51,11 +71,20 @@ control TesterDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.ethernet);
         packet.emit(hdr.outer_vlan);
         packet.emit(hdr.inner_vlan);
-        packet.emit(hdr.tunnel);
+        packet.emit(hdr.first_ipv4);
+        packet.emit(hdr.first_ipv6);
+        packet.emit(hdr.first_udp);
+        packet.emit(hdr.outer);
+        packet.emit(hdr.inner_ethernet);
+        packet.emit(hdr.inner);
         packet.emit(hdr.ipv4);
+        packet.emit(hdr.ipv4_options);
         packet.emit(hdr.ipv6);
         packet.emit(hdr.extension);
         packet.emit(hdr.udp);
+        packet.emit(hdr.tcp);
+        packet.emit(hdr.icmp);
+        packet.emit(hdr.own);
         packet.emit(hdr.signature);
         packet.emit(hdr.as_received);
     }

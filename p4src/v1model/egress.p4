@@ -10,6 +10,22 @@
 #include "frame_sizes.p4"
 #include "../shared/transmission.p4"
 
+// The Ethernet header inside a tunnel has the addresses of stations where its seed has none. Then the header outside may
+// have addresses of the ends of the tunnel: `tunnel_end` is the destination that the seed has.
+control InnerAddresses(inout headers_t hdr, in mac_t tunnel_end) {
+    apply {
+        if (hdr.inner_ethernet.dst == 0) {
+            hdr.inner_ethernet.dst = hdr.ethernet.dst;
+        }
+        if (hdr.inner_ethernet.src == 0) {
+            hdr.inner_ethernet.src = hdr.ethernet.src;
+        }
+        if (tunnel_end != 0) {
+            hdr.ethernet.dst = tunnel_end;
+        }
+    }
+}
+
 control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     @id(ID_COUNTER_TRANSMIT_REASON)
     @brief("Copies of seeds at egress, per port and reason; cell = port x 32 + reason")
@@ -19,6 +35,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     FrameSizes() frame_sizes;
     ControllerDeparture() controller_departure;
     ToController() to_controller;
+    InnerAddresses() inner_addresses;
 
     apply {
         bit<REASON_BITS> reason = REASON_NONE;
@@ -40,6 +57,9 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
                 transmission.apply(hdr, standard.egress_port, standard.egress_rid,
                                    standard.egress_global_timestamp, index, reason, bad_fcs);
             }
+        }
+        if (hdr.inner_ethernet.isValid() && reason == REASON_TRANSMITTED) {
+            inner_addresses.apply(hdr, meta.tunnel_end);
         }
         op_t size_op = OP_NONE;
         if (reason == REASON_TRANSMITTED) {

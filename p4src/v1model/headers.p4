@@ -75,22 +75,31 @@ header captured_t {
 // Kind of a packet-in with a captured frame; its flags are the kind that the entry of table `capture` has given.
 const bit<8> CAPTURED_FRAME = 5;
 
-// Outer headers of a frame in a GRE tunnel (RFC 2784): IPv4 without options, and GRE without checksum, key and sequence
-// number. All frames of a stream have the same, which its seed has; a device may have written those of a received frame.
-header tunnel_t {
-    bit<4>  version;
-    bit<4>  header_words;
-    bit<8>  dscp_ecn;
-    bit<16> total_length;
-    bit<16> identification;
-    bit<16> flags_offset;
-    bit<8>  ttl;
-    bit<8>  protocol;
+const bit<8> PROTOCOL_ICMP   = 1;
+const bit<8> PROTOCOL_TCP    = 6;
+const bit<8> PROTOCOL_ICMPV6 = 58;
+
+// Four bytes that all frames of a stream have: of labels and tunnels, of IPv4 options, of one's own.
+header four_bytes_t {
+    bit<16> high;
+    bit<16> low;
+}
+
+header tcp_t {
+    bit<16> src;
+    bit<16> dst;
+    bit<32> sequence;
+    bit<32> acknowledgment;
+    bit<16> flags;
+    bit<16> window;
     bit<16> checksum;
-    bit<32> src;
-    bit<32> dst;
-    bit<16> gre_flags_version;
-    bit<16> ether_type;
+    bit<16> urgent;
+}
+
+header icmp_t {
+    bit<16> type_code;
+    bit<16> checksum;
+    bit<32> rest;
 }
 
 // Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has no such flag.
@@ -98,5 +107,10 @@ const bit<8> STAMP_SENT = 0x08;
 
 // Flag of KIND_SEED: copies leave cut to the next size of their transmitter. Tofino has no such flag.
 const bit<8> SIZES_IN_TURN = 0x20;
+
+// Flags of KIND_SEED: a port of UDP that is a tunnel's leads into one; words of one's own in front of the signature.
+// Tofino has no such flags.
+const bit<8> IN_TUNNEL = 0x40;
+const bit<8> MOST_OWN_WORDS = 0x0F;
 
 #endif

@@ -3,13 +3,17 @@
 #define P4MESH_PARSER
 
 #include "types.p4"
-
-// First ten bytes of IPv4 that GRE follows: five words of header, no fragment, protocol 47.
-const bit<80> START_OF_TUNNEL      = 0x45_00_0000_0000_0000_00_2F;
-const bit<80> START_OF_TUNNEL_MASK = 0xFF_00_0000_0000_3FFF_00_FF;
+#include "tunnels.p4"
 
 parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
                     inout standard_metadata_t standard) {
+    Tunnels() tunnels;
+    Tunnels() inner_tunnels;
+    names_t names = NAMES_ETHER_TYPE;
+    bit<16> number = 0;
+    bit<4>  left = 0;
+    found_t found = FOUND_NOTHING;
+
     state start {
         transition select(standard.instance_type, standard.ingress_port) {
             (INSTANCE_RECIRCULATED, _) : parse_loop;
@@ -26,69 +30,193 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.loop);
         meta.is_template = 1;
         transition select(hdr.loop.kind) {
-            KIND_SEED : parse_ethernet;
+            KIND_SEED : parse_seed;
             default : accept;
         }
     }
+    state parse_seed {
+        meta.in_tunnel = hdr.loop.flags[6:6];
+        meta.own_words = hdr.loop.flags[3:0];
+        transition parse_ethernet;
+    }
     state parse_ethernet {
         packet.extract(hdr.ethernet);
+        number = hdr.ethernet.ether_type;
         transition select(hdr.ethernet.ether_type) {
-            ETHERTYPE_IPV4 : look_for_tunnel;
+            ETHERTYPE_IPV4 : parse_ipv4;
             ETHERTYPE_IPV6 : parse_ipv6;
             ETHERTYPE_VLAN : parse_outer_vlan;
             ETHERTYPE_QINQ : parse_outer_vlan;
             ETHERTYPE_TEST : parse_test;
-            default : accept;
+            default : parse_tunnels;
         }
     }
     state parse_outer_vlan {
         packet.extract(hdr.outer_vlan);
+        number = hdr.outer_vlan.ether_type;
         transition select(hdr.outer_vlan.ether_type) {
             ETHERTYPE_IPV4 : parse_ipv4;
             ETHERTYPE_IPV6 : parse_ipv6;
             ETHERTYPE_VLAN : parse_inner_vlan;
             ETHERTYPE_TEST : parse_test;
-            default : accept;
+            default : parse_tunnels;
         }
     }
     state parse_inner_vlan {
         packet.extract(hdr.inner_vlan);
+        number = hdr.inner_vlan.ether_type;
         transition select(hdr.inner_vlan.ether_type) {
             ETHERTYPE_IPV4 : parse_ipv4;
             ETHERTYPE_IPV6 : parse_ipv6;
             ETHERTYPE_TEST : parse_test;
-            default : accept;
+            default : parse_tunnels;
         }
     }
-    state look_for_tunnel {
-        transition select(packet.lookahead<bit<80>>()) {
-            START_OF_TUNNEL &&& START_OF_TUNNEL_MASK : parse_tunnel;
-            default : parse_ipv4;
-        }
-    }
-    state parse_tunnel {
-        packet.extract(hdr.tunnel);
-        transition select(hdr.tunnel.gre_flags_version, hdr.tunnel.ether_type) {
-            (0, ETHERTYPE_IPV4) : parse_ipv4;
-            (0, ETHERTYPE_IPV6) : parse_ipv6;
-            default : accept;
-        }
-    }
+    // Most frames have no other IP header; one that carries another packet becomes the first header of a tunnel.
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
+        meta.next_header = hdr.ipv4.protocol;
         transition select(hdr.ipv4.header_words, hdr.ipv4.flags_offset[12:0], hdr.ipv4.protocol) {
             (5, 0, PROTOCOL_UDP) : parse_udp;
+            (5, 0, PROTOCOL_IPV4) : begin_tunnel_in_ipv4;
+            (5, 0, PROTOCOL_IPV6) : begin_tunnel_in_ipv4;
+            (5, 0, PROTOCOL_GRE) : begin_tunnel_in_ipv4;
+            (5, 0, PROTOCOL_MPLS) : begin_tunnel_in_ipv4;
+            (5, 0, PROTOCOL_ETHERNET) : begin_tunnel_in_ipv4;
+            (5, 0, _) : select_transport;
+            (_, 0, _) : begin_ipv4_options;
             default : accept;
+        }
+    }
+    state begin_tunnel_in_ipv4 {
+        hdr.first_ipv4 = hdr.ipv4;
+        hdr.ipv4.setInvalid();
+        names = NAMES_PROTOCOL;
+        number = 8w0 ++ meta.next_header;
+        transition parse_tunnels;
+    }
+    // The port of a tunnel, and no signature: of UDP that no other UDP is in front of.
+    state look_for_tunnel {
+        transition select(meta.is_template, meta.in_tunnel, packet.lookahead<bit<16>>()) {
+            (1, 0, _) : parse_test;
+            (0, _, SIGNATURE_MAGIC) : parse_signature;
+            default : begin_tunnel_in_udp;
+        }
+    }
+    state begin_tunnel_in_udp {
+        hdr.first_ipv4 = hdr.ipv4;
+        hdr.ipv4.setInvalid();
+        hdr.first_ipv6 = hdr.ipv6;
+        hdr.ipv6.setInvalid();
+        names = NAMES_PORT;
+        number = hdr.udp.dst;
+        hdr.first_udp = hdr.udp;
+        hdr.udp.setInvalid();
+        transition parse_tunnels;
+    }
+    state begin_tunnel_in_ipv6 {
+        hdr.first_ipv6 = hdr.ipv6;
+        hdr.ipv6.setInvalid();
+        number = 8w0 ++ meta.next_header;
+        transition parse_tunnels;
+    }
+    state parse_tunnels {
+        tunnels.apply(packet, hdr.outer, names, number, meta.is_template, meta.in_tunnel, found);
+        transition select(found) {
+            FOUND_IPV4 : parse_innermost_ipv4;
+            FOUND_IPV6 : parse_innermost_ipv6;
+            FOUND_ETHERNET : parse_inner_ethernet;
+            FOUND_SIGNATURE : parse_test;
+            default : accept;
+        }
+    }
+    state parse_inner_ethernet {
+        packet.extract(hdr.inner_ethernet);
+        meta.tunnel_end = hdr.ethernet.dst;
+        inner_tunnels.apply(packet, hdr.inner, NAMES_ETHER_TYPE, hdr.inner_ethernet.ether_type, meta.is_template,
+                            meta.in_tunnel, found);
+        transition select(found) {
+            FOUND_IPV4 : parse_innermost_ipv4;
+            FOUND_IPV6 : parse_innermost_ipv6;
+            FOUND_SIGNATURE : parse_test;
+            default : accept;
+        }
+    }
+    state parse_innermost_ipv4 {
+        packet.extract(hdr.ipv4);
+        meta.next_header = hdr.ipv4.protocol;
+        transition select(hdr.ipv4.flags_offset[12:0]) {
+            0 : begin_ipv4_options;
+            default : accept;
+        }
+    }
+    state begin_ipv4_options {
+        left = hdr.ipv4.header_words;
+        transition parse_ipv4_options;
+    }
+    state parse_ipv4_options {
+        transition select(left) {
+            0 &&& 0xC : accept;
+            4 : accept;
+            5 : select_transport;
+            default : parse_ipv4_option;
+        }
+    }
+    state parse_ipv4_option {
+        packet.extract(hdr.ipv4_options.next);
+        meta.options_sum = meta.options_sum + (bit<32>)hdr.ipv4_options.last.high + (bit<32>)hdr.ipv4_options.last.low;
+        left = left - 1;
+        transition parse_ipv4_options;
+    }
+    state select_transport {
+        transition select(meta.next_header) {
+            PROTOCOL_UDP : parse_innermost_udp;
+            PROTOCOL_TCP : parse_tcp;
+            PROTOCOL_ICMP : parse_icmp;
+            PROTOCOL_ICMPV6 : parse_icmp;
+            default : parse_test;
         }
     }
     state parse_ipv6 {
+        packet.extract(hdr.ipv6);
+        meta.next_header = hdr.ipv6.next_header;
+        transition select(hdr.ipv6.next_header) {
+            PROTOCOL_UDP : parse_udp;
+            PROTOCOL_IPV4 : name_protocol;
+            PROTOCOL_IPV6 : name_protocol;
+            PROTOCOL_GRE : name_protocol;
+            PROTOCOL_MPLS : name_protocol;
+            PROTOCOL_ETHERNET : name_protocol;
+            NEXT_HOP_BY_HOP : look_at_extension;
+            NEXT_ROUTING : look_at_extension;
+            NEXT_DESTINATION : look_at_extension;
+            default : select_ipv6_next;
+        }
+    }
+    state name_protocol {
+        names = NAMES_PROTOCOL;
+        transition begin_tunnel_in_ipv6;
+    }
+    state look_at_extension {
+        transition select(packet.lookahead<bit<8>>()) {
+            PROTOCOL_IPV4 : name_extension;
+            PROTOCOL_IPV6 : name_extension;
+            PROTOCOL_GRE : name_extension;
+            PROTOCOL_ETHERNET : name_extension;
+            default : parse_extension;
+        }
+    }
+    state name_extension {
+        names = NAMES_EXTENSION;
+        transition begin_tunnel_in_ipv6;
+    }
+    state parse_innermost_ipv6 {
         packet.extract(hdr.ipv6);
         meta.next_header = hdr.ipv6.next_header;
         transition select_ipv6_next;
     }
     state select_ipv6_next {
         transition select(meta.next_header) {
-            PROTOCOL_UDP : parse_udp;
             NEXT_HOP_BY_HOP : parse_extension;
             NEXT_ROUTING : parse_extension;
             NEXT_FRAGMENT : parse_extension;
@@ -96,7 +224,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             NEXT_MOBILITY : parse_extension;
             NEXT_AUTHENTICATION : parse_authentication;
             NEXT_ENCAPSULATION : parse_encapsulation;
-            default : accept;
+            default : select_transport;
         }
     }
     // RFC 5180 uses headers of 8 to 32 bytes.
@@ -123,7 +251,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state parse_encapsulation {
         packet.extract(hdr.extension.next);
-        transition parse_udp;
+        transition parse_innermost_udp;
     }
     state parse_extension_3 {
         packet.extract(hdr.extension.next);
@@ -139,19 +267,57 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state parse_udp {
         packet.extract(hdr.udp);
+        transition select(hdr.udp.dst) {
+            PORT_GTPU : look_for_tunnel;
+            PORT_VXLAN : look_for_tunnel;
+            PORT_VXLAN_GPE : look_for_tunnel;
+            PORT_GENEVE : look_for_tunnel;
+            PORT_MPLS : look_for_tunnel;
+            default : parse_test;
+        }
+    }
+    state parse_innermost_udp {
+        packet.extract(hdr.udp);
+        transition parse_test;
+    }
+    // The sum of what a checksum covers and no frame of a stream changes: the seed has no addresses yet.
+    state parse_tcp {
+        packet.extract(hdr.tcp);
+        meta.constant_sum = (bit<32>)~hdr.tcp.checksum + (bit<32>)~hdr.tcp.src + (bit<32>)~hdr.tcp.dst
+                            + (bit<32>)~hdr.tcp.sequence[31:16] + (bit<32>)~hdr.tcp.sequence[15:0]
+                            + (bit<32>)~hdr.tcp.flags;
+        transition parse_test;
+    }
+    state parse_icmp {
+        packet.extract(hdr.icmp);
+        meta.constant_sum = (bit<32>)~hdr.icmp.checksum + (bit<32>)~hdr.icmp.rest[31:16]
+                            + (bit<32>)~hdr.icmp.rest[15:0];
         transition parse_test;
     }
     state parse_test {
-        transition select(meta.is_template) {
-            1 : accept;
-            default : look_for_signature;
+        transition select(meta.is_template, meta.own_words) {
+            (0, _) : look_for_signature;
+            (_, 0) : accept;
+            default : parse_own_word;
         }
+    }
+    state parse_own_word {
+        packet.extract(hdr.own.next);
+        meta.own_sum = meta.own_sum + (bit<32>)hdr.own.last.high + (bit<32>)hdr.own.last.low;
+        meta.own_words = meta.own_words - 1;
+        transition parse_test;
     }
     state look_for_signature {
         transition select(packet.lookahead<bit<16>>()) {
             SIGNATURE_MAGIC : parse_signature;
-            default : accept;
+            default : look_further;
         }
+    }
+    // Bytes of one's own, or headers that are not known here: the signature may stand behind so many words of them.
+    state look_further {
+        packet.extract(hdr.own.next);
+        meta.is_behind_own = 1;
+        transition look_for_signature;
     }
     state parse_signature {
         packet.extract(hdr.signature);

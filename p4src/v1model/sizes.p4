@@ -32,4 +32,13 @@
 // Units of 8 bytes of IPv6 extension headers: two of the longest headers of RFC 5180.
 #define EXTENSION_UNITS 8
 
+// Words of 4 bytes between an Ethernet header with its tags and the next one, or the innermost IP header: eight labels, or
+// IPv6 with five segments and a second IPv6 header.
+#define TUNNEL_WORDS 48
+
+#define IPV4_OPTION_WORDS 10
+
+// Words of one's own in front of the signature.
+#define OWN_WORDS 16
+
 #endif

@@ -16,6 +16,14 @@ const bit<2> ORDER_NEXT = 0;
 const bit<2> ORDER_GAP  = 1;
 const bit<2> ORDER_LATE = 2;
 
+// What a parser of tunnels ends at.
+typedef bit<3> found_t;
+const found_t FOUND_NOTHING   = 0;
+const found_t FOUND_IPV4      = 1;
+const found_t FOUND_IPV6      = 2;
+const found_t FOUND_ETHERNET  = 3;
+const found_t FOUND_SIGNATURE = 4;
+
 struct headers_t {
     packet_out_t       packet_out;
     packet_in_t        packet_in;
@@ -26,11 +34,21 @@ struct headers_t {
     ethernet_t         ethernet;
     vlan_t             outer_vlan;
     vlan_t             inner_vlan;
-    tunnel_t           tunnel;
+    // First headers of a tunnel, and what follows them up to the innermost IP header or an Ethernet header.
+    ipv4_t             first_ipv4;
+    ipv6_t             first_ipv6;
+    udp_t              first_udp;
+    four_bytes_t[TUNNEL_WORDS] outer;
+    ethernet_t         inner_ethernet;
+    four_bytes_t[TUNNEL_WORDS] inner;
     ipv4_t             ipv4;
+    four_bytes_t[IPV4_OPTION_WORDS] ipv4_options;
     ipv6_t             ipv6;
     extension_unit_t[EXTENSION_UNITS] extension;
     udp_t              udp;
+    tcp_t              tcp;
+    icmp_t             icmp;
+    four_bytes_t[OWN_WORDS]  own;
     signature_t        signature;
     // The signature of a captured frame, whose checksums stay as they came.
     signature_t        as_received;
@@ -112,6 +130,18 @@ struct metadata_t {
     // Type of the next IPv6 header while extension headers are parsed.
     bit<8>    next_header;
     bit<1>    is_template;
+    // Of a seed: whether its headers hold a tunnel, and words of one's own in front of its signature.
+    bit<1>    in_tunnel;
+    bit<4>    own_words;
+    // Destination that a frame with an Ethernet header in a tunnel came with.
+    mac_t     tunnel_end;
+    // The signature of a received frame was found behind words that are not known.
+    bit<1>    is_behind_own;
+    // Ones' complement sums: of IPv4 options, of words of one's own, and of what a checksum of TCP or ICMP covers beside
+    // addresses and ports.
+    bit<32>   options_sum;
+    bit<32>   own_sum;
+    bit<32>   constant_sum;
     // A test frame that leaves shorter than its seed, and the ones' complement sum of the payload behind its signature.
     bit<1>    is_cut;
     bit<16>   payload_sum;

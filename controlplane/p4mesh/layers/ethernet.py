@@ -28,5 +28,5 @@ class Ethernet(Layer):
     ether_type: int | None = names_next(16, Numbers.ETHERTYPE, TEST_ETHERTYPE)
 
 
-DESTINATION = Modifiable("ethernet_dst", Ethernet, "destination")
-SOURCE = Modifiable("ethernet_src", Ethernet, "source")
+DESTINATION = Modifiable("ethernet_dst", Ethernet, "destination", 0)
+SOURCE = Modifiable("ethernet_src", Ethernet, "source", 0)

@@ -62,9 +62,14 @@ class Frame:
         """List the layers of a protocol."""
         return tuple(layer for layer in self.layers if isinstance(layer, kind))
 
+    def place_of(self, field: Modifiable) -> int | None:
+        """Place of the layer in which a field changes; None where there is no such layer."""
+        places = [place for place, layer in enumerate(self.layers) if isinstance(layer, field.layer)]
+        return places[field.place] if len(places) > max(0, field.place) else None
+
     def has(self, field: Modifiable) -> bool:
         """Whether there is such a field to change."""
-        return len(self.all_of(field.layer)) > max(0, field.place)
+        return self.place_of(field) is not None
 
     def changed(self, kind: type[Layer], **values: object) -> Frame:
         """Give fields of every layer of a protocol other values."""

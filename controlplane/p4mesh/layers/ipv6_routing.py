@@ -41,6 +41,11 @@ def _segments_of_text(text: str) -> bytes:
     return b"".join(IPv6Address(word).packed for word in text.split())
 
 
+def _text_of_segments(segments: bytes) -> str:
+    places = range(0, len(segments), _ADDRESS_BYTES)
+    return " ".join(str(IPv6Address(segments[place : place + _ADDRESS_BYTES])) for place in places)
+
+
 @dataclass(frozen=True)
 class SegmentRouting(CountedHeader):
     """Segments in reverse: the last one of the path stands first, and ``segments_left`` is the place of the active one.
@@ -55,7 +60,7 @@ class SegmentRouting(CountedHeader):
     last_entry: int | None = computed(8)
     flags: int = bits(8)
     tag: int = bits(16)
-    segments: bytes = tail(IPv6Address("::1").packed, _segments_of_text)
+    segments: bytes = tail(IPv6Address("::1").packed, _segments_of_text, _text_of_segments)
 
     def __post_init__(self) -> None:
         """Refuse what is no list of addresses."""

@@ -7,6 +7,7 @@ checking are made from that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
@@ -17,6 +18,8 @@ from p4mesh.errors import ParameterError
 
 AnyLayer = TypeVar("AnyLayer", bound="Layer")
 _MAC_BYTES = 6
+_IPV6_BITS, _CHANGING_ADDRESS_BITS = 128, 32
+"""Of an IPv6 address the lowest bits can change."""
 
 
 class Numbers(Enum):
@@ -108,9 +111,11 @@ def ipv6_address() -> Any:
     return field(default=None, metadata={"wire": Wire(128, Role.ADDRESS, IPv6Address, IPv6Address)})
 
 
-def tail(value: bytes, of_text: Callable[[str], bytes] = bytes.fromhex) -> Any:
+def tail(
+    value: bytes, of_text: Callable[[str], bytes] = bytes.fromhex, to_text: Callable[[bytes], str] = bytes.hex
+) -> Any:
     """Declare the bytes of variable length at the end of a header; :meth:`Layer.tail_bytes` says how many there are."""
-    return field(default=value, metadata={"tail": of_text})
+    return field(default=value, metadata={"tail": of_text, "to_text": to_text})
 
 
 @dataclass(frozen=True)
@@ -270,23 +275,47 @@ class Modifiable:
     """Bits that change, the lowest ones; None = all."""
 
     def __post_init__(self) -> None:
-        """Enter the field into the registry."""
-        _MODIFIABLE[self.name] = self
+        """Enter a field that has a name of its own into the registry."""
+        if "." not in self.name:
+            _MODIFIABLE[self.name] = self
 
     @property
     def width_bits(self) -> int:
         """Bits modulo which what is added counts."""
-        return self.low_bits or dict(_layout(self.layer).wires)[self.field].width_bits
+        return self.low_bits or dict(changing_fields(self.layer))[self.field].width_bits
 
     @staticmethod
     def of_name(name: str) -> Modifiable:
-        """Find a field by its name; raises ValueError for one that there is not."""
-        if name not in _MODIFIABLE:
-            raise ValueError(f"no field '{name}' can change: {', '.join(_MODIFIABLE)}")
-        return _MODIFIABLE[name]
+        """Find a field by its own name, or as ``layer.field`` or ``layer[place].field``; raises ValueError for others.
+
+        Lengths, checksums and numbers of the next layer follow from the frame: they are no fields that can change.
+        """
+        if name in _MODIFIABLE:
+            return _MODIFIABLE[name]
+        found = _FIELD_OF_LAYER.fullmatch(name)
+        if found is None:
+            raise ValueError(f"no field '{name}' can change: use {', '.join(_MODIFIABLE)} or layer.field")
+        layer = Layer.of_kind(found["kind"])
+        possible = {name: wire.width_bits for name, wire in changing_fields(layer)}
+        if found["field"] not in possible:
+            raise ValueError(f"{layer.kind} has no field '{found['field']}' that can change: {', '.join(possible)}")
+        place = -1 if found["place"] is None else int(found["place"])
+        low_bits = _CHANGING_ADDRESS_BITS if possible[found["field"]] == _IPV6_BITS else None
+        return Modifiable(name, layer, found["field"], place, low_bits)
 
 
 _MODIFIABLE: dict[str, Modifiable] = {}
+_FIELD_OF_LAYER = re.compile(r"(?P<kind>[a-z0-9_]+)(\[(?P<place>[0-9])\])?\.(?P<field>[a-z0-9_]+)")
+
+
+def changing_fields(kind: type[Layer]) -> tuple[tuple[str, Wire], ...]:
+    """List the fields of a protocol that can change from frame to frame, and how they stand in its header."""
+    layout = _layout(kind)
+    return tuple(
+        (name, wire)
+        for name, wire in (*layout.wires, *layout.optional)
+        if wire.role in (Role.CHOSEN, Role.ADDRESS) or wire.registry is Numbers.UDP_PORT
+    )
 
 
 def modifiable_of(layer: type[Layer], field_name: str, place: int, layers: int) -> Modifiable | None:

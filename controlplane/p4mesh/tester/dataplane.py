@@ -25,7 +25,9 @@ from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.records import ipdv_bins, latency_bins
 from p4mesh.tester.responders import Match, PuntRule
+from p4mesh.tester.seed_layout import layout_of
 from p4mesh.tester.switch_client import Entity, SwitchClient
+from p4mesh.traffic.stream import Stream
 
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
@@ -92,7 +94,7 @@ class DataPlane:
         self._streams: dict[EntryKey, Entity] = {}
         """Entries of the streams of the plan, of those that have been removed, too."""
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._cut_streams: set[int] = set()
+        self._seed_flags: dict[int, int] = {}
         self._bins_before: dict[tuple[str, int], int] = {}
         self._bins: dict[tuple[str, int], int] = {}
         self._group_counts = _NO_GROUPS
@@ -146,7 +148,7 @@ class DataPlane:
             {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
             | {stream.group: self._replicas(stream) for stream in plan.streams}
         )
-        self._cut_streams = {planned.index for planned in plan.streams if planned.stream.sizes_in_turn_bytes}
+        self._seed_flags = {planned.index: self._flags_of(planned.stream) for planned in plan.streams}
         self._set_entries(PlanEntries(self._client.schema, self._contract, self._ports.of).of(plan))
         self._streams = {key: entry for key, entry in self._entries.items() if key[0] == "stream"}
         self._client.modify(
@@ -183,9 +185,19 @@ class DataPlane:
         """Put one of ``count`` seeds into a loop, as if it had closed gaps with this fraction before."""
         port = self._ports.other_loops[loop - 1] if loop else 0
         begun = first_fraction_q32(number, count)
-        flags = self._contract["SIZES_IN_TURN"] if stream in self._cut_streams else 0
+        flags = self._seed_flags.get(stream, 0)
         window = int(begun < fraction_q32)
         self._request("SEED", payload, flags=flags, stream=stream, value=begun, window=window, port=port)
+
+    def _flags_of(self, stream: Stream) -> int:
+        """Flags of the seeds of a stream: what the parser of the program cannot see in them."""
+        layout = layout_of(stream.frame)
+        flags = layout.words["own"]
+        if stream.sizes_in_turn_bytes:
+            flags |= self._contract["SIZES_IN_TURN"]
+        if layout.in_tunnel:
+            flags |= self._contract["IN_TUNNEL"]
+        return flags
 
     def hold(self, streams: range, wait: WaitForPasses) -> None:
         """Set the clocks of streams far ahead, so that seeds do not depart by those of an interrupted run."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from p4mesh.layers import IPv4, IPv6
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
+from p4mesh.tester.seed_layout import field_place, fields_of, shifted
 from p4mesh.tester.stations import Station, own_station
 from p4mesh.tester.switch_client import Entity, SwitchSchema
 from p4mesh.traffic.stream import Progression, Stream, ValueList
@@ -27,6 +28,7 @@ class PlanEntries:
         self._schema = schema
         self._contract = contract
         self._port_of = port_of
+        self._fields = fields_of(contract)
 
     def of(self, plan: Plan) -> dict[EntryKey, Entity]:
         """Every entry that the streams of a plan need, by its name."""
@@ -126,20 +128,19 @@ class PlanEntries:
 
     def _modifier(self, stream: Stream, transmitter: Transmitter, number: int, letter: str) -> Entity:
         modifier = stream.modifiers[number]
-        params = {"field_code": self._contract[f"FIELD_{modifier.field.name.upper()}"]}
-        if isinstance(modifier.values, Progression):
+        place = field_place(stream.frame, modifier.field, self._fields)
+        assert place is not None, "a plan has fields that the program changes"
+        params = {"field_code": place.code(self._fields)}
+        values = shifted(stream.frame, modifier, self._fields)
+        if isinstance(values, Progression):
             action = "progression_of"
-            params |= {"last_step": modifier.values.count - 1, "step_size": modifier.values.step % (1 << 32)}
-        elif isinstance(modifier.values, ValueList):
+            params |= {"last_step": values.count - 1, "step_size": values.step % (1 << 32)}
+        elif isinstance(values, ValueList):
             action = "list_of"
-            params |= {"last_step": len(modifier.values.values) - 1, "first_entry": transmitter.lists[number]}
+            params |= {"last_step": len(values.values) - 1, "first_entry": transmitter.lists[number]}
         else:
             action = "random_of"
-            params |= {
-                "last_step": modifier.values.count - 1,
-                "seed": modifier.values.seed,
-                "mask": modifier.values.mask,
-            }
+            params |= {"last_step": values.count - 1, "seed": values.seed, "mask": values.mask}
         return self._schema.table_entry(
             f"modifier_{letter}.modifier",
             match={"transmitter": transmitter.id},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import compress
 
@@ -28,6 +28,8 @@ from p4mesh.tester.pacing import (
     shared_loops,
     slot_rate_fps,
 )
+from p4mesh.tester.seed_layout import Fields, fields_of, require_field, shifted
+from p4mesh.tester.sendable import require_plain_headers
 from p4mesh.tester.shared_ports import CounterRoom, SharedPorts, shared_macs, shared_ports
 from p4mesh.tester.size_turns import FrameSize, SizeTurn, frame_sizes_of, size_turn_of
 from p4mesh.tester.stations import (
@@ -239,6 +241,10 @@ class Limits:
     message_rules: int = 0
     frame_sizes: int = 0
     """Sizes in turn of all transmitters; 0 = the program sends all frames as long as their seeds."""
+    any_headers: bool = False
+    """The program parses tunnels and headers beyond UDP over IP."""
+    fields: Fields = field(default_factory=dict)
+    """Constants that say which fields the program changes."""
 
     @classmethod
     def of(
@@ -270,6 +276,8 @@ class Limits:
             message_sources=contract.constants.get("MESSAGE_SOURCES", 0),
             message_rules=contract.constants.get("MESSAGE_RULES", 0),
             frame_sizes=contract.constants.get("FRAME_SIZES", 0),
+            any_headers="IN_TUNNEL" in contract.constants,
+            fields=fields_of(contract),
         )
 
 
@@ -293,6 +301,10 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     """
     for stream in streams:
         check_stream(stream)
+        if not limits.any_headers:
+            require_plain_headers(stream.name, stream.frame, limits.target)
+        for modifier in stream.modifiers:
+            require_field(stream.name, stream.frame, modifier, limits.fields)
     asked, streams = tuple(streams), [with_addresses(stream.as_sent()) for stream in streams]
     if any(any(stream.start_offset_ns) for stream in streams):
         # Each phase of a stream takes a clock, and thus a stream of the program.
@@ -327,7 +339,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
                 hint="leave these frames out, or use --target sim",
             )
         clock = _clock(stream, limits, rate_bps_of)
-        lists = _lists_of(stream, values)
+        lists = _lists_of(stream, values, limits.fields)
         if stream.sizes_in_turn_bytes and not limits.frame_sizes:
             raise UnsupportedError(
                 f"not supported on {limits.target}: stream '{stream.name}' has frame sizes in turn",
@@ -448,13 +460,13 @@ def _with_contention(plans: Sequence[StreamPlan], rate_bps_of: dict[int, int]) -
     ]
 
 
-def _lists_of(stream: Stream, values: tuple[list[int], list[int]]) -> tuple[int, ...]:
+def _lists_of(stream: Stream, values: tuple[list[int], list[int]], fields: Fields) -> tuple[int, ...]:
     """Append the value lists of a stream's modifiers; return where each begins."""
     bases = []
     for modifier, kept in zip(stream.modifiers, values, strict=False):
         bases.append(len(kept))
-        if isinstance(modifier.values, ValueList):
-            kept.extend(modifier.values.values)
+        if isinstance(added := shifted(stream.frame, modifier, fields), ValueList):
+            kept.extend(added.values)
     return tuple(bases)
 
 

@@ -3,26 +3,55 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from p4mesh.errors import ParameterError
-from p4mesh.layers import Ethernet, Frame, IPv4, IPv6, Udp
-from p4mesh.layers.extension import extension_kinds
+from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.layers import (
+    Ethernet,
+    Frame,
+    IPv4,
+    IPv6,
+    OwnBytes,
+    SegmentRouting,
+    Udp,
+)
+from p4mesh.layers.extension import ExtensionHeader, extension_kinds
 from p4mesh.layers.ipv4 import MORE_FRAGMENTS
 from p4mesh.layers.layer import Layer, Role
+from p4mesh.layers.network import NetworkLayer
+from p4mesh.tester.seed_layout import WORD_BYTES, layout_of
 
+_TAG = "( vlan| service_tag)"
 _EXTENSION = "|".join(extension_kinds())
-_STACKS = re.compile(rf"ethernet( vlan){{0,2}}(( ipv4 gre)?( ipv4| ipv6( ({_EXTENSION}))*) udp)?")
-"""Names of the layers, the outermost first."""
-_VALID = (
-    "Ethernet, up to two VLAN tags, then nothing or UDP over IPv4 or IPv6 with extension headers, also in GRE over IPv4"
+_CARRYING_EXTENSION = "hop_by_hop|routing|segment_routing|destination"
+_GTPU = "gtpu( gtpu_options( pdu_session)*)?"
+_TUNNEL = (
+    rf"( ipv4| ipv6( ({_CARRYING_EXTENSION}))?| gre| udp (vxlan|vxlan_gpe|geneve|{_GTPU})| udp(?= mpls)| mpls"
+    rf"| control_word(?= ethernet)| pppoe| ethernet|{_TAG})"
 )
-_LONGEST_EXTENSION_BYTES = 32
+_STACKS = re.compile(rf"ethernet{_TAG}*{_TUNNEL}*( (ipv4|ipv6( ({_EXTENSION}))*)( (udp|tcp|icmp|icmpv6))?)?( bytes)*")
+"""Names of the layers, the outermost first; each must name the next one, too."""
+_VALID = "a stack of docs/HEADERS.md, such as vlan/ipv4/udp or ipv4/udp/vxlan/ethernet/ipv4/udp"
+_STACKS_OF_TOFINO = re.compile(rf"ethernet( vlan){{0,2}}( (ipv4|ipv6( (?!segment)({_EXTENSION}))*) udp)?")
+_VALID_ON_TOFINO = "Ethernet, up to two VLAN tags, then nothing or UDP over IPv4 or IPv6 with extension headers"
+_LONGEST_EXTENSION_BYTES, _MOST_EXTENSION_BYTES = 32, 64
+_MOST_WORDS = {"outer": 48, "inner": 48, "own": 15}
+_WORDS = {
+    "outer": "between the outermost Ethernet header with its first IP header and the innermost IP header",
+    "inner": "between the inner Ethernet header and the innermost IP header",
+    "own": "between the innermost header and the signature",
+}
+_MOST_ETHERNETS = 2
+_OTHER_PROTOCOLS = {0x0806: "ARP", 0x8808: "MAC control", 0x88CC: "LLDP"}
+_MAGIC = b"PM"
+"""First bytes of a signature."""
+_NAMES_PAYLOAD = ("ethernet", "vlan", "service_tag", "gre", "geneve", "udp", "tcp", "icmp", "icmpv6", "bytes")
 
 
 def require_sendable(stream: str, frame: Frame) -> None:
     """Raise ParameterError for headers that no program of the tester sends as they are."""
     kinds = " ".join(layer.kind for layer in frame.layers)
-    if not _STACKS.fullmatch(kinds):
+    if not _STACKS.fullmatch(kinds) or not _is_followed(frame):
         raise ParameterError(
             f"stream '{stream}': the tester does not send frames of {kinds.replace(' ', ', ')}", hint=f"use {_VALID}"
         )
@@ -31,23 +60,111 @@ def require_sendable(stream: str, frame: Frame) -> None:
             f"stream '{stream}': {', '.join(frame.wrong_fields)} cannot be given",
             hint="leave it out: the tester writes lengths and checksums",
         )
-    for layer in frame.layers:
-        if problem := _problem(frame, layer):
+    for place, layer in enumerate(frame.layers):
+        if problem := _problem(frame, place, layer):
             raise ParameterError(f"stream '{stream}': {layer.kind} {problem[0]}", hint=problem[1])
+    for stack, words in layout_of(frame).words.items():
+        if words > _MOST_WORDS[stack]:
+            raise ParameterError(
+                f"stream '{stream}': {WORD_BYTES * words} bytes of headers {_WORDS[stack]}",
+                hint=f"use {WORD_BYTES * _MOST_WORDS[stack]} bytes or less there",
+            )
 
 
-def _problem(frame: Frame, layer: Layer) -> tuple[str, str] | None:
+def require_plain_headers(stream: str, frame: Frame, target: str) -> None:
+    """Raise UnsupportedError for headers that a program without the stacks of words does not parse."""
+    kinds = " ".join(layer.kind for layer in frame.layers)
+    options = any(isinstance(layer, IPv4) and layer.options for layer in frame.layers)
+    if not _STACKS_OF_TOFINO.fullmatch(kinds) or options or frame.layers[0] != Ethernet():
+        raise UnsupportedError(
+            f"not supported on {target}: stream '{stream}' has frames of {kinds.replace(' ', ', ')}"
+            f"{' with options or an EtherType of its own' if _STACKS_OF_TOFINO.fullmatch(kinds) else ''}",
+            hint=f"its parser takes {_VALID_ON_TOFINO}; use those, or --target sim",
+        )
+
+
+@lru_cache(maxsize=256)
+def _is_followed(frame: Frame) -> bool:
+    """Whether a reader finds every header by what the one in front says, and none in the payload.
+
+    Behind an encapsulation nothing is named: there is UDP.
+    """
+    kinds_in_order = [layer.kind for layer in frame.layers]
+    if "esp" in kinds_in_order:
+        return kinds_in_order[kinds_in_order.index("esp") + 1 :] == ["udp"]
+    headers = tuple(layer for layer in frame.layers if not isinstance(layer, OwnBytes))
+    # As in a seed, bytes count up behind the headers.
+    read, _ = Frame.read(frame.write(bytes(range(64))))
+    kinds = [type(layer) for layer in headers]
+    if [type(layer) for layer in read.layers[: len(kinds)]] != kinds:
+        return False
+    extra = read.layers[len(kinds) :]
+    # A port is a tunnel's only in frames with tunnels: others may have any.
+    is_udp = isinstance(headers[-1], Udp) and not layout_of(frame).in_tunnel
+    return (not extra or is_udp) and (frame.network is not None or frame.layers[-1].kind in _NAMES_PAYLOAD)
+
+
+def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
     """Say why a layer cannot be sent, and what can; None where it can."""
+    following = frame.layers[place + 1] if place + 1 < len(frame.layers) else None
+    names_none = following is None or isinstance(following, OwnBytes)
     for name, wire in layer.wires:
         value = getattr(layer, name)
-        if wire.role is Role.NEXT and value is not None and not isinstance(layer, Udp):
+        if wire.role is Role.NEXT and value is not None and not (isinstance(layer, Udp) or names_none):
             return f"has {name}={value}", "leave it open: it names the layer that follows"
-        if wire.role is Role.ADDRESS and value is not None and (isinstance(layer, Ethernet) or layer is frame.network):
+        if wire.role is Role.ADDRESS and value is not None and layer is frame.network:
             return f"has {name}={value}", "leave it open: frames have the addresses of stations"
-    if isinstance(layer, IPv4) and (layer.options or layer.fragment_offset or layer.flags & MORE_FRAGMENTS):
-        return "has options or is a fragment", "use whole packets without options"
-    if isinstance(layer, IPv4 | IPv6) and layer.version != type(layer)().version:
-        return f"has version={layer.version}", f"use {type(layer)().version}"
-    if layer in frame.extensions and layer.header_bytes > _LONGEST_EXTENSION_BYTES:
-        return f"has {layer.header_bytes} bytes", f"use {_LONGEST_EXTENSION_BYTES} bytes or less"
+        is_outer = isinstance(layer, NetworkLayer) and layer is not frame.network
+        if wire.role is Role.ADDRESS and value is None and is_outer:
+            return f"has no {name}", "give it: only the innermost IP header has the addresses of stations"
+    match layer:
+        case Ethernet():
+            return _ethernet_problem(frame, place, layer)
+        case IPv4() if layer.fragment_offset or layer.flags & MORE_FRAGMENTS:
+            return "is a fragment", "use whole packets"
+        case IPv4() if layer.options and layer is not frame.network:
+            return "has options in front of another IP header", "give options to the innermost one"
+        case IPv4() | IPv6() if layer.version != type(layer)().version:
+            return f"has version={layer.version}", f"use {type(layer)().version}"
+        case SegmentRouting() if place > _innermost(frame) and layer.segments_left:
+            return (
+                f"has segments_left={layer.segments_left} in front of the station's packet",
+                "put ipv4 or ipv6 behind it: the outer IPv6 header then has the address of the active segment",
+            )
+        case OwnBytes() if len(layer.content) % WORD_BYTES:
+            return f"has {len(layer.content)} bytes", f"use a multiple of {WORD_BYTES}"
+        case OwnBytes():
+            words = (layer.content[begin : begin + len(_MAGIC)] for begin in range(0, len(layer.content), WORD_BYTES))
+            if _MAGIC in words:
+                return f"has a word that begins with {_MAGIC.hex()}", "change it: it looks like a signature"
+        case ExtensionHeader() if place > _innermost(frame):
+            if layer.header_bytes > _LONGEST_EXTENSION_BYTES:
+                return f"has {layer.header_bytes} bytes", f"use {_LONGEST_EXTENSION_BYTES} bytes or less"
+            behind = frame.layers[_innermost(frame) :]
+            length = sum(header.header_bytes for header in behind if isinstance(header, ExtensionHeader))
+            if length > _MOST_EXTENSION_BYTES:
+                return (
+                    f"is one of {length} bytes of extension headers",
+                    f"use {_MOST_EXTENSION_BYTES} bytes or less in all",
+                )
     return None
+
+
+def _ethernet_problem(frame: Frame, place: int, layer: Ethernet) -> tuple[str, str] | None:
+    if place == 0:
+        ends = len(frame.all_of(Ethernet)) > 1
+        if layer.source is not None or (layer.destination is not None and not ends):
+            name = "source" if layer.source is not None else "destination"
+            return (
+                f"has {name}={getattr(layer, name).hex(':')}",
+                "leave it open: frames have the addresses of stations; the outer one of two may have a destination",
+            )
+    if len(frame.all_of(Ethernet)) > _MOST_ETHERNETS:
+        return "is there three times", f"use {_MOST_ETHERNETS} Ethernet headers at most"
+    if protocol := _OTHER_PROTOCOLS.get(layer.ether_type or 0):
+        return f"has ether_type={layer.ether_type:#06x}", f"use another one: ports take such frames for {protocol}"
+    return None
+
+
+def _innermost(frame: Frame) -> int:
+    return max(place for place, layer in enumerate(frame.layers) if isinstance(layer, NetworkLayer))

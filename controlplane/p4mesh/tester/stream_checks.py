@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.tester.seed_layout import can_be_cut
 from p4mesh.tester.sendable import require_sendable
 from p4mesh.topology.model import TesterPort
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps
@@ -125,7 +126,7 @@ def check_stream(stream: Stream) -> None:
             f"stream '{stream.name}': only unicast IPv4 and IPv6 frames can be routed",
             hint="use an IP frame format and a unicast pattern",
         )
-    if stream.frame.tunnel or stream.received_in_tunnel:
+    if (stream.frame.tunnel and stream.pattern.to_many) or stream.received_in_tunnel:
         _check_tunnels(stream)
     if stream.sizes_in_turn_bytes:
         _check_sizes_in_turn(stream)
@@ -142,9 +143,10 @@ def _check_sizes_in_turn(stream: Stream) -> None:
             f"stream '{stream.name}': {stream.frame_size_bytes} bytes are not the largest of its sizes in turn",
             hint=f"use {max(stream.sizes_in_turn_bytes)} bytes",
         )
-    if stream.burst or stream.frame.tunnel:
+    if stream.burst or not can_be_cut(stream.frame):
+        kinds = ", ".join(layer.kind for layer in stream.frame.layers)
         raise ParameterError(
-            f"stream '{stream.name}' has sizes in turn in {'bursts' if stream.burst else 'a tunnel'}",
+            f"stream '{stream.name}' has sizes in turn in {'bursts' if stream.burst else f'frames of {kinds}'}",
             hint="give it one frame size",
         )
 

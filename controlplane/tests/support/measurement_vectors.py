@@ -92,15 +92,24 @@ def _formats() -> list[Arrival]:
 
 def _other_formats() -> list[Arrival]:
     """Return frames in which nothing is looked for behind a header that is not understood."""
-    ipv4, ipv6 = (bytearray(headers_of(FORMATS[version], _FORMAT_BYTES)) for version in (4, 6))
-    changes = [(ipv4, 14, 0x46), (ipv4, 21, 1), (ipv4, 23, 6), (ipv6, 20, 6), (ipv4, 12, 0x09)]
+    return _changed_formats((4, 21, 1), (4, 23, 6), (6, 20, 6))
+
+
+def _further_formats() -> list[Arrival]:
+    """Return frames with headers that the program for Tofino does not understand, and that for v1model does."""
+    return _changed_formats((4, 14, 0x46), (4, 12, 0x09), has_third_tag=True)
+
+
+def _changed_formats(*places: tuple[int, int, int], has_third_tag: bool = False) -> list[Arrival]:
+    heads_of = {version: bytearray(headers_of(FORMATS[version], _FORMAT_BYTES)) for version in (4, 6)}
+    changes = [(heads_of[version], place, value) for version, place, value in places]
     heads = []
     for head, place, value in changes:
         changed = bytearray(head)
         changed[place] = value
         heads.append(bytes(changed))
-    heads.append(headers_of(UDP_OVER_IPV4.tagged(1, 2), _FORMAT_BYTES))
-    heads[-1] = heads[-1][:12] + b"\x81\0\0\3" + heads[-1][12:]
+    if has_third_tag:
+        heads.append(headers_of(UDP_OVER_IPV4.tagged(3, 1, 2), _FORMAT_BYTES))
     return [_of_format(place, head, is_recognized=False) for place, head in enumerate(heads)]
 
 
@@ -139,6 +148,8 @@ _OF_EVERY_REASON: list[tuple[int, dict[str, Any]]] = [
     (1, {"destination": station(2), "run": 0}),
 ]
 
+NOT_OF_V1MODEL = "frames_of_further_formats"
+"""Vector that v1model does not follow: it finds these signatures."""
 SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
     "frames_in_order": ("FlowMeasurement", _of_sequences(0, 1, 2, 3, 4)),
     "gaps_are_no_reordering": ("FlowMeasurement", _of_sequences(0, 1, 5, 6, 9)),
@@ -206,6 +217,7 @@ SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
     "one_frame_has_no_distance": ("ArrivalSpacing", [Arrival(3, 0)]),
     "frames_of_all_formats": ("Parser", _formats()),
     "frames_of_other_formats": ("Parser", _other_formats()),
+    NOT_OF_V1MODEL: ("Parser", _further_formats()),
 }
 
 

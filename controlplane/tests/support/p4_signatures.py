@@ -14,7 +14,7 @@ from pathlib import Path
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.M)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _DECLARATION = re.compile(r"\b(control|parser)\s+(\w+)\s*\(([^()]*)\)\s*(?:\(([^()]*)\)\s*)?\{")
-_PARAMETER = re.compile(r"(?:(in|out|inout)\s+)?(\w+(?:<\w+>)?)\s+(\w+)")
+_PARAMETER = re.compile(r"(?:(in|out|inout)\s+)?(\w+(?:<\w+>)?(?:\[\w+\])?)\s+(\w+)")
 _TYPE = re.compile(r"\b(?:struct|header)\s+(\w+)\s*\{|\btypedef\s+[^;]*?(\w+)\s*;")
 
 

@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv4Address
 
 import pytest
 from support.networks import shipped
+from support.stacks import STACKS
 
-from p4mesh.errors import ParameterError
+from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import (
     PLAIN,
     UDP_OVER_IPV4,
     UDP_OVER_IPV6,
+    Encapsulation,
     Ethernet,
     Frame,
     Gre,
     IPv4,
     IPv6,
     Modifiable,
+    Mpls,
+    OwnBytes,
     Routing,
+    SegmentRouting,
     Udp,
+    Vxlan,
     ipv4,
     ipv6,
     udp,
     vlan,
 )
-from p4mesh.tester.sendable import require_sendable
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.seed_layout import fields_of, require_field
+from p4mesh.tester.sendable import require_plain_headers, require_sendable
 from p4mesh.tester.stream_checks import check_stream
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import FieldModifier, Progression, Stream
+from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
 
+OUTER = IPv4(source=IPv4Address("198.18.1.2"), destination=IPv4Address("198.18.1.1"))
 ENDS = IPv4Address("198.18.1.2"), IPv4Address("198.18.1.1")
 
 
@@ -43,7 +54,13 @@ def stream_of(frame: Frame, *modifiers: FieldModifier) -> Stream:
 
 @pytest.mark.parametrize(
     "frame",
-    [PLAIN.tagged(1, 2), UDP_OVER_IPV4.in_tunnel(*ENDS), UDP_OVER_IPV6.tagged(7).extended((Routing(),))],
+    [
+        PLAIN.tagged(1, 2),
+        UDP_OVER_IPV4.in_tunnel(*ENDS),
+        UDP_OVER_IPV6.tagged(7).extended((Routing(),)),
+        UDP_OVER_IPV6.extended((Routing(), Encapsulation())),
+        *(Frame(layers) for layers in STACKS.values()),
+    ],
 )
 def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
     require_sendable("s", frame)
@@ -53,20 +70,31 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
     ("frame", "message"),
     [
         (Frame(()), "the tester does not send frames of "),
-        (Frame((Ethernet(), IPv4())), "does not send frames of ethernet, ipv4"),
+        (Frame((Ethernet(), Mpls())), "does not send frames of ethernet, mpls"),
+        (Frame((Ethernet(), Vxlan(), *UDP_OVER_IPV4.layers)), "does not send frames of ethernet, vxlan, ethernet"),
+        (Frame((Ethernet(), OUTER, Udp(), Vxlan(), *UDP_OVER_IPV4.changed(Udp, destination=4789).layers)), "vxlan"),
+        (Frame((Ethernet(), OwnBytes(bytes(4)), *UDP_OVER_IPV4.layers[1:])), "frames of ethernet, bytes, ipv4, udp"),
         (Frame((IPv4(), Udp())), "does not send frames of ipv4, udp"),
-        (Frame((Ethernet(), IPv4(), IPv6(), Udp())), "does not send frames of ethernet, ipv4, ipv6, udp"),
-        (Frame((Ethernet(), IPv6(), Gre(), IPv4(), Udp())), "does not send frames of ethernet, ipv6, gre, ipv4, udp"),
-        (PLAIN.tagged(1, 2, 3), "does not send frames of ethernet, vlan, vlan, vlan"),
+        (Frame((Ethernet(), IPv4(), IPv6(), Udp())), "ipv4 has no source"),
+        (Frame((Ethernet(), IPv6(), Gre(), IPv4(), Udp())), "ipv6 has no source"),
+        (PLAIN.tagged(*range(51)), "196 bytes of headers between the outermost"),
+        (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(64)))), "64 bytes of headers between the innermost"),
+        (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(7)))), "bytes has 7 bytes"),
+        (Frame((Ethernet(ether_type=0x88B5), OwnBytes(b"1234PM56"))), "bytes has a word that begins with 504d"),
+        (Frame((Ethernet(), OUTER, Udp(), Vxlan(), Ethernet(), OUTER, Udp(), Vxlan(), *UDP_OVER_IPV4.layers)), "three"),
+        (Frame((Ethernet(), IPv6(), SegmentRouting(segments_left=1), Udp())), "segments_left=1 in front of"),
         (UDP_OVER_IPV4.changed(Udp, checksum=1), "udp.checksum cannot be given"),
         (UDP_OVER_IPV4.changed(IPv4, source=ENDS[0]), "ipv4 has source=198.18.1.2"),
         (UDP_OVER_IPV4.changed(Ethernet, destination=b"123456"), "ethernet has destination="),
-        (PLAIN.changed(Ethernet, ether_type=0x88B5), "ethernet has ether_type=34997"),
-        (UDP_OVER_IPV4.changed(IPv4, options=bytes(4)), "ipv4 has options or is a fragment"),
-        (UDP_OVER_IPV4.changed(IPv4, flags=1), "ipv4 has options or is a fragment"),
-        (UDP_OVER_IPV4.changed(IPv4, fragment_offset=1), "ipv4 has options or is a fragment"),
+        (PLAIN.changed(Ethernet, ether_type=0x0806), "ethernet has ether_type=0x0806"),
+        (UDP_OVER_IPV4.changed(Ethernet, ether_type=0x88B5), "does not send frames of ethernet, ipv4, udp"),
+        (UDP_OVER_IPV4.changed(IPv4, protocol=17), "ipv4 has protocol=17"),
+        (Frame((Ethernet(), replace(OUTER, options=bytes(4)), IPv4(), Udp())), "ipv4 has options in front of another"),
+        (UDP_OVER_IPV4.changed(IPv4, flags=1), "ipv4 is a fragment"),
+        (UDP_OVER_IPV4.changed(IPv4, fragment_offset=1), "ipv4 is a fragment"),
         (UDP_OVER_IPV6.changed(IPv6, version=4), "ipv6 has version=4"),
         (UDP_OVER_IPV6.extended((Routing(addresses=bytes(32)),)), "routing has 40 bytes"),
+        (UDP_OVER_IPV6.extended((Routing(),) * 3), "routing is one of 72 bytes of extension headers"),
     ],
 )
 def test_other_headers_are_refused(frame: Frame, message: str) -> None:
@@ -89,6 +117,53 @@ def test_other_headers_are_refused(frame: Frame, message: str) -> None:
 def test_a_field_that_the_frames_do_not_have_cannot_change(frame: Frame, field: Modifiable) -> None:
     with pytest.raises(ParameterError, match=f"stream 's': there is no {field.name} to change in frames of ethernet"):
         check_stream(stream_of(frame, FieldModifier(field, Progression(4))))
+
+
+FIELDS = fields_of(load_contract())
+
+
+@pytest.mark.parametrize(
+    ("name", "stack", "values", "message"),
+    [
+        ("gre.protocol", "gre", Progression(2), "gre has no field 'protocol' that can change: "),
+        ("ipv4.checksum", "tcp", Progression(2), "ipv4 has no field 'checksum' that can change: version, "),
+        ("tcp.sum", "tcp", Progression(2), "tcp has no field 'sum' that can change"),
+        ("tcpp.source", "tcp", Progression(2), "no layer 'tcpp': layers are "),
+        ("ttl", "tcp", Progression(2), "no field 'ttl' can change"),
+        ("ipv4[0].source", "tunnels in tunnels", Progression(2), "ipv4[0].source cannot change from frame to frame"),
+        ("udp[0].destination", "vxlan", Progression(2), "udp[0].destination cannot change from frame to frame"),
+        ("mpls.ttl", "labels", Progression(193), "mpls.ttl runs over from 64, by 0 to 192"),
+        ("ipv4.dscp", "tcp", Progression(65), ""),
+        ("ipv4.ecn", "tcp", Progression(5), "ipv4.ecn runs over from 0, by 0 to 4"),
+        ("tcp.flags", "tcp", PseudoRandom(1, 0x1FF), "tcp.flags runs over from 16, by 0 to 511"),
+    ],
+)
+def test_fields_that_cannot_change_are_refused_with_those_that_can(
+    name: str, stack: str, values: Progression, message: str
+) -> None:
+    frame = Frame(STACKS[stack])
+    if not message:
+        require_field("s", frame, FieldModifier(Modifiable.of_name(name), values), FIELDS)
+        return
+    with pytest.raises((ValueError, ParameterError), match=re.escape(message)):
+        require_field("s", frame, FieldModifier(Modifiable.of_name(name), values), FIELDS)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_program_without_stacks_of_words_refuses_them_with_its_limit(stack: str) -> None:
+    frame = Frame(STACKS[stack])
+    if stack == "the port of a tunnel":
+        require_plain_headers("s", frame, "tofino")
+        return
+    with pytest.raises(UnsupportedError, match="not supported on tofino: stream 's' has frames of ethernet") as caught:
+        require_plain_headers("s", frame, "tofino")
+    assert caught.value.hint and "two VLAN tags" in caught.value.hint
+
+
+def test_the_room_for_words_is_that_of_the_program() -> None:
+    contract = load_contract()
+    assert (contract["TUNNEL_WORDS"], contract["MOST_OWN_WORDS"]) == (48, 15)
+    assert contract["OWN_WORDS"] > contract["MOST_OWN_WORDS"]
 
 
 def test_frames_with_unusual_headers_are_measured() -> None:

@@ -7,6 +7,31 @@ from harness.corpus.state import ones_complement_sum
 from harness.generate import PORTS, Generator
 from harness.programs import TESTER
 from harness.scenario import Frame, PacketOut
+from p4mesh.layers import (
+    ControlWord,
+    Ethernet,
+    Geneve,
+    Gre,
+    Gtpu,
+    GtpuOptions,
+    HopByHop,
+    Icmp,
+    Icmpv6,
+    IPv4,
+    IPv6,
+    Layer,
+    Mpls,
+    PduSession,
+    Pppoe,
+    SegmentRouting,
+    ServiceTag,
+    Tcp,
+    Udp,
+    Vlan,
+    Vxlan,
+    VxlanGpe,
+)
+from p4mesh.layers import Frame as Headers
 from p4mesh.tester.contract import Contract, load_contract
 
 _RUN = 9
@@ -24,6 +49,25 @@ _EXTENSIONS = (
     (_DESTINATION, bytes([_AUTHENTICATION, 0, 1, 4, 0, 0, 0, 0, _UDP, 6]) + bytes(30)),
 )
 """Type of the first header and bytes in front of UDP; one of them is not a whole number of units."""
+_UDP4, _TCP6 = (IPv4(), Udp()), (IPv6(), Tcp())
+_STACKS: tuple[tuple[tuple[Layer, ...], ...], ...] = (
+    ((Mpls(5), Mpls(6)), _UDP4),
+    ((Mpls(5), ControlWord(), Ethernet()), _TCP6),
+    ((ServiceTag(vid=4), ServiceTag(vid=5), Vlan(vid=6)), _UDP4),
+    ((Pppoe(),), _TCP6),
+    ((IPv4(options=bytes([1] * 8)), Udp()),),
+    ((IPv4(), Icmp()),),
+    ((IPv6(), HopByHop(), SegmentRouting(segments_left=0, segments=bytes(32)), Icmpv6()),),
+    ((IPv4(), Gre(key=1, sequence=2), Ethernet(), Vlan(vid=1)), _UDP4),
+    ((IPv6(), SegmentRouting(segments=bytes(80))), _UDP4),
+    ((IPv4(), Udp(), Vxlan(), Ethernet(), IPv4(), Gre()), _TCP6),
+    ((Vlan(vid=1), IPv6(), Udp(), VxlanGpe()), _UDP4),
+    ((IPv4(), Udp(), Geneve(options=bytes(8)), Ethernet()), _TCP6),
+    ((IPv4(), Udp(), Gtpu(), GtpuOptions(), PduSession()), _UDP4),
+    ((IPv4(), Udp(), Vxlan(), Ethernet(), IPv4(), Udp(), Vxlan(), Ethernet()), _UDP4),
+    ((*(Mpls(place) for place in range(50)),), _UDP4),
+)
+"""In pieces; the last two are more than the program takes."""
 
 
 def _reception(generator: Generator) -> None:
@@ -74,10 +118,18 @@ def _test_frame(generator: Generator, contract: Contract) -> None:
         signature = signature[:place] + bytes([signature[place] ^ 1 << rng.randrange(8)]) + signature[place + 1 :]
     tags = rng.choice([b"", b"", b"\x81\x00\x00\x05", b"\x88\xa8\x00\x07\x81\x00\x00\x05"])
     payload = signature + bytes(rng.randrange(60))
-    data = station.to_bytes(6, "big") + rng.randbytes(6) + tags + _network_layer(generator, payload)
+    data = station.to_bytes(6, "big") + rng.randbytes(6)
+    data += _any_stack(generator, payload) if rng.randrange(3) == 0 else tags + _network_layer(generator, payload)
     if rng.randrange(15) == 0:
         data = data[: rng.randint(1, len(data))]
     generator.scenario.steps.append(Frame(PORTS[number], data))
+
+
+def _any_stack(generator: Generator, payload: bytes) -> bytes:
+    """Write labels, tunnels and bytes of one's own, some of them not known, behind the addresses."""
+    layers = [layer for step in generator.rng.choice(_STACKS) for layer in step]
+    own = generator.rng.randbytes(generator.rng.choice([0, 0, 0, 4, 12, 68, 3]))
+    return Headers((Ethernet(), *layers)).write(own + payload)[12:]
 
 
 def _network_layer(generator: Generator, payload: bytes) -> bytes:

@@ -1,0 +1,250 @@
+"""Places of the layers of a frame in the program for v1model: the way of its parser through a seed (p4src/v1model)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from p4mesh.errors import ParameterError
+from p4mesh.layers import (
+    Bth,
+    Ethernet,
+    ExtensionHeader,
+    Frame,
+    Icmp,
+    Icmpv6,
+    IPv4,
+    IPv6,
+    OwnBytes,
+    ServiceTag,
+    Tcp,
+    Udp,
+    Vlan,
+)
+from p4mesh.layers.layer import Layer, Modifiable, changing_fields
+from p4mesh.layers.network import NetworkLayer
+from p4mesh.tester.contract import Contract
+from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
+
+WORD_BYTES = 4
+_WORD_BITS = 32
+_OUTER, _INNER, _OWN = "outer", "inner", "own"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A header of the program, or a word in one of its stacks."""
+
+    header: str
+    word: int = 0
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is in a stack of words."""
+        return self.header in (_OUTER, _INNER, _OWN)
+
+
+@dataclass(frozen=True)
+class SeedLayout:
+    """Places of all layers, the outermost first."""
+
+    places: tuple[Place, ...]
+    words: dict[str, int]
+    """Length of each stack."""
+    in_tunnel: bool
+    """A port of UDP leads into a tunnel."""
+
+
+@lru_cache(maxsize=256)
+def layout_of(frame: Frame) -> SeedLayout:
+    """Find the places of the layers of a frame that can be sent (``sendable.py``)."""
+    layers = frame.layers
+    places = [Place("ethernet")]
+    words = {_OUTER: 0, _INNER: 0, _OWN: 0}
+
+    def put(stack: str, layer: Layer) -> Place:
+        place = Place(stack, words[stack])
+        words[stack] += layer.header_bytes // WORD_BYTES
+        return place
+
+    for tag, kinds in (("outer_vlan", (Vlan,)), ("inner_vlan", (Vlan,))):
+        here = layers[len(places)] if len(places) < len(layers) else None
+        if not isinstance(here, kinds) or (tag == "inner_vlan" and isinstance(here, ServiceTag)):
+            break
+        places.append(Place(tag))
+    tags_end = len(places)
+    innermost = _innermost(frame)
+    stack, first = _OUTER, True
+    for layer in layers[tags_end:innermost]:
+        if isinstance(layer, Ethernet):
+            places.append(Place("inner_ethernet"))
+            stack, first = _INNER, False
+        elif first and len(places) == tags_end and isinstance(layer, NetworkLayer):
+            places.append(Place(f"first_{layer.kind}"))
+        elif first and len(places) == tags_end + 1 and isinstance(layer, Udp) and places[-1].header != "inner_vlan":
+            places.append(Place("first_udp"))
+            first = False
+        else:
+            places.append(put(stack, layer))
+            first = False
+    for layer in layers[innermost:]:
+        match layer:
+            case NetworkLayer() | Udp():
+                places.append(Place(layer.kind))
+            case Icmp() | Icmpv6():
+                places.append(Place("icmp"))
+            case ExtensionHeader():
+                places.append(Place("extension"))
+            case Tcp():
+                places.append(Place("tcp"))
+                words[_OWN] += len(layer.options) // WORD_BYTES
+            case _:
+                places.append(put(_OWN, layer))
+    in_tunnel = any(isinstance(layer, Udp) for layer in layers[:innermost])
+    return SeedLayout(tuple(places), words, in_tunnel)
+
+
+def can_be_cut(frame: Frame) -> bool:
+    """Whether the program corrects all lengths and checksums of a frame that leaves shorter than its seed."""
+    layout = layout_of(frame)
+    known = ("ethernet", "outer_vlan", "inner_vlan", "ipv4", "ipv6", "extension", "udp")
+    return not any(layout.words.values()) and all(place.header in known for place in layout.places)
+
+
+def _innermost(frame: Frame) -> int:
+    """Place of the innermost IP layer, or behind the last header where there is none."""
+    networks = [place for place, layer in enumerate(frame.layers) if isinstance(layer, NetworkLayer)]
+    if networks:
+        return networks[-1]
+    return next(
+        (place for place, layer in enumerate(frame.layers) if isinstance(layer, OwnBytes | Bth)), len(frame.layers)
+    )
+
+
+@dataclass(frozen=True)
+class FieldPlace:
+    """A field in a container to which the program adds: a field of its own, or a word."""
+
+    constant: str
+    """Of the contract, without the beginning ``FIELD_``."""
+    offset: int
+    """From the constant to the code."""
+    container_bits: int
+    shift: int
+    """Bits of the container below the field."""
+    width_bits: int
+
+    def code(self, fields: Fields) -> int:
+        """Number of the field in the program."""
+        return fields[f"FIELD_{self.constant}"] + self.offset
+
+
+Fields = Mapping[str, int]
+"""Constants of a program that say which fields it changes; see :func:`fields_of`."""
+_NAMES = {"destination": "DST", "source": "SRC"}
+_IN_ICMP = {"identifier": 16, "sequence": 0}
+_CLASS_SHIFTS = {"dscp": 2, "ecn": 0}
+_CLASS_BITS, _FLAGS_BITS = 8, 16
+
+
+def field_place(frame: Frame, field: Modifiable, fields: Fields) -> FieldPlace | None:
+    """Find where a program with these constants changes a field; None where it cannot."""
+    in_frame = frame.place_of(field)
+    if in_frame is None:
+        return None
+    place, layer = layout_of(frame).places[in_frame], frame.layers[in_frame]
+    found = _in_words(layer, field, place, fields) if place.is_word else _in_header(layer, field, place)
+    return found if found and f"FIELD_{found.constant}" in fields else None
+
+
+def _in_header(layer: Layer, field: Modifiable, place: Place) -> FieldPlace | None:
+    header, width = place.header.upper(), field.width_bits
+    match layer, field.field:
+        case IPv4(), "dscp" | "ecn":
+            return FieldPlace(f"{header}_DSCP_ECN", 0, _CLASS_BITS, _CLASS_SHIFTS[field.field], width)
+        case IPv6(), "dscp" | "ecn":
+            return FieldPlace(f"{header}_TRAFFIC_CLASS", 0, _CLASS_BITS, _CLASS_SHIFTS[field.field], width)
+        case IPv6(), "ttl":
+            return FieldPlace(f"{header}_HOP_LIMIT", 0, width, 0, width)
+        case Vlan(), "vid":
+            return FieldPlace(header, 0, width, 0, width)
+        case Icmp() | Icmpv6(), "identifier" | "sequence":
+            return FieldPlace("ICMP_REST", 0, _WORD_BITS, _IN_ICMP[field.field], width)
+        case Tcp(), "flags":
+            return FieldPlace("TCP_FLAGS", 0, _FLAGS_BITS, 0, width)
+    name = _NAMES.get(field.field, field.field.upper())
+    return FieldPlace(f"{header}_{name}", 0, width, 0, width)
+
+
+def _in_words(layer: Layer, field: Modifiable, place: Place, fields: Fields) -> FieldPlace | None:
+    if isinstance(layer, IPv4 | Tcp):
+        return None  # Its checksum is a word that does not follow.
+    begin, changing = 0, fields.get(f"CHANGING_{place.header.upper()}_WORDS", 0)
+    for name, wire in layer.wires:
+        begin += wire.width_bits
+        if name == field.field:
+            break
+    else:
+        return None
+    word = place.word + (begin - 1) // _WORD_BITS
+    shift = -begin % _WORD_BITS
+    if shift + field.width_bits > _WORD_BITS or word >= changing:
+        return None
+    return FieldPlace(f"{place.header.upper()}_WORD", word, _WORD_BITS, shift, field.width_bits)
+
+
+def fields_of(contract: Contract) -> dict[str, int]:
+    """List the constants of a program that say which fields it changes."""
+    return {name: number for name, number in contract.constants.items() if name.startswith(("FIELD_", "CHANGING_"))}
+
+
+def fields_that_change(frame: Frame, fields: Fields) -> Iterator[str]:
+    """Yield the names of all fields of a frame that the program can change, for messages."""
+    for kind in dict.fromkeys(type(layer) for layer in frame.layers):
+        for name, _ in changing_fields(kind):
+            if field_place(frame, Modifiable.of_name(f"{kind.kind}.{name}"), fields):
+                yield f"{kind.kind}.{name}"
+
+
+def require_field(stream: str, frame: Frame, modifier: FieldModifier, fields: Fields) -> None:
+    """Raise ParameterError for a field that the program cannot change, or that would run over into another one."""
+    place = field_place(frame, modifier.field, fields)
+    if place is None:
+        raise ParameterError(
+            f"stream '{stream}': {modifier.field.name} cannot change from frame to frame",
+            hint=f"use one of {', '.join(fields_that_change(frame, fields))}",
+        )
+    if place.shift + place.width_bits == place.container_bits:
+        return
+    in_frame = frame.place_of(modifier.field)
+    assert in_frame is not None
+    base = getattr(frame.layers[in_frame], modifier.field.field) or 0
+    base = int(base) & (1 << place.width_bits) - 1
+    values = modifier.values
+    match values:
+        case Progression():
+            ends = (0, values.step * (values.count - 1))
+        case ValueList():
+            ends = (min(values.values), max(values.values))
+        case PseudoRandom():
+            ends = (0, values.mask)
+    if base + min(ends) < 0 or base + max(ends) >> place.width_bits:
+        raise ParameterError(
+            f"stream '{stream}': {modifier.field.name} runs over from {base}, by {min(ends)} to {max(ends)}",
+            hint=f"stay in 0..{(1 << place.width_bits) - 1}: the bits above are another field",
+        )
+
+
+def shifted(frame: Frame, modifier: FieldModifier, fields: Fields) -> Progression | ValueList | PseudoRandom:
+    """Give the values their place in the container."""
+    place = field_place(frame, modifier.field, fields)
+    shift = place.shift if place else 0
+    values = modifier.values
+    match values:
+        case Progression():
+            return Progression(values.count, values.step << shift)
+        case ValueList():
+            return ValueList(tuple(value << shift for value in values.values))
+        case PseudoRandom():
+            return PseudoRandom(values.seed, values.mask << shift, values.count)

@@ -1,0 +1,159 @@
+"""Frames with any headers: every stack leaves as its layers say, and is found again where it arrives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scapy.layers.inet6 import IPv6ExtHdrRouting, IPv6ExtHdrSegmentRouting
+from scapy.layers.l2 import Ether
+from streams import StreamTest, stream
+from support.stacks import STACKS
+
+from p4mesh.layers import Ethernet, Frame, IPv4, IPv6, Modifiable
+from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
+from p4mesh.tester.stations import station
+from p4mesh.traffic import patterns
+from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
+
+FRAME_BYTES = 402
+FRAMES = 4
+END = bytes.fromhex("060000000009")
+
+
+class HeadersTest(StreamTest):
+    """Skips programs that send UDP over IP only."""
+
+    __test__ = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        if "IN_TUNNEL" not in self.contract.constants:
+            self.skipTest("the program takes no other headers")
+
+    def sent(self, frame: Frame, *modifiers: FieldModifier) -> list[bytes]:
+        """Run a stream from port 1 to port 2; return its frames."""
+        one = {"tx_ports": (1,), "rx_ports": (2,), "frame_size_bytes": FRAME_BYTES}
+        self.run_streams(stream(patterns.Pairs(), FRAMES, frame=frame, modifiers=modifiers, **one))
+        return self.received(1, FRAMES)
+
+    def addressed(self, frame: Frame) -> Frame:
+        """Give a frame the addresses of stations where the data plane writes them."""
+        sender, receiver = station(1), station(2)
+        layers = list(frame.layers)
+        for place, layer in enumerate(layers):
+            if isinstance(layer, Ethernet):
+                layers[place] = replace(
+                    layer, destination=layer.destination or receiver.mac, source=layer.source or sender.mac
+                )
+            elif layer is frame.network and isinstance(layer, IPv4):
+                layers[place] = replace(layer, source=sender.ipv4, destination=receiver.ipv4)
+            elif layer is frame.network and isinstance(layer, IPv6):
+                layers[place] = replace(layer, source=sender.ipv6, destination=receiver.ipv6)
+        return Frame(tuple(layers))
+
+    def assert_whole(self, got: bytes, frame: Frame) -> None:
+        """Assert that a frame has these headers, with all lengths and checksums, and the payload."""
+        signature = got[frame.header_bytes :][:SIGNATURE_BYTES]
+        self.assertEqual(signature[:2], b"PM")
+        rest = bytes(k & 0xFF for k in range(len(got) - frame.header_bytes - SIGNATURE_BYTES))
+        self.assertEqual(got.hex(), self.addressed(frame).write(signature + rest).hex())
+
+    def assert_checksums(self, got: bytes) -> None:
+        """Assert that Scapy writes the same lengths and checksums; a checksum of UDP of 0 is none."""
+        packet = Ether(got)
+        for layer in packet.iterpayloads():
+            for name in ("chksum", "len", "plen"):
+                routing = isinstance(layer, IPv6ExtHdrRouting | IPv6ExtHdrSegmentRouting)
+                if layer.fields.get(name) and not routing and layer.name not in ("GTP-U Header", "PPP over Ethernet"):
+                    delattr(layer, name)
+        self.assertEqual(bytes(packet).hex(), got.hex())
+
+
+class EveryStackLeavesAsItsLayersSayAndIsFoundAgain(HeadersTest):
+    """Goal: headers, lengths, checksums at every layer, signature and payload are those of the layers with addresses of
+    stations; a port that gets such a frame measures it."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        for name, layers in STACKS.items():
+            with self.subTest(stack=name):
+                frame = Frame(layers)
+                frames = self.sent(frame)
+                self.assertEqual({len(got) + FCS_BYTES for got in frames}, {FRAME_BYTES})
+                for got in frames:
+                    self.assert_whole(got, frame)
+                    if name != "the port of a tunnel":
+                        # Scapy takes the payload for a tunnel.
+                        self.assert_checksums(got)
+                    self.send(2, got)
+                self.assertEqual(self.records()["frames"].sum(), FRAMES)
+        self.expect_nothing()
+
+
+class TheOuterFrameGoesToTheEndOfItsTunnel(HeadersTest):
+    """Goal: a frame in a frame has the addresses of stations, and the outer one the destination that it is given."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        bridged = STACKS["vxlan"]
+        for outer, inner in (
+            (Ethernet(destination=END), Ethernet()),
+            (Ethernet(), Ethernet(destination=END, source=END)),
+        ):
+            frame = Frame((outer, *bridged[1:4], inner, *bridged[5:]))
+            for got in self.sent(frame):
+                self.assert_whole(got, frame)
+
+
+def added(values: Progression | ValueList, k: int) -> int:
+    """Return the number that is added to the field of frame ``k``."""
+    return k % values.count * values.step if isinstance(values, Progression) else values.values[k % len(values.values)]
+
+
+class FieldsOfAnyLayerChange(HeadersTest):
+    """Goal: a field takes its values in turn and no other byte changes but checksums and the signature; checksums fit.
+    Method: the field is changed in the layers by hand, and the whole frame compared."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        for name, stack, values in (
+            ("mpls[0].label", "labels", Progression(3, 5)),
+            ("mpls.ttl", "labels", Progression(3, 5)),
+            ("vxlan.vni", "vxlan", ValueList((0, 0xFFFFFF, 7))),
+            ("udp[0].source", "vxlan", PseudoRandom(seed=9, mask=0x3FFF)),
+            ("ipv4[0].source", "vxlan", Progression(3, 257)),
+            ("vlan.vid", "vxlan", Progression(4, 16)),
+            ("gtpu.teid", "gtp-u", Progression(4, -1)),
+            ("ipv6[0].destination", "gre with key", Progression(3)),
+            ("gre.key", "gre with key", Progression(3)),
+            ("geneve.vni", "geneve", Progression(3)),
+            ("tcp.source", "tcp over ipv6", Progression(3, 11)),
+            ("tcp.sequence", "tcp", Progression(3, 0x10000)),
+            ("tcp.flags", "tcp", ValueList((0, 1, 2))),
+            ("icmp.identifier", "icmp", Progression(3)),
+            ("icmpv6.sequence", "icmpv6", Progression(3)),
+            ("ipv4.dscp", "tcp", Progression(4, 10)),
+            ("ipv4.ttl", "icmp", Progression(4, -10)),
+            ("ipv6.flow_label", "tcp over ipv6", Progression(4, 0x1001)),
+            ("service_tag.vid", "provider tag", Progression(4)),
+        ):
+            with self.subTest(field=name):
+                frame, field = Frame(STACKS[stack]), Modifiable.of_name(name)
+                place = frame.place_of(field)
+                assert place is not None
+                addressed = self.addressed(frame)
+                base = int(getattr(addressed.layers[place], field.field) or 0)
+                for number, got in enumerate(self.sent(frame, FieldModifier(field, values))):
+                    signature = got[frame.header_bytes :][:SIGNATURE_BYTES]
+                    rest = bytes(k & 0xFF for k in range(len(got) - frame.header_bytes - SIGNATURE_BYTES))
+                    changed = Frame.read(got)[0].layers[place]
+                    value = getattr(changed, field.field)
+                    if not isinstance(values, PseudoRandom):
+                        size = 1 << field.width_bits
+                        self.assertEqual(int(value or 0) % size, (base + added(values, number)) % size)
+                    layers = list(addressed.layers)
+                    layers[place] = replace(layers[place], **{field.field: value})
+                    self.assertEqual(got.hex(), Frame(tuple(layers)).write(signature + rest).hex())
