@@ -1,4 +1,4 @@
-// What stands between the outermost Ethernet header with its tags and the innermost IP header: labels, tunnels, more tags.
+// Labels, tunnels and more tags between the outermost Ethernet header with its tags and the innermost IP header.
 // The program looks at it to find its way, and keeps it as words: all frames of a stream have the same, which its seed has.
 #ifndef P4MESH_TUNNELS
 #define P4MESH_TUNNELS

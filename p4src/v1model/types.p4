@@ -16,7 +16,7 @@ const bit<2> ORDER_NEXT = 0;
 const bit<2> ORDER_GAP  = 1;
 const bit<2> ORDER_LATE = 2;
 
-// What a parser of tunnels ends at.
+// End of a parser of tunnels: the header that follows.
 typedef bit<3> found_t;
 const found_t FOUND_NOTHING   = 0;
 const found_t FOUND_IPV4      = 1;

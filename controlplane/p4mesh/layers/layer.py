@@ -321,7 +321,10 @@ def changing_fields(kind: type[Layer]) -> tuple[tuple[str, Wire], ...]:
 def modifiable_of(layer: type[Layer], field_name: str, place: int, layers: int) -> Modifiable | None:
     """Find what changes a field of layer ``place`` of ``layers`` of one protocol; None where nothing does."""
     wanted = [(layer, field_name, place), (layer, field_name, place - layers)]
-    return next((it for it in _MODIFIABLE.values() if (it.layer, it.field, it.place) in wanted), None)
+    named = next((it for it in _MODIFIABLE.values() if (it.layer, it.field, it.place) in wanted), None)
+    if named is None and field_name in dict(changing_fields(layer)):
+        return Modifiable.of_name(f"{layer.kind}[{place}].{field_name}")
+    return named
 
 
 def modifiable_names() -> tuple[str, ...]:

@@ -61,7 +61,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_flow_from_no_port": with_flow(lambda flow: set_to(flow.tx_rx.port, tx_name="p9")),
     "a_header_that_there_is_not": with_flow(lambda flow: flow.packet.rsvp()),
     "headers_that_the_tester_does_not_send": with_flow(lambda flow: flow.packet.vlan()),
-    "a_field_that_cannot_change": with_flow(lambda flow: set_to(flow.packet[1].time_to_live, values=[1, 2])),
+    "a_field_that_cannot_change": with_flow(lambda flow: set_to(flow.packet[1].fragment_offset, values=[0, 2])),
     "three_fields_that_change": with_flow(_three_changes),
     "a_wrong_checksum": with_flow(lambda flow: set_to(flow.packet[1].header_checksum, custom=7)),
     "a_next_protocol_that_does_not_follow": with_flow(lambda flow: set_to(flow.packet[1].protocol, value=6)),
