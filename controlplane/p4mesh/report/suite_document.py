@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from p4mesh.methods.results.outcome import Cell, Outcome
-from p4mesh.report.document import Badge, Block, Bullets, Chapter, Document, Facts, Grid, GridRow, Head, Link, Tone
+from p4mesh.report.document import (
+    Badge,
+    Block,
+    Bullets,
+    Chapter,
+    Document,
+    Facts,
+    Grid,
+    GridRow,
+    Head,
+    Link,
+    Paragraph,
+    Tone,
+)
 from p4mesh.report.headline import headline_grids, key_numbers
 from p4mesh.report.run_document import dates_of, facts_of, result_chapters
 from p4mesh.report.verdict import NOT_RUN, badge, statement_of
@@ -32,11 +45,14 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
     badges = {str(row["test"]): _badge(ran[str(row["test"])]) if str(row["test"]) in ran else NOT_RUN for row in rows}
     counts = Counter(item.text for item in badges.values())
     cover: list[Block] = [_overview(rows, badges, ran)]
+    shown: set[tuple[object, ...]] = set()
     for test in tests:
         title = _title(test)
-        cover += [
-            replace(grid, title=_titled(title, grid.title)) for grid in headline_grids(test.outcome, test.run.trials)
-        ]
+        for grid in headline_grids(test.outcome, test.run.trials):
+            # A latency and others find the throughput first: the same numbers once.
+            if _content(grid) not in shown:
+                cover.append(replace(grid, title=_titled(title, grid.title)))
+            shown.add(_content(grid))
     deviations = Counter(text for test in tests for text in test.outcome.deviations)
     common = tuple(text for text, count in deviations.items() if count > 1)
     own = tuple(f"{_title(test)}: {text}" for test in tests for text in test.outcome.deviations if text not in common)
@@ -112,7 +128,27 @@ def _chapters_of(tests: Sequence[SuiteTest]) -> tuple[Chapter, ...]:
     ]
     if same:
         chapters += [Chapter("All tests", "all-tests", (), level=1), *same]
-    return tuple(chapters)
+    return tuple(_once(chapters))
+
+
+def _content(grid: Grid) -> tuple[object, ...]:
+    return grid.heads, grid.rows, grid.note
+
+
+def _once(chapters: Sequence[Chapter]) -> Iterator[Chapter]:
+    """Chapters in which a table of more than a row is a sentence where another test has had the same."""
+    shown: dict[tuple[object, ...], str] = {}
+    test = ""
+    for chapter in chapters:
+        test = chapter.title if chapter.level == 1 else test
+        blocks: list[Block] = []
+        for block in chapter.blocks:
+            if isinstance(block, Grid) and block.rows[1:]:
+                first = shown.setdefault(_content(block), test)
+                blocks.append(block if first == test else Paragraph(f"{block.title}: as in {first}."))
+            else:
+                blocks.append(block)
+        yield replace(chapter, blocks=tuple(blocks))
 
 
 def _chapters(test: SuiteTest, parts: Sequence[Chapter]) -> tuple[Chapter, ...]:

@@ -338,6 +338,9 @@ def test_a_suite_opens_with_the_numbers_of_every_test(tmp_path: Path) -> None:
     assert isinstance(overview, Grid) and len(overview.rows) == len(finished.entries)
     numbers = [str(row.cells[3]) for row in overview.rows]
     assert all(re.search(r"\d", text) or text.endswith("not applicable") for text in numbers), numbers
+    for blocks in (document.cover, [block for chapter in document.chapters for block in chapter.blocks]):
+        tables = [(grid.heads, grid.rows) for grid in blocks if isinstance(grid, Grid) and grid.rows[1:]]
+        assert len(set(tables)) == len(tables), "the same table twice"
     shown = (tmp_path / "all" / "report.html").read_text()
     assert page(document) == shown
     head = shown.partition("<section")[0]
