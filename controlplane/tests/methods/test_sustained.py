@@ -147,7 +147,7 @@ def test_unless_it_is_asked_for_a_queue_that_fills_is_a_finding() -> None:
     row, outcome, _ = searched("sustained=false")
     assert row["throughput_pct"] == 100
     (finding,) = (text for text in outcome.findings if "sustained" in text)
-    assert "64 B, throughput at 100 %: not sustained: 1.947e+05 ppm" in finding
+    assert "64 B, throughput at 100 %: not sustained: 194,743 ppm" in finding
     assert "queue to port 2; a buffer of 1,000 frames is full after 4.123 ms" in finding
 
 

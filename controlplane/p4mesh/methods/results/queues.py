@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.record import Record
-from p4mesh.quantities import ports_text, time_text
+from p4mesh.quantities import four_digits, ports_text, time_text
 from p4mesh.trial.result import TrialResult
 
 
@@ -36,12 +36,12 @@ class QueueCells(Record):
             return "the trial is too short to tell whether a queue fills"
         if not self.fills:
             return ""
-        assert self.overflow_s is not None
+        assert self.overflow_s is not None and self.excess_ppm is not None and self.excess_fps is not None
         ports = ports_text(sorted(self.rx_ports))
         return (
-            f"not sustained: {self.excess_ppm:.4g} ppm ({self.excess_fps:.4g} frames/s) more comes in than leaves the "
-            f"queue to port{'s' if len(self.rx_ports) > 1 else ''} {ports}; a buffer of 1,000 frames is full after "
-            f"{time_text(self.overflow_s * 1e9)}"
+            f"not sustained: {four_digits(self.excess_ppm)} ppm ({four_digits(self.excess_fps)} frames/s) more comes in "
+            f"than leaves the queue to port{'s' if len(self.rx_ports) > 1 else ''} {ports}; a buffer of 1,000 frames is "
+            f"full after {time_text(self.overflow_s * 1e9)}"
         )
 
 

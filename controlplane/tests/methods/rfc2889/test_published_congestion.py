@@ -153,5 +153,5 @@ def test_a_buffer_that_holds_the_whole_overload_is_named() -> None:
     assert result.back_pressure == "no" and result.congested_rx_frames == result.congested_tx_frames
     assert result.congested_loss_pct == pytest.approx(100 / 3, abs=0.05), "once the buffer is full"
     (finding,) = outcome.findings
-    assert "no back pressure, but a buffer that holds the overload: not sustained: 5e+05 ppm" in finding
+    assert "no back pressure, but a buffer that holds the overload: not sustained: 499,993 ppm" in finding
     assert run_on_sim(CongestionControl(), queue_of(500), (64,), "scaled_frames=2000")[1].findings == ()
