@@ -15,7 +15,7 @@ _FIGURES_MIB = 1024
 _PDF_MIB = 72 * 1024
 """The library that draws the figures of a PDF reserves that much at its start, and uses little of it."""
 _ANY_MIB = 384
-_MEASURING = ("run", "traffic", "calibrate", "doctor")
+_MEASURING = ("run", "traffic", "calibrate", "doctor", "otg")
 _DRAWING = ("report", "compare", "export")
 
 

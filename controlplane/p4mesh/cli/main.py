@@ -124,7 +124,7 @@ def _dispatch(words: list[str], notice: Notice) -> int:
 
 
 def _switch(words: list[str]) -> int:
-    require_address_space(words)
+    require_address_space(("switch",))
     try:
         module = importlib.import_module(SWITCH_COMMAND)
     except ImportError as error:

@@ -29,6 +29,7 @@ from p4mesh.server.run_view import RunView
 from p4mesh.store.lock import holder
 from p4mesh.target.names import TARGET_NAMES
 
+_PLACES = ("test", "topology")
 _OFFERED = ("target", "sizes", "ports", "settings", "notes")
 """Options that the form has. None of them names a file, another machine or a command."""
 _OPTIONS = [item for name in _OFFERED for item in fields(RunOptions) if item.name == name]
@@ -78,6 +79,7 @@ class Control:
 
     def start(self, wanted: Any) -> dict[str, str]:
         """Start a run and return its name; raises a P4MeshError for what the run itself would refuse."""
+        _require_fields(wanted)
         test, topology = _text(wanted, "test"), _text(wanted, "topology")
         if topology and topology not in _names_in(self._topologies):
             raise UsageError(f"there is no topology '{topology[:40]}'", hint="choose one of the list")
@@ -152,8 +154,10 @@ class Control:
         ]
 
     def _free_name(self, name: str) -> str:
+        """A name that no run has: neither on disk nor on its way there."""
+        taken = {item.name for item in self._started}
         number, free = 1, name
-        while (self._catalogue.root / free).exists():
+        while free in taken or (self._catalogue.root / free).exists():
             number += 1
             free = f"{name}-{number}"
         return free
@@ -192,6 +196,15 @@ def _require_harmless(tests: Iterable[Method], settings: Iterable[str]) -> None:
         name = setting.partition("=")[0].strip()
         if name in commands:
             raise UsageError(f"{name}: a command of the machine", hint="runs with commands are started with p4mesh run")
+
+
+def _require_fields(wanted: Any) -> None:
+    """Raise UsageError for what the form does not have: it would be left out without a word."""
+    unknown = sorted(set(wanted) - {*_PLACES, *_OFFERED}) if isinstance(wanted, dict) else ()
+    if unknown:
+        raise UsageError(
+            f"'{unknown[0][:40]}' is no field of the form", hint=f"valid: {', '.join((*_PLACES, *_OFFERED))}"
+        )
 
 
 def _value(wanted: Any, item: Field[Any]) -> Any:

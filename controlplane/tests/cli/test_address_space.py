@@ -36,6 +36,11 @@ def test_too_little_is_one_message(words: tuple[str, ...], limit_mib: int, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["good.yaml"]
 
 
+def test_a_command_with_a_parser_of_its_own_is_named(tmp_path: Path) -> None:
+    done = limited(("switch", "--no-p4"), 150, tmp_path)
+    assert done.stderr.startswith("error: 'p4mesh switch' needs 384 MiB of address space")
+
+
 def test_what_is_asked_for_is_enough(tmp_path: Path) -> None:
     (tmp_path / "good.yaml").write_text(switch())
     needed_mib = int(limited(RUN, 400, tmp_path).stderr.partition(" needs ")[2].split()[0])

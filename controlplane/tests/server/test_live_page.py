@@ -352,6 +352,24 @@ def test_a_run_is_refused_before_it_starts_with_the_reason_of_the_command_line(
     assert json.loads(controlled.get("/control/started", **key).body) == {"started": []}
 
 
+def test_what_the_form_does_not_have_is_refused(controlled: LivePage) -> None:
+    wanted = {"test": "rfc2544.throughput", "topology": "back-to-back.yaml", "out": "/tmp/else"}
+    refused = controlled.post("/control/start", wanted, authorization=f"Bearer {TOKEN}")
+    assert (refused.status, json.loads(refused.body)["error"]) == (400, "'out' is no field of the form")
+
+
+def test_runs_of_one_moment_have_places_of_their_own(tmp_path: Path) -> None:
+    """A run makes its directory a second after it was started."""
+    (tmp_path / "runs").mkdir()
+    with serving(tmp_path / "runs", "--control", "--topologies", str(TOPOLOGIES)) as page:
+        key = {"authorization": f"Bearer {TOKEN}"}
+        wanted = {"test": "rfc2544.frame_loss", "topology": "back-to-back.yaml", "sizes": "64"}
+        wanted |= {"settings": ["scaled_frames=50"]}
+        names = {json.loads(page.post("/control/start", wanted, **key).body)["name"] for _ in range(3)}
+        assert len(names) == 3
+        until(lambda: all(page.runs().get(name, {}).get("state") == "finished" for name in names))
+
+
 def test_a_run_file_starts_with_ports_and_notes(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "lab.yaml").write_text(
