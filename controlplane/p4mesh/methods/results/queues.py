@@ -37,11 +37,11 @@ class QueueCells(Record):
         if not self.fills:
             return ""
         assert self.overflow_s is not None and self.excess_ppm is not None and self.excess_fps is not None
-        ports = ports_text(sorted(self.rx_ports))
-        rates = f"{four_digits(self.excess_ppm)} ppm ({four_digits(self.excess_fps)} frames/s)"
+        ports = f"port{'s' if len(self.rx_ports) > 1 else ''} {ports_text(sorted(self.rx_ports))}"
         return (
-            f"not sustained: {rates} more comes in than leaves the queue to port{'s' if len(self.rx_ports) > 1 else ''} "
-            f"{ports}; a buffer of 1,000 frames is full after {time_text(self.overflow_s * 1e9)}"
+            f"not sustained: {four_digits(self.excess_ppm)} ppm ({four_digits(self.excess_fps)} frames/s) more comes "
+            f"in than leaves the queue to {ports}; a buffer of 1,000 frames is full after "
+            f"{time_text(self.overflow_s * 1e9)}"
         )
 
 

@@ -90,7 +90,7 @@ export function loads() {
       },
     ],
     encoding: {
-      x: { field: "number", type: "quantitative", title: "number of the trial in the run", scale: { zero: false, nice: false }, axis: { tickMinStep: 1, format: "d" } },
+      x: { field: "number", type: "quantitative", title: "number of the trial in the run", scale: { zero: false, nice: false }, axis: { tickMinStep: 1, format: ",d" } },
       y: { field: "load_pct", type: "quantitative", title: "load (% of line rate)", scale: { zero: false } },
     },
   });

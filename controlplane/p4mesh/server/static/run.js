@@ -76,7 +76,7 @@ function trialRow(trial) {
   const loss = trial.expected_rx_frames ? (100 * trial.lost_frames) / trial.expected_rx_frames : NaN;
   const micro = (value) => (value === null ? "-" : short(value / 1000));
   return element("tr", { class: trial.number === trials.marked ? "marked" : "" },
-    cell(count(trial.number), true), cell(trial.unit), cell(String(trial.trial), true), cell(short(trial.load_pct, 7), true), cell(trial.verdict),
+    cell(count(trial.number), true), cell(trial.unit), cell(count(trial.trial), true), cell(short(trial.load_pct, 7), true), cell(trial.verdict),
     cell(count(trial.tx_frames), true), cell(count(trial.lost_frames), true), cell(short(loss), true),
     cell(micro(trial.latency_ns_avg), true), cell(micro(trial.latency_ns_max), true), cell(trial.reason));
 }
