@@ -57,7 +57,7 @@ def folder_of_runs(arguments: argparse.Namespace) -> None:
 
 
 def served_folder(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for a directory that is none, and for a number that is no port."""
+    """Raise UsageError for directories that are none or have no use, and for a number that is no port."""
     if not 0 <= arguments.port <= _LARGEST_PORT:
         raise UsageError(f"--port {arguments.port}: not a port", hint=f"0..{_LARGEST_PORT}; 0 takes a free one")
     if not Path(arguments.directory).is_dir():
@@ -65,6 +65,11 @@ def served_folder(arguments: argparse.Namespace) -> None:
             f"{arguments.directory}: not a directory",
             hint="name the directory that holds run directories; p4mesh run writes to runs",
         )
+    for option, folder in (("--topologies", arguments.topologies), ("--run-files", arguments.run_files)):
+        if folder and not arguments.control:
+            raise UsageError(f"{option} has no use without --control", hint=f"add --control, or leave {option} out")
+        if folder and not Path(folder).is_dir():
+            raise UsageError(f"{option} {folder}: not a directory", hint="name the directory that holds the files")
 
 
 def otg(arguments: argparse.Namespace) -> None:

@@ -389,6 +389,16 @@ def test_a_run_file_starts_with_ports_and_notes(tmp_path: Path) -> None:
     assert [port["number"] for port in stored["ports"]] == [2, 1]
 
 
+@pytest.mark.parametrize("option", ["--topologies", "--run-files"])
+def test_a_folder_to_start_runs_from_is_there_and_of_use(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", str(tmp_path), "--control", option, f"{tmp_path}/none"]) == 2
+    assert f"error: {option} {tmp_path}/none: not a directory" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path), option, str(tmp_path)]) == 2
+    assert f"error: {option} has no use without --control" in capsys.readouterr().err
+
+
 def test_an_interrupt_is_its_normal_end(tmp_path: Path) -> None:
     with serving(tmp_path) as page:
         assert page.stop() == 0
