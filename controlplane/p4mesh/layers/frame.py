@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
+from itertools import takewhile
 from typing import TypeVar
 
 from p4mesh.errors import ParameterError
@@ -55,8 +56,9 @@ class Frame:
 
     @property
     def vids(self) -> tuple[int, ...]:
-        """VLANs of the tags, the outermost first."""
-        return tuple(tag.vid for tag in self.all_of(Vlan))
+        """VLANs of the tags behind the addresses, the outermost first; a frame in a tunnel has its own."""
+        tags = takewhile(lambda layer: isinstance(layer, Vlan), self.layers[1:])
+        return tuple(tag.vid for tag in tags if isinstance(tag, Vlan))
 
     def all_of(self, kind: type[AnyLayer]) -> tuple[AnyLayer, ...]:
         """List the layers of a protocol."""

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError, UsageError
-from p4mesh.layers import IPv6
+from p4mesh.layers import Frame, IPv6
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.extensions.load_axis import on_line, require_room
 from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
-from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, frame_of
+from p4mesh.methods.options.shared import EXTENSION_HEADERS, HEADERS, SCALED_FRAMES, frame_of
 from p4mesh.methods.registry import find_test
 from p4mesh.run.checks import notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
@@ -29,6 +29,7 @@ from p4mesh.target.names import SIMULATED
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.tester.programs import contract_of
+from p4mesh.tester.sendable import require_sendable
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.device_events import failures_of
 from p4mesh.topology.device_keys import P4_DEVICE, ROUTER
@@ -226,13 +227,14 @@ def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterS
     """Raise ParameterError for a frame size that cannot carry the headers and the signature."""
     if "frame_format" not in parameters.values:
         return
-    frame = frame_of(parameters)
+    stack = str(parameters.values.get(HEADERS, ""))
+    frame = _stack_of(method, parameters) if stack else frame_of(parameters)
     minimum = minimum_frame_bytes(frame)
     short = [size for size in sizes if size < minimum]
     if short:
         possible = dict.fromkeys([minimum, *(size for size in sizes if size > minimum)])
         tag = " with a VLAN tag" if parameters.integer("vlan_id") else ""
-        if frame.extensions:
+        if frame.extensions and not stack:
             tag += f" with {' + '.join(header.kind for header in frame.extensions)} header"
         hint = f"frame sizes in {minimum}..{LARGEST_FRAME_BYTES} B: --sizes {','.join(map(str, possible))}"
         if isinstance(frame.network, IPv6) and "extension_headers" in parameters.values:
@@ -240,10 +242,29 @@ def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterS
             without = minimum - sum(header.header_bytes for header in frame.extensions)
             most = max(sum(header.header_bytes for header in headers) for headers in EXTENSION_HEADERS.values())
             hint += f"; {without + most} B is the least for all extension headers, to compare them"
+        kind = ", ".join(layer.kind for layer in frame.layers) if stack else parameters.text("frame_format")
         raise ParameterError(
-            f"frame size {short[0]} B: {parameters.text('frame_format')} frames{tag} with a signature need {minimum} B",
+            f"frame size {short[0]} B: {kind} frames{tag} with a signature need {minimum} B",
             hint=hint,
         )
+
+
+def _stack_of(method: Method, parameters: ParameterSet) -> Frame:
+    """The layers of ``headers``; raises ParameterError where the tester does not send them, or others ask for some."""
+    declared = {parameter.name: parameter for parameter in method.parameters}
+    for name in ("frame_format", "vlan_id", "extension_headers", "ip_mix"):
+        if name in declared and parameters.values[name] != declared[name].default:
+            raise ParameterError(
+                f"--set {HEADERS}: {name}={parameters.values[name]} asks for headers, too",
+                hint=f"put them into {HEADERS}, and leave {name} out",
+            )
+    try:
+        frame = frame_of(parameters)
+        require_sendable(HEADERS, frame)
+    except ParameterError as error:
+        message = error.message.removeprefix(f"stream '{HEADERS}': ")
+        raise ParameterError(f"--set {HEADERS}: {message}", hint=error.hint) from None
+    return frame
 
 
 def _session_times_s(topology: Topology) -> tuple[float | None, float | None]:

@@ -18,10 +18,8 @@ from p4mesh.traffic.rates import BIT_RATE_PATTERN, RATE_PATTERN, VALID_BIT_RATES
 
 if TYPE_CHECKING:
     _Extension = str
-    _Modifiable = str
 else:
     _Extension = Literal[extension_kinds()]
-    _Modifiable = Literal[modifiable_names()]
 
 _LONGEST_S = 10 * 24 * 3600
 _MOST_FRAMES = 1 << 48
@@ -64,6 +62,10 @@ class Headers(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ttl: Annotated[int, Meta(ge=1, le=255, title="time to live or hop limit")] = 64
     udp_source: Annotated[_UdpPort, Meta(title="UDP source port")] = 20_001
     udp_destination: Annotated[_UdpPort, Meta(title="UDP destination port")] = 20_001
+    layers: Annotated[
+        str | UnsetType,
+        Meta(title="stack of layers instead of all others ([HEADERS](HEADERS.md)), such as mpls(label=100)/ipv4/udp"),
+    ] = UNSET
     extensions: Annotated[
         list[_Extension],
         Meta(max_length=4, title="IPv6 extension headers in order"),
@@ -82,8 +84,12 @@ class Modifier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A field that changes from frame to frame, by what is added to it."""
 
     field: Annotated[
-        _Modifiable,
-        Meta(title="the field"),
+        str,
+        Meta(
+            title="the field",
+            pattern=rf"^({'|'.join(modifiable_names())}|[a-z0-9_]+(\[[0-9]\])?\.[a-z0-9_]+)$",
+            description=f"{', '.join(modifiable_names())}, or one of any layer: mpls.label, ipv4[0].source",
+        ),
     ]
     count: Annotated[
         Annotated[int, Meta(ge=1, le=1 << 32)] | UnsetType,

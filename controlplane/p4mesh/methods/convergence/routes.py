@@ -103,7 +103,7 @@ def _parameters(section: str, time_limit: Parameter | None = None) -> tuple[Para
         time_limit or decimal(_LIMIT, _LIMIT_MS, "ms", section, "traffic after the change", ("1", "600000")),
         integer("repetitions", 1, "trials", section, "trials of each frame size", (1, 1000)),
         choice("ip", "ipv4", section, "family of the routes", ("ipv4", "ipv6")),
-        *(item for item in with_defaults(kept, learning_verify=False) if item.name != "frame_format"),
+        *(item for item in with_defaults(kept, learning_verify=False) if item.name not in ("frame_format", "headers")),
     )
 
 

@@ -14,7 +14,15 @@ _FREQUENT = (
     *("addresses", "addresses_max", "capacity_max", "rate_unit", "rate_max_fps", "groups", "message_frames"),
     *("duration_ms", "iterations", "search_initial_pct", "search_min_pct", "search_max_pct", "search_resolution_pct"),
     *("sweep_start_pct", "sweep_end_pct", "sweep_step_pct", "load_pct", "step_pct"),
-    *("frame_format", "vlan_id", "latency_definition", "reset_between", "acceptable_loss_pct", "learning_frames"),
+    *(
+        "frame_format",
+        "vlan_id",
+        "headers",
+        "latency_definition",
+        "reset_between",
+        "acceptable_loss_pct",
+        "learning_frames",
+    ),
 )
 """Parameters that users set most, most used first; a test shows the first dozen of those that it has."""
 _ABOUT: Mapping[str, tuple[str, ...]] = {
@@ -23,6 +31,7 @@ _ABOUT: Mapping[str, tuple[str, ...]] = {
     "frames": (
         "frame_format",
         "vlan_id",
+        "headers",
         "burst_frames",
         "addresses_per_port",
         "modifier",

@@ -23,7 +23,18 @@ from p4mesh.layers import (
     Mobility,
     Routing,
 )
-from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer, percent
+from p4mesh.layers.notation import frame_of_text
+from p4mesh.methods.options.parameters import (
+    Kind,
+    Parameter,
+    ParameterSet,
+    boolean,
+    choice,
+    decimal,
+    integer,
+    percent,
+    text,
+)
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
 from p4mesh.methods.search.loss_verification import LossVerification
@@ -47,6 +58,7 @@ FRAME_FORMATS = {
     "ipv6": UDP_OVER_IPV6,
     "ethernet": PLAIN,
 }
+HEADERS = "headers"
 HOP_BY_HOP = "hop_by_hop"
 EXTENSION_HEADERS: dict[str, tuple[ExtensionHeader, ...]] = {
     "none": (),
@@ -63,6 +75,11 @@ EXTENSION_HEADERS: dict[str, tuple[ExtensionHeader, ...]] = {
 FRAME_PARAMETERS: tuple[Parameter, ...] = (
     choice("frame_format", "ipv4", "RFC 2544 8", "headers of the test frames", tuple(FRAME_FORMATS)),
     integer("vlan_id", 0, "", "RFC 2544 8", "802.1Q tag of the test frames; 0 = untagged", (0, 4094)),
+    text(
+        HEADERS,
+        "RFC 2544 8",
+        "stack of layers of the test frames (docs/HEADERS.md), such as mpls(label=100)/ipv4/udp; empty = frame_format",
+    ),
 )
 AUTO = "auto"
 DEPARTURE_ERROR = Parameter(
@@ -287,7 +304,9 @@ def maximum_load_pct(parameters: ParameterSet) -> Fraction:
 
 
 def frame_of(parameters: ParameterSet) -> Frame:
-    """Build the headers of the test frames from the parameters."""
+    """Build the headers of the test frames from the parameters; raises ParameterError for a stack that is none."""
+    if stack := str(parameters.values.get(HEADERS, "")):
+        return frame_of_text(stack)
     frame = FRAME_FORMATS[parameters.text("frame_format")]
     if vid := parameters.integer("vlan_id"):
         frame = frame.tagged(vid)

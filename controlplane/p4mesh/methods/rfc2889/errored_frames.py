@@ -45,7 +45,7 @@ _NIBBLE_NOTES = {
     False: "not applicable, they do not exist at 1 Gbit/s and above.",
     True: "not supported, no port of the tester sends parts of a byte.",
 }
-_FIXED = ("frame_format", "vlan_id", "burst_frames")
+_FIXED = ("frame_format", "vlan_id", "headers", "burst_frames")
 """Parameters that the test does not leave open: runts carry no IP headers, classes alternate evenly."""
 
 

@@ -39,7 +39,7 @@ _LAST_GROUPS = {4: IPv4Address("239.255.255.255"), 6: IPv6Address((1 << 128) - 1
 _LOCAL_GROUPS = IPv4Network("224.0.0.0/24")
 _SCOPE_BIT, _LINK_SCOPE = 112, 2
 """Place of the scope in an IPv6 group, and the scope that stays in its network (RFC 4291 2.7)."""
-_OWN = ("frame_format", "vlan_id", "burst_frames")
+_OWN = ("frame_format", "vlan_id", "headers", "burst_frames")
 """Parameters of every trial that the protocol of the hosts decides."""
 
 

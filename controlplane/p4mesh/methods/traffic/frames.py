@@ -8,15 +8,18 @@ from fractions import Fraction
 
 from msgspec import UNSET
 
+from p4mesh.errors import ParameterError
 from p4mesh.layers import Frame, IPv6, Modifiable, Udp
 from p4mesh.layers.extension import extension_of
 from p4mesh.layers.network import NetworkLayer
+from p4mesh.layers.notation import frame_of_text
 from p4mesh.methods.options.shared import FRAME_FORMATS
 from p4mesh.tester.frames import minimum_frame_bytes
+from p4mesh.tester.sendable import require_sendable
 from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
-from p4mesh.traffic_file.model import Modifier, TrafficClass
+from p4mesh.traffic_file.model import Headers, Modifier, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
 
 Place = tuple[str | int, ...]
@@ -58,6 +61,8 @@ def mean_bytes(parts: Sequence[MixPart]) -> Fraction:
 def frame_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence[MixPart]) -> Frame:
     """The headers; raises TrafficFileError where a frame is too short for them and the signature."""
     headers = given.headers
+    if headers.layers is not UNSET:
+        return _stack_of(run, place, given, parts)
     tags = () if given.vlan is UNSET else (given.vlan,) if isinstance(given.vlan, int) else tuple(given.vlan)
     frame = FRAME_FORMATS[headers.format].tagged(*tags, priority=given.priority)
     frame = frame.changed(NetworkLayer, ttl=headers.ttl, dscp=headers.dscp)
@@ -77,12 +82,50 @@ def frame_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence[Mi
     return frame
 
 
+def _stack_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence[MixPart]) -> Frame:
+    """The layers that a class has as text."""
+    headers = given.headers
+    assert headers.layers is not UNSET
+    others = [name for name in headers.__struct_fields__ if getattr(headers, name) != getattr(Headers(), name)]
+    others = [name for name in others if name != "layers"] + (["vlan"] if given.vlan is not UNSET else [])
+    if others:
+        raise run.error(
+            (*place, "headers", "layers"), f"{', '.join(others)} beside layers", "put all headers into layers"
+        )
+    try:
+        frame = frame_of_text(headers.layers)
+        require_sendable("layers", frame)
+    except ParameterError as error:
+        message = error.message.removeprefix("stream 'layers': ")
+        raise run.error((*place, "headers", "layers"), message, error.hint) from None
+    minimum = minimum_frame_bytes(frame)
+    shortest = min(part.frame_size_bytes for part in parts)
+    if shortest < minimum:
+        kinds = ", ".join(layer.kind for layer in frame.layers)
+        raise run.error(
+            (*place, "sizes"),
+            f"{shortest} B: frames of {kinds} and a signature need {minimum} B",
+            f"sizes of {minimum} B or more, or fewer layers",
+        )
+    return frame
+
+
 def modifiers_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[FieldModifier, ...]:
     """The fields that change from frame to frame."""
     return tuple(
-        FieldModifier(Modifiable.of_name(item.field), _values(run, (*place, "modifiers", number), item))
+        FieldModifier(
+            _field(run, (*place, "modifiers", number), item), _values(run, (*place, "modifiers", number), item)
+        )
         for number, item in enumerate(given.modifiers)
     )
+
+
+def _field(run: FileRun, place: Place, item: Modifier) -> Modifiable:
+    try:
+        return Modifiable.of_name(item.field)
+    except ValueError as error:
+        message, _, valid = str(error).partition(": ")
+        raise run.error((*place, "field"), message, valid or "the fields of docs/HEADERS.md") from None
 
 
 def _values(run: FileRun, place: Place, item: Modifier) -> Progression | ValueList | PseudoRandom:

@@ -1,0 +1,125 @@
+"""Tests and traffic files with headers of the user's own on sim; bad stacks are refused before anything is sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.networks import shipped
+
+from p4mesh.cli.single_command import run_test
+from p4mesh.errors import ParameterError, TrafficFileError
+from p4mesh.run.options import RunOptions
+from p4mesh.run.traffic import run_traffic
+from p4mesh.verdict import Verdict
+
+VXLAN = "ipv4(source=192.0.2.1, destination=192.0.2.2)/udp/vxlan(vni=5)/ethernet/ipv4/tcp"
+LABELS = "mpls(label=100)/mpls(ttl=3)/ipv6/udp"
+TRAFFIC = """\
+name: own
+duration_s: 0.001
+phases: {learning_wait_ms: 1, settle_ms: 1, restabilise_ms: 0}
+classes:
+  one:
+    senders: 1
+    receivers: 2
+    pattern: pairs
+    rate: 10 %
+    sizes: 256
+    headers: {layers: "LAYERS"}
+    modifiers: [{field: "FIELD", count: 4}]
+    accept: {loss_ratio: 0}
+"""
+
+
+def options(out: Path, test: str, *settings: str, sizes: str = "256") -> RunOptions:
+    return RunOptions(test, shipped("back-to-back"), sizes, settings, str(out), jobs=1)
+
+
+@pytest.mark.parametrize("headers", [VXLAN, LABELS])
+@pytest.mark.parametrize(
+    "test", ["rfc2544.throughput", "rfc2544.frame_loss", "rfc2889.fully_meshed", "rfc5180.throughput"]
+)
+def test_a_test_sends_its_frames_with_these_headers(tmp_path: Path, test: str, headers: str) -> None:
+    run_test(options(tmp_path / "out", test, f"headers={headers}", "scaled_frames=100"))
+    kinds = ["ethernet", *(part.partition("(")[0] for part in headers.split("/"))]
+    trials = [json.loads(line) for line in (tmp_path / "out" / "trials.jsonl").read_text().splitlines()]
+    frames = [stream["frame"]["layers"] for trial in trials for stream in trial["spec"]["streams"]]
+    assert frames
+    assert all([layer if isinstance(layer, str) else layer["kind"] for layer in frame] == kinds for frame in frames)
+    assert {trial["result"]["status"] for trial in trials} <= {"PASS", "MEASURED"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "sizes", "message", "hint"),
+    [
+        (
+            ["headers=mpls/ipv4/udp"],
+            "64",
+            "frame size 64 B: ethernet, mpls, ipv4, udp frames with",
+            "--sizes 68",
+        ),
+        (
+            ["headers=mpls/udp"],
+            "128",
+            "--set headers: the tester does not send frames of ethernet, mpls, udp",
+            "use a stack",
+        ),
+        (["headers=mpls(lable=1)/ipv4/udp"], "128", "--set headers: mpls has no field 'lable'", "fields are label"),
+        (["headers=ipv4/ipv4/udp"], "128", "--set headers: ipv4 has no source", "only the innermost IP header"),
+        (["headers=ipv4(checksum=1)/udp"], "128", "--set headers: ipv4.checksum cannot be given", "leave it out"),
+        (
+            ["headers=ipv4/udp", "vlan_id=5"],
+            "128",
+            "--set headers: vlan_id=5 asks for headers",
+            "put them into headers",
+        ),
+    ],
+)
+def test_a_stack_that_cannot_be_sent_is_refused_before_the_run(
+    tmp_path: Path, settings: list[str], sizes: str, message: str, hint: str
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        run_test(options(tmp_path / "out", "rfc2544.throughput", *settings, sizes=sizes))
+    assert caught.value.message.startswith(message)
+    assert hint in (caught.value.hint or "")
+    assert not (tmp_path / "out").exists()
+
+
+def traffic(tmp_path: Path, layers: str, field: str) -> Verdict:
+    file = tmp_path / "traffic.yaml"
+    file.write_text(TRAFFIC.replace("LAYERS", layers).replace("FIELD", field))
+    return run_traffic(RunOptions(file, shipped("back-to-back"), None, (), tmp_path / "out", 1)).outcome.state
+
+
+@pytest.mark.parametrize(
+    ("layers", "field"), [(VXLAN, "vxlan.vni"), (VXLAN, "udp[0].source"), (LABELS, "mpls[1].label")]
+)
+def test_a_class_sends_its_frames_with_these_headers_and_a_field_that_changes(
+    tmp_path: Path, layers: str, field: str
+) -> None:
+    assert traffic(tmp_path, layers, field) is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("layers", "field", "message"),
+    [
+        (LABELS, "mpls.bottom", "classes.one.modifiers[0].field: mpls has no field 'bottom' that can change"),
+        (LABELS, "gre.key", "there is no gre.key to change in frames of ethernet, mpls, mpls, ipv6, udp"),
+        (
+            "mpls/udp",
+            "udp.source",
+            "classes.one.headers.layers: the tester does not send frames of ethernet, mpls, udp",
+        ),
+        (f"{VXLAN}/bytes(content={'00' * 60})/{LABELS}", "udp.source", "the tester does not send frames of"),
+        ("ipv6(source=2001:db8::1, destination=2001:db8::2)/" * 5 + "ipv6/udp", "udp.source", "256 B: frames of"),
+    ],
+)
+def test_a_class_that_cannot_be_sent_is_refused_with_its_place(
+    tmp_path: Path, layers: str, field: str, message: str
+) -> None:
+    with pytest.raises((TrafficFileError, ParameterError)) as caught:
+        traffic(tmp_path, layers, field)
+    assert message in caught.value.message
+    assert not (tmp_path / "out").exists()
