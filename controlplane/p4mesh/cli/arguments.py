@@ -185,8 +185,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topologies",
         metavar="DIR",
-        default="topologies",
-        help="what --control can choose from; default: topologies",
+        help="what --control can choose from; default: those that come with P4Mesh",
     )
     parser.add_argument("--run-files", metavar="DIR", help="run files that --control can choose from; default: none")
     parser.add_argument("--json", action="store_true", help="print where the page is as one JSON document on stdout")

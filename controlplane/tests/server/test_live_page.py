@@ -389,6 +389,12 @@ def test_a_run_file_starts_with_ports_and_notes(tmp_path: Path) -> None:
     assert [port["number"] for port in stored["ports"]] == [2, 1]
 
 
+def test_topologies_that_come_with_p4mesh_can_be_chosen(tmp_path: Path) -> None:
+    with serving(tmp_path, "--control") as page:
+        found = json.loads(page.get("/control", authorization=f"Bearer {TOKEN}").body)["topologies"]
+    assert found == sorted(path.name for path in TOPOLOGIES.glob("*.yaml"))
+
+
 @pytest.mark.parametrize("option", ["--topologies", "--run-files"])
 def test_a_folder_to_start_runs_from_is_there_and_of_use(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
