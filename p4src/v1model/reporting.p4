@@ -73,34 +73,32 @@ control Capture(inout ingress_headers_t hdr, in ingress_t local, in arrival_t ar
     }
 
     apply {
-        if (local.reason != REASON_EXPECTED || local.order != ORDER_NEXT) {
-            if (capture.apply().hit) {
-                bit<64> before;
-                bit<32> frames = 0;
-                taken.read(before, (bit<32>)kind);
-                if (before[63:32] == trial) {
-                    frames = before[31:0];
-                }
-                if (EXCESS(limit, frames) != 0) {
-                    taken.write((bit<32>)kind, trial ++ (frames + 1));
-                    COUNT(captured, (bit<32>)kind);
-                    verdict.drop_ctl = 0;
-                    manager.ucast_egress_port = PORT_CPU;
-                    hdr.packet_in.setValid();
-                    hdr.packet_in.kind = CAPTURED_FRAME;
-                    hdr.packet_in.flags = kind;
-                    hdr.packet_in.port = (bit<16>)arrival.ingress_port;
-                    hdr.packet_in.time = arrival.ingress_mac_tstamp;
-                    hdr.captured.setValid();
-                    hdr.captured.cell = local.cell;
-                    hdr.captured.sequence = 0;
-                    hdr.captured.expected_sequence = local.seen.next_sequence;
-                    if (hdr.signature.isValid()) {
-                        hdr.captured.sequence = hdr.signature.sequence;
-                        // The checksums of a frame with a signature are computed anew; these bytes leave as they came.
-                        hdr.as_received = hdr.signature;
-                        hdr.signature.setInvalid();
-                    }
+        if (capture.apply().hit) {
+            bit<64> before;
+            bit<32> frames = 0;
+            taken.read(before, (bit<32>)kind);
+            if (before[63:32] == trial) {
+                frames = before[31:0];
+            }
+            if (EXCESS(limit, frames) != 0) {
+                taken.write((bit<32>)kind, trial ++ (frames + 1));
+                COUNT(captured, (bit<32>)kind);
+                verdict.drop_ctl = 0;
+                manager.ucast_egress_port = PORT_CPU;
+                hdr.packet_in.setValid();
+                hdr.packet_in.kind = CAPTURED_FRAME;
+                hdr.packet_in.flags = kind;
+                hdr.packet_in.port = (bit<16>)arrival.ingress_port;
+                hdr.packet_in.time = arrival.ingress_mac_tstamp;
+                hdr.captured.setValid();
+                hdr.captured.cell = local.cell;
+                hdr.captured.sequence = 0;
+                hdr.captured.expected_sequence = local.seen.next_sequence;
+                if (hdr.signature.isValid()) {
+                    hdr.captured.sequence = hdr.signature.sequence;
+                    // The checksums of a frame with a signature are computed anew; these bytes leave as they came.
+                    hdr.as_received = hdr.signature;
+                    hdr.signature.setInvalid();
                 }
             }
         }

@@ -11,6 +11,7 @@ from google.protobuf import json_format
 from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import OtgError
+from p4mesh.otg.captures import Capture, read_captures
 from p4mesh.otg.devices import Devices, read_devices
 from p4mesh.otg.elements import Element
 from p4mesh.otg.flows import Flow, read_flow
@@ -36,6 +37,8 @@ class Configuration:
     ports: Mapping[str, Port] = field(default_factory=dict)
     devices: Devices = field(default_factory=Devices)
     flows: tuple[Flow, ...] = ()
+    captures: Mapping[str, Capture] = field(default_factory=dict)
+    """Settings by the name of the port."""
     warnings: tuple[str, ...] = ()
     starts_protocols: bool = False
     """Whether devices speak at once."""
@@ -57,9 +60,11 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
     warnings: list[str] = []
     flows = []
     devices = Devices()
+    captures: dict[str, Capture] = {}
     starts = attempt(_starts_protocols, root.element("options")) or False
     if not errors:
         warnings = attempt(read_layer1, root.elements("layer1"), ports) or []
+        captures = attempt(read_captures, root.elements("captures"), ports) or {}
         devices = attempt(read_devices, root.elements("devices"), ports) or devices
         # Flows between devices that could not be read would add nothing but more errors.
         given = root.elements("flows")
@@ -67,7 +72,7 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
     attempt(root.close)
     if errors:
         raise OtgErrors(errors[:_MOST_ERRORS])
-    return Configuration(ports, devices, tuple(flow for flow in flows if flow), tuple(warnings), starts)
+    return Configuration(ports, devices, tuple(flow for flow in flows if flow), captures, tuple(warnings), starts)
 
 
 def validated(message: pb2.Config) -> Mapping[str, Any]:

@@ -82,6 +82,11 @@ OPERATIONS = (
         changes=False,
     ),
     Operation(
+        *("GetCapture", "POST", "/monitor/capture", pb2.CaptureRequest, "capture_request", "response_bytes"),
+        Session.get_capture,
+        changes=False,
+    ),
+    Operation(
         *("GetVersion", "GET", "/capabilities/version", None, "", "version"),
         lambda session, _: session.version(),
         changes=False,

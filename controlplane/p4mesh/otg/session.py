@@ -10,6 +10,7 @@ import snappi
 from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import OtgError
+from p4mesh.otg.captures import Captures
 from p4mesh.otg.configuration import Configuration, json_of, read_configuration
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.elements import Element
@@ -60,6 +61,7 @@ class Session:
         self._pace = pace_of(self._tester, self._mode)
         self._hosts = Hosts(self._tester, Devices())
         self._traffic = Traffic(self._tester, (), self._hosts.gateway_mac)
+        self._captures = Captures(self._tester)
 
     def close(self) -> None:
         """Stop the target."""
@@ -100,6 +102,8 @@ class Session:
         self._hosts.stop()
         traffic.load()
         self._traffic, self._hosts, self._configuration = traffic, hosts, configuration
+        self._captures.stop(list(self._captures.started))
+        self._captures = Captures(self.tester, configuration.ports, configuration.captures)
         self._message.CopyFrom(message)
         self._meters.clear()
         self._before = self._port_totals()
@@ -195,6 +199,12 @@ class Session:
             names = chosen(inner.texts("names"), known, "range of routes")
             self._hosts.change_routes(names, announced=inner.text("state") == "advertise")
 
+    def _capture(self, element: Element) -> None:
+        with element.element("capture").whole() as inner:
+            names = chosen(inner.texts("port_names"), self._configuration.captures, "port with a capture")
+            change = self._captures.start if inner.text("state") == "start" else self._captures.stop
+            change(names)
+
     def _link(self, element: Element) -> None:
         with element.element("link").whole() as inner:
             names, up = inner.texts("port_names"), inner.text("state") == "up"
@@ -242,7 +252,8 @@ class Session:
             port, found = ports[name], totals[name] - self._before[name]
             rates = self._meter("port", name).take(found, now_ps)
             up = links[port.number].up if port.number in links else True
-            metrics.append(columns_left(port_metric(port, found, rates, up, port.number in sending, False), wanted))
+            transmits, captures = port.number in sending, name in self._captures.started
+            metrics.append(columns_left(port_metric(port, found, rates, up, transmits, captures), wanted))
         return pb2.MetricsResponse(choice=pb2.MetricsResponse.Choice.port_metrics, port_metrics=metrics)
 
     def _bgpv4_metrics(self, element: Element) -> pb2.MetricsResponse:
@@ -295,6 +306,13 @@ class Session:
                 setattr(state, f"ipv{version}_address", str(interface.gateway))
         return response
 
+    def get_capture(self, message: pb2.CaptureRequest) -> bytes:
+        """File with the frames of a port."""
+        with Element(json_of(message), "").whole() as root:
+            with root.element("packets").whole() as packets:
+                packets.choice("all", default="all")
+            return self._captures.file(root.text("port_name"))
+
     @staticmethod
     def version() -> pb2.Version:
         """Versions of the API and of P4Mesh."""
@@ -304,6 +322,7 @@ class Session:
 _CONTROLS: Mapping[tuple[str, str], Callable[[Session, Element], None]] = {
     ("traffic", "flow_transmit"): Session._transmit,
     ("port", "link"): Session._link,
+    ("port", "capture"): Session._capture,
     ("protocol", "all"): Session._protocols,
     ("protocol", "route"): Session._routes,
 }

@@ -1,4 +1,4 @@
-"""Frames that the program hands to the controller because something is wrong with them, or beside them.
+"""Received frames that the program hands to the controller: because something is wrong with them, or all of them.
 
 The program counts down: of each kind it hands over no more frames than were asked for, so a storm of faults costs the
 channel to the controller nothing.
@@ -6,7 +6,7 @@ channel to the controller nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from p4mesh.p4runtime import PacketIn
@@ -17,7 +17,9 @@ GAP, LATE = "gap", "late"
 """A frame behind a gap of its flow, and one that came after later ones."""
 FAULTS = ("damaged", "stale", "misdirected", "flooded", "foreign")
 """Reasons of frames that are pictures of faults themselves."""
-_KINDS = (*FAULTS, GAP, LATE)
+FAULT_KINDS = (*FAULTS, GAP, LATE)
+ALL_KINDS = ("expected", *FAULT_KINDS)
+"""Kinds of all frames but those that are punted."""
 _ORDERS = {GAP: "ORDER_GAP", LATE: "ORDER_LATE"}
 _FIELD_BYTES = 4
 _FIELDS = 3
@@ -60,15 +62,17 @@ class FaultCapture:
     def forget(self) -> None:
         """Begin anew with a program that has just been loaded."""
         self._trial = 0
+        self._kinds: Sequence[str] = ()
         self._entries: list[Entity] = []
         self._counted = 0
         self._packets: list[PacketIn] = []
 
-    def begin(self, frames: int) -> None:
+    def begin(self, frames: int, kinds: Sequence[str] = FAULT_KINDS) -> None:
         """Have the first ``frames`` frames of each kind handed over from now on."""
         self.end()
         self._trial += 1
-        self._entries = [self._entry(number, kind, frames) for number, kind in enumerate(_KINDS)]
+        self._kinds = kinds
+        self._entries = [self._entry(number, kind, frames) for number, kind in enumerate(kinds)]
         self._client.insert(self._entries)
 
     def end(self) -> None:
@@ -78,7 +82,7 @@ class FaultCapture:
 
     def take(self) -> list[CapturedPacket]:
         """Frames handed over since the last call, in their order; waits for those that are on their way."""
-        numbers = range(len(_KINDS))
+        numbers = range(len(self._kinds))
         counted = sum(data.packets for _, data in self._client.read_counters("captured", numbers))
         before, self._counted = self._counted, counted
         missing = counted - before - len(self._packets)
@@ -112,7 +116,7 @@ class FaultCapture:
             int.from_bytes(packet.payload[at : at + _FIELD_BYTES], "big") for at in range(0, length, _FIELD_BYTES)
         )
         return CapturedPacket(
-            _KINDS[packet.metadata["flags"]],
+            self._kinds[packet.metadata["flags"]],
             self._number_of(packet.metadata["port"]),
             packet.metadata["time"],
             cell,
