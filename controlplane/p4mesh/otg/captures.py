@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -97,8 +98,13 @@ class Captures:
         self.take()
         setting, tick_ps = self.settings[name], self.tester.tick_ps
         packets = sorted(self._kept.get(name, ()), key=lambda packet: packet.ticks)
-        stamped = [(packet.ticks * tick_ps // 1000, packet.frame) for packet in packets]
+        stamped = [(packet.ticks * tick_ps // 1000, _with_fcs(packet.frame)) for packet in packets]
         return (_pcapng if setting.format == "pcapng" else _pcap)(stamped, setting.most_bytes)
+
+
+def _with_fcs(frame: bytes) -> bytes:
+    """The frame with its FCS, as the API captures it; the port has taken no frame with another one."""
+    return frame + zlib.crc32(frame).to_bytes(4, "little")
 
 
 def _pcap(packets: Sequence[tuple[int, bytes]], most_bytes: int) -> bytes:

@@ -53,7 +53,7 @@ def test_frames_are_captured_as_they_came(server: OtgServer, transport: str, for
         (5000 + place % 4, (7, 9)[place % 2]) for place in range(8)
     ]
     assert {(packet[Ether].src, packet[IP].dst, len(packet)) for packet in packets} == {
-        ("02:00:00:00:00:01", "10.0.0.2", 196)
+        ("02:00:00:00:00:01", "10.0.0.2", 200)
     }
     times_s = [float(packet.time) for packet in packets]
     assert times_s[-1] - times_s[0] == pytest.approx(0.07, abs=1e-5)
