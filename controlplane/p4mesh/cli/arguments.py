@@ -8,7 +8,7 @@ from p4mesh.argument_parser import Parser
 from p4mesh.cli import commands
 from p4mesh.cli.run_arguments import add_option
 from p4mesh.numerals import integer
-from p4mesh.otg.options import GRPC, HTTP
+from p4mesh.otg.options import DEFAULT_TOPOLOGY, GRPC, HTTP
 from p4mesh.target.names import SIMULATED, TARGET_NAMES
 from p4mesh.version import __version__
 
@@ -194,8 +194,13 @@ def _serve(parser: argparse.ArgumentParser) -> None:
 
 def _otg(parser: argparse.ArgumentParser) -> None:
     parser.description = "Serves the Open Traffic Generator API over HTTP and gRPC until it is interrupted."
-    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up, whose ports the clients have")
-    parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help=f"default: {SIMULATED}")
+    own = f"test set-up whose ports the clients have (default: {DEFAULT_TOPOLOGY}, or the --interfaces)"
+    parser.add_argument("--topology", metavar="FILE", help=own)
+    others = "folder of topologies that clients can name: p4mesh://TOPOLOGY/PORT; default: those that come with P4Mesh"
+    parser.add_argument("--topologies", metavar="DIR", help=others)
+    add_option(parser, "target", default=SIMULATED)
+    for name in ("interfaces", "access"):
+        add_option(parser, name)
     parser.add_argument(
         "--time",
         choices=("wall", "fast"),

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
 import grpc
 import uvicorn
@@ -17,13 +18,17 @@ from p4mesh.causes import reading_hint
 from p4mesh.errors import EXIT_OK, EnvironmentFault, UsageError
 from p4mesh.otg.grpc_server import grpc_server
 from p4mesh.otg.http_server import application, connections
-from p4mesh.otg.options import TOKEN_VARIABLE, Address, Tls, options_of
+from p4mesh.otg.locations import Topologies
+from p4mesh.otg.options import DEFAULT_TOPOLOGY, TOKEN_VARIABLE, Address, OtgOptions, Tls, options_of
 from p4mesh.otg.pace import TimeMode
 from p4mesh.otg.session import API_VERSION, Session
 from p4mesh.otg.worker import Worker
 from p4mesh.regular_files import read_bytes
+from p4mesh.run.chosen_interfaces import topology_of
+from p4mesh.run.unknown_device import SWITCH, topology_at
+from p4mesh.shipped import shipped
 from p4mesh.target.table import TARGETS
-from p4mesh.topology import load_topology
+from p4mesh.topology import Topology, load_topology
 
 _MOST_PEM_BYTES = 1 << 20
 _PATIENCE_S = 2
@@ -36,12 +41,13 @@ _MOST_REQUESTS = 64
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
     """Serve the API and return when it is interrupted."""
     options = options_of(arguments)
-    topology = load_topology(options.topology)
+    topology = _topology(options)
+    folder = Path(options.topologies) if options.topologies else shipped("topologies")
     token = own_token(TOKEN_VARIABLE)
     if token is None and not options.is_local:
         token = new_token()
     credentials = _credentials(options.tls) if options.tls else None
-    worker = Worker(Session(TARGETS[options.target], topology, TimeMode(options.time)))
+    worker = Worker(Session(TARGETS[options.target], Topologies(topology, folder), TimeMode(options.time)))
     with ExitStack() as opened:
         listening = opened.enter_context(_listening(options.http))
         worker.start()
@@ -72,6 +78,14 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
             signal.signal(number, lambda *_: None)
         _Server(config, f"{topology.name} on {options.target}", places, as_json=arguments.json).run(sockets=[listening])
     return EXIT_OK
+
+
+def _topology(options: OtgOptions) -> Topology:
+    if options.topology is None and options.interfaces is not None:
+        found = topology_at(options.interfaces.split(","), SWITCH)
+    else:
+        found = load_topology(options.topology or DEFAULT_TOPOLOGY)
+    return topology_of(found, options.access, options.interfaces)
 
 
 class _Server(uvicorn.Server):

@@ -90,6 +90,9 @@ def read_flow(element: Element, ports: Mapping[str, Port], devices: Devices) -> 
         if min(sizes) < smallest:
             what = f"has frames of {min(sizes)} bytes, and its headers, signature and FCS need {smallest}"
             raise refusal(element.at("size"), what, f"{smallest} bytes or more")
+        with element.element("payload").whole() as payload:
+            # The tester's payload counts up behind the signature.
+            payload.choice("increment_byte", default="increment_byte")
         measured = _measured(element.element("metrics"))
         timed = timing(element, sizes, min(tx.port.tester.rate_bps for tx, _ in pairs))
         streams = tuple(

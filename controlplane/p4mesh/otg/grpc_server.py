@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
+from google.protobuf.message import DecodeError
 from snappi import otg_pb2 as pb2
 from snappi import otg_pb2_grpc as pb2_grpc
 
 from p4mesh.access_token import is_token
 from p4mesh.errors import EnvironmentFault
-from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, WITHOUT_TOKEN, Failure, Operation
+from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, TOO_LONG, WITHOUT_TOKEN, Failure, Operation
 from p4mesh.otg.worker import Worker
 
 _THREADS = 16
+_CHUNK_BYTES = 1 << 20
 _CODES = {
     400: grpc.StatusCode.INVALID_ARGUMENT,
     409: grpc.StatusCode.FAILED_PRECONDITION,
@@ -34,7 +36,9 @@ def grpc_server(
     )
     servicer = pb2_grpc.OpenapiServicer()
     for operation in OPERATIONS:
-        setattr(servicer, operation.name, _call(operation, worker, token))
+        call = _call(operation, worker, token)
+        setattr(servicer, operation.name, call)
+        setattr(servicer, f"stream{operation.name}", _streamed(operation, call))
     pb2_grpc.add_OpenapiServicer_to_server(servicer, server)
     try:
         if credentials is not None:
@@ -62,3 +66,32 @@ def _call(operation: Operation, worker: Worker, token: str | None) -> Callable[[
         return response(**{operation.response_field: answer})
 
     return call
+
+
+def _streamed(operation: Operation, call: Callable[[Any, grpc.ServicerContext], Any]) -> Callable[..., Any]:
+    """The call whose request, where it changes something, or whose answer comes in parts."""
+
+    def send(parts: Iterator[Any], context: grpc.ServicerContext) -> Any:
+        received = bytearray()
+        for part in parts:
+            received += part.datum
+            if len(received) > MOST_REQUEST_BYTES:
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, TOO_LONG.text)
+        assert operation.request is not None
+        try:
+            message = operation.request.FromString(bytes(received))
+        except DecodeError:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, Failure(400, "validation", ("not a message",)).text)
+        return call(_request(operation, message), context)
+
+    def receive(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
+        answer = getattr(call(request, context), operation.response_field)
+        data = answer if isinstance(answer, bytes) else answer.SerializeToString()
+        for place in range(0, len(data), _CHUNK_BYTES):
+            yield pb2.Data(datum=data[place : place + _CHUNK_BYTES], chunk_size=_CHUNK_BYTES)
+
+    return send if operation.changes else receive
+
+
+def _request(operation: Operation, message: Any) -> Any:
+    return getattr(pb2, f"{operation.name}Request")(**{operation.request_field: message})

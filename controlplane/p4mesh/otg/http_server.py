@@ -17,8 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from p4mesh.access_token import is_token
-from p4mesh.errors import OtgError
-from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, WITHOUT_TOKEN, Failure, Operation
+from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, TOO_LONG, WITHOUT_TOKEN, Failure, Operation
 from p4mesh.otg.worker import Worker
 
 _JSON = "application/json"
@@ -91,8 +90,10 @@ def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaita
             if operation.request is not None:
                 message = operation.request()
                 text = await _body(request)
+                if text is None:
+                    return _response(TOO_LONG)
                 if not text.lstrip().startswith("{"):
-                    raise OtgError("the request is no object of JSON", hint="such as {}")
+                    return _response(Failure(400, "validation", ("the request is no object of JSON, such as {}",)))
                 json_format.Parse(text, message, max_recursion_depth=_DEEPEST)
             answer = await asyncio.wrap_future(operation.ask(worker, client, message))
         except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
@@ -109,12 +110,12 @@ def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaita
     return handle
 
 
-async def _body(request: Request) -> str:
-    """The text of a request; raises OtgError for one that is too long."""
+async def _body(request: Request) -> str | None:
+    """The text of a request; None where it is too long."""
     parts, length = [], 0
     async for part in request.stream():
         length += len(part)
         if length > MOST_REQUEST_BYTES:
-            raise OtgError(f"the request has more than {MOST_REQUEST_BYTES >> 20} MiB", hint="send less at a time")
+            return None
         parts.append(part)
     return b"".join(parts).decode()

@@ -70,6 +70,17 @@ OPERATIONS = (
         Session.set_control_state,
     ),
     Operation(
+        *(
+            "SetControlAction",
+            "POST",
+            "/control/action",
+            pb2.ControlAction,
+            "control_action",
+            "control_action_response",
+        ),
+        Session.set_control_action,
+    ),
+    Operation(
         *("GetMetrics", "POST", "/monitor/metrics", pb2.MetricsRequest, "metrics_request", "metrics_response"),
         Session.get_metrics,
         polls=True,
@@ -121,6 +132,9 @@ class Failure:
     def text(self) -> str:
         """JSON of the API's ``Error``."""
         return json.dumps({"code": self.code, "kind": self.kind, "errors": list(self.errors)})
+
+
+TOO_LONG = Failure(413, "validation", (f"the request has more than {MOST_REQUEST_BYTES >> 20} MiB: send less",))
 
 
 def _told(error: P4MeshError) -> str:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from p4mesh.errors import UsageError
 from p4mesh.numerals import is_digits
+from p4mesh.run.checks import check_target
 
 HTTP, GRPC = "127.0.0.1:8443", "127.0.0.1:40051"
 """Addresses by default: ports that scripts for this API use."""
+DEFAULT_TOPOLOGY = "back-to-back"
 TOKEN_VARIABLE = "P4MESH_OTG_TOKEN"
 _LARGEST_PORT = 65_535
 
@@ -59,7 +61,11 @@ class Tls:
 class OtgOptions:
     """The test set-up that the command serves, and its addresses."""
 
-    topology: str
+    topology: str | None
+    interfaces: str | None
+    access: str | None
+    topologies: str | None
+    """Folder with topologies that clients may name; None: those that come with P4Mesh."""
     target: str
     time: str
     http: Address
@@ -80,7 +86,20 @@ def options_of(arguments: argparse.Namespace) -> OtgOptions:
         missing = "--tls-key" if key is None else "--tls-certificate"
         raise UsageError(f"{missing} is missing", hint="give both files, or none")
     tls = Tls(Path(certificate), Path(key)) if certificate else None
-    options = OtgOptions(arguments.topology, arguments.target, arguments.time, http, grpc, tls)
+    check_target(arguments.target, arguments.access, arguments.interfaces, None, "")
+    if arguments.topologies is not None and not Path(arguments.topologies).is_dir():
+        raise UsageError(f"--topologies {arguments.topologies}: not a directory", hint="name one with topology files")
+    options = OtgOptions(
+        topology=arguments.topology,
+        interfaces=arguments.interfaces,
+        access=arguments.access,
+        topologies=arguments.topologies,
+        target=arguments.target,
+        time=arguments.time,
+        http=http,
+        grpc=grpc,
+        tls=tls,
+    )
     if tls is None and not options.is_local:
         raise UsageError(
             "other machines could reach the server, and see its token",

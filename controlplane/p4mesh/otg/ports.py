@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from p4mesh.otg.elements import Element, refusal
+from p4mesh.otg.locations import SCHEME
 from p4mesh.topology import TesterPort, Topology
-
-SCHEME = "p4mesh://"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from p4mesh.otg.configuration import Configuration, json_of, read_configuration
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.elements import Element
 from p4mesh.otg.hosts import Hosts
+from p4mesh.otg.locations import Topologies
 from p4mesh.otg.metrics import (
     RateMeter,
     Totals,
@@ -30,7 +31,6 @@ from p4mesh.otg.traffic import Traffic, Transmit
 from p4mesh.target.base import Target
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.opening import open_tester
-from p4mesh.topology import Topology
 from p4mesh.version import __version__
 
 API_VERSION = str(snappi.api().get_local_version().api_spec_version)
@@ -40,9 +40,10 @@ API_VERSION = str(snappi.api().get_local_version().api_spec_version)
 class Session:
     """A tester that clients configure and control."""
 
-    def __init__(self, target: type[Target], topology: Topology, mode: TimeMode) -> None:
+    def __init__(self, target: type[Target], topologies: Topologies, mode: TimeMode) -> None:
         self._target = target
-        self._topology = topology
+        self._topologies = topologies
+        self._topology = topologies.of(())
         self._mode = mode
         self._opened = ExitStack()
         self._tester: Tester | None = None
@@ -95,7 +96,12 @@ class Session:
 
     def set_config(self, message: pb2.Config) -> pb2.Warning:
         """Take a configuration in place of the one before."""
-        configuration = read_configuration(message, self._topology)
+        topology = self._topologies.of([port.location for port in message.ports])
+        configuration = read_configuration(message, topology)
+        if topology is not self._topology:
+            self.close()
+            self._topology = topology
+            self.open()
         hosts = Hosts(self.tester, configuration.devices)
         traffic = Traffic(self.tester, configuration.flows, hosts.gateway_mac)
         self._traffic.stop([])
@@ -172,6 +178,11 @@ class Session:
             with root.element(kind).whole() as inner:
                 _CONTROLS[kind, inner.choice(*(what for of, what in _CONTROLS if of == kind), default="")](self, inner)
         return pb2.Warning()
+
+    def set_control_action(self, message: pb2.ControlAction) -> pb2.ControlActionResponse:
+        """Refuse every action."""
+        kinds = [field.name for field, _ in message.ListFields() if field.name != "choice"]
+        raise OtgError(f"{(kinds or ['action'])[0]} is not supported", hint="valid: no action")
 
     def _transmit(self, element: Element) -> None:
         with element.element("flow_transmit").whole() as inner:

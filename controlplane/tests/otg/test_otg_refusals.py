@@ -72,13 +72,37 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_payload": with_flow(lambda flow: set_to(flow.payload.fixed, pattern="ab")),
     "egress_tracking": with_flow(lambda flow: flow.egress_packet.ethernet()),
     "a_lag": with_config(lambda config: config.lags.lag(name="lag")),
+    "lldp": with_config(lambda config: set_to(config.lldp.add(name="l").connection, port_name="p1")),
+    "isis": with_config(lambda config: _isis_router(config)),
+    "a_device_with_vlans": with_config(lambda config: _ethernet(config).vlans.add(name="v")),
+    "a_device_without_a_port": with_config(lambda config: set_to(_ethernet(config).connection, port_name="p7")),
+    "a_device_flow_to_nobody": with_flow(lambda flow: flow.tx_rx.device.set(tx_names=["d"], rx_names=["e"])),
     "two_things_at_once": with_config(
         lambda config: (config.lags.lag(name="lag"), set_to(add_flow(config, "f").size, fixed=60))
     ),
     "metrics_of_a_flow_that_there_is_not": unknown_flow_metrics,
+    "an_action": lambda api: api.set_control_action(_ping(api)),
     "a_start_of_a_flow_that_there_is_not": lambda api: transmit(api, "start", "g"),
     "metrics_of_a_protocol_that_there_is_not": lambda api: api.get_metrics(_isis(api)),
 }
+
+
+def _ping(api: Any) -> Any:
+    action = api.control_action()
+    action.protocol.ipv4.ping.requests.add(src_name="d", dst_ip="10.0.0.1")
+    return action
+
+
+def _isis_router(config: Any) -> None:
+    isis = config.devices.add(name="d").isis
+    isis.set(name="i", system_id="640000000001")
+    isis.interfaces.add(name="ii", eth_name="e")
+
+
+def _ethernet(config: Any) -> Any:
+    ethernet = config.devices.add(name="d").ethernets.add(name="e", mac="02:00:00:00:00:07")
+    ethernet.connection.port_name = "p1"
+    return ethernet
 
 
 def _isis(api: Any) -> Any:

@@ -208,3 +208,35 @@ def test_options_that_do_not_fit_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     GOLDEN.expect_refusal(case, ("otg", "--topology", "back-to-back", *COMMANDS[case]), tmp_path, capsys)
+
+
+def test_locations_name_topologies_of_the_server(server: OtgServer) -> None:
+    api = server.api()
+    config = two_ports(api)
+    for port, number in zip(config.ports, (3, 4), strict=True):
+        port.location = f"p4mesh://wrs-18x1g.yaml/{number}"
+    add_flow(config, "f").duration.fixed_packets.packets = 10
+    api.set_config(config)
+    transmit(api, "start")
+    assert [flow_metrics(api)["f"].frames_rx for _ in range(3)][-1] == 10
+    config.ports[0].location = "p4mesh://../../etc/passwd/1"
+    (told,) = errors_of(lambda: api.set_config(config))
+    assert told == ("ports are of several topologies (name one in all locations: p4mesh://TOPOLOGY/PORT)")
+    config.ports[1].location = config.ports[0].location
+    (told,) = errors_of(lambda: api.set_config(config))
+    assert told.startswith("'../../etc/passwd' is no topology of the server (valid: atm-8x155m, back-to-back")
+
+
+def test_configurations_and_metrics_come_in_parts_over_grpc(server: OtgServer) -> None:
+    api = server.api("grpc")
+    api.enable_grpc_streaming, api._chunk_size = True, 100
+    config = two_ports(api)
+    add_flow(config, "f")
+    api.set_config(config)
+    assert [flow.name for flow in api.get_config().flows] == ["f"]
+    assert set(flow_metrics(api)) == {"f"}
+
+
+def test_a_request_beyond_the_limit_is_refused(server: OtgServer) -> None:
+    status, answer = post(server, b'{"' + b"x" * (65 << 20))
+    assert (status, answer["errors"]) == (413, ["the request has more than 64 MiB: send less"])

@@ -34,7 +34,7 @@ class OtgServer:
 @contextmanager
 def serving_otg(topology: Path | str, *options: str, token: str = "") -> Iterator[OtgServer]:
     """Start ``p4mesh otg`` on free ports; virtual time passes while clients wait and poll."""
-    words = [sys.executable, "-m", "p4mesh", "otg", "--json", "--topology", str(topology)]
+    words = [sys.executable, "-m", "p4mesh", "otg", "--json", *(["--topology", str(topology)] if topology else [])]
     if "--time" not in options:
         words += ["--time", "fast"]
     for place in ("--http", "--grpc"):

@@ -1,0 +1,73 @@
+"""The Open Traffic Generator API on Linux interfaces: the same scripts as on the simulation, in real time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.linux_devices import needs_root
+from support.otg import OtgServer, add_flow, flow_metrics, serving_otg, transmit, two_ports
+
+pytestmark = [pytest.mark.live, needs_root]
+EXAMPLES = Path(__file__).parents[3] / "examples" / "otg"
+VETH = ("p4mesh-otg-a", "p4mesh-otg-b")
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[OtgServer]:
+    with serving_otg("back-to-back", "--target", "live") as served:
+        yield served
+
+
+@pytest.fixture
+def veth() -> Iterator[tuple[str, str]]:
+    subprocess.run(["ip", "link", "add", VETH[0], "type", "veth", "peer", "name", VETH[1]], check=True)
+    for name in VETH:
+        subprocess.run(["ip", "link", "set", name, "up"], check=True)
+    yield VETH
+    subprocess.run(["ip", "link", "del", VETH[0]], check=True)
+
+
+def ended(api: Any, name: str) -> Any:
+    for _ in range(100):
+        metric = flow_metrics(api)[name]
+        if metric.transmit == "stopped" and metric.frames_rx == metric.frames_tx:
+            break
+        time.sleep(0.1)
+    return metric
+
+
+def test_the_script_of_examples_loses_nothing_on_veth(wire: OtgServer) -> None:
+    words = [sys.executable, str(EXAMPLES / "loss_and_latency.py"), wire.places["http"]]
+    shown = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert "p1 to p2: stopped, 3000 sent, 3000 received, loss 0 %" in shown
+
+
+def test_a_second_is_a_second_of_the_wall_clock(wire: OtgServer) -> None:
+    api = wire.api()
+    config = two_ports(api)
+    add_flow(config, "endless", pps=1000)
+    api.set_config(config)
+    transmit(api, "start")
+    before = flow_metrics(api)["endless"].frames_tx
+    time.sleep(2)
+    after = flow_metrics(api)["endless"].frames_tx
+    transmit(api, "stop")
+    assert after - before == pytest.approx(2000, rel=0.2)
+
+
+def test_locations_are_interfaces_of_the_machine(veth: tuple[str, str]) -> None:
+    options = ("--target", "live", "--interfaces", ",".join(veth))
+    with serving_otg("", *options) as server:
+        api = server.api("grpc")
+        config = api.config()
+        config.ports.port(name="p1", location=veth[0]).port(name="p2", location=veth[1])
+        add_flow(config, "f").duration.fixed_packets.packets = 500
+        api.set_config(config)
+        transmit(api, "start")
+        assert ended(api, "f").frames_rx == 500
