@@ -54,7 +54,7 @@ class Flow:
             mac = macs(interface)
             if mac is None:
                 what = f"flow '{self.name}': the gateway {interface.gateway} of {interface.name} has not answered"
-                raise OtgError(what, hint="start the protocols first; the states of neighbors show who answers")
+                raise OtgError(what, hint="the states ipv4_neighbors and ipv6_neighbors show who answers")
             streams.append(replace(stream, destination_mac=mac))
         return replace(self, streams=tuple(streams))
 

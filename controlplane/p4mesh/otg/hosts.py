@@ -22,7 +22,7 @@ _NO_IPV4, _NO_IPV6 = IPv4Address(0), IPv6Address(0)
 
 
 class Hosts:
-    """The devices of one configuration; they are silent until they are started."""
+    """The devices of one configuration. Their addresses are up while it lasts; BGP speaks when it is started."""
 
     def __init__(self, tester: Tester, devices: Devices) -> None:
         self._tester = tester
@@ -30,23 +30,37 @@ class Hosts:
         self._hosts = {interface.name: _Host(interface) for interface in devices.interfaces}
         self._speakers: dict[str, BgpSpeaker] = {}
         """Speakers of BGP by the names of their peers, while they speak."""
-        self._started = False
+
+    @property
+    def speak(self) -> bool:
+        """Whether BGP is started."""
+        return bool(self._speakers)
 
     @property
     def is_running(self) -> bool:
-        """Whether they speak."""
-        return self._started and bool(self._hosts)
+        """Whether sessions are wanted, or a gateway is asked for."""
+        return self.speak or any(host.gateway_mac is None for host in self._hosts.values())
 
-    def start(self) -> None:
-        """Let them speak; gateways are known afterwards where they answer at once."""
-        if self._started or not self._hosts:
-            return
-        self._started = True
+    def begin(self) -> None:
+        """Let devices answer, and ask for their gateways, which are known afterwards where they answer at once."""
         packets = self._tester.packets
         for host in self._hosts.values():
             host.due_ns = packets.now_ns
-        packets.attach(*self._hosts.values())
-        self._tester.wait(_ANSWER_NS)
+        if self._hosts:
+            packets.attach(*self._hosts.values())
+            self._tester.wait(_ANSWER_NS)
+
+    def end(self) -> None:
+        """Let devices be silent."""
+        self.stop()
+        if self._hosts:
+            self._tester.packets.detach(*self._hosts.values())
+
+    def start(self) -> None:
+        """Start the sessions of BGP that are not started."""
+        if self._speakers:
+            return
+        packets = self._tester.packets
         by_ethernet: dict[str, list[BgpPeer]] = {}
         for peer in self._peers.values():
             by_ethernet.setdefault(peer.interface.ethernet, []).append(peer)
@@ -57,14 +71,12 @@ class Hosts:
             packets.attach(speaker)
 
     def stop(self) -> None:
-        """Let them be silent; BGP says so to its neighbours."""
+        """End the sessions of BGP, and say so to the neighbours."""
         packets = self._tester.packets
         for speaker in dict.fromkeys(self._speakers.values()):
             packets.send(speaker.stop(packets.now_ns))
             packets.detach(speaker)
-        if self._started:
-            packets.detach(*self._hosts.values())
-        self._speakers, self._started = {}, False
+        self._speakers = {}
 
     def gateway_mac(self, interface: Interface) -> bytes | None:
         """MAC address of the gateway of an interface; None where it has not answered."""

@@ -90,7 +90,7 @@ class Session:
         """Whether something runs that another client would disturb."""
         if self._traffic.is_running:
             self._traffic.read()
-        return self.is_running
+        return self._traffic.is_running or self._hosts.speak
 
     # Configuration
 
@@ -105,8 +105,9 @@ class Session:
         hosts = Hosts(self.tester, configuration.devices)
         traffic = Traffic(self.tester, configuration.flows, hosts.gateway_mac)
         self._traffic.stop([])
-        self._hosts.stop()
+        self._hosts.end()
         traffic.load()
+        hosts.begin()
         self._traffic, self._hosts, self._configuration = traffic, hosts, configuration
         self._captures.stop(list(self._captures.started))
         self._captures = Captures(self.tester, configuration.ports, configuration.captures)

@@ -75,15 +75,21 @@ def test_devices_find_each_other_and_flows_go_between_them(wire: OtgServer) -> N
     add_device_flow(config, "v4", ["d1.v4"], ["d2.v4"]).tx_rx.device.bidirectional = True
     add_device_flow(config, "v6", ["d1"], ["d2"], version=6)
     api.set_config(config)
-    assert neighbors(api, "ipv4") == {}
-    (told,) = errors_of(lambda: transmit(api, "start"))
-    assert "the gateway 10.0.0.2 of d1.v4 has not answered" in told
-    protocols(api, "start")
     assert neighbors(api, "ipv4") == {"d1.eth": ("10.0.0.2", MACS[2]), "d2.eth": ("10.0.0.1", MACS[1])}
     assert neighbors(api, "ipv6") == {"d1.eth": ("2001:db8::2", MACS[2]), "d2.eth": ("2001:db8::1", MACS[1])}
     transmit(api, "start")
     assert received(api) == {"v4": (100, 0), "v6": (100, 0)}
-    protocols(api, "stop")
+
+
+def test_a_flow_to_a_gateway_that_does_not_answer_is_not_started(wire: OtgServer) -> None:
+    api = wire.api()
+    config = two_ports(api)
+    add_device(config, 1, ("10.0.0.1", "2001:db8::1"), ("10.0.0.9", "2001:db8::9"))
+    add_device(config, 2, ("10.0.0.2", "2001:db8::2"), ("10.0.0.1", "2001:db8::1"))
+    add_device_flow(config, "v4", ["d1.v4"], ["d2.v4"])
+    api.set_config(config)
+    (told,) = errors_of(lambda: transmit(api, "start"))
+    assert told.startswith("flow 'v4': the gateway 10.0.0.9 of d1.v4 has not answered")
 
 
 def test_flows_go_through_a_router_to_the_devices_behind_it(router: OtgServer) -> None:
@@ -94,12 +100,10 @@ def test_flows_go_through_a_router_to_the_devices_behind_it(router: OtgServer) -
     add_device(config, 2, ("198.18.2.9", "2001:2:0:2::9"), ("198.18.2.1", "2001:2:0:2::1"))
     add_device_flow(config, "v4", ["d1"], ["d2"])
     add_device_flow(config, "v6", ["d2.v6"], ["d1.v6"], version=6)
-    config.options.protocol_options.auto_start_all = True
     api.set_config(config)
     assert set(neighbors(api, "ipv4")) == {"d1.eth", "d2.eth"}
     transmit(api, "start")
     assert received(api) == {"v4": (100, 0), "v6": (100, 0)}
-    protocols(api, "stop")
 
 
 def add_peer(config: Any, number: int, own_as: int, neighbour: str, first: str, routes: int) -> None:
