@@ -33,9 +33,9 @@ class Element:
         """Whole number; those of 64 bits are texts in JSON."""
         return int(self._take(key, default))
 
-    def number(self, key: str, default: int | Fraction = 0) -> Fraction:
+    def number(self, key: str, default: int = 0) -> Fraction:
         """Number as its decimal text says, such as 0.1."""
-        return Fraction(Decimal(str(self._take(key, default)))) if key in self._data else self._take(key, default)
+        return Fraction(Decimal(str(self._take(key, default))))
 
     def flag(self, key: str, default: bool = False) -> bool:
         return bool(self._take(key, default))

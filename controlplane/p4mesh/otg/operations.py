@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -126,7 +127,8 @@ class Failure:
             return cls(400, "validation", (_told(error),))
         if isinstance(error, EnvironmentFault):
             return cls(500, "internal", (_told(error),))
-        return cls(500, "internal", ("this is a bug of P4Mesh; the server's log shows where",))
+        traceback.print_exception(error)
+        return cls(500, "internal", ("this is a bug of P4Mesh: standard error of the server shows where",))
 
     @property
     def text(self) -> str:

@@ -19,7 +19,7 @@ LONGEST_ANSWER_S = 5.0
 """Time that a request may take to let virtual time pass; clients give up after ten seconds by default."""
 _POLL_NS = NS_PER_S
 _FINEST_NS = 100_000_000
-"""Waiting times of clients are rounded to this, so that the delays of a machine do not show."""
+"""Waiting times of clients are rounded down to this, so that the delays of a machine do not show."""
 _FIRST_STEP_NS = 1_000_000
 _LONGEST_STEP_NS = NS_PER_S
 _STEP_S = 0.1
@@ -122,7 +122,7 @@ class OnDemand(Pace):
     def before(self, poll: str) -> None:
         """Let the waiting time of the client pass, and at least a second between two polls."""
         waited_ns = time.monotonic_ns() - self._answered_ns
-        due_ns = round(waited_ns / _FINEST_NS) * _FINEST_NS
+        due_ns = waited_ns // _FINEST_NS * _FINEST_NS
         if poll in self._polled:
             due_ns = max(due_ns, _POLL_NS)
         if due_ns >= _POLL_NS or not poll:

@@ -137,6 +137,24 @@ def test_rates_have_every_unit(api: Any, unit: str, value: int, rate_fps: float)
     assert metric.frames_rx == int(2 * rate_fps)
 
 
+def test_left_out_values_are_those_of_the_standard(api: Any) -> None:
+    """1000 frames/s of 64 bytes without an end, and a rate in per cent without a number is that of the line."""
+    config = two_ports(api)
+    for name, (tx, rx) in {"usual": ("p1", "p2"), "full": ("p2", "p1")}.items():
+        flow = config.flows.add(name=name)
+        flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = tx, [rx]
+        flow.packet.ethernet().ipv4().udp()
+        flow.metrics.enable = True
+    config.flows[1].rate.choice = "percentage"
+    config.flows[1].duration.fixed_packets.packets = 1000
+    api.set_config(config)
+    transmit(api, "start")
+    flow_metrics(api)
+    metrics = flow_metrics(api)
+    assert metrics["usual"].frames_tx_rate == pytest.approx(1000, rel=0.01)
+    assert metrics["full"].frames_rx == 1000
+
+
 def test_bursts_are_apart_by_their_gap(api: Any) -> None:
     """Three bursts of 10 frames, 100 us from frame to frame; from the last bit of a burst to the next one 5 ms."""
     config = two_ports(api)
