@@ -281,3 +281,25 @@ def test_long_background_bursts_with_phases_of_their_own_are_sent_to_their_end(t
     )
     assert found.outcome.state is Verdict.MEASURED
     assert [row["messages"] for row in rows(found, "messages")] == [4, 4, 4]
+
+
+@pytest.mark.parametrize(("slower_ps", "most_ps"), [(8_000, 400_000), (8_000, 100_000), (0, 400_000)])
+def test_frames_of_a_message_fall_behind_where_inputs_are_read_slower_than_the_line(
+    slower_ps: int, most_ps: int, tmp_path: Path
+) -> None:
+    """Frames of 64 bytes come every 672 ns; the first one after a pause finds nothing before it."""
+    pacing = f"input_pacing: {{distance_ns: {672 + slower_ps / 1000}, most_ns: {most_ps / 1000}}}"
+    topology = switch(f"latency_ns: {LATENCY_NS}, {pacing}", ports=2, tester="clock_tick_ps: 1")
+    settings = ("message_frames=100", "messages=10", "messages_per_s=1000", "departure_error_ns=1")
+    found = {
+        row["position"]: row
+        for row in rows(measure(tmp_path, "messages.latency", topology, 64, *settings), "positions")
+    }
+    late_us = [min(frame * slower_ps, most_ps) / 1e6 for frame in range(100)]
+    for position, expected in (
+        ("1", late_us[0]),
+        ("2", late_us[1]),
+        ("2..99", sum(late_us[1:99]) / 98),
+        ("100", late_us[99]),
+    ):
+        assert found[position]["avg_us"] == pytest.approx(2.512 + expected, abs=0.003), position

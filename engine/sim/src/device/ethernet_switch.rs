@@ -11,6 +11,7 @@ use super::buffer::Occupancy;
 use super::chassis::Chassis;
 use super::flood_limit::FloodLimit;
 use super::impairments::{Faults, Impairments};
+use super::input_pacing::InputPacing;
 use super::input_queue::{InputQueues, Ready};
 use super::learning::LearningPath;
 use super::lookup::Lookup;
@@ -61,6 +62,7 @@ pub struct EthernetSwitch {
     broadcast: Option<Broadcast>,
     learning_path: Option<LearningPath>,
     flood_limit: Option<FloodLimit>,
+    input_pacing: Option<InputPacing>,
     input_queues: Option<InputQueues>,
     chassis: Option<Chassis>,
     fabric: Option<SwitchingFabric>,
@@ -122,6 +124,7 @@ impl EthernetSwitch {
             broadcast: config.broadcast.as_ref().map(Broadcast::new),
             learning_path: config.learning_path.as_ref().map(LearningPath::new),
             flood_limit: config.flood_limit.as_ref().map(FloodLimit::new),
+            input_pacing: config.input_pacing.as_ref().map(InputPacing::new),
             input_queues: config.input_queue.as_ref().map(InputQueues::new),
             chassis: config.chassis.as_ref().map(|it| Chassis::new(it, numbers())),
             fabric: config.fabric.as_ref().map(SwitchingFabric::new),
@@ -426,6 +429,9 @@ impl Device for EthernetSwitch {
             bad_fcs: arrival.fcs.is_bad(),
             faults: faults.unwrap_or_default(),
         };
+        if let Some(pacing) = &mut self.input_pacing {
+            passage.delay_ps += pacing.delay_ps(port, now_ps);
+        }
         let decision = self.decide(&arrival.frame, port, vid, now_ps);
         if self.snooping.is_some() {
             self.ask_members(ports);
@@ -531,6 +537,9 @@ impl Device for EthernetSwitch {
         }
         if let Some(limit) = &mut self.flood_limit {
             limit.reset();
+        }
+        if let Some(pacing) = &mut self.input_pacing {
+            pacing.reset();
         }
         if let Some(queues) = &mut self.input_queues {
             queues.reset(ports);

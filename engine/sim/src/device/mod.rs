@@ -12,6 +12,7 @@ mod flood_limit;
 mod groups;
 mod host;
 mod impairments;
+mod input_pacing;
 mod input_queue;
 mod jitter;
 mod learning;

@@ -8,6 +8,7 @@ use super::buffer::SharedBufferConfig;
 use super::chassis::ChassisConfig;
 use super::flood_limit::FloodLimitConfig;
 use super::impairments::ImpairmentsConfig;
+use super::input_pacing::InputPacingConfig;
 use super::input_queue::InputQueueConfig;
 use super::jitter::JitterConfig;
 use super::learning::LearningConfig;
@@ -65,6 +66,8 @@ pub struct EthernetSwitchConfig {
     pub learning_path: Option<LearningConfig>,
     /// Storm control; without it unlimited.
     pub flood_limit: Option<FloodLimitConfig>,
+    /// Frames of an input that go on a little slower than they come, until they are late by a limit; without it none.
+    pub input_pacing: Option<InputPacingConfig>,
     /// One queue per input, so that a frame blocks those behind it; of those whose first frames wait for one output,
     /// the oldest goes first; without it virtual output queues.
     pub input_queue: Option<InputQueueConfig>,
@@ -104,6 +107,7 @@ impl Default for EthernetSwitchConfig {
             jitter: None,
             learning_path: None,
             flood_limit: None,
+            input_pacing: None,
             input_queue: None,
             fabric: None,
             shared_buffer: None,
