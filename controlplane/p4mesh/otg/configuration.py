@@ -68,8 +68,10 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
         devices = attempt(read_devices, root.elements("devices"), ports) or devices
         # Flows between devices that could not be read would add nothing but more errors.
         given = root.elements("flows")
-        flows = [attempt(read_flow, element, ports, devices) for element in given] if not errors else []
-    attempt(root.close)
+        places = topology.tester_ports
+        flows = [attempt(read_flow, element, ports, devices, places) for element in given] if not errors else []
+        # Elements that nobody has read are not supported.
+        attempt(root.close)
     if errors:
         raise OtgErrors(errors[:_MOST_ERRORS])
     return Configuration(ports, devices, tuple(flow for flow in flows if flow), captures, tuple(warnings), starts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from itertools import product
@@ -16,6 +16,7 @@ from p4mesh.otg.ports import Port, port_of
 from p4mesh.otg.rates import Timing, frame_sizes, timing
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.tester.stations import station
+from p4mesh.topology import TesterPort
 from p4mesh.traffic.addresses import OwnAddresses
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -76,15 +77,20 @@ class _End:
         return self.interface.name if self.interface else self.port.name
 
 
-def read_flow(element: Element, ports: Mapping[str, Port], devices: Devices) -> Flow:
-    """Read one flow; raises OtgError for what the tester does not have."""
+def read_flow(
+    element: Element, ports: Mapping[str, Port], devices: Devices, tester_ports: Sequence[TesterPort]
+) -> Flow:
+    """Read one flow; raises OtgError for what the tester does not have.
+
+    A flow to no port is expected at another one of the ``tester_ports``: the tester sends nothing to nobody.
+    """
     with element.whole():
         name = element.text("name")
         ends = element.element("tx_rx")
         of_devices = ends.text("choice", "port") == "device"
         headers = flow_headers(element.elements("packet"), of_devices=of_devices)
         version = headers.frame.network.version if headers.frame.network else None
-        pairs = _device_pairs(ends, devices, version) if of_devices else _port_pairs(ends, ports)
+        pairs = _device_pairs(ends, devices, version) if of_devices else _port_pairs(ends, ports, tester_ports)
         sizes = frame_sizes(element.element("size"))
         smallest = minimum_frame_bytes(headers.frame)
         if min(sizes) < smallest:
@@ -106,15 +112,18 @@ def read_flow(element: Element, ports: Mapping[str, Port], devices: Devices) -> 
     return Flow(name, streams, measured, port_tx, port_rx, asking)
 
 
-def _port_pairs(element: Element, ports: Mapping[str, Port]) -> list[tuple[_End, _End]]:
+def _port_pairs(
+    element: Element, ports: Mapping[str, Port], tester_ports: Sequence[TesterPort]
+) -> list[tuple[_End, _End]]:
     with element.whole():
         element.choice("port", default="port")
         with element.element("port").whole() as inner:
-            names = inner.texts("rx_names") or [inner.text("rx_name")]
+            names = [name for name in (*inner.texts("rx_names"), inner.text("rx_name")) if name]
             sender = port_of(inner.at("tx_name"), inner.text("tx_name"), ports)
-            inner.text("rx_name")
             receivers = [port_of(f"{inner.at('rx_names')}[{place}]", name, ports) for place, name in enumerate(names)]
-    if len(receivers) > 1 or receivers[0] == sender:
+            if not names:
+                receivers = [Port("", "", other) for other in tester_ports if other != sender.tester][:1]
+    if len(receivers) != 1 or receivers[0] == sender:
         raise refusal(inner.at("rx_names"), f"are {', '.join(names)}", "one port, another one than that of tx_name")
     return [(_End(sender), _End(receiver)) for receiver in receivers]
 

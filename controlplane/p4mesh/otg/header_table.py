@@ -12,6 +12,7 @@ from p4mesh.otg.patterns import field_values
 
 _ECHO, _ECHO_V6 = 8, 128
 _HAS_VNI = 8
+_WORD_BYTES = 4
 _TCP_FLAGS = ("ecn_ns", "ecn_cwr", "ecn_echo", "ctl_urg", "ctl_ack", "ctl_psh", "ctl_rst", "ctl_syn", "ctl_fin")
 _WIDEST_BITS = 64
 
@@ -84,7 +85,9 @@ def _tcp_parts(element: Element) -> dict[str, int]:
 
 
 def _custom_parts(element: Element) -> dict[str, bytes]:
-    return {"content": bytes.fromhex(element.text("bytes"))}
+    content = bytes.fromhex(element.text("bytes"))
+    # The tester keeps such bytes in whole words; those that fill one up are payload.
+    return {"content": content + bytes(-len(content) % _WORD_BYTES)}
 
 
 _ECHO_FIELDS = {"type": "type", "code": "code", "identifier": "identifier", "sequence_number": "sequence"}

@@ -34,7 +34,7 @@ def read_ports(elements: Sequence[Element], topology: Topology) -> dict[str, Por
             name, location = element.text("name"), element.text("location")
         port = known.get(location.rpartition("/")[2] if location.startswith(SCHEME) else location)
         if port is None:
-            names = dict.fromkeys(port.interface or str(port.number) for port in topology.tester_ports)
+            names = dict.fromkeys(port.interface or port.name or str(port.number) for port in topology.tester_ports)
             raise refusal(element.at("location"), f"'{location}' is no port of {topology.name}", list(names))
         if other := owners.get(port.number):
             raise refusal(element.at("location"), f"'{location}' is the port that {other} has", "a port of its own")

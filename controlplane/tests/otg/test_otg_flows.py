@@ -155,6 +155,18 @@ def test_left_out_values_are_those_of_the_standard(api: Any) -> None:
     assert metrics["full"].frames_rx == 1000
 
 
+def test_a_flow_to_no_port_is_sent(api: Any) -> None:
+    config = api.config()
+    config.ports.port(name="p1", location="1")
+    flow = config.flows.add(name="to nobody")
+    flow.tx_rx.port.tx_name = "p1"
+    flow.duration.fixed_packets.packets = 50
+    flow.metrics.enable = True
+    api.set_config(config)
+    transmit(api, "start")
+    assert (polled(api, "to nobody").frames_tx, port_metrics(api)["p1"].frames_tx) == (50, 50)
+
+
 def test_bursts_are_apart_by_their_gap(api: Any) -> None:
     """Three bursts of 10 frames, 100 us from frame to frame; from the last bit of a burst to the next one 5 ms."""
     config = two_ports(api)
