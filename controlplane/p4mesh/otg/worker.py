@@ -25,6 +25,8 @@ class Worker:
         self._session = session
         self._waiting: Queue[tuple[Callable[[Session], Any], str, Future[Any]] | None] = Queue(_MOST_WAITING)
         self._opened: Future[None] = Future()
+        self._failure: Exception | None = None
+        """Error that nobody has been told."""
         self._thread = threading.Thread(target=self._run, name="otg", daemon=True)
 
     def start(self) -> None:
@@ -59,7 +61,7 @@ class Worker:
                 try:
                     item = self._waiting.get(timeout=session.pace.idle_s)
                 except Empty:
-                    session.pace.idle()
+                    self._idle()
                     continue
                 if item is None:
                     return
@@ -67,11 +69,22 @@ class Worker:
         finally:
             session.close()
 
+    def _idle(self) -> None:
+        """Let time pass; where the target fails meanwhile, the next request is told."""
+        if self._failure is None:
+            try:
+                self._session.pace.idle()
+            except Exception as error:
+                self._failure = error
+
     def _answer(self, action: Callable[[Session], Any], poll: str, future: Future[Any]) -> None:
         if not future.set_running_or_notify_cancel():
             return
         pace = self._session.pace
+        failure, self._failure = self._failure, None
         try:
+            if failure is not None:
+                raise failure
             pace.before(poll if self._session.is_running else "")
             future.set_result(action(self._session))
         except Exception as error:
