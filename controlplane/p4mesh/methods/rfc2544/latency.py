@@ -238,7 +238,10 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
     extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
     where, keys = (*WHERE, *extra), (*_KEYS, *extra)
     measured = _latency_columns(parameters)
-    every = "" if parameters.text("mode") == RFC else "Percentiles are those of the slowest port pair and run. "
+    percentiles = (
+        "Percentiles are those of the slowest port pair and run; their error is that of bins, without sampling. "
+    )
+    every = "" if parameters.text("mode") == RFC else percentiles
     note = f"{latency.latency_note(bed)} {every}{NOT_APPLICABLE}: load above the throughput."
     links = [row for row in rows if isinstance(row, LinkLatency)]
     found = [
