@@ -21,6 +21,8 @@ from p4mesh.traffic.addresses import OwnAddresses
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 
+STORE_FORWARD = "store_forward"
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -100,6 +102,10 @@ def read_flow(
             # The tester's payload counts up behind the signature.
             payload.choice("increment_byte", default="increment_byte")
         measured = _measured(element.element("metrics"))
+        if measured.latency == STORE_FORWARD and len(sizes) > 1:
+            # It is that between first bits less the time of a frame, which differs.
+            what = f"is {STORE_FORWARD}, for frames of several sizes"
+            raise refusal(element.at("metrics.latency.mode"), what, "cut_through, or one size")
         timed = timing(element, sizes, min(tx.port.tester.rate_bps for tx, _ in pairs))
         streams = tuple(
             _stream(name if len(pairs) == 1 else f"{name} ({tx.name} to {rx.name})", part, tx, rx, headers, sizes)
@@ -159,7 +165,7 @@ def _measured(element: Element) -> Measured:
     with element.whole():
         enabled = element.flag("enable")
         with element.element("latency").whole() as latency:
-            mode = latency.text("mode", "store_forward") if latency.flag("enable") else ""
+            mode = latency.text("mode", STORE_FORWARD) if latency.flag("enable") else ""
             latency.text("mode")
         with element.element("predefined_metric_tags").whole() as tags:
             tags.require("rx_name", False)

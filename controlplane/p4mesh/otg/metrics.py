@@ -10,6 +10,7 @@ from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import OtgError
 from p4mesh.measurement.counts import FlowCounts, LatencyStats
+from p4mesh.otg.flows import STORE_FORWARD
 from p4mesh.otg.ports import Port
 from p4mesh.otg.traffic import FlowRun
 from p4mesh.tester.dataplane import PortTotals
@@ -122,7 +123,7 @@ def flow_metric(run: FlowRun, rates: Rates, stamps: StampKind, tx_rate_bps: int)
 def _set_latency(latency: pb2.MetricLatency, run: FlowRun, stamps: StampKind, tx_rate_bps: int) -> None:
     """Latency between first bits; with store and forward from the last bit in (RFC 1242 3.8), which may be negative."""
     found = [(stream, item.latency) for stream, item in zip(run.flow.streams, run.counts, strict=False) if item.latency]
-    stored = run.flow.measured.latency == "store_forward" and stamps is StampKind.FIRST_BIT
+    stored = run.flow.measured.latency == STORE_FORWARD and stamps is StampKind.FIRST_BIT
     inward = [float(serialization_ns(stream.frame_size_bytes, tx_rate_bps)) if stored else 0.0 for stream, _ in found]
     pairs: list[tuple[LatencyStats, float]] = [(item, less) for (_, item), less in zip(found, inward, strict=True)]
     latency.minimum_ns = min((item.min_ns - less for item, less in pairs), default=0.0)

@@ -116,6 +116,17 @@ def test_a_flow_that_has_ended_starts_anew_from_zero(api: Any) -> None:
     assert (metric.frames_tx, metric.frames_rx) == (100, 100)
 
 
+def test_store_and_forward_latency_begins_with_the_last_bit(api: Any) -> None:
+    """Frames of 125 bytes take 1000 ns on the line, and the wire 10 ns."""
+    config = two_ports(api)
+    flow = add_flow(config, "f", size=125)
+    flow.metrics.latency.mode = "store_forward"
+    flow.duration.fixed_packets.packets = 10
+    api.set_config(config)
+    transmit(api, "start")
+    assert polled(api, "f").latency.average_ns == 10 - 1000
+
+
 @pytest.mark.parametrize(
     ("unit", "value", "rate_fps"),
     [

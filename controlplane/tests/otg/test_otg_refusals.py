@@ -55,6 +55,11 @@ def _three_changes(flow: Any) -> None:
     flow.packet[2].src_port.increment.count = 2
 
 
+def _mixed(flow: Any) -> None:
+    flow.size.weight_pairs.predefined = "imix"
+    flow.metrics.latency.mode = "store_forward"
+
+
 CASES: dict[str, Callable[[Any], object]] = {
     "a_location_that_is_no_port": with_config(lambda config: set_to(config.ports[1], location="eth7")),
     "two_names_of_one_port": with_config(lambda config: set_to(config.ports[1], location="1")),
@@ -67,6 +72,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_next_protocol_that_does_not_follow": with_flow(lambda flow: set_to(flow.packet[1].protocol, value=6)),
     "frames_too_short_for_the_signature": with_flow(lambda flow: set_to(flow.size, fixed=60)),
     "more_than_the_line": with_flow(lambda flow: set_to(flow.rate, percentage=101)),
+    "store_and_forward_latency_of_several_sizes": with_flow(_mixed),
     "no_rate": with_flow(lambda flow: set_to(flow.rate, percentage=0)),
     "a_gap_of_its_own": with_flow(lambda flow: set_to(flow.duration.fixed_packets, packets=5, gap=20)),
     "a_payload": with_flow(lambda flow: set_to(flow.payload.fixed, pattern="ab")),
