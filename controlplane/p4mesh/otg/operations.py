@@ -17,8 +17,8 @@ from p4mesh.otg.configuration import OtgErrors
 from p4mesh.otg.session import Session
 from p4mesh.otg.worker import Worker
 
-MOST_REQUEST_BYTES = 64 << 20
-"""Of one request."""
+MOST_REQUEST_BYTES = 4 << 20
+"""Of one request: what snappi makes of a message takes 40 times its bytes."""
 WITHOUT_TOKEN = "the token is missing or wrong: it is the one that p4mesh otg has printed, or P4MESH_OTG_TOKEN"
 
 
