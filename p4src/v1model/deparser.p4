@@ -18,6 +18,12 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
         update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid(),
             { hdr.ipv4.version, hdr.ipv4.header_words, hdr.ipv4.dscp_ecn, hdr.ipv4.total_length,
               hdr.ipv4.identification, hdr.ipv4.flags_offset, hdr.ipv4.ttl, hdr.ipv4.protocol,
+              hdr.ipv4.src, hdr.ipv4.dst },
+            hdr.ipv4.checksum, HashAlgorithm.csum16);
+        // Conditions that most frames do not meet ask first for what these do not have.
+        update_checksum(meta.options_sum != 0 && hdr.signature.isValid() && hdr.ipv4.isValid(),
+            { hdr.ipv4.version, hdr.ipv4.header_words, hdr.ipv4.dscp_ecn, hdr.ipv4.total_length,
+              hdr.ipv4.identification, hdr.ipv4.flags_offset, hdr.ipv4.ttl, hdr.ipv4.protocol,
               hdr.ipv4.src, hdr.ipv4.dst, meta.options_sum },
             hdr.ipv4.checksum, HashAlgorithm.csum16);
         // IPv4 test frames carry no UDP checksum; IPv6 requires one (RFC 8200 8.1).
@@ -38,23 +44,23 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
               hdr.signature.sequence, hdr.signature.transmit_time, hdr.signature.check,
               meta.payload_sum },
             hdr.udp.checksum, HashAlgorithm.csum16);
-        update_checksum(hdr.signature.isValid() && hdr.first_ipv4.isValid(),
+        update_checksum(hdr.first_ipv4.isValid() && hdr.signature.isValid(),
             { hdr.first_ipv4.version, hdr.first_ipv4.header_words, hdr.first_ipv4.dscp_ecn, hdr.first_ipv4.total_length,
               hdr.first_ipv4.identification, hdr.first_ipv4.flags_offset, hdr.first_ipv4.ttl, hdr.first_ipv4.protocol,
               hdr.first_ipv4.src, hdr.first_ipv4.dst },
             hdr.first_ipv4.checksum, HashAlgorithm.csum16);
-        // The sum of a signature is zero, and the seed has no addresses.
-        update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid() && hdr.tcp.isValid(),
+        // The sum of a signature is zero, and the seed has no addresses: its own checksums stay.
+        update_checksum(meta.transport == TRANSPORT_TCP && hdr.ipv4.isValid(),
             { meta.constant_sum, hdr.ipv4.src, hdr.ipv4.dst, hdr.tcp.src, hdr.tcp.dst,
               hdr.tcp.sequence, hdr.tcp.flags },
             hdr.tcp.checksum, HashAlgorithm.csum16);
-        update_checksum(hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.tcp.isValid(),
+        update_checksum(meta.transport == TRANSPORT_TCP && hdr.ipv6.isValid(),
             { meta.constant_sum, hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
               hdr.tcp.src, hdr.tcp.dst, hdr.tcp.sequence, hdr.tcp.flags },
             hdr.tcp.checksum, HashAlgorithm.csum16);
-        update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid() && hdr.icmp.isValid(),
+        update_checksum(meta.transport == TRANSPORT_ICMP && hdr.ipv4.isValid(),
             { meta.constant_sum, hdr.icmp.rest }, hdr.icmp.checksum, HashAlgorithm.csum16);
-        update_checksum(hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.icmp.isValid(),
+        update_checksum(meta.transport == TRANSPORT_ICMP && hdr.ipv6.isValid(),
             { meta.constant_sum, hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
               hdr.icmp.rest },
             hdr.icmp.checksum, HashAlgorithm.csum16);
@@ -73,6 +79,8 @@ control TesterDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.inner_vlan);
         packet.emit(hdr.first_ipv4);
         packet.emit(hdr.first_ipv6);
+        packet.emit(hdr.first_extension);
+        packet.emit(hdr.segments);
         packet.emit(hdr.first_udp);
         packet.emit(hdr.outer);
         packet.emit(hdr.inner_ethernet);

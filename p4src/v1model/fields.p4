@@ -37,15 +37,11 @@ const bit<8> FIELD_ICMP_REST = 36;
 const bit<8> FIELD_OUTER_WORD = 64;
 const bit<8> FIELD_INNER_WORD = 96;
 const bit<8> FIELD_OWN_WORD   = 112;
-#define CHANGING_OUTER_WORDS 16
+#define CHANGING_OUTER_WORDS 10
 #define CHANGING_INNER_WORDS 4
 #define CHANGING_OWN_WORDS 2
 
-#define ADDS_TO_WORD(NAME, WORD) @hidden action NAME() { \
-    bit<32> sum = (WORD.high ++ WORD.low) + value[31:0]; \
-    WORD.high = sum[31:16]; \
-    WORD.low = sum[15:0]; \
-}
+#define ADDS_TO_WORD(NAME, WORD) @hidden action NAME() { WORD.value = WORD.value + value[31:0]; }
 
 // Adds `value` to a field, modulo the width of the field.
 control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t value) {
@@ -95,12 +91,6 @@ control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t valu
     ADDS_TO_WORD(outer_word_7, hdr.outer[7])
     ADDS_TO_WORD(outer_word_8, hdr.outer[8])
     ADDS_TO_WORD(outer_word_9, hdr.outer[9])
-    ADDS_TO_WORD(outer_word_10, hdr.outer[10])
-    ADDS_TO_WORD(outer_word_11, hdr.outer[11])
-    ADDS_TO_WORD(outer_word_12, hdr.outer[12])
-    ADDS_TO_WORD(outer_word_13, hdr.outer[13])
-    ADDS_TO_WORD(outer_word_14, hdr.outer[14])
-    ADDS_TO_WORD(outer_word_15, hdr.outer[15])
     ADDS_TO_WORD(inner_word_0, hdr.inner[0])
     ADDS_TO_WORD(inner_word_1, hdr.inner[1])
     ADDS_TO_WORD(inner_word_2, hdr.inner[2])
@@ -119,7 +109,7 @@ control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t valu
             first_ipv6_flow_label; first_ipv6_hop_limit; first_udp_src; inner_ethernet_dst; inner_ethernet_src;
             outer_vlan_priority; inner_vlan_priority; tcp_sequence; tcp_flags; icmp_rest; outer_word_0; outer_word_1;
             outer_word_2; outer_word_3; outer_word_4; outer_word_5; outer_word_6; outer_word_7; outer_word_8;
-            outer_word_9; outer_word_10; outer_word_11; outer_word_12; outer_word_13; outer_word_14; outer_word_15;
+            outer_word_9;
             inner_word_0; inner_word_1; inner_word_2; inner_word_3;
             own_word_0; own_word_1;
         }
@@ -171,12 +161,6 @@ control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t valu
             FIELD_OUTER_WORD + 7 : outer_word_7();
             FIELD_OUTER_WORD + 8 : outer_word_8();
             FIELD_OUTER_WORD + 9 : outer_word_9();
-            FIELD_OUTER_WORD + 10 : outer_word_10();
-            FIELD_OUTER_WORD + 11 : outer_word_11();
-            FIELD_OUTER_WORD + 12 : outer_word_12();
-            FIELD_OUTER_WORD + 13 : outer_word_13();
-            FIELD_OUTER_WORD + 14 : outer_word_14();
-            FIELD_OUTER_WORD + 15 : outer_word_15();
             FIELD_INNER_WORD + 0 : inner_word_0();
             FIELD_INNER_WORD + 1 : inner_word_1();
             FIELD_INNER_WORD + 2 : inner_word_2();

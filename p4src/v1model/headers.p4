@@ -81,8 +81,12 @@ const bit<8> PROTOCOL_ICMPV6 = 58;
 
 // Four bytes that all frames of a stream have: of labels and tunnels, of IPv4 options, of one's own.
 header four_bytes_t {
-    bit<16> high;
-    bit<16> low;
+    bit<32> value;
+}
+
+// An address of a segment list, or 16 bytes of options.
+header segment_t {
+    bit<128> value;
 }
 
 header tcp_t {
@@ -111,6 +115,6 @@ const bit<8> SIZES_IN_TURN = 0x20;
 // Flags of KIND_SEED: a port of UDP that is a tunnel's leads into one; words of one's own in front of the signature.
 // Tofino has no such flags.
 const bit<8> IN_TUNNEL = 0x40;
-const bit<8> MOST_OWN_WORDS = 0x0F;
+const bit<8> MOST_OWN_WORDS = 5;
 
 #endif

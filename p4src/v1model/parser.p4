@@ -12,6 +12,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     names_t names = NAMES_ETHER_TYPE;
     bit<16> number = 0;
     bit<4>  left = 0;
+    bit<8>  segments_left = 0;
     found_t found = FOUND_NOTHING;
 
     state start {
@@ -164,7 +165,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state parse_ipv4_option {
         packet.extract(hdr.ipv4_options.next);
-        meta.options_sum = meta.options_sum + (bit<32>)hdr.ipv4_options.last.high + (bit<32>)hdr.ipv4_options.last.low;
+        meta.options_sum = meta.options_sum + (bit<32>)hdr.ipv4_options.last.value[31:16] + (bit<32>)hdr.ipv4_options.last.value[15:0];
         left = left - 1;
         transition parse_ipv4_options;
     }
@@ -199,16 +200,32 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state look_at_extension {
         transition select(packet.lookahead<bit<8>>()) {
-            PROTOCOL_IPV4 : name_extension;
-            PROTOCOL_IPV6 : name_extension;
-            PROTOCOL_GRE : name_extension;
-            PROTOCOL_ETHERNET : name_extension;
+            PROTOCOL_IPV4 : parse_segments;
+            PROTOCOL_IPV6 : parse_segments;
+            PROTOCOL_GRE : parse_segments;
+            PROTOCOL_ETHERNET : parse_segments;
             default : parse_extension;
         }
     }
-    state name_extension {
-        names = NAMES_EXTENSION;
-        transition begin_tunnel_in_ipv6;
+    // Options, or the segments of a path: 8 bytes, and 16 for each segment.
+    state parse_segments {
+        packet.extract(hdr.first_extension);
+        meta.next_header = hdr.first_extension.next_header;
+        segments_left = hdr.first_extension.length_units;
+        names = NAMES_PROTOCOL;
+        transition select_segment;
+    }
+    state select_segment {
+        transition select(segments_left) {
+            0 : begin_tunnel_in_ipv6;
+            1 : accept;
+            default : parse_segment;
+        }
+    }
+    state parse_segment {
+        packet.extract(hdr.segments.next);
+        segments_left = segments_left - 2;
+        transition select_segment;
     }
     state parse_innermost_ipv6 {
         packet.extract(hdr.ipv6);
@@ -283,6 +300,13 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     // The sum of what a checksum covers and no frame of a stream changes: the seed has no addresses yet.
     state parse_tcp {
         packet.extract(hdr.tcp);
+        transition select(meta.is_template) {
+            1 : sum_tcp;
+            default : parse_test;
+        }
+    }
+    state sum_tcp {
+        meta.transport = TRANSPORT_TCP;
         meta.constant_sum = (bit<32>)~hdr.tcp.checksum + (bit<32>)~hdr.tcp.src + (bit<32>)~hdr.tcp.dst
                             + (bit<32>)~hdr.tcp.sequence[31:16] + (bit<32>)~hdr.tcp.sequence[15:0]
                             + (bit<32>)~hdr.tcp.flags;
@@ -290,6 +314,13 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state parse_icmp {
         packet.extract(hdr.icmp);
+        transition select(meta.is_template) {
+            1 : sum_icmp;
+            default : parse_test;
+        }
+    }
+    state sum_icmp {
+        meta.transport = TRANSPORT_ICMP;
         meta.constant_sum = (bit<32>)~hdr.icmp.checksum + (bit<32>)~hdr.icmp.rest[31:16]
                             + (bit<32>)~hdr.icmp.rest[15:0];
         transition parse_test;
@@ -303,7 +334,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state parse_own_word {
         packet.extract(hdr.own.next);
-        meta.own_sum = meta.own_sum + (bit<32>)hdr.own.last.high + (bit<32>)hdr.own.last.low;
+        meta.own_sum = meta.own_sum + (bit<32>)hdr.own.last.value[31:16] + (bit<32>)hdr.own.last.value[15:0];
         meta.own_words = meta.own_words - 1;
         transition parse_test;
     }

@@ -38,8 +38,6 @@ typedef bit<2> names_t;
 const names_t NAMES_ETHER_TYPE = 0;
 const names_t NAMES_PROTOCOL   = 1;
 const names_t NAMES_PORT       = 2;
-// The protocol number of an extension header of IPv6, behind which another packet follows.
-const names_t NAMES_EXTENSION  = 3;
 
 // Follows what a header names with `number`, up to the innermost IP header or the next Ethernet header: `found` says which.
 parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in names_t names, in bit<16> number,
@@ -55,7 +53,6 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
         transition select(names) {
             NAMES_PROTOCOL : follow_protocol;
             NAMES_PORT : follow_port;
-            NAMES_EXTENSION : take_extension;
             default : follow_ether_type;
         }
     }
@@ -92,12 +89,12 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
     }
     state take_tag {
         packet.extract(words.next);
-        kind = words.last.low;
+        kind = words.last.value[15:0];
         transition follow_ether_type;
     }
     state take_label {
         packet.extract(words.next);
-        transition select(words.last.low[8:8]) {
+        transition select(words.last.value[8:8]) {
             0 : take_label;
             default : look_behind_labels;
         }
@@ -118,7 +115,7 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
     state take_pppoe {
         packet.extract(words.next);
         packet.extract(words.next);
-        transition select(words.last.low) {
+        transition select(words.last.value[15:0]) {
             PPP_IPV4 : look_at_ipv4;
             PPP_IPV6 : look_at_ipv6;
             PPP_MPLS : take_label;
@@ -225,15 +222,15 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
     // One extension header of IPv6, which another packet follows: options, or the segments of a path.
     state take_extension {
         packet.extract(words.next);
-        protocol = words.last.high[15:8];
-        left = 1 + (words.last.high[7:0] << 1);
+        protocol = words.last.value[31:24];
+        left = 1 + (words.last.value[23:16] << 1);
         transition take_ip;
     }
     // Checksum, key and sequence number are there where a flag says so (RFC 2890).
     state take_gre {
         packet.extract(words.next);
-        kind = words.last.low;
-        left = (7w0 ++ words.last.high[15:15]) + (7w0 ++ words.last.high[13:13]) + (7w0 ++ words.last.high[12:12]);
+        kind = words.last.value[15:0];
+        left = (7w0 ++ words.last.value[31:31]) + (7w0 ++ words.last.value[29:29]) + (7w0 ++ words.last.value[28:28]);
         transition take_more;
     }
     state take_more {
@@ -249,7 +246,7 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
     }
     state take_udp {
         packet.extract(words.next);
-        kind = words.last.low;
+        kind = words.last.value[15:0];
         packet.extract(words.next);
         transition follow_port;
     }
@@ -282,8 +279,8 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
     }
     state take_geneve {
         packet.extract(words.next);
-        kind = words.last.low;
-        left = 2w0 ++ words.last.high[13:8];
+        kind = words.last.value[15:0];
+        left = 2w0 ++ words.last.value[29:24];
         packet.extract(words.next);
         transition take_more;
     }
@@ -300,7 +297,7 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
     // An extension header of one word ends like these options, with the type of the next one.
     state take_gtpu_options {
         packet.extract(words.next);
-        transition select(words.last.low[7:0]) {
+        transition select(words.last.value[7:0]) {
             0 : look_at_user_packet;
             default : take_gtpu_options;
         }

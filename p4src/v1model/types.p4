@@ -24,6 +24,9 @@ const found_t FOUND_IPV6      = 2;
 const found_t FOUND_ETHERNET  = 3;
 const found_t FOUND_SIGNATURE = 4;
 
+const bit<2> TRANSPORT_TCP  = 1;
+const bit<2> TRANSPORT_ICMP = 2;
+
 struct headers_t {
     packet_out_t       packet_out;
     packet_in_t        packet_in;
@@ -37,6 +40,8 @@ struct headers_t {
     // First headers of a tunnel, and what follows them up to the innermost IP header or an Ethernet header.
     ipv4_t             first_ipv4;
     ipv6_t             first_ipv6;
+    extension_unit_t   first_extension;
+    segment_t[SEGMENTS] segments;
     udp_t              first_udp;
     four_bytes_t[TUNNEL_WORDS] outer;
     ethernet_t         inner_ethernet;
@@ -142,6 +147,8 @@ struct metadata_t {
     bit<32>   options_sum;
     bit<32>   own_sum;
     bit<32>   constant_sum;
+    // Protocol of a seed whose checksum is made of that.
+    bit<2>    transport;
     // A test frame that leaves shorter than its seed, and the ones' complement sum of the payload behind its signature.
     bit<1>    is_cut;
     bit<16>   payload_sum;

@@ -82,7 +82,9 @@ def layout_of(frame: Frame) -> SeedLayout:
             stack, first = _INNER, False
         elif first and len(places) == tags_end and isinstance(layer, NetworkLayer):
             places.append(Place(f"first_{layer.kind}"))
-        elif first and len(places) == tags_end + 1 and isinstance(layer, Udp) and places[-1].header != "inner_vlan":
+        elif len(places) == tags_end + 1 and places[-1].header == "first_ipv6" and isinstance(layer, ExtensionHeader):
+            places.append(Place("first_extension"))
+        elif first and len(places) == tags_end + 1 and isinstance(layer, Udp):
             places.append(Place("first_udp"))
             first = False
         else:

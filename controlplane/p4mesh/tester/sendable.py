@@ -35,13 +35,16 @@ _VALID = "a stack of docs/HEADERS.md, such as vlan/ipv4/udp or ipv4/udp/vxlan/et
 _STACKS_OF_TOFINO = re.compile(rf"ethernet( vlan){{0,2}}( (ipv4|ipv6( (?!segment)({_EXTENSION}))*) udp)?")
 _VALID_ON_TOFINO = "Ethernet, up to two VLAN tags, then nothing or UDP over IPv4 or IPv6 with extension headers"
 _LONGEST_EXTENSION_BYTES, _MOST_EXTENSION_BYTES = 32, 64
-_MOST_WORDS = {"outer": 48, "inner": 48, "own": 15}
+_MOST_WORDS = {"outer": 10, "inner": 10, "own": 5}
 _WORDS = {
     "outer": "between the outermost Ethernet header with its first IP header and the innermost IP header",
     "inner": "between the inner Ethernet header and the innermost IP header",
     "own": "between the innermost header and the signature",
 }
 _MOST_ETHERNETS = 2
+_FIRST_UNIT_BYTES, _SEGMENT_BYTES, _MOST_SEGMENTS = 8, 16, 5
+_LONGEST_LIST_BYTES = _FIRST_UNIT_BYTES + _MOST_SEGMENTS * _SEGMENT_BYTES
+_MOST_OPTION_BYTES = 12
 _OTHER_PROTOCOLS = {0x0806: "ARP", 0x8808: "MAC control", 0x88CC: "LLDP"}
 _MAGIC = b"PM"
 """First bytes of a signature."""
@@ -124,8 +127,17 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
             return "is a fragment", "use whole packets"
         case IPv4() if layer.options and layer is not frame.network:
             return "has options in front of another IP header", "give options to the innermost one"
+        case IPv4() if len(layer.options) > _MOST_OPTION_BYTES:
+            return f"has {len(layer.options)} bytes of options", f"use {_MOST_OPTION_BYTES} bytes or less"
         case IPv4() | IPv6() if layer.version != type(layer)().version:
             return f"has version={layer.version}", f"use {type(layer)().version}"
+        case ExtensionHeader() if layout_of(frame).places[place].header == "first_extension" and (
+            layer.header_bytes % _SEGMENT_BYTES != _FIRST_UNIT_BYTES or layer.header_bytes > _LONGEST_LIST_BYTES
+        ):
+            return (
+                f"has {layer.header_bytes} bytes",
+                f"use {_FIRST_UNIT_BYTES} bytes and up to {_MOST_SEGMENTS} times {_SEGMENT_BYTES} in a tunnel",
+            )
         case SegmentRouting() if place > _innermost(frame) and layer.segments_left:
             return (
                 f"has segments_left={layer.segments_left} in front of the station's packet",

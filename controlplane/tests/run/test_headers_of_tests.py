@@ -113,7 +113,6 @@ def test_a_class_sends_its_frames_with_these_headers_and_a_field_that_changes(
             "classes.one.headers.layers: the tester does not send frames of ethernet, mpls, udp",
         ),
         (f"{VXLAN}/bytes(content={'00' * 60})/{LABELS}", "udp.source", "the tester does not send frames of"),
-        ("ipv6(source=2001:db8::1, destination=2001:db8::2)/" * 5 + "ipv6/udp", "udp.source", "256 B: frames of"),
     ],
 )
 def test_a_class_that_cannot_be_sent_is_refused_with_its_place(
@@ -123,3 +122,11 @@ def test_a_class_that_cannot_be_sent_is_refused_with_its_place(
         traffic(tmp_path, layers, field)
     assert message in caught.value.message
     assert not (tmp_path / "out").exists()
+
+
+def test_frames_of_a_class_that_are_too_small_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "traffic.yaml"
+    file.write_text(TRAFFIC.replace("LAYERS", VXLAN).replace("FIELD", "vxlan.vni").replace("256", "[{bytes: 64}]"))
+    with pytest.raises(TrafficFileError, match=r"64 B: frames of ethernet, ipv4, udp, vxlan, .* need 126 B") as caught:
+        run_traffic(RunOptions(file, shipped("back-to-back"), None, (), tmp_path / "out", 1))
+    assert caught.value.hint == "sizes of 126 B or more, or fewer layers"

@@ -77,8 +77,8 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (Frame((IPv4(), Udp())), "does not send frames of ipv4, udp"),
         (Frame((Ethernet(), IPv4(), IPv6(), Udp())), "ipv4 has no source"),
         (Frame((Ethernet(), IPv6(), Gre(), IPv4(), Udp())), "ipv6 has no source"),
-        (PLAIN.tagged(*range(51)), "196 bytes of headers between the outermost"),
-        (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(64)))), "64 bytes of headers between the innermost"),
+        (PLAIN.tagged(*range(13)), "44 bytes of headers between the outermost"),
+        (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(24)))), "24 bytes of headers between the innermost"),
         (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(7)))), "bytes has 7 bytes"),
         (Frame((Ethernet(ether_type=0x88B5), OwnBytes(b"1234PM56"))), "bytes has a word that begins with 504d"),
         (Frame((Ethernet(), OUTER, Udp(), Vxlan(), Ethernet(), OUTER, Udp(), Vxlan(), *UDP_OVER_IPV4.layers)), "three"),
@@ -90,6 +90,7 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (UDP_OVER_IPV4.changed(Ethernet, ether_type=0x88B5), "does not send frames of ethernet, ipv4, udp"),
         (UDP_OVER_IPV4.changed(IPv4, protocol=17), "ipv4 has protocol=17"),
         (Frame((Ethernet(), replace(OUTER, options=bytes(4)), IPv4(), Udp())), "ipv4 has options in front of another"),
+        (UDP_OVER_IPV4.changed(IPv4, options=bytes(20)), "ipv4 has 20 bytes of options"),
         (UDP_OVER_IPV4.changed(IPv4, flags=1), "ipv4 is a fragment"),
         (UDP_OVER_IPV4.changed(IPv4, fragment_offset=1), "ipv4 is a fragment"),
         (UDP_OVER_IPV6.changed(IPv6, version=4), "ipv6 has version=4"),
@@ -162,7 +163,7 @@ def test_a_program_without_stacks_of_words_refuses_them_with_its_limit(stack: st
 
 def test_the_room_for_words_is_that_of_the_program() -> None:
     contract = load_contract()
-    assert (contract["TUNNEL_WORDS"], contract["MOST_OWN_WORDS"]) == (48, 15)
+    assert (contract["TUNNEL_WORDS"], contract["MOST_OWN_WORDS"], contract["SEGMENTS"]) == (10, 5, 5)
     assert contract["OWN_WORDS"] > contract["MOST_OWN_WORDS"]
 
 
