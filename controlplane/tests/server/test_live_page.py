@@ -363,8 +363,8 @@ def test_runs_of_one_moment_have_places_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     with serving(tmp_path / "runs", "--control", "--topologies", str(TOPOLOGIES)) as page:
         key = {"authorization": f"Bearer {TOKEN}"}
-        wanted = {"test": "rfc2544.frame_loss", "topology": "back-to-back.yaml", "sizes": "64"}
-        wanted |= {"settings": ["scaled_frames=50"]}
+        bed = {"test": "rfc2544.frame_loss", "topology": "back-to-back.yaml", "sizes": "64"}
+        wanted = {**bed, "settings": ["scaled_frames=50"]}
         names = {json.loads(page.post("/control/start", wanted, **key).body)["name"] for _ in range(3)}
         assert len(names) == 3
         until(lambda: all(page.runs().get(name, {}).get("state") == "finished" for name in names))
