@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from p4mesh.errors import ParameterError
-from p4mesh.layers import PLAIN, Ethernet, Frame, IPv6
+from p4mesh.layers import PLAIN, Ethernet, Frame, IPv6, Vlan
 from p4mesh.layers.checksum import ones_complement_sum
 from p4mesh.layers.frame import TUNNEL_BYTES
 from p4mesh.traffic.addresses import BROADCAST_MAC
@@ -62,7 +62,8 @@ def minimum_frame_bytes(frame: Frame) -> int:
 def _too_short(frame: Frame, frame_size_bytes: int) -> ParameterError:
     minimum = minimum_frame_bytes(frame)
     kind = f"IPv{frame.network.version}/UDP" if frame.network else "plain Ethernet"
-    tags = f" with {len(frame.vids)} VLAN tags" if frame.vids else ""
+    tagged = len(frame.all_of(Vlan))
+    tags = f" with {tagged} VLAN tags" if tagged else ""
     tags += " in a GRE tunnel" if frame.tunnel else ""
     without = f" ({minimum - TUNNEL_BYTES} without the tunnel)" if frame.tunnel else ""
     return ParameterError(

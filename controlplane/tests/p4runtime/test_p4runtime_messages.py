@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from google.protobuf.descriptor_pool import DescriptorPool
+from support.p4runtime_published import published_files, published_pool
 
 PACKAGE = Path(__file__).parents[2] / "p4mesh"
-PUBLISHED = PACKAGE.parent / "tests" / "fixtures" / "p4runtime-1.5.binpb"
 SOURCES = sorted((Path(__file__).parents[3] / "engine/p4runtime/src/proto").glob("*.rs"))
 
 RENAMED = {"ActionInfo": "Action", "Lpm": "LPM"}
@@ -51,18 +49,14 @@ class Field:
 
 def descriptors() -> dict[str, Descriptor]:
     found: dict[str, Descriptor] = {}
-    pool = DescriptorPool()
-    files = FileDescriptorSet.FromString(PUBLISHED.read_bytes()).file
-    for file in files:
-        pool.Add(file)
 
     def add(descriptor: Descriptor) -> None:
         found[descriptor.full_name] = descriptor
         for nested in descriptor.nested_types:
             add(nested)
 
-    for file in files:
-        for descriptor in pool.FindFileByName(file.name).message_types_by_name.values():
+    for file in published_files().file:
+        for descriptor in published_pool().FindFileByName(file.name).message_types_by_name.values():
             add(descriptor)
     return found
 

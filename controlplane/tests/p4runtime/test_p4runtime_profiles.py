@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from support.p4runtime_published import published
 from support.p4runtime_support import JSON, P4INFO, Switch, ethernet, ipv4
 
 from p4mesh.p4runtime import Client, WriteError, load_p4info
@@ -173,14 +174,17 @@ def test_an_action_set_may_say_what_its_selector_does_anyway(client: Client) -> 
     """Section 9.2.3: the combination that the default stands for is supported, others need not be."""
     s = client.schema
     entry = s.table_entry("ecmp", {"destination": "10.0.0.0/8"}, action_set=[("forward_to", {"port": 3}, 1)])
-    choice = entry.table_entry.action.action_profile_action_set
+    known = entry.table_entry.action.action_profile_action_set
+    choice = published(known)
     for mode, size in (("RANDOM", "SUM_OF_WEIGHTS"), ("HASH", "SUM_OF_MEMBERS")):
         choice.action_selection_mode = choice.ActionSelectionMode.Value(mode)
         choice.size_semantics = choice.SizeSemantics.Value(size)
+        known.ParseFromString(choice.SerializeToString())
         with pytest.raises(WriteError) as caught:
             client.insert([entry])
         assert codes(caught) == ["UNIMPLEMENTED"]
     choice.action_selection_mode, choice.size_semantics = choice.HASH, choice.SUM_OF_WEIGHTS
+    known.ParseFromString(choice.SerializeToString())
     client.insert([entry])
     assert list(client.read(s.table("ecmp"))) == [entry]
 
@@ -189,7 +193,9 @@ def test_members_without_weights(switch: Switch, client: Client) -> None:
     """Section 9.2.2: where P4Info disallows weights, 0 is the only one, and every member counts alike."""
     info = load_p4info(P4INFO)
     for profile in info.action_profiles:
-        profile.weights_disallowed = profile.with_selector
+        newer = published(profile)
+        newer.weights_disallowed = newer.with_selector
+        profile.ParseFromString(newer.SerializeToString())
     client.set_pipeline_config(info, JSON.read_bytes())
     s = client.schema
     client.insert([s.member("next_hops", i, "forward_to", {"port": i}) for i in (1, 2)])
