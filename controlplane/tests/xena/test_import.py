@@ -408,7 +408,6 @@ def test_a_file_with_anything_anywhere_is_imported_or_refused(path_of_file: Path
         ("other.x2889", '{"PortHandler": {}}', "no configuration of RFC 2544 or RFC 2889 tests"),
         ("group.x2889", OTHER % "GroupCapacity", "its tests are those of RFC 3918, whatever its name"),
         ("services.x2889", '{"UniList": [], "ServiceList": []}', "its tests are those of Y.1564, whatever its name"),
-        ("mesh.v2544", OTHER % "RateTest", "its tests are those of RFC 2889, and its name says 2544"),
         ("empty.x2889", OTHER % "RateTest", "no ports in PortHandler.EntityList"),
         ("new.x2889", OTHER.replace("1}", "2}") % "RateTest", "FormatVersion is 2, known is 1"),
         ("old.v2544", OTHER % "Back2Back", "FormatVersion is 1, known is 10"),
