@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from support.networks import switch
+from support.processes import within
 
 MIB = 1 << 20
 RUN = ("run", "rfc2544.throughput", "--topology", "good.yaml", "--sizes", "64", "--jobs", "1")
@@ -16,11 +16,8 @@ QUICK = ("--set", "scaled_frames=50", "--set", "search_resolution_pct=20")
 
 
 def limited(words: tuple[str, ...], limit_mib: int, place: Path) -> subprocess.CompletedProcess[str]:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (limit_mib * MIB, limit_mib * MIB))
-
-    command = [sys.executable, "-m", "p4mesh", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=place, preexec_fn=limit)
+    command = within([sys.executable, "-m", "p4mesh", *words], as_=limit_mib * MIB)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=place)
 
 
 @pytest.mark.parametrize("limit_mib", [150, 200, 300, 400, 1000])

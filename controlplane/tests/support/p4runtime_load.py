@@ -6,7 +6,6 @@ above that of a server at rest, the time that it took, and the codes of the answ
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import grpc
 from support.p4runtime_support import PROGRAMS
+from support.processes import within
 
 from p4mesh.p4runtime import Client
 
@@ -78,19 +78,9 @@ class Server:
     """A ``p4mesh switch`` that runs ``large.p4``, as a process."""
 
     def __init__(self, *words: str, open_files: int = 1024) -> None:
-        limits = ((resource.RLIMIT_AS, _MAX_ADDRESS_SPACE), (resource.RLIMIT_NOFILE, open_files))
-
-        def limited() -> None:
-            for kind, limit in limits:
-                resource.setrlimit(kind, (limit, limit))
-
         command = [sys.executable, "-c", _START, "--no-p4", "--grpc-server-addr", "127.0.0.1:0", *words]
-        self._process = subprocess.Popen(
-            command,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=limited,
-        )
+        limited = within(command, as_=_MAX_ADDRESS_SPACE, nofile=open_files)
+        self._process = subprocess.Popen(limited, stderr=subprocess.PIPE, text=True)
         assert self._process.stderr is not None
         line = ""
         while not line.startswith("Server listening on "):
