@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from itertools import product
@@ -10,10 +10,11 @@ from itertools import product
 from p4mesh.errors import OtgError
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.elements import Element, refusal
-from p4mesh.otg.headers import Address, FlowHeaders, flow_headers
+from p4mesh.otg.headers import MOST_STREAMS, Address, FlowHeaders, flow_headers
 from p4mesh.otg.interfaces import Interface
+from p4mesh.otg.patterns import Tag
 from p4mesh.otg.ports import Port, port_of
-from p4mesh.otg.rates import Timing, frame_sizes, timing
+from p4mesh.otg.rates import Timing, frame_sizes, sizes_in_turn, timing
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.tester.stations import station
 from p4mesh.topology import TesterPort
@@ -22,6 +23,8 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 
 STORE_FORWARD = "store_forward"
+_MOST_JOINED = 4096
+"""Pairs of ends that are looked at; those on one port are left out."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +36,24 @@ class Measured:
     timestamps: bool = False
     latency: str = ""
     """Mode of the latency; empty: none."""
+    by_receiver: bool = False
+    """Whether the tagged metrics tell receivers apart."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """One flow: a stream for each pair of ends."""
+    """One flow: streams for each pair of ends, whose frames leave in turn."""
 
     name: str
     streams: tuple[Stream, ...]
+    tags: tuple[tuple[Tag, ...], ...]
+    """Metric tags of each stream."""
     measured: Measured
     port_tx: str
     """Names of the ports; several are joined by commas."""
     port_rx: str
+    receivers: Mapping[int, str]
+    """Names of the ports that receive, by their numbers."""
     asking: tuple[Interface, ...] = ()
     """Interface of each stream whose gateway the frames go to; empty where the destination is given."""
 
@@ -79,6 +88,18 @@ class _End:
         return self.interface.name if self.interface else self.port.name
 
 
+@dataclass(frozen=True)
+class _Part:
+    """One stream of a flow."""
+
+    name: str
+    tx: _End
+    rx: _End
+    headers: FlowHeaders
+    timed: Timing
+    sizes: tuple[int, ...]
+
+
 def read_flow(
     element: Element, ports: Mapping[str, Port], devices: Devices, tester_ports: Sequence[TesterPort]
 ) -> Flow:
@@ -91,10 +112,11 @@ def read_flow(
         ends = element.element("tx_rx")
         of_devices = ends.text("choice", "port") == "device"
         headers = flow_headers(element.elements("packet"), of_devices=of_devices)
-        version = headers.frame.network.version if headers.frame.network else None
+        frame = headers[0].frame
+        version = frame.network.version if frame.network else None
         pairs = _device_pairs(ends, devices, version) if of_devices else _port_pairs(ends, ports, tester_ports)
         sizes = frame_sizes(element.element("size"))
-        smallest = minimum_frame_bytes(headers.frame)
+        smallest = max(minimum_frame_bytes(item.frame) for item in headers)
         if min(sizes) < smallest:
             what = f"has frames of {min(sizes)} bytes, and its headers, signature and FCS need {smallest}"
             raise refusal(element.at("size"), what, f"{smallest} bytes or more")
@@ -107,15 +129,41 @@ def read_flow(
             what = f"is {STORE_FORWARD}, for frames of several sizes"
             raise refusal(element.at("metrics.latency.mode"), what, "cut_through, or one size")
         timed = timing(element, sizes, min(tx.port.tester.rate_bps for tx, _ in pairs))
-        streams = tuple(
-            _stream(name if len(pairs) == 1 else f"{name} ({tx.name} to {rx.name})", part, tx, rx, headers, sizes)
-            for part, (tx, rx) in zip(timed.shared(len(pairs)), pairs, strict=True)
-        )
-    if timed.burst and len(pairs) > 1:
-        raise refusal(element.at("duration.burst"), f"goes from {len(pairs)} ends", "bursts between two ends")
+    if len(pairs) * len(headers) > MOST_STREAMS:
+        what = f"joins {len(pairs)} pairs of ends, each with {len(headers)} streams"
+        raise refusal(ends.path, what, f"{MOST_STREAMS} streams of a flow")
+    if timed.burst and len(pairs) * len(headers) > 1:
+        what = f"is that of {len(pairs) * len(headers)} streams"
+        raise refusal(element.at("duration.burst"), what, "two ends, and fields that change in one stream")
+    parts = list(_parts(name, pairs, headers, timed, sizes))
     port_tx, port_rx = (",".join(dict.fromkeys(pair[place].port.name for pair in pairs)) for place in (0, 1))
-    asking = () if headers.destination_mac else tuple(tx.interface for tx, _ in pairs if tx.interface)
-    return Flow(name, streams, measured, port_tx, port_rx, asking)
+    return Flow(
+        name,
+        tuple(_stream(part) for part in parts),
+        tuple(part.headers.tags for part in parts),
+        measured,
+        port_tx,
+        port_rx,
+        {rx.port.number: rx.port.name for _, rx in pairs},
+        () if headers[0].destination_mac else tuple(part.tx.interface for part in parts if part.tx.interface),
+    )
+
+
+def _parts(
+    flow: str,
+    pairs: Sequence[tuple[_End, _End]],
+    headers: Sequence[FlowHeaders],
+    timed: Timing,
+    sizes: Sequence[int],
+) -> Iterator[_Part]:
+    """Yield the streams of a flow, whose frames leave in turn: one for each pair of ends and its headers."""
+    step = len(headers)
+    for (tx, rx), of_pair in zip(pairs, timed.shared(len(pairs)), strict=True):
+        between = f" ({tx.name} to {rx.name})" if len(pairs) > 1 else ""
+        for place, (sent, part) in enumerate(zip(headers, of_pair.shared(step), strict=True)):
+            name = f"{flow}{between}{f' part {place}' if step > 1 else ''}"
+            if part.frames:
+                yield _Part(name, tx, rx, sent, part, sizes_in_turn(sizes, step, place))
 
 
 def _port_pairs(
@@ -142,6 +190,8 @@ def _device_pairs(element: Element, devices: Devices, version: int | None) -> li
             senders, receivers = (_ends(inner, key, devices, version) for key in ("tx_names", "rx_names"))
     if mode == "one_to_one" and len(senders) != len(receivers):
         raise refusal(inner.at("mode"), f"joins {len(senders)} and {len(receivers)} ends", "equally many ends, or mesh")
+    if mode == "mesh" and len(senders) * len(receivers) > _MOST_JOINED:
+        raise refusal(inner.path, f"joins {len(senders)} and {len(receivers)} ends", f"{MOST_STREAMS} pairs of ends")
     joined = zip(senders, receivers, strict=True) if mode == "one_to_one" else product(senders, receivers)
     pairs = [(tx, rx) for tx, rx in joined if tx.port != rx.port]
     if not pairs:
@@ -168,16 +218,17 @@ def _measured(element: Element) -> Measured:
             mode = latency.text("mode", STORE_FORWARD) if latency.flag("enable") else ""
             latency.text("mode")
         with element.element("predefined_metric_tags").whole() as tags:
-            tags.require("rx_name", False)
-        return Measured(enabled, element.flag("loss"), element.flag("timestamps"), mode)
+            by_receiver = tags.flag("rx_name")
+        return Measured(enabled, element.flag("loss"), element.flag("timestamps"), mode, by_receiver)
 
 
-def _stream(name: str, timed: Timing, tx: _End, rx: _End, headers: FlowHeaders, sizes: tuple[int, ...]) -> Stream:
+def _stream(part: _Part) -> Stream:
+    tx, rx, headers, timed, sizes = part.tx, part.rx, part.headers, part.timed, part.sizes
     source, destination = headers.source, headers.destination
     if tx.interface and rx.interface and headers.frame.network:
         source, destination = source or tx.interface.address, destination or rx.interface.address
     return Stream(
-        name=name,
+        name=part.name,
         frame_size_bytes=max(sizes),
         rate_fps=timed.rate_fps,
         frame_count=timed.frames,
@@ -187,7 +238,7 @@ def _stream(name: str, timed: Timing, tx: _End, rx: _End, headers: FlowHeaders, 
         frame=headers.frame,
         burst=timed.burst,
         start_offset_ns=(timed.delay_ns,) if timed.delay_ns else (),
-        modifiers=headers.modifiers,
+        modifiers=tuple(change.modifier for change in headers.changes),
         source_mac=headers.source_mac or (tx.interface.mac if tx.interface else None),
         destination_mac=headers.destination_mac or (rx.interface.mac if rx.interface else None),
         own_addresses=_addresses(tx.port, source) + _addresses(rx.port, destination),

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from p4mesh.layers import Ethernet, Gre, Gtpu, Icmp, Icmpv6, IPv4, IPv6, Layer, Mpls, OwnBytes, Tcp, Udp, Vlan, Vxlan
-from p4mesh.otg.elements import Element, refusal
-from p4mesh.otg.patterns import field_values
+from p4mesh.otg.elements import Element
+from p4mesh.otg.patterns import Patterns, read_tag
 
 _ECHO, _ECHO_V6 = 8, 128
 _HAS_VNI = 8
 _WORD_BYTES = 4
 _TCP_FLAGS = ("ecn_ns", "ecn_cwr", "ecn_echo", "ctl_urg", "ctl_ack", "ctl_psh", "ctl_rst", "ctl_syn", "ctl_fin")
-_WIDEST_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -34,58 +33,39 @@ class Header:
     """Values of fields of the layer that are left out, where they are not 0; None: the tester's."""
     nested: str = ""
     """Object in which the fields are."""
-    parts: Callable[[Element], Mapping[str, Any]] = lambda _: {}
+    parts: Callable[[Element, Patterns], Mapping[str, Any]] = lambda *_: {}
     """Reads what is spelled in another way."""
 
 
-def constant(element: Element, key: str, width_bits: int = _WIDEST_BITS) -> int:
-    """Value of a field that cannot change; 0 where it is left out."""
-    return optional_constant(element, key, width_bits) or 0
-
-
-def optional_constant(element: Element, key: str, width_bits: int = _WIDEST_BITS) -> int | None:
-    """The same; None where it is left out or left to the tester."""
-    values = field_values(element.element(key), width_bits, auto=True)
-    if values and values.added is not None:
-        raise refusal(element.at(key), "cannot change from frame to frame", ["one value"])
-    return values.first if values else None
-
-
-def _bits(element: Element, names: Sequence[str]) -> int:
-    """Number of single bits, the highest first."""
-    number = 0
-    for name in names:
-        number = number << 1 | constant(element, name, 1)
-    return number
-
-
-def _ipv4_parts(element: Element) -> dict[str, int]:
-    found = {"flags": _bits(element, ("reserved", "dont_fragment", "more_fragments"))}
+def _ipv4_parts(element: Element, patterns: Patterns) -> dict[str, int]:
+    found = {"flags": patterns.bits(element, ("reserved", "dont_fragment", "more_fragments"))}
     with element.element("priority").whole() as priority:
         kind = priority.choice("raw", "tos", "dscp", default="dscp")
         if kind == "raw":
-            octet = constant(priority, "raw", 8)
+            octet = patterns.constant(priority, "raw", 8)
         elif kind == "dscp":
             with priority.element("dscp").whole() as dscp:
-                octet = constant(dscp, "phb", 6) << 2 | constant(dscp, "ecn", 2)
+                octet = patterns.constant(dscp, "phb", 6) << 2 | patterns.constant(dscp, "ecn", 2)
         else:
             with priority.element("tos").whole() as tos:
-                delays = _bits(tos, ("delay", "throughput", "reliability", "monetary", "unused"))
-                octet = constant(tos, "precedence", 3) << 5 | delays
+                delays = patterns.bits(tos, ("delay", "throughput", "reliability", "monetary", "unused"))
+                octet = patterns.constant(tos, "precedence", 3) << 5 | delays
     return found | {"dscp": octet >> 2, "ecn": octet & 3}
 
 
-def _ipv6_parts(element: Element) -> dict[str, int]:
-    octet = constant(element, "traffic_class", 8)
+def _ipv6_parts(element: Element, patterns: Patterns) -> dict[str, int]:
+    octet = patterns.constant(element, "traffic_class", 8)
     return {"dscp": octet >> 2, "ecn": octet & 3}
 
 
-def _tcp_parts(element: Element) -> dict[str, int]:
-    return {"flags": _bits(element, _TCP_FLAGS)}
+def _tcp_parts(element: Element, patterns: Patterns) -> dict[str, int]:
+    return {"flags": patterns.bits(element, _TCP_FLAGS)}
 
 
-def _custom_parts(element: Element) -> dict[str, bytes]:
+def _custom_parts(element: Element, patterns: Patterns) -> dict[str, bytes]:
     content = bytes.fromhex(element.text("bytes"))
+    for tag in element.elements("metric_tags"):
+        patterns.tags.append(read_tag(tag, int.from_bytes(content, "big"), 8 * len(content)))
     # The tester keeps such bytes in whole words; those that fill one up are payload.
     return {"content": content + bytes(-len(content) % _WORD_BYTES)}
 

@@ -46,13 +46,13 @@ class Timing:
     burst: Burst | None = None
 
     def shared(self, parts: int) -> list[Timing]:
-        """Equal parts of it, whose frames leave in turn."""
+        """Equal parts of it, whose frames leave in turn; the last ones may have none."""
         frames, interval_ns = self.frames // parts, NS_PER_S / self.rate_fps
         return [
             replace(
                 self,
                 rate_fps=self.rate_fps / parts,
-                frames=max(1, frames + (place < self.frames % parts)),
+                frames=frames + (place < self.frames % parts),
                 delay_ns=self.delay_ns + round(place * interval_ns),
             )
             for place in range(parts)
@@ -77,6 +77,12 @@ def frame_sizes(element: Element) -> tuple[int, ...]:
     if not 1 <= len(sizes) <= _MOST_SIZES:
         raise refusal(element.at(kind), f"makes {len(sizes)} sizes", f"1 to {_MOST_SIZES}")
     return tuple(sizes) if len(set(sizes)) > 1 else (sizes[0],)
+
+
+def sizes_in_turn(sizes: Sequence[int], step: int, place: int) -> tuple[int, ...]:
+    """Sizes of every ``step``-th frame, from frame ``place`` on."""
+    found = tuple(sizes[(place + number * step) % len(sizes)] for number in range(len(sizes) // gcd(len(sizes), step)))
+    return found if len(set(found)) > 1 else found[:1]
 
 
 def _weights(element: Element) -> list[tuple[int, Fraction]]:

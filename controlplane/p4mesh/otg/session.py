@@ -14,18 +14,10 @@ from p4mesh.otg.captures import Captures
 from p4mesh.otg.configuration import Configuration, json_of, read_configuration
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.elements import Element
+from p4mesh.otg.flow_metrics import Line, TaggedRequest, flow_metric
 from p4mesh.otg.hosts import Hosts
 from p4mesh.otg.locations import Topologies
-from p4mesh.otg.metrics import (
-    RateMeter,
-    Totals,
-    chosen,
-    columns_left,
-    flow_metric,
-    flow_totals,
-    port_metric,
-    port_totals,
-)
+from p4mesh.otg.metrics import RateMeter, Rates, Totals, chosen, columns_left, port_metric, port_totals
 from p4mesh.otg.pace import Pace, TimeMode, pace_of
 from p4mesh.otg.traffic import Traffic, Transmit
 from p4mesh.target.base import Target
@@ -235,15 +227,16 @@ class Session:
     def _flow_metrics(self, element: Element) -> pb2.MetricsResponse:
         measured = {name: run for name, run in self._traffic.runs.items() if run.flow.measured.enabled}
         names = chosen(element.texts("flow_names"), measured, "flow with metrics")
-        wanted = element.texts("metric_names")
+        wanted, tagged = element.texts("metric_names"), TaggedRequest.read(element.element("tagged_metrics"))
         self._traffic.read()
-        now_ps, target = self.tester.target.now_ps, self.tester.target
-        metrics = []
-        for name in names:
-            run = measured[name]
-            rates = self._meter("flow", name).take(flow_totals(run), now_ps)
-            rate_bps = target.own_rate_bps_of[run.flow.streams[0].tx_ports[0]]
-            metrics.append(columns_left(flow_metric(run, rates, target.capabilities.stamps.kind, rate_bps), wanted))
+        target = self.tester.target
+        now_ps, line = target.now_ps, Line(target.capabilities.stamps.kind, target.own_rate_bps_of)
+
+        def measure(name: str, totals: Totals) -> Rates:
+            return self._meter("flow", name).take(totals, now_ps)
+
+        columns = [*wanted, "tagged_metrics"] if wanted else []
+        metrics = [columns_left(flow_metric(measured[name], line, measure, tagged), columns) for name in names]
         return pb2.MetricsResponse(choice=pb2.MetricsResponse.Choice.flow_metrics, flow_metrics=metrics)
 
     def _port_metrics(self, element: Element) -> pb2.MetricsResponse:

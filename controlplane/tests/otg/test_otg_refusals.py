@@ -50,9 +50,14 @@ def unknown_flow_metrics(api: Any) -> object:
 
 
 def _three_changes(flow: Any) -> None:
-    flow.packet[0].src.increment.count = 2
-    flow.packet[1].src.increment.count = 2
-    flow.packet[2].src_port.increment.count = 2
+    flow.packet[0].src.increment.count = 100
+    flow.packet[1].src.increment.count = 101
+    flow.packet[2].src_port.increment.count = 102
+
+
+def _many_tags(flow: Any) -> None:
+    flow.packet[1].dst.increment.count = 1000
+    flow.packet[1].dst.metric_tags.add(name="t")
 
 
 def _mixed(flow: Any) -> None:
@@ -66,7 +71,12 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_flow_from_no_port": with_flow(lambda flow: set_to(flow.tx_rx.port, tx_name="p9")),
     "a_header_that_there_is_not": with_flow(lambda flow: flow.packet.rsvp()),
     "headers_that_the_tester_does_not_send": with_flow(lambda flow: flow.packet.vlan()),
-    "a_field_that_cannot_change": with_flow(lambda flow: set_to(flow.packet[1].fragment_offset, values=[0, 2])),
+    "a_field_that_cannot_change": with_flow(lambda flow: flow.packet[1].priority.raw.increment.set(count=65)),
+    "a_tag_outside_its_field": with_flow(
+        lambda flow: flow.packet[2].src_port.metric_tags.add(name="t", offset=8, length=9)
+    ),
+    "a_tag_on_a_field_without_values": with_flow(lambda flow: flow.packet[1].protocol.metric_tags.add(name="t")),
+    "tags_of_many_values": with_flow(_many_tags),
     "three_fields_that_change": with_flow(_three_changes),
     "a_wrong_checksum": with_flow(lambda flow: set_to(flow.packet[1].header_checksum, custom=7)),
     "a_next_protocol_that_does_not_follow": with_flow(lambda flow: set_to(flow.packet[1].protocol, value=6)),
