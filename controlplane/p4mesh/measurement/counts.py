@@ -47,7 +47,10 @@ class LatencyStats:
     jitter_max_ns: float = 0.0
     jitter_sum_ns: float = 0.0
     percentiles_ns: tuple[tuple[float, float], ...] = ()
-    """(per cent, latency) pairs, each within 0.79 % of the true value; empty without histograms."""
+    """(per cent, latency) pairs, each within 0.79 % of that of these frames; empty without histograms."""
+    percentile_errors_ns: tuple[tuple[float, float], ...] = field(default=(), metadata={"stored": "if set"})
+    """(per cent, distance) pairs: how far the percentile of a longer trial may be, with 95 % confidence, if frames are
+    independent of each other. A percentile that is missing has too few frames for any statement."""
     ipdv_count: int = 0
     """Frames whose predecessor by sequence number arrived, and no later frame before it (RFC 5481 4.1)."""
     ipdv_min_ns: float = 0.0
@@ -57,6 +60,7 @@ class LatencyStats:
     """Signed."""
     ipdv_percentiles_ns: tuple[tuple[float, float], ...] = ()
     """(per cent, signed IPDV) pairs on both sides of the median; empty without histograms."""
+    ipdv_percentile_errors_ns: tuple[tuple[float, float], ...] = field(default=(), metadata={"stored": "if set"})
     jitter_percentiles_ns: tuple[tuple[float, float], ...] = ()
     """(per cent, size of IPDV) pairs; empty without histograms."""
     rfc3550_jitter_flows: int = 0

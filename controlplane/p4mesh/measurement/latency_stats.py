@@ -17,7 +17,9 @@ from p4mesh.tester.histogram import (
     SIGNED_PERCENTILES,
     Bins,
     joined_bins,
+    percentile_error_ticks,
     percentile_ticks,
+    signed_percentile_error_ticks,
     signed_percentile_ticks,
     sizes,
 )
@@ -114,10 +116,14 @@ def _with_bins(found: LatencyStats, bins: Sequence[Bins], tick_ps: int, most_bin
     latencies, variations = [part.latency for part in bins], [part.ipdv for part in bins]
     jitters = [sizes(part) for part in variations]
     least, most = (round(1000 * value_ns / tick_ps) for value_ns in (found.min_ns, found.max_ns))
+    value = partial(percentile_ticks, least=least, most=most)
+    error = partial(percentile_error_ticks, least=least, most=most)
     return replace(
         found,
-        percentiles_ns=_percentiles(latencies, partial(percentile_ticks, least=least, most=most), PERCENTILES, tick_ps),
+        percentiles_ns=_percentiles(latencies, value, PERCENTILES, tick_ps),
+        percentile_errors_ns=_percentiles(latencies, error, PERCENTILES, tick_ps),
         ipdv_percentiles_ns=_percentiles(variations, signed_percentile_ticks, SIGNED_PERCENTILES, tick_ps),
+        ipdv_percentile_errors_ns=_percentiles(variations, signed_percentile_error_ticks, SIGNED_PERCENTILES, tick_ps),
         bins=_stored_bins(latencies, tick_ps, most_bins),
         jitter_percentiles_ns=_percentiles(jitters, percentile_ticks, PERCENTILES, tick_ps),
     )

@@ -10,7 +10,7 @@ from p4mesh.measurement.counts import HistogramStats
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.chassis.tables import RateAndLatency
 from p4mesh.methods.options.parameters import decimal
-from p4mesh.methods.results.latency import merged, percentile_error_ns, summarise
+from p4mesh.methods.results.latency import merged, summarise
 from p4mesh.methods.results.latency_cells import us
 from p4mesh.methods.results.metrics import transmission_s
 from p4mesh.tester.histogram import HistogramPer
@@ -101,7 +101,7 @@ def _wire(flow: HistogramStats, frame_size_bytes: int, bed: Bed) -> Wire:
         bed.rate_bps(flow.rx_port),
         frame_size_bytes,
         float(median),
-        float(percentile_error_ns(median, low, high)),
+        float(summary.percentile_errors_ns.get(_MEDIAN, high - low)),
         float(low),
         float(high),
         summary.latency.count,

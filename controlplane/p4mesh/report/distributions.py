@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from p4mesh.methods.results.latency import PERCENTILE_ERROR_PCT
 from p4mesh.quantities import number_text
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
 from p4mesh.report.latency_charts import size_of
 from p4mesh.report.line_charts import chart_of_series
+from p4mesh.report.numbers import NOT_APPLICABLE, error_text
 from p4mesh.report.palette import legend_of
 from p4mesh.report.shown_latency import ShownLatency, moved
 from p4mesh.store.run_files import StoredTrial
@@ -182,11 +182,20 @@ def _by_series(legend: tuple[LegendEntry, ...], values: list[Any]) -> dict[str, 
 def _table(title: str, curves: dict[str, Curve]) -> Grid:
     """Percentiles that tables of results have as well, for readers who cannot see the figures."""
     labels = list(dict.fromkeys(percent for latency in curves.values() for percent, _ in latency["percentiles_ns"]))
-    places = (Head(f"p{percent:g}", f"us +- {PERCENTILE_ERROR_PCT:.1f} %", number=True) for percent in labels)
-    heads = (Head("Frames of", key=True), Head("min", "us", number=True), *places, Head("max", "us", number=True))
+    times = (Head(title, "us", number=True) for title in ("min", *(f"p{percent:g}" for percent in labels), "max"))
+    heads = (Head("Frames of", key=True), *times)
     rows = []
     for name, latency in curves.items():
-        at = dict(latency["percentiles_ns"])
-        cells = [latency["min_ns"], *(at.get(percent) for percent in labels), latency["max_ns"]]
-        rows.append(GridRow((name, *("-" if cell is None else number_text(cell / _NS_PER_US) for cell in cells))))
+        at, errors = dict(latency["percentiles_ns"]), dict(latency.get("percentile_errors_ns", ()))
+        places = (_percentile_text(at.get(percent), errors.get(percent)) for percent in labels)
+        bounds = (number_text(latency[key] / _NS_PER_US) for key in ("min_ns", "max_ns"))
+        rows.append(GridRow((name, next(bounds), *places, next(bounds))))
     return Grid(title, heads, tuple(rows), folded=True)
+
+
+def _percentile_text(value_ns: float | None, error_ns: float | None) -> str:
+    if value_ns is None:
+        return NOT_APPLICABLE
+    return number_text(value_ns / _NS_PER_US) + error_text(
+        None if error_ns is None else number_text(error_ns / _NS_PER_US)
+    )

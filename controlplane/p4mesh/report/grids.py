@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.fields import Column, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.report.document import Grid, GridRow, Head
-from p4mesh.report.numbers import cell_text, is_numeric
+from p4mesh.report.numbers import cell_text, error_text, is_numeric
 
 MOST_ROWS = 10_000
 """Rows of a table in a report, at most: pages of browsers get slow, and nobody reads so many."""
@@ -17,7 +17,7 @@ _EQUAL = "each of "
 
 
 def grid_of(table: Table) -> Grid:
-    """A result table with every column; statistics of iterations are muted.
+    """A result table with every column, errors beside their numbers; statistics of iterations are muted.
 
     Iterations that measured the same are one row. A table that is too long for a page has its first rows, and a note
     that says where all are.
@@ -26,10 +26,13 @@ def grid_of(table: Table) -> Grid:
     rows = found[:MOST_ROWS]
     if len(rows) < len(found):
         note = f"The first {len(rows):,} of {len(table.rows):,} rows; {table.name}.csv has all. {note}".rstrip()
+    errors = errors_of(table)
+    joined = {error.key for error in errors.values()}
+    columns = [column for column in table.columns if column.key not in joined]
     return Grid(
         table.title,
-        heads_of(table.columns, rows, table.keys),
-        tuple(GridRow(cells_of(table.columns, row), is_statistic(row)) for row in rows),
+        heads_of(columns, rows, table.keys),
+        tuple(GridRow(cells_of(columns, row, errors), is_statistic(row)) for row in rows),
         note,
         table.detail,
     )
@@ -70,9 +73,24 @@ def heads_of(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]], keys
     )
 
 
-def cells_of(columns: Sequence[Column], row: Mapping[str, Cell]) -> tuple[str, ...]:
-    """Cells of a row as text."""
-    return tuple(cell_text(column, row.get(column.key)) for column in columns)
+def errors_of(table: Table) -> dict[str, Column]:
+    """The column of the error of each number that has one in the table, by the key of the number."""
+    columns = {column.key: column for column in table.columns}
+    found = {key: columns.get(quantity_of(key).error) for key in columns}
+    return {key: error for key, error in found.items() if error and error.unit == f"+- {columns[key].unit}"}
+
+
+def cells_of(columns: Sequence[Column], row: Mapping[str, Cell], errors: Mapping[str, Column]) -> tuple[str, ...]:
+    """Cells of a row as text, each number with its error (:func:`errors_of`)."""
+
+    def text(column: Column) -> str:
+        value, error = row.get(column.key), errors.get(column.key)
+        if error is None or value is None:
+            return cell_text(column, value)
+        error_cell = row.get(error.key)
+        return cell_text(column, value) + error_text(None if error_cell is None else cell_text(error, error_cell))
+
+    return tuple(text(column) for column in columns)
 
 
 def is_statistic(row: Mapping[str, Cell]) -> bool:

@@ -12,7 +12,7 @@ from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.quantities import time_text
 from p4mesh.report.document import Grid, GridRow
-from p4mesh.report.grids import cells_of, heads_of, is_average, rows_of
+from p4mesh.report.grids import cells_of, errors_of, heads_of, is_average, rows_of
 from p4mesh.report.numbers import cell_text
 from p4mesh.store.run_files import StoredTrial
 
@@ -41,6 +41,7 @@ def _chosen(outcome: Outcome) -> list[Table]:
 def is_whole_on_cover(table: Table) -> bool:
     """Whether the headline of a table is all of it: then the report does not have it again."""
     filled = {column.key for column in table.columns if any(row.get(column.key) is not None for row in table.rows)}
+    filled -= {error.key for key, error in errors_of(table).items() if key in table.headline}
     rows = rows_of(table)
     return (
         bool(table.headline and rows)
@@ -56,8 +57,8 @@ def _grid(table: Table, durations: _Durations) -> Grid:
     columns = [column for column in table.columns if column.key in wanted]
     columns = [column for column in columns if any(row.get(column.key) is not None for row in rows)]
     heads = heads_of((*columns, DURATION), rows, table.keys)
-    cut = rows[:_MOST_ROWS]
-    lines = tuple(GridRow((*cells_of(columns, row), durations.of(row))) for row in cut)
+    cut, errors = rows[:_MOST_ROWS], errors_of(table)
+    lines = tuple(GridRow((*cells_of(columns, row, errors), durations.of(row))) for row in cut)
     left = len(rows) - len(cut)
     note = f"{left:,} more rows below." if left else ""
     return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, note)

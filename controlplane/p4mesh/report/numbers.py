@@ -35,6 +35,11 @@ def _rounded(value: float, digits: int) -> str:
     return f"{Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,f}"
 
 
+def error_text(error: str | None) -> str:
+    """The end of a cell whose number has an error; None: nothing is known of it."""
+    return f" +-{error or '?'}"
+
+
 def header_text(column: Column) -> str:
     """Title and unit of a column in one line."""
     return f"{column.title} ({column.unit})" if column.unit else column.title

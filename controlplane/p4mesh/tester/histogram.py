@@ -1,7 +1,7 @@
 """Histograms of latency and IPDV: the flows of each histogram, and percentiles from the bins.
 
 The bins are those of the P4 program (docs/DATAPLANE.md): below 64 ticks one bin per tick, above it 64
-bins per power of two. A percentile is the middle of its bin, at most 0.79 % away from the true value.
+bins per power of two. A percentile is the middle of its bin, at most 0.79 % away from that of the frames counted.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from itertools import accumulate
+from math import ceil, floor, sqrt
 
 _EXACT_TICKS = 64
 _BITS = 6
@@ -21,6 +22,8 @@ RELATIVE_ERROR = Fraction(1, 128)
 PERCENTILES = (Fraction(50), Fraction(99), Fraction("99.9"), Fraction("99.99"))
 SIGNED_PERCENTILES = (*(100 - percent for percent in reversed(PERCENTILES[1:])), *PERCENTILES)
 """Percentiles of a distribution with two tails: 0.01, 0.1, 1, 50, 99, 99.9 and 99.99 per cent."""
+_DEVIATIONS = 1.96
+"""Standard deviations of a rank to each side that 95 % of all samples keep."""
 
 
 class HistogramPer(str, Enum):
@@ -114,10 +117,22 @@ def percentile_ticks(
     known.
     """
     place = _place(counts, percentile)
-    if place is None:
+    return None if place is None else Fraction(sum(_within(place, least, most)), 2)
+
+
+def percentile_error_ticks(
+    counts: Sequence[int], percentile: Fraction, least: int = 0, most: int | None = None
+) -> Fraction | None:
+    """How far the percentile of a longer trial may be from that of these frames, in ticks, with 95 % confidence.
+
+    Frames are taken as independent of each other: their number below the true percentile is binomial. None where the
+    frames are too few for the rank, as 1,000 frames say nothing about one of 1,000.
+    """
+    around, value = _around(counts, percentile), percentile_ticks(counts, percentile, least, most)
+    if around is None or value is None:
         return None
-    low, high = bin_bounds_ticks(place)
-    return Fraction(max(low, min(least, high)) + (high if most is None else min(high, max(most, low))), 2)
+    low, high = _within(around[0], least, most)[0], _within(around[1], least, most)[1]
+    return max(value - low, high - value)
 
 
 def signed_percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
@@ -126,11 +141,17 @@ def signed_percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Frac
     The first half of ``counts`` holds the bins of increases and of no change, the second half those
     of decreases.
     """
-    half = len(counts) // 2
-    place = _place([*reversed(counts[half:]), *counts[:half]], percentile)
-    if place is None:
+    place = _place(_signed(counts), percentile)
+    return None if place is None else Fraction(sum(_signed_bounds(place, len(counts) // 2)), 2)
+
+
+def signed_percentile_error_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
+    """The same error (:func:`percentile_error_ticks`) of a percentile of IPDV."""
+    around, value = _around(_signed(counts), percentile), signed_percentile_ticks(counts, percentile)
+    if around is None or value is None:
         return None
-    return _middle_ticks(place - half) if place >= half else -_middle_ticks(half - 1 - place)
+    low, high = (_signed_bounds(place, len(counts) // 2)[side] for side, place in enumerate(around))
+    return max(value - low, high - value)
 
 
 def sizes(counts: Sequence[int]) -> list[int]:
@@ -147,9 +168,31 @@ def _place(counts: Sequence[int], percentile: Fraction) -> int | None:
     return bisect_left(seen, -(-seen[-1] * percentile // 100))
 
 
-def _middle_ticks(index: int) -> Fraction:
+def _around(counts: Sequence[int], percentile: Fraction) -> tuple[int, int] | None:
+    """Indices of the counts that hold the lowest and the highest rank which the true percentile may have."""
+    frames, share = sum(counts), float(percentile / 100)
+    rank, spread = ceil(frames * percentile / 100), _DEVIATIONS * sqrt(frames * share * (1 - share))
+    lowest, highest = floor(rank - spread), ceil(rank + spread)
+    if lowest < 1 or highest > frames:
+        return None
+    seen = list(accumulate(counts))
+    return bisect_left(seen, lowest), bisect_left(seen, highest)
+
+
+def _within(index: int, least: int, most: int | None) -> tuple[int, int]:
+    """Bounds of that part of a bin which lies between the smallest and the largest latency."""
     low, high = bin_bounds_ticks(index)
-    return Fraction(low + high, 2)
+    return max(low, min(least, high)), high if most is None else min(high, max(most, low))
+
+
+def _signed(counts: Sequence[int]) -> list[int]:
+    half = len(counts) // 2
+    return [*reversed(counts[half:]), *counts[:half]]
+
+
+def _signed_bounds(place: int, half: int) -> tuple[int, int]:
+    low, high = bin_bounds_ticks(place - half if place >= half else half - 1 - place)
+    return (low, high) if place >= half else (-high, -low)
 
 
 def blocks(numbers: set[int], width_bits: int) -> list[tuple[int, int]]:

@@ -23,6 +23,7 @@ def latency(low: float, high: float, *frames: int) -> dict[str, Any]:
         "max_ns": high,
         "sum_ns": 0,
         "percentiles_ns": [[50.0, low], [99.0, high]],
+        "percentile_errors_ns": [[50.0, 8.0]],
         "bins": {"low_ns": edges[:-1], "high_ns": edges[1:], "frames": list(frames)},
     }
 
@@ -36,7 +37,7 @@ def test_a_curve_says_how_many_frames_are_slower() -> None:
     points = [(value["x"], value["y"]) for value in percentiles.spec["data"]["values"]]
     assert points == [(1.0, 1.0), (pytest.approx(10), 2.0), (pytest.approx(100), 3.0), (100.0, 4.0)]
     assert percentiles.numbers is not None
-    assert percentiles.numbers.rows[0].cells == ("64 B, all frames", "1", "1", "4", "4")
+    assert percentiles.numbers.rows[0].cells == ("64 B, all frames", "1", "1 +-0.008", "4 +-?", "4")
 
 
 def test_a_histogram_has_the_share_of_every_bin() -> None:

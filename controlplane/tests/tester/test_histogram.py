@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import pytest
@@ -11,8 +12,10 @@ from p4mesh.tester.histogram import (
     bin_bounds_ticks,
     bin_of,
     joined_bins,
+    percentile_error_ticks,
     percentile_ticks,
     prefixes,
+    signed_percentile_error_ticks,
     signed_percentile_ticks,
     sizes,
 )
@@ -66,6 +69,47 @@ def test_signed_percentiles_of_known_counts() -> None:
     assert percentile_ticks(sizes(counts), Fraction(99)) == 20
     assert signed_percentile_ticks([0] * 4096, Fraction(50)) is None
     assert signed_percentile_ticks([], Fraction(50)) is None
+
+
+def counted(ticks: list[int]) -> list[int]:
+    """Bins of latencies below 64 ticks, which are exact."""
+    return [ticks.count(each) for each in range(64)]
+
+
+@pytest.mark.parametrize(("percentile", "true"), [(50, 31.5), (90, 57.5), (99, 63.0)])
+def test_the_error_of_a_percentile_covers_that_of_a_longer_trial(percentile: int, true: float) -> None:
+    """The truth is that of equally likely latencies of 0 to 63 ticks."""
+    rng = random.Random(percentile)
+    covered = 0
+    for _ in range(300):
+        counts = counted([rng.randrange(64) for _ in range(600)])
+        value, error = (read(counts, Fraction(percentile)) for read in (percentile_ticks, percentile_error_ticks))
+        assert value is not None and error is not None
+        covered += abs(value - Fraction(true)) <= error + Fraction(1, 2)
+    assert covered >= 0.95 * 300
+
+
+def test_a_percentile_of_too_few_frames_has_no_error() -> None:
+    assert percentile_error_ticks(counted([5] * 1000), Fraction("99.9")) is None
+    assert percentile_error_ticks(counted([5] * 4000), Fraction("99.9")) == 0
+    assert percentile_error_ticks([], Fraction(50)) is None
+    assert signed_percentile_error_ticks([], Fraction(50)) is None
+    assert signed_percentile_error_ticks(counted([3] * 100), Fraction(1)) is None
+
+
+def test_the_error_is_clipped_to_what_was_measured() -> None:
+    counts = [0] * 2048
+    counts[bin_of(1000)] = 100
+    low, high = bin_bounds_ticks(bin_of(1000))
+    assert percentile_error_ticks(counts, Fraction(50)) == Fraction(high - low, 2)
+    assert percentile_error_ticks(counts, Fraction(50), 1000, 1000) == 0
+
+
+def test_the_error_of_a_signed_percentile_reaches_over_zero() -> None:
+    counts = [0] * 128
+    counts[2], counts[64 + 3] = 500, 500
+    assert signed_percentile_ticks(counts, Fraction(50)) == -3
+    assert signed_percentile_error_ticks(counts, Fraction(50)) == 5, "3 down to 2 up"
 
 
 @pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 306), (7, 9), (306, 65_230), (65_535, 1)])

@@ -19,7 +19,16 @@ AT_THROUGHPUT = "throughput"
 NOT_APPLICABLE = "NA"
 GOAL = "no frame is lost at the loads of the table"
 _BITS_PER_TBIT = 10**12
-_TIMES = ("min_us", "avg_us", "avg_error_us", "max_us", "samples", "jitter_avg_us", "jitter_max_us")
+_TIMES = (
+    "min_us",
+    "avg_us",
+    "avg_error_us",
+    "max_us",
+    "samples",
+    "jitter_avg_us",
+    "jitter_avg_error_us",
+    "jitter_max_us",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +45,7 @@ class RateAndLatency(Record):
     max_us: Annotated[float | None, retitled(fields.MAX_US, "max")] = None
     samples: Annotated[int | None, fields.SAMPLES] = None
     jitter_avg_us: Annotated[float | None, fields.JITTER_AVG_US] = None
+    jitter_avg_error_us: Annotated[float | None, fields.JITTER_AVG_ERROR_US] = None
     jitter_max_us: Annotated[float | None, retitled(fields.JITTER_MAX_US, "max")] = None
 
 

@@ -111,6 +111,12 @@ def _column(
 _higher, _lower = partial(_column, sense=Sense.HIGHER), partial(_column, sense=Sense.LOWER)
 _neutral, _setting = partial(_column, sense=Sense.NEITHER), partial(_column, sense=Sense.SETTING)
 
+
+def _error(key: str, of: str, meaning: str, digits: int = 3) -> Column:
+    """The column of the error of another column, in microseconds."""
+    return _setting(key, f"Error of {of}", f"{meaning}, 95 % confidence", "+- us", digits)
+
+
 _group("Which trial", Sense.SETTING)
 FRAME_SIZE_BYTES = _column("frame_size_bytes", "Frame size", "length of the test frames with FCS", "B")
 TRAFFIC_CLASS = _column("traffic_class", "Class", "class of a traffic file")
@@ -366,17 +372,15 @@ _group("Latency and its variation", Sense.LOWER)
 DEFINITION = _column("definition", "Definition", "definition of the latency (RFC 1242 3.8, RFC 8238 2)")
 SAMPLES = _setting("samples", "Samples", "frames that were measured", "frames")
 MIN_US = _column("min_us", "Min", "lowest latency", "us", 3)
-AVG_US = _column("avg_us", "Avg", "mean latency", "us", 3)
-AVG_ERROR_US = _setting(
-    "avg_error_us", "Error of avg", "largest sampling error of the mean latency, 95 % confidence", "+- us", 4
-)
+AVG_US = _column("avg_us", "Avg", "mean latency", "us", 3, error="avg_error_us")
+AVG_ERROR_US = _error("avg_error_us", "avg", "largest sampling error of the mean latency", 4)
 MAX_US = _column("max_us", "Max", "highest latency", "us", 3)
-P50_US = _column("p50_us", "p50", "median of the latency", "us", 3, error="percentile_error_us")
-P99_US = _column("p99_us", "p99", "latency that 99 % of the frames keep", "us", 3, error="percentile_error_us")
-P99_9_US = _column("p99_9_us", "p99.9", "latency that 99.9 % of the frames keep", "us", 3, error="percentile_error_us")
-PERCENTILE_ERROR_US = _setting(
-    "percentile_error_us", "Error of p", "error of the percentiles, from the width of the bins", "+- us", 3
-)
+P50_US = _column("p50_us", "p50", "median of the latency", "us", 3, error="p50_error_us")
+P50_ERROR_US = _error("p50_error_us", "p50", "error of the median, from bins and sampling")
+P99_US = _column("p99_us", "p99", "latency that 99 % of the frames keep", "us", 3, error="p99_error_us")
+P99_ERROR_US = _error("p99_error_us", "p99", "error of p99, from bins and sampling")
+P99_9_US = _column("p99_9_us", "p99.9", "latency that 99.9 % of the frames keep", "us", 3, error="p99_9_error_us")
+P99_9_ERROR_US = _error("p99_9_error_us", "p99.9", "error of p99.9, from bins and sampling")
 DEPARTURE_ERROR_NS = _setting(
     "departure_error_ns", "Departures", "how far a frame may have left from its time", "+- ns", 1
 )
@@ -399,21 +403,55 @@ LATENCY_CALIBRATED_US = _column(
 WIRE_US = _setting("wire_us", "Wire, median", "latency of the wire", "us", 4)
 WIRE_ERROR_US = _setting("wire_error_us", "Error", "error of the latency of the wire", "+- us", 4)
 JITTER_MIN_US = _column("jitter_min_us", "Jitter min", "lowest jitter (RFC 4689 3.2.3)", "us", 3)
-JITTER_AVG_US = _column("jitter_avg_us", "Jitter avg", "mean jitter (RFC 4689 3.2.3)", "us", 3)
+JITTER_AVG_US = _column(
+    "jitter_avg_us", "Jitter avg", "mean jitter (RFC 4689 3.2.3)", "us", 3, error="jitter_avg_error_us"
+)
+JITTER_AVG_ERROR_US = _error("jitter_avg_error_us", "jitter avg", "largest sampling error of the mean jitter", 4)
 JITTER_MAX_US = _column("jitter_max_us", "Jitter max", "highest jitter (RFC 4689 3.2.3)", "us", 3)
 RFC3550_AVG_US = _column("rfc3550_avg_us", "RFC 3550 avg", "mean of the smoothed jitter (RFC 3550 6.4.1)", "us", 4)
 RFC3550_MAX_US = _column("rfc3550_max_us", "RFC 3550 max", "highest smoothed jitter (RFC 3550 6.4.1)", "us", 4)
 PDV_P99_US = _column(
-    "pdv_p99_us", "PDV p99", "packet delay variation that 99 % of the frames keep (RFC 5481 4.2)", "us", 3
+    "pdv_p99_us",
+    "PDV p99",
+    "packet delay variation that 99 % of the frames keep (RFC 5481 4.2)",
+    "us",
+    3,
+    error="pdv_p99_error_us",
 )
+PDV_P99_ERROR_US = _error("pdv_p99_error_us", "PDV p99", "error of PDV p99, from bins and sampling")
 PDV_P99_9_US = _column(
-    "pdv_p99_9_us", "PDV p99.9", "packet delay variation that 99.9 % of the frames keep (RFC 5481 4.2)", "us", 3
+    "pdv_p99_9_us",
+    "PDV p99.9",
+    "packet delay variation that 99.9 % of the frames keep (RFC 5481 4.2)",
+    "us",
+    3,
+    error="pdv_p99_9_error_us",
 )
+PDV_P99_9_ERROR_US = _error("pdv_p99_9_error_us", "PDV p99.9", "error of PDV p99.9, from bins and sampling")
 PDV_MAX_US = _column("pdv_max_us", "PDV max", "highest packet delay variation (RFC 5481 4.2)", "us", 3)
 IPDV_MIN_US = _neutral("ipdv_min_us", "IPDV min", "lowest inter-packet delay variation (RFC 5481 4.1)", "us", 3)
-IPDV_P1_US = _neutral("ipdv_p1_us", "IPDV p1", "inter-packet delay variation that 1 % of the pairs stay below", "us", 3)
-IPDV_AVG_US = _neutral("ipdv_avg_us", "IPDV mean", "mean inter-packet delay variation", "us", 4)
-IPDV_P99_US = _column("ipdv_p99_us", "IPDV p99", "inter-packet delay variation that 99 % of the pairs keep", "us", 3)
+IPDV_P1_US = _neutral(
+    "ipdv_p1_us",
+    "IPDV p1",
+    "inter-packet delay variation that 1 % of the pairs stay below",
+    "us",
+    3,
+    error="ipdv_p1_error_us",
+)
+IPDV_P1_ERROR_US = _error("ipdv_p1_error_us", "IPDV p1", "error of IPDV p1, from bins and sampling")
+IPDV_AVG_US = _neutral(
+    "ipdv_avg_us", "IPDV mean", "mean inter-packet delay variation", "us", 4, error="ipdv_avg_error_us"
+)
+IPDV_AVG_ERROR_US = _error("ipdv_avg_error_us", "IPDV mean", "largest sampling error of the mean variation", 4)
+IPDV_P99_US = _column(
+    "ipdv_p99_us",
+    "IPDV p99",
+    "inter-packet delay variation that 99 % of the pairs keep",
+    "us",
+    3,
+    error="ipdv_p99_error_us",
+)
+IPDV_P99_ERROR_US = _error("ipdv_p99_error_us", "IPDV p99", "error of IPDV p99, from bins and sampling")
 IPDV_MAX_US = _column("ipdv_max_us", "IPDV max", "highest inter-packet delay variation", "us", 3)
 IPDV_SAMPLES = _setting("ipdv_samples", "IPDV samples", "pairs of frames that were measured", "pairs")
 AVG_LOW_US = _column("avg_low_us", "Avg, lowest pair", "mean latency of the fastest pair of ports", "us", 3)

@@ -14,13 +14,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from math import hypot
+from math import hypot, sqrt
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.measurement.counts import LatencyStats, average_error_ns
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, choice
-from p4mesh.tester.histogram import RELATIVE_ERROR
 from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import TrialResult
@@ -60,8 +59,6 @@ _LATENCY_HINT = {
     StampKind.SOFTWARE: "leave latency_definition out, or use a target whose time stamps are those of the first bit",
     StampKind.PARSER: "measure wires with p4mesh calibrate and give --calibration, or leave latency_definition out",
 }
-_LARGEST_SHOWN = 99.9
-"""Per cent of the highest percentile in tables."""
 LATENCY_DEFINITION = choice(
     "latency_definition",
     Definition.LILO.value,
@@ -203,9 +200,15 @@ class Spread:
         """Error of the average with 95 % confidence, if values are independent of each other."""
         return Fraction(average_error_ns(self.count, float(self.min_ns), float(self.avg_ns), float(self.max_ns)))
 
+    @property
+    def difference_error_ns(self) -> Fraction | None:
+        """The same where values are differences of neighbours, which have one frame in common; None of one value."""
+        if self.count <= 1:
+            return None
+        # The covariance of neighbours is half the variance at most, and of others 0: the variance of a mean doubles.
+        return Fraction(sqrt(2) * float(self.average_error_ns))
 
-PERCENTILE_ERROR_PCT = 100 * float(RELATIVE_ERROR)
-"""Largest error of the value of a percentile."""
+
 Percentiles = Mapping[float, Fraction]
 """Per cent to nanoseconds."""
 
@@ -217,16 +220,18 @@ class LatencySummary:
     latency: Spread
     percentiles_ns: Percentiles
     """Empty without histograms."""
-    percentile_error_ns: Fraction | None
-    """Largest distance of a percentile from the true value: half a bin."""
+    percentile_errors_ns: Percentiles
+    """How far the percentile of a longer trial may be, of those percentiles that have frames enough to say so."""
     jitter: Spread | None
     """RFC 4689: size of the difference between consecutive frames of a flow."""
     pdv_percentiles_ns: Percentiles
     """RFC 5481 4.2: latency above the smallest latency of the same frames."""
+    pdv_percentile_errors_ns: Percentiles
     pdv_max_ns: Fraction
     ipdv: Spread | None
     """RFC 5481 4.1: signed difference to the frame sent before."""
     ipdv_percentiles_ns: Percentiles
+    ipdv_percentile_errors_ns: Percentiles
     rfc3550: Spread | None
     """RFC 3550 jitter of the flows at the end of the trial; the minimum is not kept and is 0."""
     average_error_ns: Fraction
@@ -235,27 +240,23 @@ class LatencySummary:
     """Frames that took longer than the time stamps reach, counted as the longest time they reach."""
 
 
-def percentile_error_ns(value_ns: Fraction, min_ns: Fraction, max_ns: Fraction) -> Fraction:
-    """Error of a measured percentile: half its bin, at most the whole range."""
-    return min(value_ns * RELATIVE_ERROR, max_ns - min_ns)
-
-
 def summarise(stats: LatencyStats | None, shift: Fraction = Fraction(0)) -> LatencySummary | None:
     """Measured latency plus ``shift`` (see :func:`shift_ns`); None without samples."""
     if stats is None or not stats.count:
         return None
     low, high = Fraction(stats.min_ns), Fraction(stats.max_ns)
-    raw = _within(stats.percentiles_ns, low, high)
-    errors = [percentile_error_ns(value, low, high) for percent, value in raw.items() if percent <= _LARGEST_SHOWN]
+    raw, errors_ns = _within(stats.percentiles_ns, low, high), _fractions(stats.percentile_errors_ns)
     return LatencySummary(
         Spread(stats.count, low + shift, Fraction(stats.sum_ns) / stats.count + shift, high + shift),
         {percent: value + shift for percent, value in raw.items()},
-        max(errors, default=None),
+        errors_ns,
         _spread(stats.jitter_count, stats.jitter_min_ns, stats.jitter_sum_ns, stats.jitter_max_ns),
         {percent: value - low for percent, value in raw.items()},
+        errors_ns,
         high - low,
         _spread(stats.ipdv_count, stats.ipdv_min_ns, stats.ipdv_sum_ns, stats.ipdv_max_ns),
         _within(stats.ipdv_percentiles_ns, Fraction(stats.ipdv_min_ns), Fraction(stats.ipdv_max_ns)),
+        _fractions(stats.ipdv_percentile_errors_ns),
         _spread(stats.rfc3550_jitter_flows, 0.0, stats.rfc3550_jitter_sum_ns, stats.rfc3550_jitter_max_ns),
         Fraction(stats.sampling_error_ns),
         stats.overflow_count,
@@ -272,20 +273,25 @@ def merged(summaries: Sequence[LatencySummary]) -> LatencySummary | None:
         return None
     latency = _merged_spread([summary.latency for summary in summaries])
     assert latency is not None
-    errors = [summary.percentile_error_ns for summary in summaries if summary.percentile_error_ns is not None]
     return LatencySummary(
         latency,
         _worst([summary.percentiles_ns for summary in summaries]),
-        max(errors, default=None),
+        _worst([summary.percentile_errors_ns for summary in summaries]),
         _merged_spread([summary.jitter for summary in summaries]),
         _worst([summary.pdv_percentiles_ns for summary in summaries]),
+        _worst([summary.pdv_percentile_errors_ns for summary in summaries]),
         max(summary.pdv_max_ns for summary in summaries),
         _merged_spread([summary.ipdv for summary in summaries]),
         _worst([summary.ipdv_percentiles_ns for summary in summaries], both_sides=True),
+        _worst([summary.ipdv_percentile_errors_ns for summary in summaries]),
         _merged_spread([summary.rfc3550 for summary in summaries]),
         Fraction(hypot(*(summary.latency.count * summary.average_error_ns for summary in summaries))) / latency.count,
         sum(summary.overflow_count for summary in summaries),
     )
+
+
+def _fractions(pairs: Iterable[tuple[float, float]]) -> Percentiles:
+    return {percent: Fraction(value) for percent, value in pairs}
 
 
 def _within(percentiles: Iterable[tuple[float, float]], low: Fraction, high: Fraction) -> dict[float, Fraction]:

@@ -30,12 +30,15 @@ class LatencyCells(Record):
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
     max_us: Annotated[float | None, fields.MAX_US] = None
     p50_us: Annotated[float | None, fields.P50_US] = None
+    p50_error_us: Annotated[float | None, fields.P50_ERROR_US] = None
     p99_us: Annotated[float | None, fields.P99_US] = None
+    p99_error_us: Annotated[float | None, fields.P99_ERROR_US] = None
     p99_9_us: Annotated[float | None, fields.P99_9_US] = None
-    percentile_error_us: Annotated[float | None, fields.PERCENTILE_ERROR_US] = None
+    p99_9_error_us: Annotated[float | None, fields.P99_9_ERROR_US] = None
     samples: Annotated[int | None, fields.SAMPLES] = None
     jitter_min_us: Annotated[float | None, fields.JITTER_MIN_US] = None
     jitter_avg_us: Annotated[float | None, retitled(fields.JITTER_AVG_US, "Jitter avg", digits=4)] = None
+    jitter_avg_error_us: Annotated[float | None, fields.JITTER_AVG_ERROR_US] = None
     jitter_max_us: Annotated[float | None, fields.JITTER_MAX_US] = None
     calibrated: Annotated[str, fields.CALIBRATED] = RAW
     queues: Annotated[str | None, fields.QUEUES] = None
@@ -64,13 +67,17 @@ class VariationCells(Record):
     """Variation of the delay; all empty for less than two samples."""
 
     pdv_p99_us: Annotated[float | None, fields.PDV_P99_US] = None
+    pdv_p99_error_us: Annotated[float | None, fields.PDV_P99_ERROR_US] = None
     pdv_p99_9_us: Annotated[float | None, fields.PDV_P99_9_US] = None
-    percentile_error_us: Annotated[float | None, fields.PERCENTILE_ERROR_US] = None
+    pdv_p99_9_error_us: Annotated[float | None, fields.PDV_P99_9_ERROR_US] = None
     pdv_max_us: Annotated[float | None, fields.PDV_MAX_US] = None
     ipdv_min_us: Annotated[float | None, fields.IPDV_MIN_US] = None
     ipdv_p1_us: Annotated[float | None, fields.IPDV_P1_US] = None
+    ipdv_p1_error_us: Annotated[float | None, fields.IPDV_P1_ERROR_US] = None
     ipdv_avg_us: Annotated[float | None, fields.IPDV_AVG_US] = None
+    ipdv_avg_error_us: Annotated[float | None, fields.IPDV_AVG_ERROR_US] = None
     ipdv_p99_us: Annotated[float | None, fields.IPDV_P99_US] = None
+    ipdv_p99_error_us: Annotated[float | None, fields.IPDV_P99_ERROR_US] = None
     ipdv_max_us: Annotated[float | None, fields.IPDV_MAX_US] = None
     ipdv_samples: Annotated[int | None, fields.IPDV_SAMPLES] = None
     rfc3550_avg_us: Annotated[float | None, fields.RFC3550_AVG_US] = None
@@ -126,6 +133,14 @@ class Circumstances:
         queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
         return max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns)
 
+    def percentile_error_ns(self, summary: LatencySummary, percent: float) -> Fraction | None:
+        """Error of a percentile; None where the frames are too few for it, and where no trial of any length has it."""
+        sampled_ns = summary.percentile_errors_ns.get(percent)
+        if sampled_ns is None or self.filling:
+            return None
+        queue_ns = summary.latency.max_ns - summary.percentiles_ns[percent] if self.overflowed else Fraction(0)
+        return max(sampled_ns, Fraction(self.average_error_ns), queue_ns)
+
 
 def latency_cells(
     summary: LatencySummary | None, definition: str, circumstances: Circumstances, calibrated: str = RAW
@@ -141,12 +156,15 @@ def latency_cells(
         avg_error_us=us(circumstances.error_ns(summary)),
         max_us=us(summary.latency.max_ns),
         p50_us=us(percentiles.get(50.0)),
+        p50_error_us=us(circumstances.percentile_error_ns(summary, 50.0)),
         p99_us=us(percentiles.get(99.0)),
+        p99_error_us=us(circumstances.percentile_error_ns(summary, 99.0)),
         p99_9_us=us(percentiles.get(99.9)),
-        percentile_error_us=us(summary.percentile_error_ns),
+        p99_9_error_us=us(circumstances.percentile_error_ns(summary, 99.9)),
         samples=summary.latency.count,
         jitter_min_us=us(jitter.min_ns) if jitter else None,
         jitter_avg_us=us(jitter.avg_ns) if jitter else None,
+        jitter_avg_error_us=us(jitter.difference_error_ns) if jitter else None,
         jitter_max_us=us(jitter.max_ns) if jitter else None,
         calibrated=calibrated,
         queues=circumstances.queues,
@@ -182,13 +200,17 @@ def variation_cells(summary: LatencySummary | None) -> VariationCells:
     ipdv, rfc3550 = summary.ipdv, summary.rfc3550
     return VariationCells(
         pdv_p99_us=us(summary.pdv_percentiles_ns.get(99.0)),
+        pdv_p99_error_us=us(summary.pdv_percentile_errors_ns.get(99.0)),
         pdv_p99_9_us=us(summary.pdv_percentiles_ns.get(99.9)),
-        percentile_error_us=us(summary.percentile_error_ns),
+        pdv_p99_9_error_us=us(summary.pdv_percentile_errors_ns.get(99.9)),
         pdv_max_us=us(summary.pdv_max_ns),
         ipdv_min_us=us(ipdv.min_ns) if ipdv else None,
         ipdv_p1_us=us(summary.ipdv_percentiles_ns.get(1.0)),
+        ipdv_p1_error_us=us(summary.ipdv_percentile_errors_ns.get(1.0)),
         ipdv_avg_us=us(ipdv.avg_ns) if ipdv else None,
+        ipdv_avg_error_us=us(ipdv.difference_error_ns) if ipdv else None,
         ipdv_p99_us=us(summary.ipdv_percentiles_ns.get(99.0)),
+        ipdv_p99_error_us=us(summary.ipdv_percentile_errors_ns.get(99.0)),
         ipdv_max_us=us(ipdv.max_ns) if ipdv else None,
         ipdv_samples=ipdv.count if ipdv else None,
         rfc3550_avg_us=us(rfc3550.avg_ns) if rfc3550 else None,

@@ -15,22 +15,24 @@ from p4mesh.methods.results.record import Row, table_of
 from p4mesh.traffic.line_rate import serialization_ns
 
 LATENCY_COLUMNS = LatencyCells.columns()
-OF_MANY_FRAMES = frozenset(
-    column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "percentile", "jitter"))
-)
+OF_MANY_FRAMES = frozenset(column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "jitter")))
 """Columns that are empty for a single frame of a flow."""
 DEPARTURES_NOTE = (
     "Departures: how far a frame may have left from its time; jitter, and latency where a queue forms, contain it."
 )
-AVERAGES_NOTE = (
-    "Error of avg: up to the maximum where a full queue loses frames, and unknown (-) while a queue fills, since a "
-    "longer trial has other latencies; up to 3/n of the frames (95 %) may take longer than the maximum of n."
+ERRORS_NOTE = (
+    "Errors (+-): how far the number of a longer trial may be, 95 % confidence; up to the maximum where a full queue "
+    "loses frames; unknown (?) for too few frames, and while a queue fills, since a longer trial has other latencies. "
+    "Up to 3/n of the frames (95 %) may take longer than the maximum of n."
 )
 
-_OF_FLOWS = ("pdv_p99_us", "pdv_p99_9_us", "pdv_max_us", "percentile_error_us")
-_OF_HISTOGRAMS = ("pdv_p99_us", "pdv_p99_9_us", "ipdv_p1_us", "ipdv_p99_us", "percentile_error_us")
+OF_HISTOGRAMS = frozenset(
+    column.key
+    for column in (*LATENCY_COLUMNS, *VariationCells.columns())
+    if column.key.removeprefix("pdv_").removeprefix("ipdv_").startswith(("p1_", "p50_", "p99_"))
+)
+"""Columns that are empty unless frames were counted in histograms."""
 _PDV_NOTE = "PDV: latency above the smallest one of the same flow (RFC 5481 4.2), of the flow where it is largest."
-_COUNTED_NOTE = "Percentiles of IPDV are within 0.79 %."
 _VARIATION_NOTE = (
     "IPDV: signed difference to the frame sent before, where both arrived (RFC 5481 4.1). RFC 3550: estimate of each "
     "flow at the end of the trial."
@@ -61,20 +63,23 @@ def variation_table(
     kept = [
         column
         for column in VariationCells.columns()
-        if (of_flows or column.key not in _OF_FLOWS)
-        and (counted or column.key not in _OF_HISTOGRAMS)
-        and (measured or column.key in _OF_FLOWS)
+        if (of_flows or not _is_pdv(column))
+        and (counted or column.key not in OF_HISTOGRAMS)
+        and (measured or _is_pdv(column))
     ]
     missing = f"{', '.join(bed.unmeasured)}: not supported on {bed.target}."
     notes = (
         _PDV_NOTE if of_flows else "",
         _VARIATION_NOTE if measured else missing,
-        _COUNTED_NOTE if counted and measured else "",
     )
     kinds = [*(["PDV"] if of_flows else []), *(["IPDV", "RFC 3550 jitter"] if measured else [])]
     title = f"Delay variation: {', '.join(kinds) or 'not supported'}"
     note, detail = " ".join(filter(None, notes)), detail or not of_flows
     return table_of(name, title, (*where, *kept), rows, note, keys=keys, detail=detail)
+
+
+def _is_pdv(column: Column) -> bool:
+    return column.key.startswith("pdv_")
 
 
 def definition_table(
@@ -116,7 +121,7 @@ def latency_note(bed: Bed) -> str:
         if bed.calibration
         else "DUT with test leads, nothing is subtracted."
     )
-    return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689. {DEPARTURES_NOTE} {AVERAGES_NOTE}"
+    return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689. {DEPARTURES_NOTE} {ERRORS_NOTE}"
 
 
 def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:

@@ -239,7 +239,7 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
     where, keys = (*WHERE, *extra), (*_KEYS, *extra)
     measured = _latency_columns(parameters)
     percentiles = (
-        "Percentiles are those of the slowest port pair and run; their error is that of bins, without sampling. "
+        "Percentiles are those of the slowest port pair and run; their errors are those of the worst pair. "
     )
     every = "" if parameters.text("mode") == RFC else percentiles
     note = f"{latency.latency_note(bed)} {every}{NOT_APPLICABLE}: load above the throughput."

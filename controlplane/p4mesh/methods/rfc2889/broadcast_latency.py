@@ -43,7 +43,10 @@ ALL_DEVICES = "all"
 
 _WHERE = (fields.FRAME_SIZE_BYTES, fields.MODE)
 _RATE = (fields.LOAD_PCT, fields.RATE_FPS)
-_LOW_HIGH = ("min_us", "avg_us", "avg_error_us", "max_us", "p99_us", "p99_9_us", "jitter_avg_us", "jitter_max_us")
+_LOW_HIGH = (
+    *("min_us", "avg_us", "avg_error_us", "max_us", "p99_us", "p99_error_us", "p99_9_us", "p99_9_error_us"),
+    *("jitter_avg_us", "jitter_avg_error_us", "jitter_max_us"),
+)
 _NAMES = {column.key: column for column in LATENCY_COLUMNS}
 
 SUMMARY_COLUMNS = (

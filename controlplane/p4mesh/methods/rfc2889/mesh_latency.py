@@ -46,7 +46,6 @@ _WHERE = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
 _RATE = retitled(fields.OFFERED_FPS, "Rate, all ports")
 MOST_FLOWS_SHOWN = 20_000
 """A report has a heat map of no more pairs of ports."""
-_OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us")
 PERCENTILES = boolean(
     "latency_percentiles", False, "RFC 8239 2.3", "count all frames in histograms: of their flows, or of their streams"
 )
@@ -127,11 +126,10 @@ class MeshLatency:
         of_flows = summary_of(_groups(result), bed, size, definition) if self._of_flows else None
         if whole is None or of_flows is None:
             return whole
-        errors_ns = [each.percentile_error_ns for each in (whole, of_flows) if each.percentile_error_ns is not None]
         return replace(
             whole,
-            percentile_error_ns=max(errors_ns, default=None),
             pdv_percentiles_ns=of_flows.pdv_percentiles_ns,
+            pdv_percentile_errors_ns=of_flows.pdv_percentile_errors_ns,
             pdv_max_ns=of_flows.pdv_max_ns,
         )
 
@@ -164,7 +162,7 @@ def mesh_latency_tables(
         measured = [(place, cells) for place, row in places for cells in row.latency or ()]
         detail = name == "latency_sweep"
         counted = parameters.flag(PERCENTILES.name)
-        kept = (item for item in tables.LATENCY_COLUMNS if counted or item.key not in _OF_HISTOGRAMS)
+        kept = (item for item in tables.LATENCY_COLUMNS if counted or item.key not in tables.OF_HISTOGRAMS)
         columns, note = (*_WHERE, _RATE, *kept), tables.latency_note(bed)
         found.append(table_of(name, title, columns, measured, note, keys=(*keys, fields.CALIBRATED), detail=detail))
         raw = [(place, cells) for place, cells in measured if cells.latency.calibrated == RAW]

@@ -17,7 +17,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, Group, check_definition
 from p4mesh.methods.results.latency_cells import LatencyCells
-from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
+from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, OF_HISTOGRAMS, latency_note
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record, Row
@@ -58,7 +58,7 @@ _WHERE = (
     fields.GROUP,
     retitled(fields.PORT, "Egress port"),
 )
-_WITHOUT_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated")
+_WITHOUT_HISTOGRAMS = OF_HISTOGRAMS | {"calibrated"}
 _LATENCY = tuple(column for column in LATENCY_COLUMNS if column.key not in _WITHOUT_HISTOGRAMS)
 _KEYS = (fields.FRAME_SIZE_BYTES, fields.PART, fields.GROUP, fields.PORT)
 

@@ -19,7 +19,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition, definition_of, groups_of
 from p4mesh.methods.results.latency_cells import LatencyCells
-from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
+from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, OF_HISTOGRAMS, latency_note
 from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
@@ -57,7 +57,7 @@ _CLAUSE = "RFC 3918 4.3"
 _MOST_COPIES = 100_000_000
 """Copies of a trial that is lengthened for its stagger: more would simulate for longer than some minutes."""
 _OWN = ("source_port", "groups", "start_stagger_us")
-_OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated", "queues")
+_UNKNOWN = OF_HISTOGRAMS | {"calibrated", "queues"}
 _TRIALS = (
     fields.FRAME_SIZE_BYTES,
     fields.STAGGER_US,
@@ -74,7 +74,7 @@ _SUMMARY = (
     fields.STAGGER_US,
     *CopyRates.columns(),
     fields.STATE,
-    *(column for column in LATENCY_COLUMNS if column.key not in _OF_HISTOGRAMS),
+    *(column for column in LATENCY_COLUMNS if column.key not in _UNKNOWN),
 )
 
 

@@ -53,9 +53,11 @@ class Latency(Record):
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
     max_us: Annotated[float | None, fields.MAX_US] = None
     p50_us: Annotated[float | None, fields.P50_US] = None
+    p50_error_us: Annotated[float | None, fields.P50_ERROR_US] = None
     p99_us: Annotated[float | None, fields.P99_US] = None
+    p99_error_us: Annotated[float | None, fields.P99_ERROR_US] = None
     p99_9_us: Annotated[float | None, fields.P99_9_US] = None
-    percentile_error_us: Annotated[float | None, fields.PERCENTILE_ERROR_US] = None
+    p99_9_error_us: Annotated[float | None, fields.P99_9_ERROR_US] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,7 @@ class Jitter(Record):
 
     jitter_min_us: Annotated[float | None, fields.JITTER_MIN_US] = None
     jitter_avg_us: Annotated[float | None, retitled(fields.JITTER_AVG_US, "Jitter avg", digits=4)] = None
+    jitter_avg_error_us: Annotated[float | None, fields.JITTER_AVG_ERROR_US] = None
     jitter_max_us: Annotated[float | None, fields.JITTER_MAX_US] = None
 
 
@@ -386,15 +389,21 @@ def _latency(
     if summary is None:
         return Latency()
     percentiles = counted.percentiles_ns if counted else {}
+    errors_ns = {
+        percent: circumstances.percentile_error_ns(counted, percent) if counted else None
+        for percent in (50.0, 99.0, 99.9)
+    }
     return Latency(
         min_us=us(summary.latency.min_ns),
         avg_us=us(summary.latency.avg_ns),
         avg_error_us=us(circumstances.error_ns(summary)),
         max_us=us(summary.latency.max_ns),
         p50_us=us(percentiles.get(50.0)),
+        p50_error_us=us(errors_ns[50.0]),
         p99_us=us(percentiles.get(99.0)),
+        p99_error_us=us(errors_ns[99.0]),
         p99_9_us=us(percentiles.get(99.9)),
-        percentile_error_us=us(counted.percentile_error_ns) if counted else None,
+        p99_9_error_us=us(errors_ns[99.9]),
     )
 
 
@@ -402,7 +411,12 @@ def _jitter(summary: LatencySummary | None) -> Jitter:
     found = summary.jitter if summary else None
     if found is None:
         return Jitter()
-    return Jitter(jitter_min_us=us(found.min_ns), jitter_avg_us=us(found.avg_ns), jitter_max_us=us(found.max_ns))
+    return Jitter(
+        jitter_min_us=us(found.min_ns),
+        jitter_avg_us=us(found.avg_ns),
+        jitter_avg_error_us=us(found.difference_error_ns),
+        jitter_max_us=us(found.max_ns),
+    )
 
 
 def _judgement(

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import stamps_text
-from p4mesh.methods.results.latency_tables import DEPARTURES_NOTE
+from p4mesh.methods.results.latency_tables import DEPARTURES_NOTE, ERRORS_NOTE
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
 
 _OPTIONAL = (
     *(fields.STREAM, fields.PART, fields.DOUBTFUL_FRAMES, fields.LATE_FRAMES, fields.CORRUPTED_FRAMES),
     *(fields.FLOODED_FRAMES, fields.MISDIRECTED_FRAMES),
-    *(fields.P50_US, fields.P99_US, fields.P99_9_US, fields.PERCENTILE_ERROR_US),
+    *(fields.P50_US, fields.P50_ERROR_US, fields.P99_US, fields.P99_ERROR_US, fields.P99_9_US, fields.P99_9_ERROR_US),
 )
 _LOSS_NOTE = (
     "Loss ratio: lost frames of all frames of the class that its receivers expect; a frame to many is expected at each "
@@ -40,7 +40,7 @@ def tables_of(results: Sequence[RunResult], bed: Bed, definition: str) -> tuple[
             "classes",
             "Classes",
             [row for result in results for row in result.classes],
-            f"{_LOSS_NOTE} Latency {definition}; jitter RFC 4689. {DEPARTURES_NOTE} {stamps_text(bed)}",
+            f"{_LOSS_NOTE} Latency {definition}; jitter RFC 4689. {DEPARTURES_NOTE} {ERRORS_NOTE} {stamps_text(bed)}",
             columns=ClassResult.columns()[alone:],
             optional=_OPTIONAL,
             keys=by_class[alone:],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv6Network
+from itertools import pairwise
 
 import pytest
 from support.beds import GIGABIT
@@ -19,6 +21,7 @@ from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
+from p4mesh.methods.results.latency_cells import Circumstances
 from p4mesh.methods.results.latency_tables import architecture
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
@@ -142,18 +145,44 @@ def test_definitions_at_equal_rates() -> None:
 # Summaries
 
 
-def test_a_percentile_lies_within_what_was_measured_and_states_its_error() -> None:
+def test_a_percentile_lies_within_what_was_measured() -> None:
     stats = LatencyStats(2, 1000.0, 1010.0, 2010.0, percentiles_ns=((50.0, 996.0), (99.9, 1012.0)))
     summary = summarise(stats)
     assert summary is not None
     assert dict(summary.percentiles_ns) == {50.0: 1000, 99.9: 1010}
-    assert summary.percentile_error_ns == Fraction(1010, 128), "0.79 % of the latency, at most the whole range"
     varied = LatencyStats(
         2, 1.0, 9.0, 10.0, ipdv_count=1, ipdv_min_ns=-250.0, ipdv_max_ns=250.0, ipdv_percentiles_ns=((99.0, 251.0),)
     )
     assert (found := summarise(varied)) is not None and dict(found.ipdv_percentiles_ns) == {99.0: 250}
-    same = summarise(LatencyStats(2, 1000.0, 1000.0, 2000.0, percentiles_ns=((50.0, 996.0),)))
-    assert same is not None and same.percentile_error_ns == 0
+
+
+def test_the_error_of_a_percentile_is_unknown_while_a_queue_fills_and_reaches_the_maximum_behind_a_full_one() -> None:
+    stats = LatencyStats(
+        9000, 1000.0, 5000.0, 9e6, percentiles_ns=((50.0, 1000.0), (99.9, 4000.0)), percentile_errors_ns=((50.0, 8.0),)
+    )
+    summary = summarise(stats)
+    assert summary is not None
+
+    def errors_ns(circumstances: Circumstances) -> tuple[Fraction | None, Fraction | None]:
+        return circumstances.percentile_error_ns(summary, 50.0), circumstances.percentile_error_ns(summary, 99.9)
+
+    assert errors_ns(Circumstances()) == (8, None), "too few frames for 99.9 %"
+    assert errors_ns(Circumstances(average_error_ns=20.0)) == (20, None), "frames depend on each other"
+    assert errors_ns(Circumstances(filling=True)) == (None, None)
+    assert errors_ns(Circumstances(overflowed=True)) == (4000, None)
+
+
+def test_the_error_of_an_average_of_differences_covers_that_neighbours_share_a_frame() -> None:
+    rng = random.Random(7)
+    errors = []
+    for _ in range(300):
+        delays = [rng.choice((0.0, 100.0)) for _ in range(401)]
+        jitter = [abs(late - early) for early, late in pairwise(delays)]
+        spread = Spread(400, Fraction(0), Fraction(sum(jitter)) / 400, Fraction(100))
+        assert spread.difference_error_ns is not None
+        errors.append(abs(float(spread.avg_ns) - 50.0) <= spread.difference_error_ns)
+    assert sum(errors) / len(errors) >= 0.95
+    assert Spread(1, Fraction(3), Fraction(3), Fraction(3)).difference_error_ns is None
 
 
 def test_averages_of_groups_are_weighted_with_their_frames() -> None:
@@ -346,13 +375,17 @@ def test_jitter_pdv_ipdv_and_rfc_3550_of_a_known_sequence() -> None:
     _, outcome = run(Latency(), bed(), alternating(1000.0, 1400.0), 64)
     (row,) = rows(outcome, "latency")
     assert (row["jitter_min_us"], row["jitter_avg_us"], row["jitter_max_us"]) == (0.4, 0.4, 0.4)
+    assert row["jitter_avg_error_us"] == 0.0, "all are equal"
     (row,) = rows(outcome, "latency_variation")
     assert (row["pdv_p99_us"], row["pdv_p99_9_us"], row["pdv_max_us"]) == (0.4, 0.4, 0.4)
     assert (row["ipdv_min_us"], row["ipdv_max_us"], row["ipdv_p1_us"], row["ipdv_p99_us"]) == (-0.4, 0.4, -0.4, 0.4)
     assert row["ipdv_avg_us"] == pytest.approx(0.4 / 99), "50 steps up, 49 down"
     assert row["ipdv_samples"] == 198
     assert row["rfc3550_avg_us"] == pytest.approx(0.4 * (1 - (15 / 16) ** 99))
-    assert row["percentile_error_us"] == pytest.approx(1.4 / 128)
+    # 50 steps up and 49 down, twice: a mean over 198 of values between -0.4 and 0.4, that share frames.
+    assert row["ipdv_avg_error_us"] == pytest.approx(
+        1.96 * 2**0.5 * (0.4**2 - (0.4 / 99) ** 2) ** 0.5 / 197**0.5, rel=0.02
+    )
 
 
 def test_pdv_is_that_of_each_flow() -> None:
