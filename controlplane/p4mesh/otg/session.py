@@ -108,7 +108,7 @@ class Session:
         self._before = self._port_totals()
         if configuration.starts_protocols:
             hosts.start()
-        return pb2.Warning(warnings=configuration.warnings)
+        return pb2.Warning(warnings=[*configuration.warnings, *traffic.warnings])
 
     def update_config(self, message: pb2.ConfigUpdate) -> pb2.Warning:
         """Change properties of flows."""

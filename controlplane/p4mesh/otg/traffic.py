@@ -15,6 +15,7 @@ from p4mesh.otg.interfaces import Interface
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 
+_PS_PER_S = 10**12
 GatewayMac = Callable[[Interface], bytes | None]
 
 
@@ -64,6 +65,24 @@ class Traffic:
     def is_running(self) -> bool:
         """Whether any flow transmits."""
         return any(run.transmit is Transmit.STARTED for run in self.runs.values())
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a client is to know of the flows: where frames leave out of their turn."""
+        if self._plan is None:
+            return []
+        late_s = {
+            item.stream.name: float(item.start_offset_error_ticks * self._tester.tick_ps) / _PS_PER_S
+            for item in self._plan.streams
+        }
+        warnings = []
+        for place, run in enumerate(self.runs.values()):
+            error_s = max(late_s[name] for name in run.flow.stream_names)
+            if error_s * sum(stream.rate_fps for stream in run.flow.streams) > 1:
+                warnings.append(
+                    f"flows[{place}] has frames that leave up to {error_s:.3g} s from their time, in another order"
+                )
+        return warnings
 
     def load(self) -> None:
         """Load the flows in place of those before; counts begin at 0."""

@@ -147,3 +147,12 @@ def test_many_fields_change_where_their_values_come_again_together(server: OtgSe
         for k in range(24)
     ]
     assert set(Counter(found).values()) == {2}
+
+
+def test_frames_that_are_too_far_apart_for_their_turn_are_warned_of(server: OtgServer) -> None:
+    api = server.api()
+    config = two_ports(api)
+    flow = add_flow(config, "f", pps=1)
+    flow.packet[1].priority.dscp.phb.values = list(range(64))
+    (told,) = api.set_config(config).warnings
+    assert told == "flows[0] has frames that leave up to 32 s from their time, in another order"
