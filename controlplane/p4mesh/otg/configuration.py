@@ -74,7 +74,11 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
         attempt(root.close)
     if errors:
         raise OtgErrors(errors[:_MOST_ERRORS])
-    return Configuration(ports, devices, tuple(flow for flow in flows if flow), captures, tuple(warnings), starts)
+    found = tuple(flow for flow in flows if flow)
+    if any(flow.has_several_receivers for flow in found):
+        # A port finds the flow of a frame in one way.
+        found = tuple(flow.to_any_receiver() for flow in found)
+    return Configuration(ports, devices, found, captures, tuple(warnings), starts)
 
 
 def validated(message: pb2.Config) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address
 from itertools import product
 
 from p4mesh.errors import OtgError
+from p4mesh.otg.any_receiver import AnyReceiver
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.headers import MOST_STREAMS, Address, FlowHeaders, flow_headers
@@ -16,10 +17,11 @@ from p4mesh.otg.patterns import Tag
 from p4mesh.otg.ports import Port, port_of
 from p4mesh.otg.rates import Timing, frame_sizes, sizes_in_turn, timing
 from p4mesh.tester.frames import minimum_frame_bytes
-from p4mesh.tester.stations import station
+from p4mesh.tester.stations import destinations_of, station
 from p4mesh.topology import TesterPort
 from p4mesh.traffic.addresses import OwnAddresses
 from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.patterns.base import SharedAddress
 from p4mesh.traffic.stream import Stream
 
 STORE_FORWARD = "store_forward"
@@ -71,6 +73,15 @@ class Flow:
         return replace(self, streams=tuple(streams))
 
     @property
+    def has_several_receivers(self) -> bool:
+        """Whether frames of a stream are expected at any of several ports."""
+        return any(len(stream.rx_ports) > 1 for stream in self.streams)
+
+    def to_any_receiver(self) -> Flow:
+        """The flow as one of those that a port may have beside flows with several receivers."""
+        return replace(self, streams=tuple(map(_to_any_receiver, self.streams)))
+
+    @property
     def stream_names(self) -> tuple[str, ...]:
         """Names of its streams on the tester."""
         return tuple(stream.name for stream in self.streams)
@@ -88,13 +99,17 @@ class _End:
         return self.interface.name if self.interface else self.port.name
 
 
+_Pair = tuple[_End, tuple[_End, ...]]
+"""An end that sends, and those that may receive."""
+
+
 @dataclass(frozen=True)
 class _Part:
     """One stream of a flow."""
 
     name: str
     tx: _End
-    rx: _End
+    rx: tuple[_End, ...]
     headers: FlowHeaders
     timed: Timing
     sizes: tuple[int, ...]
@@ -136,22 +151,23 @@ def read_flow(
         what = f"is that of {len(pairs) * len(headers)} streams"
         raise refusal(element.at("duration.burst"), what, "two ends, and fields that change in one stream")
     parts = list(_parts(name, pairs, headers, timed, sizes))
-    port_tx, port_rx = (",".join(dict.fromkeys(pair[place].port.name for pair in pairs)) for place in (0, 1))
+    senders = dict.fromkeys(tx.port.name for tx, _ in pairs)
+    receivers = {end.port.number: end.port.name for _, rx in pairs for end in rx}
     return Flow(
         name,
         tuple(_stream(part) for part in parts),
         tuple(part.headers.tags for part in parts),
         measured,
-        port_tx,
-        port_rx,
-        {rx.port.number: rx.port.name for _, rx in pairs},
+        ",".join(senders),
+        ",".join(receivers.values()),
+        receivers,
         () if headers[0].destination_mac else tuple(part.tx.interface for part in parts if part.tx.interface),
     )
 
 
 def _parts(
     flow: str,
-    pairs: Sequence[tuple[_End, _End]],
+    pairs: Sequence[_Pair],
     headers: Sequence[FlowHeaders],
     timed: Timing,
     sizes: Sequence[int],
@@ -159,16 +175,14 @@ def _parts(
     """Yield the streams of a flow, whose frames leave in turn: one for each pair of ends and its headers."""
     step = len(headers)
     for (tx, rx), of_pair in zip(pairs, timed.shared(len(pairs)), strict=True):
-        between = f" ({tx.name} to {rx.name})" if len(pairs) > 1 else ""
+        between = f" ({tx.name} to {', '.join(end.name for end in rx)})" if len(pairs) > 1 else ""
         for place, (sent, part) in enumerate(zip(headers, of_pair.shared(step), strict=True)):
             name = f"{flow}{between}{f' part {place}' if step > 1 else ''}"
             if part.frames:
                 yield _Part(name, tx, rx, sent, part, sizes_in_turn(sizes, step, place))
 
 
-def _port_pairs(
-    element: Element, ports: Mapping[str, Port], tester_ports: Sequence[TesterPort]
-) -> list[tuple[_End, _End]]:
+def _port_pairs(element: Element, ports: Mapping[str, Port], tester_ports: Sequence[TesterPort]) -> list[_Pair]:
     with element.whole():
         element.choice("port", default="port")
         with element.element("port").whole() as inner:
@@ -177,12 +191,13 @@ def _port_pairs(
             receivers = [port_of(f"{inner.at('rx_names')}[{place}]", name, ports) for place, name in enumerate(names)]
             if not names:
                 receivers = [Port("", "", other) for other in tester_ports if other != sender.tester][:1]
-    if len(receivers) != 1 or receivers[0] == sender:
-        raise refusal(inner.at("rx_names"), f"are {', '.join(names)}", "one port, another one than that of tx_name")
-    return [(_End(sender), _End(receiver)) for receiver in receivers]
+    if not receivers or sender in receivers or len(receivers) != len(set(names or [""])):
+        valid = "other ports than that of tx_name, each once"
+        raise refusal(inner.at("rx_names"), f"are {', '.join(names) or 'none'}", valid)
+    return [(_End(sender), tuple(map(_End, receivers)))]
 
 
-def _device_pairs(element: Element, devices: Devices, version: int | None) -> list[tuple[_End, _End]]:
+def _device_pairs(element: Element, devices: Devices, version: int | None) -> list[_Pair]:
     with element.whole():
         element.choice("device", default="device")
         with element.element("device").whole() as inner:
@@ -196,7 +211,7 @@ def _device_pairs(element: Element, devices: Devices, version: int | None) -> li
     pairs = [(tx, rx) for tx, rx in joined if tx.port != rx.port]
     if not pairs:
         raise refusal(inner.at("rx_names"), "are on the port of tx_names", "ends on different ports")
-    return pairs + [(rx, tx) for tx, rx in pairs] if both else pairs
+    return [(tx, (rx,)) for tx, rx in (*pairs, *(pair[::-1] for pair in pairs if both))]
 
 
 def _ends(element: Element, key: str, devices: Devices, version: int | None) -> list[_End]:
@@ -223,11 +238,11 @@ def _measured(element: Element) -> Measured:
 
 
 def _stream(part: _Part) -> Stream:
-    tx, rx, headers, timed, sizes = part.tx, part.rx, part.headers, part.timed, part.sizes
+    tx, rx, headers, timed, sizes = part.tx, part.rx[0], part.headers, part.timed, part.sizes
     source, destination = headers.source, headers.destination
     if tx.interface and rx.interface and headers.frame.network:
         source, destination = source or tx.interface.address, destination or rx.interface.address
-    return Stream(
+    stream = Stream(
         name=part.name,
         frame_size_bytes=max(sizes),
         rate_fps=timed.rate_fps,
@@ -245,6 +260,18 @@ def _stream(part: _Part) -> Stream:
         sizes_in_turn_bytes=sizes if len(sizes) > 1 else (),
         received_at_any_address=True,
     )
+    if len(part.rx) == 1:
+        return stream
+    return replace(_to_any_receiver(stream), rx_ports=tuple(end.port.number for end in part.rx))
+
+
+def _to_any_receiver(stream: Stream) -> Stream:
+    """The stream with the address that it goes to, which many ports may have."""
+    if stream.pattern.to_many:
+        return stream
+    (station,) = destinations_of(stream)
+    address = SharedAddress(station.mac, station.ipv4, station.ipv6)
+    return replace(stream, pattern=AnyReceiver(address), destination_mac=None)
 
 
 def _addresses(port: Port, address: Address | None) -> tuple[OwnAddresses, ...]:

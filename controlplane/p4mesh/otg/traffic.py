@@ -45,7 +45,7 @@ class FlowRun:
     @property
     def frames_tx(self) -> int:
         """Frames sent since it was loaded."""
-        return sum(found.tx_frames for found in self.counts)
+        return sum({found.stream: found.tx_frames for found in self.counts}.values())
 
 
 class Traffic:
@@ -68,7 +68,7 @@ class Traffic:
 
     @property
     def warnings(self) -> list[str]:
-        """What a client is to know of the flows: where frames leave out of their turn."""
+        """Facts that a client is to know of the flows: which have frames that leave out of their turn."""
         if self._plan is None:
             return []
         late_s = {

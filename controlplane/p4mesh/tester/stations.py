@@ -170,7 +170,10 @@ def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range
     }
     ordered = sorted(receivers, key=lambda receiver: (receiver.port, receiver.mac, receiver.mask))
     many = [stream for stream in streams if stream.pattern.to_many]
-    owned = sorted({block for stream in many if not stream.received_in_tunnel for block in _shared_blocks(stream)})
+    addressed = (stream for stream in many if not stream.received_in_tunnel and not stream.received_at_any_address)
+    owned = sorted({block for stream in addressed for block in _shared_blocks(stream)})
+    if any(stream.received_at_any_address for stream in many):
+        owned.append((bytes(MAC_BITS // 8), 0))
     shared = [receiver for block in owned for receiver in _shared(block, shared_ports, range_length)]
     ends = {port for stream in many if stream.received_in_tunnel for port in stream.rx_ports}
     if both := sorted(ends & {receiver.port for receiver in receivers}):
