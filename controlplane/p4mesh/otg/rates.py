@@ -10,6 +10,7 @@ from math import gcd
 from random import Random
 
 from p4mesh.otg.elements import Element, refusal
+from p4mesh.traffic.imix import NAMED_MIXES
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, STANDARD_IFG_BYTES, frame_time_ns
 from p4mesh.traffic.rates import Rate, RateUnit
 from p4mesh.traffic.stream import Burst
@@ -21,14 +22,6 @@ _RANDOM_SIZES = 256
 """Sizes that are drawn before they come again."""
 _FRACTIONAL_SLOTS = 300
 """Frames of a round of sizes whose weights are no whole numbers."""
-_PREDEFINED = {
-    "imix": ((64, 7), (570, 4), (1518, 1)),
-    "ipsec_imix": ((90, 58.67), (92, 2), (594, 23.66), (1418, 15.67)),
-    "ipv6_imix": ((60, 58.67), (496, 2), (594, 23.66), (1518, 15.67)),
-    "standard_imix": ((58, 58.67), (62, 2), (594, 23.66), (1518, 15.67)),
-    "tcp_imix": ((90, 58.67), (92, 2), (594, 23.66), (1518, 15.67)),
-}
-"""Sizes with FCS and their weights, as the API defines them."""
 _UNITS = {"pps": (1, RateUnit.FRAMES), "percentage": (1, RateUnit.LINE)} | {
     name: (factor, RateUnit.L2) for name, factor in (("bps", 1), ("kbps", 10**3), ("mbps", 10**6), ("gbps", 10**9))
 }
@@ -88,7 +81,7 @@ def sizes_in_turn(sizes: Sequence[int], step: int, place: int) -> tuple[int, ...
 def _weights(element: Element) -> list[tuple[int, Fraction]]:
     if element.choice("predefined", "custom", default="predefined") == "predefined":
         name = element.text("predefined", "imix")
-        return [(size, Fraction(str(weight))) for size, weight in _PREDEFINED[name]]
+        return [(part.frame_size_bytes, Fraction(part.weight, 100)) for part in NAMED_MIXES[name]]
     pairs = []
     for item in element.elements("custom"):
         with item.whole():

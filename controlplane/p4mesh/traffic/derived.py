@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import zip_longest
 from random import Random
 
 from p4mesh.layers import ethernet
+from p4mesh.traffic.imix import SIMPLE_IMIX, MixPart
 from p4mesh.traffic.line_rate import NS_PER_S, Rational, tx_frames
 from p4mesh.traffic.patterns import InPhase
 from p4mesh.traffic.stream import FieldModifier, PseudoRandom, Stream
-
-
-@dataclass(frozen=True)
-class MixPart:
-    """One frame size of a mix and its share in frames."""
-
-    frame_size_bytes: int
-    weight: int
-
-
-SIMPLE_IMIX = (MixPart(64, 7), MixPart(570, 4), MixPart(1518, 1))
-"""The mix of 7 : 4 : 1 frames that is commonly called IMIX (RFC 6985 section 3)."""
 
 
 def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Stream, ...]:

@@ -53,6 +53,8 @@ FILES: dict[str, str] = {
     "rate_on_mixed_lines": GOOD.replace("senders: 1", "senders: 3-4").replace("receivers: 2", "receivers: 1-2"),
     "size_below_the_headers": GOOD.replace("sizes: 128", "sizes: 64\n    vlan: 7"),
     "size_given_twice": GOOD.replace("sizes: 128", "sizes: [{bytes: 128}, {bytes: 128, weight: 2}]"),
+    "sizes_of_no_genome": GOOD.replace("sizes: 128", "sizes: a7k4"),
+    "sizes_of_a_mix_below_the_headers": GOOD.replace("sizes: 128", "sizes: ipv6_imix"),
     "size_range_downwards": GOOD.replace("sizes: 128", "sizes: 1518-128"),
     "sizes_more_than_the_program_has": GOOD.replace("sizes: 128", "sizes: 64-9216\n    frames: 9153")
     + OTHER.replace("sizes: 128", "sizes: 84-9216, frames: 9153, headers: {format: ipv6}"),

@@ -161,6 +161,25 @@ name: mixes
     assert (turn["min_us"], turn["max_us"]) == (8 * 0.4 + 0.51, 8 * 0.6 + 0.51)
 
 
+def test_a_genome_has_a_row_for_each_size(tmp_path: Path) -> None:
+    """LILO over a wire of 510 ns behind a store-and-forward switch: 8 L ns + 510 ns for frames of L bytes alone."""
+    text = f"""\
+name: genome
+{PHASES}classes:
+  mix: {{senders: 1, receivers: 3, pattern: pairs, rate: 1200 frames/s, sizes: a7d4g1, frames: 120}}
+  one: {{senders: 2, receivers: 4, pattern: pairs, rate: 1200 frames/s, sizes: 64, frames: 120}}
+"""
+    run = send(tmp_path, text)
+    found = {row["frame_size_bytes"]: row for row in rows(run, "sizes")}
+    assert {size: (row["tx_frames"], row["lost_frames"]) for size, row in found.items()} == {
+        64: (70, 0),
+        512: (40, 0),
+        1518: (10, 0),
+    }
+    assert {row["traffic_class"] for row in found.values()} == {"mix"}
+    assert [row["avg_us"] for row in found.values()] == [pytest.approx(0.008 * size + 0.51) for size in found]
+
+
 def test_every_size_of_a_range_comes_to_every_receiver(tmp_path: Path) -> None:
     """Goal: 32 sizes for a mesh of four ports, with three destinations each, and for two groups of receivers, over
     IPv6; at full rate, too. LILO of a frame is 8 L ns + 510 ns; octets are those of all sizes, equally often."""

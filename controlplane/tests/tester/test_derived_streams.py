@@ -8,7 +8,8 @@ from ipaddress import ip_address
 import pytest
 
 from p4mesh.traffic.addresses import group_mac
-from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart, mixed
+from p4mesh.traffic.derived import mixed
+from p4mesh.traffic.imix import SIMPLE_IMIX, MixPart, mix_of
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Stream
 
@@ -22,6 +23,21 @@ def test_imix_is_seven_to_four_to_one() -> None:
     assert [s.rate_fps for s in (small, middle, large)] == [7_000, 4_000, 1_000]
     assert small.frame_count + middle.frame_count + large.frame_count == 1_000
     assert (middle.frame_count, large.frame_count) == (333, 83)
+
+
+@pytest.mark.parametrize(
+    ("text", "shares"),
+    [
+        ("aaafg", {64: 3, 1280: 1, 1518: 1}),
+        ("a7d4g1", {64: 7, 512: 4, 1518: 1}),
+        ("g2a10g", {64: 10, 1518: 3}),
+        ("bcehij", {128: 1, 256: 1, 1024: 1, 2112: 1, 9000: 1, 16000: 1}),
+        ("tcp_imix", {90: 5867, 92: 200, 594: 2366, 1518: 1567}),
+    ],
+)
+def test_a_genome_has_the_sizes_and_shares_of_its_letters(text: str, shares: dict[int, int]) -> None:
+    """``aaafg`` is the example of RFC 6985 section 4."""
+    assert {part.frame_size_bytes: part.weight for part in mix_of(text)} == shares
 
 
 @pytest.mark.parametrize("parts", [SIMPLE_IMIX, (MixPart(64, 1),), (MixPart(90, 3), MixPart(9216, 5))])

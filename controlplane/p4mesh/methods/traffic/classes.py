@@ -12,7 +12,8 @@ from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.results.latency import Definition, shift_ns
 from p4mesh.methods.traffic.frames import Place, frame_of, is_range, mean_bytes, modifiers_of, sizes_of
-from p4mesh.traffic.derived import MixPart, drifting, in_turn, mixed_in_turn, with_independent_phases, with_start_skew
+from p4mesh.traffic.derived import drifting, in_turn, mixed_in_turn, with_independent_phases, with_start_skew
+from p4mesh.traffic.imix import MixPart
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import (
     Broadcast,

@@ -16,7 +16,7 @@ from p4mesh.layers.notation import frame_of_text
 from p4mesh.methods.options.shared import FRAME_FORMATS
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.tester.sendable import require_sendable
-from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart
+from p4mesh.traffic.imix import MixPart, mix_of
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
 from p4mesh.traffic_file.model import Headers, Modifier, TrafficClass
@@ -38,7 +38,7 @@ def sizes_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[MixPart, 
         return tuple(MixPart(part.bytes, part.weight) for part in sizes)
     found = _RANGE.fullmatch(sizes)
     if found is None:
-        return SIMPLE_IMIX
+        return mix_of(sizes)
     first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
     if not (SMALLEST_FRAME_BYTES <= first <= last <= LARGEST_FRAME_BYTES and step):
         raise run.error(

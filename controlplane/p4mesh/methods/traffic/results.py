@@ -117,6 +117,18 @@ class FlowResult(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SizeResult(Record):
+    """The frames of one size in a class that has several."""
+
+    run: Annotated[str, fields.RUN]
+    traffic_class: Annotated[str, fields.TRAFFIC_CLASS]
+    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    counts: Counts = field(metadata=INLINE)
+    latency: Latency = field(metadata=INLINE)
+    jitter: Jitter = field(metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerResult(Record):
     """Counts and delays of a class at the receivers of one layer or role."""
 
@@ -150,6 +162,8 @@ class RunResult(Record):
     classes: tuple[ClassResult, ...]
     flows: tuple[FlowResult, ...]
     pairs: tuple[FlowResult, ...]
+    sizes: tuple[SizeResult, ...]
+    """A row for each size of a mix."""
     layers: tuple[LayerResult, ...]
     """A row for each layer and role of the topology."""
     rounded_starts: tuple[str, ...]
@@ -186,6 +200,9 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
             _row(run.label, name, list(group), result, bed, definition)
             for name, found in flows.items()
             for group in _by_pair(found)
+        ),
+        sizes=tuple(
+            row for name, found in flows.items() for row in _sizes(run.label, name, found, result, bed, definition)
         ),
         layers=tuple(
             row for name, found in flows.items() for row in _layers(run.label, name, found, result, bed, definition)
@@ -245,6 +262,23 @@ def _row(
         latency=_latency(summary, None, Circumstances.of([result])),
         jitter=_jitter(summary),
     )
+
+
+def _sizes(
+    run: str, name: str, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
+) -> Iterable[SizeResult]:
+    sizes = sorted({one.stream.frame_size_bytes for one in found})
+    for size in sizes if len(sizes) > 1 else ():
+        inside = [one for one in found if one.stream.frame_size_bytes == size]
+        whole = merged(_summaries(inside, bed, definition))
+        yield SizeResult(
+            run=run,
+            traffic_class=name,
+            frame_size_bytes=size,
+            counts=_counts(inside),
+            latency=_latency(whole, None, Circumstances.of([result])),
+            jitter=_jitter(whole),
+        )
 
 
 def _layers(

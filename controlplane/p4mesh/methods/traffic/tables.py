@@ -9,7 +9,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_tables import DEPARTURES_NOTE, ERRORS_NOTE
 from p4mesh.methods.results.outcome import Table
-from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
+from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult, SizeResult
 
 _OPTIONAL = (
     *(fields.STREAM, fields.PART, fields.DOUBTFUL_FRAMES, fields.LATE_FRAMES, fields.CORRUPTED_FRAMES),
@@ -32,6 +32,7 @@ def tables_of(results: Sequence[RunResult], bed: Bed, definition: str) -> tuple[
     pairs = [row for result in results for row in result.pairs]
     flows = [row for result in results for row in result.flows]
     layers = [row for result in results for row in result.layers]
+    sizes = [row for result in results for row in result.sizes]
     by_class = (fields.RUN, fields.TRAFFIC_CLASS)
     between = (fields.TX_PORT, fields.RX_PORT)
     alone = len(results) == 1
@@ -44,6 +45,14 @@ def tables_of(results: Sequence[RunResult], bed: Bed, definition: str) -> tuple[
             columns=ClassResult.columns()[alone:],
             optional=_OPTIONAL,
             keys=by_class[alone:],
+        ),
+        SizeResult.table(
+            "sizes",
+            "Frame sizes",
+            sizes,
+            f"Of the classes that have several. Latency {definition}.",
+            optional=_OPTIONAL,
+            keys=(*by_class, fields.FRAME_SIZE_BYTES),
         ),
         LayerResult.table(
             "layers",
@@ -61,4 +70,5 @@ def tables_of(results: Sequence[RunResult], bed: Bed, definition: str) -> tuple[
     if len(flows) > len(pairs):
         keys = (*by_class, fields.STREAM, fields.PART, *between)
         tables.append(FlowResult.table("flows", "Flows", flows, optional=_OPTIONAL, keys=keys, detail=True))
-    return tuple(table for table in tables if layers or table.name != "layers")
+    empty = {"layers": not layers, "sizes": not sizes}
+    return tuple(table for table in tables if not empty.get(table.name))

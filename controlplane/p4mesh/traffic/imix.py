@@ -1,0 +1,53 @@
+"""Mixes of frame sizes by name, and as a genome of RFC 6985: letters for sizes, numbers behind them for shares."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class MixPart:
+    """One frame size of a mix and its share in frames."""
+
+    frame_size_bytes: int
+    weight: int
+
+
+SIMPLE_IMIX = (MixPart(64, 7), MixPart(570, 4), MixPart(1518, 1))
+"""The mix of 7 : 4 : 1 frames that is commonly called IMIX (RFC 6985 section 3)."""
+GENOME_BYTES = dict(zip("abcdefghij", (64, 128, 256, 512, 1024, 1280, 1518, 2112, 9000, 16000), strict=True))
+"""Size of each letter (RFC 6985 section 4); z, the MTU of a device, is no size that a tester can know."""
+
+
+def _hundredths(shares: Mapping[int, str]) -> tuple[MixPart, ...]:
+    """A mix whose shares are given in percent."""
+    return tuple(MixPart(size, int(100 * Fraction(share))) for size, share in shares.items())
+
+
+NAMED_MIXES: dict[str, tuple[MixPart, ...]] = {
+    "imix": SIMPLE_IMIX,
+    "ipsec_imix": _hundredths({90: "58.67", 92: "2", 594: "23.66", 1418: "15.67"}),
+    "ipv6_imix": _hundredths({60: "58.67", 496: "2", 594: "23.66", 1518: "15.67"}),
+    "standard_imix": _hundredths({58: "58.67", 62: "2", 594: "23.66", 1518: "15.67"}),
+    "tcp_imix": _hundredths({90: "58.67", 92: "2", 594: "23.66", 1518: "15.67"}),
+}
+"""Mixes by the names of the Open Traffic Generator API; sizes with FCS."""
+MIX_PATTERN = rf"{'|'.join(NAMED_MIXES)}|([a-j]([1-9][0-9]{{0,3}})?)+"
+"""Text of every mix, as a regular expression; an optional number behind a letter repeats it."""
+
+
+def mix_of(text: str) -> tuple[MixPart, ...]:
+    """Read a name or a genome such as ``aaafg`` or ``a7d4g1``; a size named more than once has the sum of its shares.
+
+    ``text`` fits MIX_PATTERN.
+    """
+    if text in NAMED_MIXES:
+        return NAMED_MIXES[text]
+    shares: Counter[int] = Counter()
+    for letter, count in re.findall("([a-j])([0-9]*)", text):
+        shares[GENOME_BYTES[letter]] += int(count or 1)
+    return tuple(MixPart(size, weight) for size, weight in sorted(shares.items()))
