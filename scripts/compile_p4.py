@@ -21,8 +21,12 @@ PROGRAMS = {
     "fast_reroute": "dut/fast_reroute.p4",
     "l2_switch": "dut/l2_switch.p4",
     "l3_router": "dut/l3_router.p4",
+    "mpls_switch": "dut/mpls_switch.p4",
     "multicast_tunnels": "dut/multicast_tunnels.p4",
+    "nat44": "dut/nat44.p4",
+    "srv6_endpoint": "dut/srv6_endpoint.p4",
     "tutorial_router": "dut/tutorial_router.p4",
+    "vxlan_gateway": "dut/vxlan_gateway.p4",
 }
 
 INSTALL_HINT = (
