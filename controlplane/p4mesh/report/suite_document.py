@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from p4mesh.methods.results.outcome import Cell, Outcome
@@ -45,6 +45,10 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
     badges = {str(row["test"]): _badge(ran[str(row["test"])]) if str(row["test"]) in ran else NOT_RUN for row in rows}
     counts = Counter(item.text for item in badges.values())
     cover: list[Block] = [_overview(rows, badges, ran)]
+    deviations = _together(tests, lambda test: test.outcome.deviations)
+    findings = _together(tests, lambda test: test.outcome.findings)
+    cover += [Bullets("Deviations from the RFC", deviations)] if deviations else []
+    cover += [Bullets("Findings", findings, Tone.BAD)] if findings else []
     shown: set[tuple[object, ...]] = set()
     for test in tests:
         title = _title(test)
@@ -53,14 +57,6 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
             if _content(grid) not in shown:
                 cover.append(replace(grid, title=_titled(title, grid.title)))
             shown.add(_content(grid))
-    deviations = Counter(text for test in tests for text in test.outcome.deviations)
-    common = tuple(text for text, count in deviations.items() if count > 1)
-    own = tuple(f"{_title(test)}: {text}" for test in tests for text in test.outcome.deviations if text not in common)
-    if deviations:
-        cover.append(Bullets("Deviations from the RFC", (*common, *own)))
-    findings = tuple(f"{_title(test)}: {text}" for test in tests for text in test.outcome.findings)
-    if findings:
-        cover.append(Bullets("Findings", findings, Tone.BAD))
     return Document(
         f"Suite {suite}",
         tests[0].run.config["topology"]["name"] if tests else "",
@@ -71,6 +67,13 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
         tuple(cover),
         _chapters_of(tests),
     )
+
+
+def _together(tests: Sequence[SuiteTest], sentences_of: Callable[[SuiteTest], Sequence[str]]) -> tuple[str, ...]:
+    """Sentences about the tests of a suite: those of several tests once, then each other one behind its test."""
+    counts = Counter(text for test in tests for text in sentences_of(test))
+    own = (f"{_title(test)}: {text}" for test in tests for text in sentences_of(test) if counts[text] == 1)
+    return (*(text for text, count in counts.items() if count > 1), *own)
 
 
 def _title(test: SuiteTest) -> str:

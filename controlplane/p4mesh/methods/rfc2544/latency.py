@@ -238,9 +238,7 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
     extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
     where, keys = (*WHERE, *extra), (*_KEYS, *extra)
     measured = _latency_columns(parameters)
-    percentiles = (
-        "Percentiles are those of the slowest port pair and run; their errors are those of the worst pair. "
-    )
+    percentiles = "Percentiles are those of the slowest port pair and run; their errors are those of the worst pair. "
     every = "" if parameters.text("mode") == RFC else percentiles
     note = f"{latency.latency_note(bed)} {every}{NOT_APPLICABLE}: load above the throughput."
     links = [row for row in rows if isinstance(row, LinkLatency)]
