@@ -10,6 +10,9 @@ from typing import Any
 
 from p4mesh.errors import OtgError
 
+_SHOWN = 20
+"""Characters of a text that an error shows."""
+
 
 class Element:
     """One object of a configuration, as the JSON of the API has it, with its path."""
@@ -39,6 +42,16 @@ class Element:
 
     def flag(self, key: str, default: bool = False) -> bool:
         return bool(self._take(key, default))
+
+    def octets(self, key: str, default: str = "") -> bytes:
+        """Bytes in hex; raises OtgError for a text that is none."""
+        text = self.text(key, default)
+        try:
+            return bytes.fromhex(text.removeprefix("0x"))
+        except ValueError:
+            raise refusal(
+                self.at(key), f"'{text[:_SHOWN]}' is not in hex", "pairs of hex digits, such as 00ff"
+            ) from None
 
     def texts(self, key: str) -> list[str]:
         return [str(item) for item in self._take(key, [])]

@@ -14,6 +14,7 @@ from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.headers import MOST_STREAMS, Address, FlowHeaders, flow_headers
 from p4mesh.otg.interfaces import Interface
 from p4mesh.otg.patterns import Tag
+from p4mesh.otg.payloads import read_payload
 from p4mesh.otg.ports import Port, port_of
 from p4mesh.otg.rates import Timing, frame_sizes, sizes_in_turn, timing
 from p4mesh.tester.frames import minimum_frame_bytes
@@ -22,7 +23,7 @@ from p4mesh.topology import TesterPort
 from p4mesh.traffic.addresses import OwnAddresses
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.patterns.base import SharedAddress
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import COUNTING, Stream
 
 STORE_FORWARD = "store_forward"
 _MOST_JOINED = 4096
@@ -135,9 +136,7 @@ def read_flow(
         if min(sizes) < smallest:
             what = f"has frames of {min(sizes)} bytes, and its headers, signature and FCS need {smallest}"
             raise refusal(element.at("size"), what, f"{smallest} bytes or more")
-        with element.element("payload").whole() as payload:
-            # The tester's payload counts up behind the signature.
-            payload.choice("increment_byte", default="increment_byte")
+        payload = read_payload(element.element("payload"), max(sizes)) if "payload" in element else COUNTING
         measured = _measured(element.element("metrics"))
         if measured.latency == STORE_FORWARD and len(sizes) > 1:
             # It is that between first bits less the time of a frame, which differs.
@@ -151,11 +150,12 @@ def read_flow(
         what = f"is that of {len(pairs) * len(headers)} streams"
         raise refusal(element.at("duration.burst"), what, "two ends, and fields that change in one stream")
     parts = list(_parts(name, pairs, headers, timed, sizes))
+    streams = tuple(replace(_stream(part), payload=payload) for part in parts)
     senders = dict.fromkeys(tx.port.name for tx, _ in pairs)
     receivers = {end.port.number: end.port.name for _, rx in pairs for end in rx}
     return Flow(
         name,
-        tuple(_stream(part) for part in parts),
+        streams,
         tuple(part.headers.tags for part in parts),
         measured,
         ",".join(senders),

@@ -63,7 +63,7 @@ def _tcp_parts(element: Element, patterns: Patterns) -> dict[str, int]:
 
 
 def _custom_parts(element: Element, patterns: Patterns) -> dict[str, bytes]:
-    content = bytes.fromhex(element.text("bytes"))
+    content = element.octets("bytes")
     for tag in element.elements("metric_tags"):
         patterns.tags.append(read_tag(tag, int.from_bytes(content, "big"), 8 * len(content)))
     # The tester keeps such bytes in whole words; those that fill one up are payload.

@@ -10,6 +10,7 @@ from p4mesh.layers import PLAIN, Ethernet, Frame, IPv6, Vlan
 from p4mesh.layers.checksum import ones_complement_sum
 from p4mesh.layers.frame import TUNNEL_BYTES
 from p4mesh.traffic.addresses import BROADCAST_MAC
+from p4mesh.traffic.stream import COUNTING
 
 SIGNATURE_BYTES = 18
 FCS_BYTES = 4
@@ -18,22 +19,22 @@ _LEARNING_FRAME_BYTES = 60
 
 
 @lru_cache(maxsize=64)
-def seed_payload(frame: Frame, frame_size_bytes: int) -> bytes:
+def seed_payload(frame: Frame, frame_size_bytes: int, pattern: bytes = COUNTING) -> bytes:
     """Write a seed behind its loop header, which has the size of the signature.
 
     The loop header and these bytes are ``frame_size_bytes`` - 4 long: a seed is as long as the frames made from it. The
-    payload is incrementing (methodology 0.2). Addresses of stations are zeros. The signature adds nothing to a checksum
-    that covers it: its own checksum makes its sum zero. Tofino does not see a whole frame: it changes such a checksum
-    by its changes to the headers.
+    payload is the ``pattern`` again and again, which counts up (methodology 0.2). Addresses of stations are zeros. The
+    signature adds nothing to a checksum that covers it: its own checksum makes its sum zero. Tofino does not see a
+    whole frame: it changes such a checksum by its changes to the headers.
     """
     rest = frame_size_bytes - minimum_frame_bytes(frame)
     if rest < 0:
         raise _too_short(frame, frame_size_bytes)
-    whole = frame.write(bytes(SIGNATURE_BYTES) + _payload(rest))
+    whole = frame.write(bytes(SIGNATURE_BYTES) + _payload(rest, pattern))
     return whole[: frame.header_bytes] + whole[frame.header_bytes + SIGNATURE_BYTES :]
 
 
-def payload_sums(frame: Frame, frame_sizes_bytes: Sequence[int]) -> list[int]:
+def payload_sums(frame: Frame, frame_sizes_bytes: Sequence[int], pattern: bytes = COUNTING) -> list[int]:
     """Sum the payload behind the signature of a frame of each size, in ones' complement.
 
     Only the UDP checksum of IPv6 covers it; it is 0 in other frames.
@@ -41,11 +42,11 @@ def payload_sums(frame: Frame, frame_sizes_bytes: Sequence[int]) -> list[int]:
     if not isinstance(frame.network, IPv6):
         return [0] * len(frame_sizes_bytes)
     minimum = minimum_frame_bytes(frame)
-    return [ones_complement_sum(_payload(size - minimum)) for size in frame_sizes_bytes]
+    return [ones_complement_sum(_payload(size - minimum, pattern)) for size in frame_sizes_bytes]
 
 
-def _payload(length_bytes: int) -> bytes:
-    return bytes(index & 0xFF for index in range(length_bytes))
+def _payload(length_bytes: int, pattern: bytes) -> bytes:
+    return (pattern * -(-length_bytes // len(pattern)))[:length_bytes]
 
 
 def learning_frame(source_mac: bytes, vids: tuple[int, ...] = ()) -> bytes:

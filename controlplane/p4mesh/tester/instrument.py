@@ -274,7 +274,8 @@ class Tester:
 
     def _inject_seeds(self, stream: StreamPlan) -> None:
         """Put the seeds into the loop, evenly spread over one round where the clock allows it."""
-        payload = seed_payload(stream.stream.frame, stream.stream.frame_size_bytes)
+        sent = stream.stream
+        payload = seed_payload(sent.frame, sent.frame_size_bytes, sent.payload)
         capabilities = self.target.capabilities
         spacing_ns = capabilities.loop.round_ps(stream.stream.frame_size_bytes) / stream.seeds / 1000
         for number in range(stream.seeds):

@@ -47,7 +47,7 @@ def frame_sizes_of(stream: Stream) -> list[FrameSize]:
         )
     return [
         FrameSize(size - FCS_BYTES, stream.frame_size_bytes - size, total)
-        for size, total in zip(sizes, payload_sums(stream.frame, sizes), strict=True)
+        for size, total in zip(sizes, payload_sums(stream.frame, sizes, stream.payload), strict=True)
     ]
 
 

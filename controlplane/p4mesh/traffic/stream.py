@@ -17,6 +17,10 @@ MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
 """Burst sizes of RFC 2889 5.1.2."""
 
 
+COUNTING = bytes(range(256))
+"""Pattern of a payload that counts up (methodology 0.2)."""
+
+
 @dataclass(frozen=True)
 class Burst:
     """Bursts of ``frames``; the mean rate is the stream's rate."""
@@ -131,6 +135,9 @@ class Stream:
     sizes_in_turn_bytes: tuple[int, ...] = field(default=(), metadata={"stored": "if set"})
     """Frame sizes of each transmit port, one after the other and again from the first; ``frame_size_bytes`` is the
     largest. Each destination gets all of them in as many of its frames. Empty = ``frame_size_bytes`` alone."""
+
+    payload: bytes = field(default=COUNTING, metadata={"stored": "if set"})
+    """Bytes behind the signature, again and again. Ports that compare payloads leave it where one does not count up."""
 
     def __post_init__(self) -> None:
         """Take the group from the pattern, which alone knows it."""

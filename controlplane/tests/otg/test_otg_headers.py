@@ -16,6 +16,8 @@ from scapy.layers.vxlan import VXLAN
 from scapy.utils import rdpcap
 from support.otg import OtgServer, flow_metrics, serving_otg, transmit, two_ports
 
+from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[OtgServer]:
@@ -23,13 +25,17 @@ def server() -> Iterator[OtgServer]:
         yield served
 
 
-def sent(server: OtgServer, headers: Callable[[Any], object]) -> list[Any]:
-    """Return four frames of a flow with these headers, all of which have arrived."""
+def sent(
+    server: OtgServer, headers: Callable[[Any], object], payload: Callable[[Any], object] | None = None
+) -> list[Any]:
+    """Return four frames of a flow with these headers and payload, all of which have arrived."""
     api = server.api()
     config = two_ports(api)
     flow = config.flows.add(name="f")
     flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = "p1", ["p2"]
     headers(flow.packet)
+    if payload:
+        payload(flow.payload)
     flow.size.fixed, flow.rate.pps, flow.duration.fixed_packets.packets = 256, 100, 4
     flow.metrics.enable = True
     config.captures.add(name="c", port_names=["p2"])
@@ -113,3 +119,44 @@ def test_gtp_in_udp(server: OtgServer) -> None:
 
     frame = sent(server, headers)[0]
     assert (frame[GTP_U_Header].teid, frame[GTP_U_Header].gtp_type) == (9, 255)
+
+
+PAYLOADS: dict[str, tuple[Callable[[Any], object], bytes]] = {
+    "left_out": (id, bytes(200)),
+    "increment_byte": (lambda payload: setattr(payload, "choice", "increment_byte"), bytes(range(200))),
+    "decrement_byte": (lambda payload: setattr(payload, "choice", "decrement_byte"), bytes(range(255, 55, -1))),
+    "increment_word": (
+        lambda payload: setattr(payload, "choice", "increment_word"),
+        b"".join(number.to_bytes(2, "big") for number in range(100)),
+    ),
+    "decrement_word": (
+        lambda payload: setattr(payload, "choice", "decrement_word"),
+        b"".join(number.to_bytes(2, "big") for number in range(0xFFFF, 0xFFFF - 100, -1)),
+    ),
+    "fixed": (lambda payload: payload.fixed.set(pattern="cafe01"), b"\xca\xfe\x01" * 66 + b"\xca\xfe"),
+    "fixed_once": (lambda payload: payload.fixed.set(pattern="cafe", repeat=False), b"\xca\xfe" + bytes(198)),
+}
+
+
+@pytest.mark.parametrize("kind", PAYLOADS)
+@pytest.mark.parametrize("version", [4, 6])
+def test_the_payload_follows_the_signature(server: OtgServer, kind: str, version: int) -> None:
+    """256 bytes, less the headers, the signature and the FCS; the checksum of UDP over IPv6 covers the payload."""
+
+    def headers(packet: Any) -> None:
+        if version == 4:
+            packet.ethernet().ipv4().udp()
+        else:
+            packet.ethernet().ipv6().udp()
+
+    payload, expected = PAYLOADS[kind]
+    for frame in sent(server, headers, payload):
+        raw = frame.original[-frame[UDP].len - FCS_BYTES : -FCS_BYTES]
+        found = raw[8 + SIGNATURE_BYTES :]
+        assert len(found) > 160
+        assert found == expected[: len(found)]
+        if version == 6:
+            without = UDP(raw[:6] + bytes(2) + raw[8:])
+            del without.chksum
+            anew = IPv6(bytes(IPv6(src=frame[IPv6].src, dst=frame[IPv6].dst) / without))
+            assert anew[UDP].chksum == frame[UDP].chksum

@@ -85,7 +85,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "store_and_forward_latency_of_several_sizes": with_flow(_mixed),
     "no_rate": with_flow(lambda flow: set_to(flow.rate, percentage=0)),
     "a_gap_of_its_own": with_flow(lambda flow: set_to(flow.duration.fixed_packets, packets=5, gap=20)),
-    "a_payload": with_flow(lambda flow: set_to(flow.payload.fixed, pattern="ab")),
+    "a_payload_that_is_not_in_hex": with_flow(lambda flow: set_to(flow.payload.fixed, pattern="-abc")),
     "egress_tracking": with_flow(lambda flow: flow.egress_packet.ethernet()),
     "a_lag": with_config(lambda config: config.lags.lag(name="lag")),
     "lldp": with_config(lambda config: set_to(config.lldp.add(name="l").connection, port_name="p1")),
