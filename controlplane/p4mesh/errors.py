@@ -11,6 +11,7 @@
     │   ├── OtgError               a request of the Open Traffic Generator API that P4Mesh cannot do
     │   │   └── OtgBusyError       another client has the session in use
     │   ├── RunFileError           missing or malformed run file, or one that a test cannot satisfy
+    │   ├── LabFileError           missing or malformed containerlab file, or one without a tester with two ports
     │   ├── XenaFileError          missing or malformed configuration of Xena's RFC 2889 programs
     │   ├── CalibrationError       missing or damaged calibration file, or one that does not fit the run
     │   └── RunDirectoryError      the output directory belongs to something else
@@ -105,6 +106,10 @@ class OtgBusyError(OtgError):
 
 class RunFileError(UsageError):
     """A run file is missing, malformed, or asks for what a test does not have."""
+
+
+class LabFileError(UsageError):
+    """A containerlab file is missing, malformed or has no usable tester, or a file of its set-up exists already."""
 
 
 class XenaFileError(UsageError):

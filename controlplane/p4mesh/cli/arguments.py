@@ -73,6 +73,9 @@ def parser() -> Parser:
     _import_xena(
         command("import-xena", "make a run file of a file of Xena2544 or Xena2889", "lab.x2889 --run-out lab.yaml")
     )
+    _clab(
+        command("clab", "make the files of a tester in a container lab", "frr.clab.yml --node tester --out frr-p4mesh")
+    )
     _completion(command("completion", "print what makes a shell complete the words of commands", "bash"))
     return whole
 
@@ -246,6 +249,24 @@ def _import_xena(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="list every value that has no place, with the reason")
     _json(parser)
     parser.set_defaults(handler=commands.import_xena)
+
+
+def _clab(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Writes a topology and a run file for the tester of a containerlab file, and prints what the lab needs for it."
+    )
+    parser.add_argument("file", metavar="FILE", help="lab file that ends in .clab.yml")
+    tester = (
+        "node that is the tester; default: the one with the image p4mesh, the label p4mesh: tester, or the name tester"
+    )
+    parser.add_argument("--node", metavar="NAME", help=tester)
+    behind = "what is at its links; default: a switch where there are bridges alone, else a router"
+    parser.add_argument("--device", choices=("router", "switch"), help=behind)
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder of both files; default: p4mesh-NAME beside FILE, NAME.clab.yml"
+    )
+    _json(parser)
+    parser.set_defaults(handler=commands.clab)
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:

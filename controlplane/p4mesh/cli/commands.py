@@ -140,6 +140,16 @@ def import_xena(arguments: argparse.Namespace, _: Notice) -> int:
     return execute(arguments)
 
 
+def clab(arguments: argparse.Namespace, _: Notice) -> int:
+    """Make the files of a container lab."""
+    from p4mesh.cli import early_checks
+
+    early_checks.lab_file(arguments)
+    from p4mesh.cli.clab_command import execute
+
+    return execute(arguments)
+
+
 def runs(arguments: argparse.Namespace, _: Notice) -> int:
     """List past runs."""
     from p4mesh.cli import early_checks

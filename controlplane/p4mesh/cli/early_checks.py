@@ -143,6 +143,13 @@ def xena_file(arguments: argparse.Namespace) -> None:
     read_configuration(Path(arguments.file))
 
 
+def lab_file(arguments: argparse.Namespace) -> None:
+    """Read a containerlab file; raise LabFileError."""
+    from p4mesh.containerlab.lab_text import read_lab_text
+
+    read_lab_text(arguments.file)
+
+
 def _require_stored(path: Path) -> None:
     from p4mesh.store.stored_run import read_run_config
     from p4mesh.store.suite_directory import is_suite

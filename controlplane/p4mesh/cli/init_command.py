@@ -5,17 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 from pathlib import Path
 
 from p4mesh.cli.new_files import write_new
 from p4mesh.cli.output import say
+from p4mesh.config_files.words import word_of
 from p4mesh.errors import EXIT_OK, RunFileError
 from p4mesh.methods.registry import find_test
 from p4mesh.run.run_file_template import TOPOLOGY, run_file_text
 from p4mesh.topology.loader import load_topology
-
-_LONGEST_NAME = 30
 
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
@@ -30,7 +28,7 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     else:
         load_topology(arguments.topology)
         topology = os.path.relpath(arguments.topology, path.parent)
-    texts[path] = run_file_text(_name(path.stem), topology, tests)
+    texts[path] = run_file_text(word_of(path.stem, "run"), topology, tests)
     for file in texts:
         if file.exists():
             raise RunFileError(f"{file}: exists, and is left as it is", hint="name another file: p4mesh init FILE")
@@ -41,8 +39,3 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     else:
         say("\n".join([*(f"wrote {file}" for file in texts), f"run it with: p4mesh run {path}"]))
     return EXIT_OK
-
-
-def _name(stem: str) -> str:
-    """A name for the run, from that of the file."""
-    return re.sub("[^a-z0-9_-]", "-", stem.lower()).lstrip("0123456789_-")[:_LONGEST_NAME] or "run"

@@ -28,7 +28,7 @@ from p4mesh.errors import (
 EXIT_INTERRUPTED = 130
 COMMANDS = (
     *("init", "run", "traffic", "show", "report", "compare", "export", "runs", "tests", "doctor", "serve"),
-    *("otg", "topology", "net", "switch", "calibrate", "import-xena", "completion"),
+    *("otg", "topology", "net", "switch", "calibrate", "import-xena", "clab", "completion"),
 )
 COMPLETION = "_ARGCOMPLETE"
 """Set in the environment by a shell that wants to complete words."""

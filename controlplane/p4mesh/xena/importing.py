@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from p4mesh.config_files.words import word_of
 from p4mesh.config_files.yaml_source import as_written
 from p4mesh.errors import P4MeshError, XenaFileError
 from p4mesh.methods.registry import find_test
@@ -27,7 +27,6 @@ from p4mesh.xena.rfc2544 import rfc2544_entries
 from p4mesh.xena.rfc2889 import rfc2889_entries
 
 _USUAL_GAP_DELTA_BYTES = 1
-_LONGEST_NAME = 30
 _LEAST_PORTS = {
     "rfc2889.partially_meshed": 3,
     "rfc2889.congestion_control": 4,
@@ -79,7 +78,7 @@ def import_file(path: Path, topology_name: str, run_name: str) -> Imported:
     leave_out_addresses(root.node("PortHandler"), routed=router)
     notes = _notes(root)
     _leave_out_the_rest(root)
-    name = _name(path.stem)
+    name = word_of(path.stem, "imported")
     topology = topology_text(name, path.name, listed, round(delta), router=router)
     for entry in entries:
         _note_what_does_not_hold(entry, shared)
@@ -192,7 +191,3 @@ def _entry(entry: Entry) -> list[str]:
 
 def _yaml(value: str | int | float | bool) -> str:
     return json.dumps(value) if isinstance(value, str) else as_written(value)
-
-
-def _name(stem: str) -> str:
-    return re.sub("[^a-z0-9_-]", "-", stem.lower()).lstrip("0123456789_-")[:_LONGEST_NAME] or "imported"

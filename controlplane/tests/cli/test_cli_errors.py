@@ -318,7 +318,7 @@ LONG = "9" * 300_000
         ("tests", "--search", LONG),
         ("init", f"{LONG}.yaml"),
         ("init", "new.yaml", "--test", LONG),
-        *((command, LONG) for command in ("show", "report", "runs", "serve", "import-xena", "completion")),
+        *((command, LONG) for command in ("show", "report", "runs", "serve", "import-xena", "clab", "completion")),
         ("compare", LONG, LONG),
         ("export", LONG, "--format", "json"),
         ("switch", LONG),

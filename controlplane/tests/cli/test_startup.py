@@ -81,6 +81,7 @@ TEST = ("run", "rfc2889.fully_meshed", "--topology")
         (("serve", "absent"), 2, HEAVY | YAML | METHODS),
         (("init", "run.txt"), 2, HEAVY | YAML | METHODS),
         (("init", "--test", "rfc2889.fuly_meshed"), 2, HEAVY | YAML | METHODS),
+        (("clab", "absent.clab.yml"), 2, HEAVY | YAML | METHODS),
         (("import-xena", "absent.x2889"), 2, HEAVY | YAML | METHODS),
     ],
 )

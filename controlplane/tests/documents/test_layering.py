@@ -19,6 +19,7 @@ LAYERS = (
         "server",
         "otg",
         "xena",
+        "containerlab",
         "mininet",
         "run",
         "report",
