@@ -97,6 +97,10 @@ class MethodOf(ABC, Generic[Result]):
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Raise TopologyError or ParameterError when the test cannot run on this bed."""
 
+    def derived(self, parameters: ParameterSet) -> ParameterSet:
+        """The parameters with those that follow from others; raises ParameterError for those that contradict."""
+        return parameters
+
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """The (transmit, receive) ports whose latency the test prints; none by default."""
         return ()

@@ -34,6 +34,10 @@ class Extension:
         """The parameters that ``method`` gets in addition."""
         return ()
 
+    def derived(self, test: str, parameters: ParameterSet) -> ParameterSet:
+        """The parameters with those that follow from others; raises ParameterError for those that contradict."""
+        return parameters
+
     def check(self, case: Case) -> None:
         """Raise TopologyError or ParameterError when the additional parameters cannot be used on this bed."""
 
@@ -71,6 +75,11 @@ class Composed(MethodOf[Record]):
         for extension in reversed(self._extensions):
             extension.check(Case(self._method, bed, parameters))
         self._method.check(bed, parameters)
+
+    def derived(self, parameters: ParameterSet) -> ParameterSet:
+        for extension in self._extensions:
+            parameters = extension.derived(self.name, parameters)
+        return self._method.derived(parameters)
 
     def goal(self, parameters: ParameterSet) -> str:
         return self._method.goal(parameters)

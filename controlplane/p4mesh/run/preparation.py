@@ -69,6 +69,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     bed = bed_of(topology, options.target_name)
     bed = replace(bed, ports=chosen_ports(bed.ports, options.ports))
     parameters, chosen = _resolve(method, topology, options, bed)
+    parameters = method.derived(parameters)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
     if parameters.values.get(ROUTED) is True:

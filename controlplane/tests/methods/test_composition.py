@@ -133,6 +133,8 @@ def test_every_test_is_called_after_its_suite() -> None:
         "rfc2544",
         "rfc5180",
         "rfc3918",
+        "rfc5695",
+        "srv6",
         "messages",
         "recirculation",
         "chassis",

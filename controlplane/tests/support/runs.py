@@ -46,7 +46,7 @@ def run_on_sim(
     test: Method, topology: Topology, sizes: Sequence[int], *settings: str, target: str = "sim"
 ) -> tuple[dict[Unit, Any], Outcome, list[tuple[TrialSpec, TrialResult]]]:
     """Run a test with each unit on a simulated network of its own; every trial must be VALID."""
-    parameters = resolve(test.name, test.parameters, settings)
+    parameters = test.derived(resolve(test.name, test.parameters, settings))
     bed = bed_of(topology, target)
     test.check(bed, parameters)
     results: dict[Unit, Any] = {}

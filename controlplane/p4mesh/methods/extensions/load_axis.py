@@ -55,6 +55,9 @@ _AT_LINE_RATE = {
     "rfc5180.hop_by_hop": "loads that the RFC gives",
     "rfc5180.back_to_back": "bursts at line rate",
     "rfc5180.system_recovery": "overload of the line",
+    "rfc5695.system_recovery": "overload of the line",
+    "srv6.back_to_back": "bursts at line rate",
+    "srv6.system_recovery": "overload of the line",
 }
 """Tests whose loads are not percent that a cap could scale, and what they need instead."""
 _BPS_PER_MBPS = 1_000_000

@@ -692,6 +692,7 @@ TUNNELS = _setting("tunnels", "Tunnels of the source", "tunnels that each source
 _group("Conditions", Sense.SETTING)
 ANSWERED = _column("answered", "Answered", "queries of the tester that the device answered", "queries")
 ASKED = _column("asked", "Asked", "queries of the tester", "queries")
+OPERATION = _column("operation", "Operation", "what the device does with the headers of the frames")
 PREFIX_BITS = _column("prefix_bits", "Prefix", "length of the networks behind the device", "bits")
 EXTENSION_HEADERS = _column("extension_headers", "Extension headers", "extension headers of the IPv6 frames")
 IP_MIX = _column("ip_mix", "IPv4 : IPv6", "shares of IPv4 and IPv6 frames")

@@ -1,0 +1,102 @@
+"""Lets a test of RFC 2544 measure an operation of the device on headers, such as the swap of a label.
+
+The operation gives the frames their headers. Tests of such a standard are those of RFC 2544 under names of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from p4mesh.errors import ParameterError
+from p4mesh.layers.notation import frame_of_text
+from p4mesh.methods.base import Method, MethodOf
+from p4mesh.methods.composition import Assemble, Case, Extension, Results
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, text, with_defaults
+from p4mesh.methods.options.shared import FRAME_FORMATS, HEADERS
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Outcome, Table
+
+OPERATION = "operation"
+_INNER = ("ipv4", "ipv6")
+
+TestOf = TypeVar("TestOf", bound=MethodOf[Any])
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of the device, and the frames that ask for it."""
+
+    meaning: str
+    usual: str = ""
+    """Usual values of the parameter that names labels or segments, with spaces between them; empty: it needs none."""
+    headers: Callable[[Sequence[str]], str] | None = None
+    """Layers in front of the IP packet, for these labels or segments; None: none."""
+
+
+def test_of(method: TestOf, name: str, section: str, sizes: Sequence[int], **defaults: Any) -> TestOf:
+    """Give a test of RFC 2544 the name, clause, frame sizes and defaults of another standard."""
+    method.name, method.section, method.frame_sizes_bytes = name, section, tuple(sizes)
+    routed = boolean("routed", True, section, "frames go to the device as to a router, at its MAC address")
+    method.parameters = (*with_defaults(method.parameters, **defaults), routed)
+    return method
+
+
+class Operations(Extension):
+    """The operations of a standard, one of which a run measures."""
+
+    def __init__(self, section: str, names: str, operations: Mapping[str, Operation]) -> None:
+        """``names`` is the parameter for labels or segments."""
+        self._operations = dict(operations)
+        self._names = names
+        usual = "; ".join(f"{name}: {item.usual}" for name, item in operations.items() if item.usual)
+        meanings = "; ".join(f"{name}: {item.meaning}" for name, item in operations.items())
+        self._parameters = (
+            choice(OPERATION, next(iter(operations)), section, meanings, tuple(operations)),
+            text(names, section, f"{names} of the frames in the order of the way, with spaces; empty = {usual}"),
+        )
+
+    def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
+        return self._parameters
+
+    def derived(self, test: str, parameters: ParameterSet) -> ParameterSet:
+        """The parameters with the headers of the operation; raises ParameterError for names that are none."""
+        operation = self._operations[parameters.text(OPERATION)]
+        given = parameters.text(self._names).split()
+        frame_format = parameters.text("frame_format")
+        if parameters.text(HEADERS):
+            raise ParameterError(
+                f"{test}: {HEADERS} with {OPERATION}={parameters.text(OPERATION)}, which makes the headers",
+                hint=f"leave {HEADERS} out; {self._names} and frame_format choose them",
+            )
+        if frame_format not in _INNER:
+            raise ParameterError(f"{test}: frame_format={frame_format}", hint=f"use one of {', '.join(_INNER)}")
+        if operation.headers is None:
+            if given:
+                raise ParameterError(
+                    f"{test}: {self._names}={' '.join(given)} with {OPERATION}={parameters.text(OPERATION)}, whose "
+                    "frames have none",
+                    hint=f"leave {self._names} out",
+                )
+            return parameters
+        stack = f"{operation.headers(given or operation.usual.split())}/{frame_format}/udp"
+        try:
+            frame_of_text(stack)
+        except ParameterError as error:
+            hint = f"{self._names} such as {operation.usual}"
+            raise ParameterError(f"--set {self._names}={' '.join(given)}: {error.message}", hint=hint) from None
+        usual = next(iter(FRAME_FORMATS))
+        return ParameterSet({**parameters.values, HEADERS: stack, "frame_format": usual})
+
+    def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
+        """The outcome with the operation in its tables."""
+        outcome = assemble(results)
+        return replace(outcome, tables=tuple(_with_column(table, case.parameters) for table in outcome.tables))
+
+
+def _with_column(table: Table, parameters: ParameterSet) -> Table:
+    if table.detail or table.columns[0].key != "frame_size_bytes":
+        return table
+    rows = tuple({**row, fields.OPERATION.key: parameters.text(OPERATION)} for row in table.rows)
+    return replace(table, columns=(table.columns[0], fields.OPERATION, *table.columns[1:]), rows=rows)
