@@ -54,7 +54,7 @@ def _data(made: SetUp, files: Sequence[Path]) -> dict[str, object]:
         ],
         "left_out": {link.near.interface: reason for link, reason in made.tester.left_out},
         "addresses_to_remove": list(made.tester.own_addresses),
-        "node": "\n".join(made.node),
+        "node": made.node,
         "command_of_a_run": RUNNING,
     }
 
@@ -67,7 +67,7 @@ def _text(made: SetUp, files: Sequence[Path], path: Path) -> str:
     if made.routed and not all(port.origin for port in tester.ports):
         lines.append("  Chosen addresses: give them to the routers, or write those that they have into the topology.")
     lines += ["", f"In {path.name}, below topology.nodes; the links of {name} stay as they are:"]
-    lines += [f"    {line}" for line in made.node]
+    lines += [f"    {line}" for line in made.node.splitlines()]
     lines.append(f"  with '{RUNNING}' in place of '{SERVING}' for a run at once")
     if tester.own_addresses:
         lines += [f"  without the commands that give it {', '.join(tester.own_addresses)}: stations have the addresses"]

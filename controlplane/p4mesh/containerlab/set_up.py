@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from p4mesh.config_files.words import word_of
 from p4mesh.containerlab.lab_file import Lab, parse_lab
 from p4mesh.containerlab.lab_text import read_lab_text
-from p4mesh.containerlab.tester_node import IMAGE, Port, TesterNode, find_tester, has_image, tester_of
+from p4mesh.containerlab.tester_node import (
+    CABLE,
+    IMAGE,
+    ROUTER,
+    SWITCH,
+    Port,
+    TesterNode,
+    find_tester,
+    has_image,
+    tester_of,
+)
 from p4mesh.errors import LabFileError, P4MeshError
 from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import plan_file
@@ -31,6 +43,9 @@ _P4MESH = "/opt/p4mesh/bin/p4mesh"
 SERVING = f"otg --target live --topology {_INSIDE}/{TOPOLOGY}"
 RUNNING = f"run {_INSIDE}/{RUN} --out {_INSIDE}/run"
 """Commands of the tester's container, either of which it can have."""
+_RATE_NOTE = "# Cables of a lab have no rate: raise rate_bps, in both places, as far as the machine keeps up.\n"
+_RUN_NOTE = "# RFC 2544 between the ports. For a first look: p4mesh run FILE --sizes 512 --set duration_ms=1000\n"
+_WIDTH = 1000
 _TESTS = ("throughput", "latency", "frame_loss", "back_to_back")
 
 
@@ -42,8 +57,8 @@ class SetUp:
     tester: TesterNode
     topology: str
     run: str
-    node: tuple[str, ...]
-    """Lines of YAML: the node as the lab has to have it, with the API as its command."""
+    node: str
+    """YAML: the node as the lab has to have it, with the API as its command."""
     routed: bool
 
     @property
@@ -56,34 +71,33 @@ def set_up(path: Path, node: str | None, device: str | None, folder: Path, envir
     """Make the files of a lab, to be written into a folder; raises LabFileError."""
     lab = parse_lab(str(path), read_lab_text(str(path)), environment)
     tester = tester_of(lab, find_tester(lab, node))
-    routed = device == "router" if device else not tester.is_bridged
+    if device and tester.behind == CABLE:
+        raise LabFileError(f"--device {device}: links join ports of the tester", hint="leave --device out")
+    behind = device or tester.behind
     name = word_of(lab.name, "lab")
-    topology = _topology_text(lab, tester, name, routed=routed)
-    parameters = _parameters(lab, tester, routed=routed)
-    run = _run_text(name, _sizes(lab, tester.ports, parameters), parameters)
+    topology = _topology_text(lab, tester, name, behind)
+    parameters = _parameters(lab, tester) if behind == ROUTER else {}
+    head = {"name": name, "topology": TOPOLOGY, "target": "live", "sizes": _sizes(lab, tester.ports, parameters)}
+    run = _RUN_NOTE + _yaml(head | {"parameters": parameters, "tests": [f"rfc2544.{test}" for test in _TESTS]})
     try:
         plan_file(parse_run_file(RUN, run), RunOptions(RUN, topology=parse_topology(TOPOLOGY, topology)))
     except P4MeshError as error:
         raise LabFileError(f"{path}: no run with these ports: {error.message}", hint=error.hint) from None
-    waiting = " -a ".join(f"-e /sys/class/net/{port.link.near.interface}" for port in tester.ports)
     # Containerlab starts a container before it makes the links.
-    command = f'-c "until test {waiting}; do sleep 1; done; exec {_P4MESH} {SERVING}"'
-    lines = (
-        f"{json.dumps(tester.node.name)}:",
-        "  kind: linux",
-        f"  image: {json.dumps(tester.node.image) if has_image(tester.node) else IMAGE}",
-        "  entrypoint: sh",
-        f"  cmd: '{command}'",
-        f"  binds: [{json.dumps(f'{os.path.relpath(folder, path.parent)}:{_WORK}/{_INSIDE}')}]",
-    )
-    return SetUp(lab, tester, topology, run, lines, routed)
+    waiting = " -a ".join(f"-e /sys/class/net/{port.link.near.interface}" for port in tester.ports)
+    made = {
+        "kind": "linux",
+        "image": tester.node.image if has_image(tester.node) else IMAGE,
+        "entrypoint": "sh",
+        "cmd": f'-c "until test {waiting}; do sleep 1; done; exec {_P4MESH} {SERVING}"',
+        "binds": [f"{os.path.relpath(folder, path.parent)}:{_WORK}/{_INSIDE}"],
+    }
+    return SetUp(lab, tester, topology, run, _yaml({tester.node.name: made}), behind == ROUTER)
 
 
-def _parameters(lab: Lab, tester: TesterNode, *, routed: bool) -> dict[str, str]:
-    """Parameters of the tests; raises LabFileError where no frame can be for all ports."""
-    if not routed:
-        return {}
-    found = {"routed": "true"}
+def _parameters(lab: Lab, tester: TesterNode) -> dict[str, Any]:
+    """Parameters of tests of a router; raises LabFileError where no frame can be for all ports."""
+    found: dict[str, Any] = {"routed": True}
     for version, others in ((4, {}), (6, {"frame_format": "ipv6"})):
         if all(any(router.version == version for router in port.routers) for port in tester.ports):
             found |= others
@@ -107,7 +121,7 @@ def _parameters(lab: Lab, tester: TesterNode, *, routed: bool) -> dict[str, str]
     return found
 
 
-def _sizes(lab: Lab, ports: Sequence[Port], parameters: Mapping[str, str]) -> list[int]:
+def _sizes(lab: Lab, ports: Sequence[Port], parameters: Mapping[str, Any]) -> list[int]:
     """Frame sizes of the RFC that the headers and every link allow, with the smallest and the largest that they do."""
     least = _SIZES[0] + _MORE_OF_IPV6_BYTES * ("frame_format" in parameters)
     narrow = min(ports, key=lambda port: port.link.mtu).link
@@ -118,51 +132,33 @@ def _sizes(lab: Lab, ports: Sequence[Port], parameters: Mapping[str, str]) -> li
     return sorted({least, *(size for size in _SIZES if least < size < most), most})
 
 
-def _topology_text(lab: Lab, tester: TesterNode, name: str, *, routed: bool) -> str:
-    """A topology: the ports, and one device that stands for what is at their links."""
+def _topology_text(lab: Lab, tester: TesterNode, name: str, behind: str) -> str:
+    """A topology: the ports, and one device that stands for all that is at their links."""
     count = len(tester.ports)
-    ports = f"numbers: 1-{count}, rate_bps: {_RATE_BPS}"
-    interfaces = ",".join(port.link.near.interface for port in tester.ports)
-    device = "router" if routed else "ethernet_switch"
-    lines = [
-        f"# For --target live in the container of {tester.node.name}, in {Path(lab.source.name).name}.",
-        "# Cables of a lab have no rate: raise rate_bps, in both places, as far as the machine keeps up.",
-        f"name: {name}",
-        f"description: {json.dumps(f'{count} ports of {tester.node.name} in the container lab {lab.name}')}",
-        "",
-        "tester:",
-        f'  ports: [{{{ports}, interface: "{interfaces}"}}]',
-        "",
-        "nodes:",
-        "  # All of the lab that is at the links. On sim, one simulated device stands for it.",
-        "  - name: lab",
-        f"    device: {device}",
-        f"    ports: [{{{ports}}}]",
-    ]
-    if routed:
-        lines.append("    interfaces:")
-        for port in tester.ports:
-            addresses = ", ".join(f'"{router}"' for router in port.routers)
-            mac = f"02:00:00:00:{port.number >> 8:02x}:{port.number & 255:02x}"
-            lines += [
-                f"      # {port.link.far}, from {port.origin}"
-                if port.origin
-                else f"      # {port.link.far}, chosen here",
-                f'      - {{port: {port.number}, mac: "{mac}", addresses: [{addresses}]}}',
-            ]
-    return "\n".join([*lines, "", f"links: [{{from: tester:1-{count}, to: lab:1-{count}}}]", ""])
+    ports = {"numbers": f"1-{count}", "rate_bps": _RATE_BPS}
+    interfaces = [port.link.near.interface for port in tester.ports]
+    found: dict[str, Any] = {
+        "name": name,
+        "description": f"{count} ports of {tester.node.name} in the container lab {lab.name}",
+        "tester": {"ports": [ports | {"interface": ",".join(interfaces)}]},
+        "links": [{"from": f"tester:1-{count}", "to": f"lab:1-{count}"}],
+    }
+    if behind == CABLE:
+        found["links"] = [{"from": f"tester:{near}", "to": f"tester:{near + 1}"} for near in range(1, count, 2)]
+    elif behind == SWITCH:
+        found["nodes"] = [{"name": "lab", "device": "ethernet_switch", "ports": [ports]}]
+    else:
+        routers = [
+            {
+                "port": port.number,
+                "mac": f"02:00:00:00:{port.number >> 8:02x}:{port.number & 255:02x}",
+                "addresses": [str(router) for router in port.routers],
+            }
+            for port in tester.ports
+        ]
+        found["nodes"] = [{"name": "lab", "device": "router", "ports": [ports], "interfaces": routers}]
+    return _RATE_NOTE + _yaml(found)
 
 
-def _run_text(name: str, sizes: Sequence[int], parameters: Mapping[str, str]) -> str:
-    lines = [
-        "# RFC 2544 between the ports. For a first look: p4mesh run FILE --sizes 512 --set duration_ms=1000",
-        f"name: {name}",
-        f"topology: {TOPOLOGY}",
-        "target: live",
-        f"sizes: [{', '.join(map(str, sizes))}]",
-        *(["parameters:"] if parameters else []),
-        *(f"  {key}: {value}" for key, value in parameters.items()),
-        "tests:",
-        *(f"  - rfc2544.{test}" for test in _TESTS),
-    ]
-    return "\n".join(lines) + "\n"
+def _yaml(data: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=_WIDTH)

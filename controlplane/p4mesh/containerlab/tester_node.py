@@ -16,6 +16,7 @@ from p4mesh.errors import LabFileError
 from p4mesh.tester.stations import station
 
 IMAGE = "p4mesh"
+ROUTER, SWITCH, CABLE = "router", "switch", "cable"
 _LABEL, _LABELLED = "p4mesh", "tester"
 _NAMES = ("tester", "p4mesh")
 _BRIDGES = ("bridge", "ovs-bridge")
@@ -51,8 +52,8 @@ class TesterNode:
 
     node: Node
     ports: tuple[Port, ...]
-    is_bridged: bool
-    """Whether nothing but bridges is at its links."""
+    behind: str
+    """What is at its links: a router, a switch where all are bridges, or a cable where they join its own ports."""
     left_out: tuple[tuple[Link, str], ...]
     """Links that are no ports, with the reasons."""
     own_addresses: tuple[str, ...]
@@ -103,7 +104,7 @@ def tester_of(lab: Lab, node: Node) -> TesterNode:
     if node.network_mode and node.network_mode != "none":
         hint = "leave network-mode out: the links of the tester are in a network namespace of its own"
         raise lab.error(place, f"network-mode {node.network_mode[:60]}", hint)
-    links = sorted(links_of(lab, node.name), key=lambda link: _natural(link.near.interface))
+    links = sorted(links_of(lab, node.name), key=_order)
     for link in links:
         name = link.near.interface
         if not _INTERFACE.fullmatch(name) or (name == _MANAGEMENT and not node.network_mode):
@@ -125,9 +126,20 @@ def tester_of(lab: Lab, node: Node) -> TesterNode:
     given = [
         f"{address} dev {name}" for name, items in own.addresses.items() if name in interfaces for address in items
     ]
-    bridged = all(link.far.node in lab.nodes and lab.nodes[link.far.node].kind in _BRIDGES for link in used)
+    if len({link.far.node == node.name for link in used}) > 1:
+        hint = "use a tester for each, or leave one kind of links out"
+        raise lab.error(place, "some of its links are to other nodes, some join its own ports", hint)
+    far = {link.far.node for link in used}
+    bridged = all(name in lab.nodes and lab.nodes[name].kind in _BRIDGES for name in far)
+    behind = CABLE if far == {node.name} else SWITCH if bridged else ROUTER
     left_out = tuple((link, _LEFT_OUT[link.type]) for link in links if link not in used)
-    return TesterNode(node, ports, bridged, left_out, tuple(given))
+    return TesterNode(node, ports, behind, left_out, tuple(given))
+
+
+def _order(link: Link) -> tuple[list[tuple[int, str]], ...]:
+    """Sort key: by interfaces; ports of the tester that are joined are neighbours, since frames go in pairs of them."""
+    near = _natural(link.near.interface)
+    return min(near, _natural(link.far.interface)) if link.far.node == link.near.node else near, near
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -138,6 +150,8 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def _port(lab: Lab, number: int, link: Link, own: Configured) -> Port:
     """A port with its router: addresses of the link, of the router's commands, beside the tester's own, or chosen."""
     far = lab.nodes.get(link.far.node)
+    if link.far.node == link.near.node:
+        return Port(number, link, (), "", 0)
     addresses, tag = configured(far.commands if far else ()).at(link.far.interface)
     routers, origin = list(link.far.addresses), "its link"
     if routers:

@@ -31,7 +31,7 @@ FILES = Path(__file__).parents[1] / "fixtures" / "containerlab"
 GOLDEN = GoldenTable("clab")
 USABLE = (
     *("two_vendors", "clos_of_three", "clos_of_groups", "frr_ring", "vxlan_pair", "quickstart", "bridges"),
-    *("other_links", "short_links"),
+    *("other_links", "short_links", "back_to_back"),
 )
 ROUTER = """\
 name: pair
@@ -97,7 +97,7 @@ def test_a_lab_becomes_files_that_fit_and_a_node(name: str, folder: Path, capsys
 
 
 def test_the_run_file_measures_the_lab_on_sim_too(folder: Path) -> None:
-    for name in ("frr_ring", "bridges", "vxlan_pair"):
+    for name in ("frr_ring", "bridges", "back_to_back"):
         assert main(["clab", f"{name}.clab.yml"]) == 0
         words = ["run", f"p4mesh-{name}/run.yaml", "--target", "sim", "--sizes", "256", "--set", "scaled_frames=200"]
         assert main([*words, "--set", "search_resolution_pct=25", "--jobs", "1", "--out", name]) == 0
@@ -169,6 +169,14 @@ def test_bridges_alone_are_a_switch_and_the_option_comes_first() -> None:
     ]
 
 
+def test_links_of_the_tester_to_itself_are_cables() -> None:
+    found = made(Path("back_to_back.clab.yml").read_text())
+    assert interfaces(found) == ["eth1", "eth4", "eth2", "eth3"]  # Tests send between neighbours.
+    topology = yaml.safe_load(found.topology)
+    assert "nodes" not in topology
+    assert topology["links"] == [{"from": f"tester:{n}", "to": f"tester:{n + 1}"} for n in (1, 3)]
+
+
 def test_variables_are_replaced_as_containerlab_does_it() -> None:
     text = "# $A\n" + changed(
         ("name: pair", "name: ${A:=pair}"), ("image: alpine", "image: $B, exec: ['echo ${C} $D']")
@@ -201,7 +209,8 @@ FAULTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "absent": ("", ("absent.clab.yml",)),
     "address_without_prefix": (changed(('"r:eth2"]', '"r:eth2"]\n      ipv4: ["", 10.2.2.9]')), ()),
     "address_without_room": (changed(('"r:eth2"]', '"r:eth2"]\n      ipv4: ["", 10.2.2.9/32]')), ()),
-    "both_ends_alike": (changed(('"r:eth2"', '"tester:eth3"')), ()),
+    "cable_and_device": ("", ("back_to_back.clab.yml", "--device", "switch")),
+    "cable_and_links": (changed(('"r:eth2"', '"tester:eth3"')), ()),
     "bridge": (ROUTER.replace("kind: linux, image: p4mesh", "kind: bridge"), ("--node", "tester")),
     "bomb": (
         "a: &a [x, x, x, x, x, x, x, x, x]\n"
