@@ -53,7 +53,7 @@ class TesterNode:
     node: Node
     ports: tuple[Port, ...]
     behind: str
-    """What is at its links: a router, a switch where all are bridges, or a cable where they join its own ports."""
+    """The device at its links: a router, a switch where all are bridges, or a cable where they join its own ports."""
     left_out: tuple[tuple[Link, str], ...]
     """Links that are no ports, with the reasons."""
     own_addresses: tuple[str, ...]
