@@ -136,7 +136,8 @@ def read_flow(
         if min(sizes) < smallest:
             what = f"has frames of {min(sizes)} bytes, and its headers, signature and FCS need {smallest}"
             raise refusal(element.at("size"), what, f"{smallest} bytes or more")
-        payload = read_payload(element.element("payload"), max(sizes)) if "payload" in element else COUNTING
+        given = element.element("payload")
+        payload = read_payload(given, max(sizes)) if "payload" in element else COUNTING
         measured = _measured(element.element("metrics"))
         if measured.latency == STORE_FORWARD and len(sizes) > 1:
             # It is that between first bits less the time of a frame, which differs.
