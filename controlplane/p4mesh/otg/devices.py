@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 
 from p4mesh.otg.bgp import BgpPeer, read_bgp
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.interfaces import Interface
 from p4mesh.otg.ports import Port, port_of
+from p4mesh.otg.tags import Tag
 
 _UNSPECIFIED = bytes(6)
 
@@ -19,6 +20,7 @@ class Devices:
     """All devices."""
 
     interfaces: tuple[Interface, ...] = ()
+    loopbacks: tuple[Interface, ...] = ()
     names: Mapping[str, tuple[Interface, ...]] = field(default_factory=dict)
     """Interfaces by the names that a flow may give: of addresses, Ethernet interfaces, devices and ranges of routes."""
     peers: Mapping[str, BgpPeer] = field(default_factory=dict)
@@ -34,6 +36,7 @@ def read_devices(elements: Sequence[Element], ports: Mapping[str, Port]) -> Devi
     """Read the list ``devices``."""
     names: dict[str, tuple[Interface, ...]] = {}
     found: list[Interface] = []
+    loopbacks: list[Interface] = []
     peers: dict[str, BgpPeer] = {}
     for element in elements:
         with element.whole():
@@ -44,13 +47,19 @@ def read_devices(elements: Sequence[Element], ports: Mapping[str, Port]) -> Devi
                 names |= {interface.name: (interface,) for interface in interfaces}
                 names[ethernet.text("name")] = tuple(interfaces)
                 of_device += interfaces
+            behind = [
+                _loopback(item, of_device) for version in (4, 6) for item in element.elements(f"ipv{version}_loopbacks")
+            ]
+            names |= {interface.name: (interface,) for interface in behind}
             names[device] = tuple(of_device)
             found += of_device
+            loopbacks += behind
+            speaks = element.element("bgp")
             if "bgp" in element:
-                for peer in read_bgp(element.element("bgp"), names):
+                for peer in read_bgp(speaks, names):
                     peers[peer.name] = peer
                     names |= {routes.name: (routes.host,) for routes in peer.routes}
-    return Devices(tuple(found), names, peers)
+    return Devices(tuple(found), tuple(loopbacks), names, peers)
 
 
 def _ethernet(element: Element, ports: Mapping[str, Port]) -> list[Interface]:
@@ -63,11 +72,30 @@ def _ethernet(element: Element, ports: Mapping[str, Port]) -> list[Interface]:
         if not mac:
             raise refusal(element.at("mac"), "is missing", "a MAC address")
         number = bytes.fromhex(mac.replace(":", ""))
+        tags = tuple(map(_tag, element.elements("vlans")))
         return [
-            _interface(item, name, port, number)
+            replace(_interface(item, name, port, number), tags=tags)
             for key in ("ipv4_addresses", "ipv6_addresses")
             for item in element.elements(key)
         ]
+
+
+def _tag(element: Element) -> Tag:
+    with element.whole():
+        element.text("name")
+        kind = int(element.text("tpid", "x8100").removeprefix("x"), 16)
+        return Tag(kind, element.integer("id", 1), element.integer("priority"))
+
+
+def _loopback(element: Element, interfaces: Sequence[Interface]) -> Interface:
+    """Read an address behind the first one of its version on an Ethernet interface: frames go by way of that."""
+    with element.whole():
+        name, ethernet, address = element.text("name"), element.text("eth_name"), ip_address(element.text("address"))
+        via = next((it for it in interfaces if it.ethernet == ethernet and it.address.version == address.version), None)
+        if via is None:
+            valid = {it.ethernet for it in interfaces if it.address.version == address.version}
+            raise refusal(element.at("eth_name"), f"'{ethernet}' has no address of IPv{address.version}", sorted(valid))
+        return replace(via, name=name, address=address, prefix_bits=address.max_prefixlen, via=via.name)
 
 
 def _interface(element: Element, ethernet: str, port: Port, mac: bytes) -> Interface:

@@ -1,14 +1,17 @@
-"""Devices that speak on the ports of the tester: they answer ARP and neighbour discovery and ask for their gateways."""
+"""Devices that speak on the ports of the tester: they answer questions and echoes, and ask for their gateways."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from ipaddress import IPv4Address, IPv6Address
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv6Address, ip_network
 
 from p4mesh.otg.bgp import BgpPeer
 from p4mesh.otg.bgp_hosts import BgpSpeaker, SessionState
 from p4mesh.otg.devices import Devices
-from p4mesh.otg.interfaces import Interface
+from p4mesh.otg.echoes import Echoes
+from p4mesh.otg.interfaces import Address, Interface
+from p4mesh.otg.tags import Tagged
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.responders import Outgoing, PuntRule
 from p4mesh.tester.responders.port_hosts import outgoing, station_hosts
@@ -18,6 +21,8 @@ from p4mesh.traffic.line_rate import NS_PER_S
 _ASK_EVERY_NS = NS_PER_S
 _ANSWER_NS = 10_000_000
 """Time that gateways get to answer before a start is over."""
+_PATIENCE_NS = NS_PER_S
+"""Time in which answers to what was asked are to come."""
 _NO_IPV4, _NO_IPV6 = IPv4Address(0), IPv6Address(0)
 
 
@@ -28,7 +33,15 @@ class Hosts:
         self._tester = tester
         self._peers = devices.peers
         self._hosts = {interface.name: _Host(interface) for interface in devices.interfaces}
-        self._speakers: dict[str, BgpSpeaker] = {}
+        addresses = (*devices.interfaces, *devices.loopbacks)
+        self._echoes = {interface.name: Echoes(interface) for interface in addresses}
+        self._attached = [
+            Tagged(responder, interface.tags)
+            for interface in addresses
+            for responder in (self._hosts.get(interface.name), self._echoes[interface.name])
+            if responder is not None
+        ]
+        self._speakers: dict[str, tuple[BgpSpeaker, Tagged]] = {}
         """Speakers of BGP by the names of their peers, while they speak."""
 
     @property
@@ -47,14 +60,14 @@ class Hosts:
         for host in self._hosts.values():
             host.due_ns = packets.now_ns
         if self._hosts:
-            packets.attach(*self._hosts.values())
+            packets.attach(*self._attached)
             self._tester.wait(_ANSWER_NS)
 
     def end(self) -> None:
         """Let devices be silent."""
         self.stop()
         if self._hosts:
-            self._tester.packets.detach(*self._hosts.values())
+            self._tester.packets.detach(*self._attached)
 
     def start(self) -> None:
         """Start the sessions of BGP that are not started."""
@@ -67,15 +80,16 @@ class Hosts:
         addresses = {peer.interface.address for peer in self._peers.values()}
         for seed, peers in enumerate(by_ethernet.values(), 1):
             speaker = BgpSpeaker(peers, addresses, seed, packets.now_ns)
-            self._speakers.update(dict.fromkeys((peer.name for peer in peers), speaker))
-            packets.attach(speaker)
+            tagged = Tagged(speaker, peers[0].interface.tags)
+            self._speakers.update(dict.fromkeys((peer.name for peer in peers), (speaker, tagged)))
+            packets.attach(tagged)
 
     def stop(self) -> None:
         """End the sessions of BGP, and say so to the neighbours."""
         packets = self._tester.packets
-        for speaker in dict.fromkeys(self._speakers.values()):
-            packets.send(speaker.stop(packets.now_ns))
-            packets.detach(speaker)
+        for speaker, tagged in dict.fromkeys(self._speakers.values()):
+            packets.send(tagged.outward(speaker.stop(packets.now_ns)))
+            packets.detach(tagged)
         self._speakers = {}
 
     def gateway_mac(self, interface: Interface) -> bytes | None:
@@ -86,21 +100,60 @@ class Hosts:
         """Announce or withdraw ranges of routes."""
         for peer in self._peers.values():
             for routes in peer.routes:
-                if routes.name in names and (speaker := self._speakers.get(peer.name)):
+                if routes.name in names and peer.name in self._speakers:
+                    speaker, _ = self._speakers[peer.name]
                     change = speaker.advertise if announced else speaker.withdraw
                     change(peer.name, routes, self._tester.packets.now_ns)
 
     def session(self, peer: str) -> tuple[SessionState, int]:
         """State of a session, and the number of routes of its neighbour."""
-        speaker = self._speakers.get(peer)
-        return (speaker.states[peer], speaker.learned(peer)) if speaker else (SessionState(), 0)
+        if peer not in self._speakers:
+            return SessionState(), 0
+        speaker, _ = self._speakers[peer]
+        return speaker.states[peer], speaker.learned(peer)
+
+    def ping(self, asked: Sequence[tuple[Interface, Address]]) -> list[bool]:
+        """Let interfaces of devices ask addresses for echoes; tell which of them answer."""
+        packets = self._tester.packets
+        askers = [self._next_hop(interface, address) for interface, address in asked]
+        # Hosts of the devices are attached already.
+        strangers = [Tagged(it, it.interface.tags) for it in askers if it not in self._hosts.values()]
+        packets.attach(*strangers)
+        self._come(lambda: all(asker.gateway_mac is not None for asker in askers))
+        packets.detach(*strangers)
+        sent: list[tuple[Echoes, int] | None] = []
+        for (interface, address), asker in zip(asked, askers, strict=True):
+            echoes = self._echoes[interface.name]
+            if asker.gateway_mac is None:
+                sent.append(None)
+            else:
+                number, frames = echoes.ask(asker.gateway_mac, address)
+                packets.send(Tagged(echoes, interface.tags).outward(frames))
+                sent.append((echoes, number))
+        self._come(lambda: all(it is None or it[1] in it[0].answered for it in sent))
+        return [it is not None and it[1] in it[0].answered for it in sent]
+
+    def _next_hop(self, interface: Interface, address: Address) -> _Host:
+        """Host that knows, or asks for, the MAC address to which packets to an address go."""
+        network = ip_network((interface.address, interface.prefix_bits), strict=False)
+        if address == interface.gateway or address not in network:
+            return self._hosts[interface.via or interface.name]
+        asker = _Host(replace(interface, gateway=address, gateway_mac=None))
+        asker.due_ns = self._tester.packets.now_ns
+        return asker
+
+    def _come(self, has_come: Callable[[], bool]) -> None:
+        """Wait until something has come, for a while."""
+        end_ns = self._tester.packets.now_ns + _PATIENCE_NS
+        while not has_come() and self._tester.packets.now_ns < end_ns:
+            self._tester.wait(_ANSWER_NS)
 
 
 class _Host:
     """One interface of a device: a responder that asks for its gateway until that answers."""
 
     def __init__(self, interface: Interface) -> None:
-        self._interface = interface
+        self.interface = interface
         own, gateway = interface.address, interface.gateway
         ipv4, ipv6 = (own, _NO_IPV6) if isinstance(own, IPv4Address) else (_NO_IPV4, own)
         routers = (gateway, _NO_IPV6) if isinstance(gateway, IPv4Address) else (_NO_IPV4, gateway)
@@ -110,9 +163,9 @@ class _Host:
 
     @property
     def gateway_mac(self) -> bytes | None:
-        if self._interface.gateway_mac is not None:
-            return self._interface.gateway_mac
-        place = self._interface.port.number, self._interface.address.version
+        if self.interface.gateway_mac is not None:
+            return self.interface.gateway_mac
+        place = self.interface.port.number, self.interface.address.version
         mac = self._stations.hosts.routers.get(place)
         return bytes(mac) if mac is not None else None
 
@@ -120,12 +173,12 @@ class _Host:
         return self._stations.wants()
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
-        return self._stations.on_frame(port, frame, now_ns) if port == self._interface.port.number else ()
+        return self._stations.on_frame(port, frame, now_ns) if port == self.interface.port.number else ()
 
     def next_event(self) -> int | None:
         return self.due_ns if self.gateway_mac is None else None
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
         self.due_ns = now_ns + _ASK_EVERY_NS
-        place = self._interface.port.number, self._interface.address.version
+        place = self.interface.port.number, self.interface.address.version
         return outgoing(self._stations.hosts.questions([place]))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
 from p4mesh.otg.ports import Port
+from p4mesh.otg.tags import Tag
 
 Address = IPv4Address | IPv6Address
 
@@ -24,5 +25,7 @@ class Interface:
     gateway: Address
     gateway_mac: bytes | None = None
     """MAC address of the gateway; None: it is asked for."""
+    tags: tuple[Tag, ...] = ()
+    """VLAN tags of the Ethernet interface, the outermost first."""
     via: str = ""
-    """Name of the address that it is reached by, for hosts behind a device; empty: its own."""
+    """Name of the address that it is reached by, for loopbacks and hosts behind a device; empty: its own."""

@@ -10,6 +10,7 @@ import snappi
 from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import OtgError
+from p4mesh.otg.actions import act
 from p4mesh.otg.captures import Captures
 from p4mesh.otg.configuration import Configuration, json_of, read_configuration
 from p4mesh.otg.devices import Devices
@@ -173,9 +174,9 @@ class Session:
         return pb2.Warning()
 
     def set_control_action(self, message: pb2.ControlAction) -> pb2.ControlActionResponse:
-        """Refuse every action."""
-        kinds = [field.name for field, _ in message.ListFields() if field.name != "choice"]
-        raise OtgError(f"{(kinds or ['action'])[0]} is not supported", hint="valid: no action")
+        """Do something once, and tell what came of it."""
+        with Element(json_of(message), "").whole() as root:
+            return act(root, self._configuration.devices, self._hosts)
 
     def _transmit(self, element: Element) -> None:
         with element.element("flow_transmit").whole() as inner:

@@ -90,23 +90,36 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_lag": with_config(lambda config: config.lags.lag(name="lag")),
     "lldp": with_config(lambda config: set_to(config.lldp.add(name="l").connection, port_name="p1")),
     "isis": with_config(lambda config: _isis_router(config)),
-    "a_device_with_vlans": with_config(lambda config: _ethernet(config).vlans.add(name="v")),
+    "a_loopback_without_an_address": with_config(lambda config: _loopback(config)),
     "a_device_without_a_port": with_config(lambda config: set_to(_ethernet(config).connection, port_name="p7")),
     "a_device_flow_to_nobody": with_flow(lambda flow: flow.tx_rx.device.set(tx_names=["d"], rx_names=["e"])),
     "two_things_at_once": with_config(
         lambda config: (config.lags.lag(name="lag"), set_to(add_flow(config, "f").size, fixed=60))
     ),
     "metrics_of_a_flow_that_there_is_not": unknown_flow_metrics,
-    "an_action": lambda api: api.set_control_action(_ping(api)),
+    "a_notification_of_bgp": lambda api: api.set_control_action(_notification(api)),
+    "a_reboot": lambda api: api.set_control_action(_reboot(api)),
     "a_start_of_a_flow_that_there_is_not": lambda api: transmit(api, "start", "g"),
     "metrics_of_a_protocol_that_there_is_not": lambda api: api.get_metrics(_isis(api)),
 }
 
 
-def _ping(api: Any) -> Any:
+def _notification(api: Any) -> Any:
     action = api.control_action()
-    action.protocol.ipv4.ping.requests.add(src_name="d", dst_ip="10.0.0.1")
+    action.protocol.bgp.notification.names = ["peer"]
     return action
+
+
+def _reboot(api: Any) -> Any:
+    action = api.control_action()
+    action.port.reboot.port_names = ["p1"]
+    return action
+
+
+def _loopback(config: Any) -> None:
+    ethernet = _ethernet(config)
+    ethernet.ipv6_addresses.add(name="v6", address="2001:db8::1", gateway="2001:db8::2")
+    config.devices[0].ipv4_loopbacks.add(name="lo", eth_name="e", address="192.0.2.1")
 
 
 def _isis_router(config: Any) -> None:

@@ -1,0 +1,59 @@
+"""VLAN tags of a device's Ethernet interface, around what speaks behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from p4mesh.tester.responders import Outgoing, PuntRule, Responder
+
+_ADDRESSES_BYTES = 12
+_TAG_BYTES = 4
+_VID_MASK = 0x0FFF
+
+
+@dataclass(frozen=True)
+class Tag:
+    """One tag."""
+
+    type: int
+    vid: int
+    priority: int = 0
+
+    @property
+    def octets(self) -> bytes:
+        """The tag as it stands in a frame."""
+        return self.type.to_bytes(2, "big") + (self.priority << 13 | self.vid).to_bytes(2, "big")
+
+    def fits(self, octets: bytes) -> bool:
+        """Whether a tag of a frame is of the same VLAN, of any priority."""
+        return octets[:2] == self.octets[:2] and int.from_bytes(octets[2:], "big") & _VID_MASK == self.vid
+
+
+class Tagged:
+    """A responder behind tags, the outermost first: it sees the frames of its VLAN alone, and without them."""
+
+    def __init__(self, inner: Responder, tags: Sequence[Tag]) -> None:
+        self._inner = inner
+        self._tags = tags
+
+    def wants(self) -> Collection[PuntRule]:
+        return [PuntRule.of(ether_type=self._tags[0].type)] if self._tags else self._inner.wants()
+
+    def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
+        ends = range(_ADDRESSES_BYTES, _ADDRESSES_BYTES + _TAG_BYTES * len(self._tags), _TAG_BYTES)
+        if not all(tag.fits(frame[end : end + _TAG_BYTES]) for tag, end in zip(self._tags, ends, strict=True)):
+            return ()
+        behind = _ADDRESSES_BYTES + _TAG_BYTES * len(self._tags)
+        return self.outward(self._inner.on_frame(port, frame[:_ADDRESSES_BYTES] + frame[behind:], now_ns))
+
+    def next_event(self) -> int | None:
+        return self._inner.next_event()
+
+    def on_time(self, now_ns: int) -> Iterable[Outgoing]:
+        return self.outward(self._inner.on_time(now_ns))
+
+    def outward(self, frames: Iterable[Outgoing]) -> list[Outgoing]:
+        """Put the tags into frames that leave."""
+        octets = b"".join(tag.octets for tag in self._tags)
+        return [replace(it, frame=it.frame[:_ADDRESSES_BYTES] + octets + it.frame[_ADDRESSES_BYTES:]) for it in frames]
