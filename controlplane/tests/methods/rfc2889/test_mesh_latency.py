@@ -35,7 +35,7 @@ def test_mesh_tests_have_percentiles_where_they_are_asked_for() -> None:
     measurer, counted = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput", "latency_percentiles=true")
     assert [spec.histograms for spec in measurer.specs] == [None, HistogramPer.FLOW], "of the trial for latency"
     (row,) = rows(counted, "latency_throughput")
-    assert (row["p50_us"], row["p99_9_us"], row["percentile_error_us"]) == (2.0, 2.0, 0.0)
+    assert (row["p50_us"], row["p99_9_us"]) == (2.0, 2.0) and "p99_9_error_us" in row
     (table,) = (table for table in counted.tables if table.name == "latency_throughput_variation")
     assert {"ipdv_p99_us", "pdv_p99_us", "pdv_max_us"} <= {column.key for column in table.columns}
 
