@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import Any
 
 from snappi import otg_pb2 as pb2
@@ -47,7 +46,7 @@ def _echo(element: Element, devices: Devices, version: int) -> tuple[Interface, 
     """Read one request: the address of a device that asks, and the one that is asked."""
     known = {it.name: it for it in (*devices.interfaces, *devices.loopbacks) if it.address.version == version}
     with element.whole():
-        name, address = element.text("src_name"), ip_address(element.text("dst_ip"))
+        name, address = element.text("src_name"), element.address("dst_ip")
     if name not in known:
         raise refusal(element.at("src_name"), f"'{name}' is no IPv{version} address of a device", known)
     return known[name], address

@@ -66,7 +66,7 @@ def read_bgp(element: Element, names: Mapping[str, tuple[Interface, ...]]) -> li
 
 def _peer(element: Element, interface: Interface, router_id: IPv4Address) -> BgpPeer:
     with element.whole():
-        name, address = element.text("name"), ip_address(element.text("peer_address"))
+        name, address = element.text("name"), element.address("peer_address")
         if address not in ip_network((interface.address, interface.prefix_bits), strict=False):
             raise refusal(
                 element.at("peer_address"), f"{address} is not in the network of {interface.name}", "one in it"
@@ -112,8 +112,11 @@ def _routes(element: Element, interface: Interface) -> RouteRange:
                 address, count, step = item.text("address"), item.integer("count", 1), item.integer("step", 1)
                 network = ip_network((address, item.integer("prefix", 24 if "." in address else 64)), strict=False)
                 first = first or ip_address(address)
+            host_bits = network.max_prefixlen - network.prefixlen
             if len(networks) + count > _MOST_ROUTES:
                 raise refusal(item.at("count"), f"is {count}", f"{_MOST_ROUTES} routes of a range")
+            if int(network.network_address) + ((count - 1) * step << host_bits) >> network.max_prefixlen:
+                raise refusal(item.at("count"), f"is {count}, which leaves IPv{network.version}", "fewer networks")
             networks += _consecutive(network, count, step)
     if first is None:
         raise refusal(element.at("addresses"), "is empty", "one address or more")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from ipaddress import ip_address
 
 from p4mesh.otg.bgp import BgpPeer, read_bgp
 from p4mesh.otg.elements import Element, refusal
@@ -90,7 +89,7 @@ def _tag(element: Element) -> Tag:
 def _loopback(element: Element, interfaces: Sequence[Interface]) -> Interface:
     """Read an address behind the first one of its version on an Ethernet interface: frames go by way of that."""
     with element.whole():
-        name, ethernet, address = element.text("name"), element.text("eth_name"), ip_address(element.text("address"))
+        name, ethernet, address = element.text("name"), element.text("eth_name"), element.address("address")
         via = next((it for it in interfaces if it.ethernet == ethernet and it.address.version == address.version), None)
         if via is None:
             valid = {it.ethernet for it in interfaces if it.address.version == address.version}
@@ -100,7 +99,7 @@ def _loopback(element: Element, interfaces: Sequence[Interface]) -> Interface:
 
 def _interface(element: Element, ethernet: str, port: Port, mac: bytes) -> Interface:
     with element.whole():
-        address, gateway = ip_address(element.text("address")), ip_address(element.text("gateway"))
+        address, gateway = element.address("address"), element.address("gateway")
         with element.element("gateway_mac").whole() as given:
             fixed = given.choice("auto", "value", default="auto") == "value"
             gateway_mac = bytes.fromhex(given.text("value").replace(":", "")) if fixed else _UNSPECIFIED

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from p4mesh.errors import OtgError
@@ -51,6 +52,16 @@ class Element:
         except ValueError:
             raise refusal(
                 self.at(key), f"'{text[:_SHOWN]}' is not in hex", "pairs of hex digits, such as 00ff"
+            ) from None
+
+    def address(self, key: str, default: str = "") -> IPv4Address | IPv6Address:
+        """IP address; raises OtgError for a text that is none."""
+        text = self.text(key, default)
+        try:
+            return ip_address(text)
+        except ValueError:
+            raise refusal(
+                self.at(key), f"'{text[:_SHOWN]}' is no IP address", "an address, such as 192.0.2.1"
             ) from None
 
     def texts(self, key: str) -> list[str]:

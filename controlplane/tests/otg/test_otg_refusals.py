@@ -97,6 +97,7 @@ CASES: dict[str, Callable[[Any], object]] = {
         lambda config: (config.lags.lag(name="lag"), set_to(add_flow(config, "f").size, fixed=60))
     ),
     "metrics_of_a_flow_that_there_is_not": unknown_flow_metrics,
+    "routes_beyond_the_last_address": with_config(lambda config: _routes(config)),
     "a_notification_of_bgp": lambda api: api.set_control_action(_notification(api)),
     "a_reboot": lambda api: api.set_control_action(_reboot(api)),
     "a_start_of_a_flow_that_there_is_not": lambda api: transmit(api, "start", "g"),
@@ -114,6 +115,14 @@ def _reboot(api: Any) -> Any:
     action = api.control_action()
     action.port.reboot.port_names = ["p1"]
     return action
+
+
+def _routes(config: Any) -> None:
+    _ethernet(config).ipv4_addresses.add(name="v4", address="10.0.0.1", gateway="10.0.0.2")
+    config.devices[0].bgp.router_id = "10.0.0.1"
+    peer = config.devices[0].bgp.ipv4_interfaces.add(ipv4_name="v4").peers.add(name="peer")
+    peer.set(peer_address="10.0.0.2", as_type=peer.EBGP, as_number=65001)
+    peer.v4_routes.add(name="routes").addresses.add(address="255.255.0.0", prefix=24, count=257)
 
 
 def _loopback(config: Any) -> None:

@@ -131,6 +131,9 @@ HOSTILE = {
     "a negative number": b'{"flows": [{"name": "f", "size": {"fixed": -1}}]}',
     "no number": b'{"flows": [{"name": "f", "rate": {"choice": "percentage", "percentage": "NaN"}}]}',
     "very deep": b'{"a":' * 5000,
+    "an address that is empty": b'{"ports": [{"name": "p", "location": "1"}], "devices": [{"name": "d", "ethernets":'
+    b' [{"name": "e", "mac": "02:00:00:00:00:01", "connection": {"choice": "port_name", "port_name": "p"}}],'
+    b' "ipv4_loopbacks": [{"name": "l", "eth_name": "e", "address": ""}]}]}',
     "a number without end": b'{"flows": [{"name": "f", "rate": {"pps": ' + b"9" * 5000 + b"}}]}",
 }
 
