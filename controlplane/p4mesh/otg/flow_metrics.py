@@ -68,8 +68,9 @@ class TaggedRequest:
 
 @dataclass(frozen=True)
 class _Found:
-    """Counts of one stream at one receiver."""
+    """Counts of one stream at one receiver, from one loading to the next."""
 
+    loading: int
     stream: Stream
     tags: tuple[Tag, ...]
     counts: FlowCounts
@@ -99,12 +100,14 @@ def flow_metric(run: FlowRun, line: Line, measure: Measure, tagged: TaggedReques
 
 
 def _found(run: FlowRun) -> Iterator[_Found]:
-    streams = dict(zip(run.flow.stream_names, zip(run.flow.streams, run.flow.tags, strict=True), strict=True))
-    for counts, before in zip_longest(run.counts, run.before):
-        stream, tags = streams[counts.stream]
-        if run.flow.measured.by_receiver:
-            tags = (*tags, (_RECEIVER, run.flow.receivers[counts.rx_port]))
-        yield _Found(stream, tags, counts, before)
+    for loading, counted in enumerate(run.counted):
+        flow = counted.flow
+        streams = dict(zip(flow.stream_names, zip(flow.streams, flow.tags, strict=True), strict=True))
+        for counts, before in zip_longest(counted.counts, counted.before):
+            stream, tags = streams[counts.stream]
+            if flow.measured.by_receiver:
+                tags = (*tags, (_RECEIVER, flow.receivers[counts.rx_port]))
+            yield _Found(loading, stream, tags, counts, before)
 
 
 def _totals(found: Sequence[_Found]) -> Totals:
@@ -113,8 +116,9 @@ def _totals(found: Sequence[_Found]) -> Totals:
     for item in found:
         now = _counted(item.stream, item.counts) - _counted(item.stream, item.before)
         # Each receiver of a stream has the number of all frames that were sent.
-        totals += Totals(0, now.frames_rx, 0, now.bytes_rx) if item.stream.name in seen else now
-        seen.add(item.stream.name)
+        place = item.loading, item.stream.name
+        totals += Totals(0, now.frames_rx, 0, now.bytes_rx) if place in seen else now
+        seen.add(place)
     return totals
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import snappi
 from snappi import otg_pb2 as pb2
 
-from p4mesh.errors import OtgError
 from p4mesh.otg.actions import act
 from p4mesh.otg.captures import Captures
 from p4mesh.otg.configuration import Configuration, json_of, read_configuration
@@ -123,7 +122,7 @@ class Session:
         for name, given in zip(chosen(names, flows, "flow"), message.flows.flows, strict=True):
             for key in properties:
                 getattr(flows[name], key).CopyFrom(getattr(given, key))
-        return self.set_config(config)
+        return self._change_flows(config)
 
     def append_config(self, message: pb2.ConfigAppend) -> pb2.Warning:
         """Add flows."""
@@ -134,7 +133,7 @@ class Session:
         config = self._copied()
         for resources in message.config_append_list:
             config.flows.extend(resources.flows)
-        return self.set_config(config)
+        return self._change_flows(config)
 
     def delete_config(self, message: pb2.ConfigDelete) -> pb2.Warning:
         """Remove flows."""
@@ -149,15 +148,24 @@ class Session:
         chosen(sorted(names), {flow.name: flow for flow in config.flows}, "flow")
         del config.flows[:]
         config.flows.extend(left)
-        return self.set_config(config)
+        return self._change_flows(config)
 
     def _copied(self) -> pb2.Config:
-        """The configuration, to be changed; raises OtgError while its flows run: all are loaded together."""
-        if self._traffic.is_running:
-            raise OtgError("flows cannot be changed while flows run", hint="stop them first")
         config = pb2.Config()
         config.CopyFrom(self._message)
         return config
+
+    def _change_flows(self, message: pb2.Config) -> pb2.Warning:
+        """Take a configuration with other flows; those that run go on."""
+        if not any(run.transmit is not Transmit.STOPPED for run in self._traffic.runs.values()):
+            return self.set_config(message)
+        configuration = read_configuration(message, self._topology)
+        traffic = Traffic(self.tester, configuration.flows, self._hosts.gateway_mac)
+        traffic.take_over(self._traffic)
+        self._traffic, self._configuration = traffic, configuration
+        self._message.CopyFrom(message)
+        told = "flows that run were interrupted for a moment, and keep their counts"
+        return pb2.Warning(warnings=[*configuration.warnings, *traffic.warnings, told])
 
     def config(self) -> pb2.Config:
         """The configuration as it was given."""

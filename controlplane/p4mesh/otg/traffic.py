@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import groupby
 
@@ -16,6 +16,8 @@ from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 
 _PS_PER_S = 10**12
+_ARRIVAL_NS = 10_000_000
+"""Time that frames get to arrive before flows are loaded anew."""
 GatewayMac = Callable[[Interface], bytes | None]
 
 
@@ -27,6 +29,16 @@ class Transmit(str, Enum):
     PAUSED = "paused"
 
 
+@dataclass(frozen=True)
+class Counted:
+    """Counts of a flow from one loading to the next."""
+
+    flow: Flow
+    counts: tuple[FlowCounts, ...]
+    before: tuple[FlowCounts, ...]
+    """Counts of the time before it was started again."""
+
+
 @dataclass
 class FlowRun:
     """One flow while it is loaded."""
@@ -35,17 +47,50 @@ class FlowRun:
     transmit: Transmit = Transmit.STOPPED
     begun: bool = False
     """Whether it has been started since it was loaded."""
-    ending: int = 0
-    """Frames that it will have sent when it has ended."""
+    due: Mapping[str, int] = field(default_factory=dict)
+    """Frames that each stream will have sent when the flow has ended, by the names of the streams."""
     counts: tuple[FlowCounts, ...] = ()
     """One per stream, as they were read last."""
     before: tuple[FlowCounts, ...] = ()
     """Counts of the time before it was started again."""
+    earlier: tuple[Counted, ...] = ()
+    """Counts of the loadings since it was started; flows beside it were changed in between."""
 
     @property
-    def frames_tx(self) -> int:
-        """Frames sent since it was loaded."""
-        return sum({found.stream: found.tx_frames for found in self.counts}.values())
+    def counted(self) -> tuple[Counted, ...]:
+        """All counts since it was started."""
+        return (*self.earlier, Counted(self.flow, self.counts, self.before))
+
+    @property
+    def sent(self) -> Mapping[str, int]:
+        """Frames that each stream has sent since it was loaded."""
+        return dict.fromkeys(self.flow.stream_names, 0) | {found.stream: found.tx_frames for found in self.counts}
+
+    @property
+    def left(self) -> Mapping[str, int]:
+        """Frames that each stream has still to send."""
+        return {name: max(0, frames - self.sent[name]) for name, frames in self.due.items()}
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Names of the streams that have frames to send."""
+        return tuple(name for name, frames in self.due.items() if frames)
+
+    def follow(self, old: FlowRun) -> None:
+        """Keep the counts of a run of the flow before it was changed, and send what is left of that.
+
+        What is left of a flow whose number of frames has changed, as its rate has, is the same part of it.
+        """
+        self.begun, self.earlier, self.transmit = True, old.counted, old.transmit
+        counts = {stream.name: stream.frame_count for stream in self.flow.streams}
+        if counts == {stream.name: stream.frame_count for stream in old.flow.streams}:
+            self.due = old.left
+        else:
+            left = sum(old.left.values()) * sum(counts.values()) // sum(item.frame_count for item in old.flow.streams)
+            whole, more = divmod(left, len(counts))
+            self.due = {name: whole + (place < more) for place, name in enumerate(counts)}
+        if not self.active:
+            self.transmit = Transmit.STOPPED
 
 
 class Traffic:
@@ -60,6 +105,8 @@ class Traffic:
         self._tester = tester
         self._gateway_mac = gateway_mac
         self._plan = _plan(tester, flows) if flows else None
+        self._is_shortened = False
+        """Whether flows are loaded with the frames that were left of them."""
 
     @property
     def is_running(self) -> bool:
@@ -89,7 +136,32 @@ class Traffic:
         if self._plan is not None:
             self._tester.load(self._plan)
         for run in self.runs.values():
-            run.begun, run.counts, run.before = False, (), ()
+            run.begun, run.counts, run.before, run.earlier = False, (), (), ()
+
+    def take_over(self, other: Traffic) -> None:
+        """Load the flows in place of another traffic's, of whose flows those of the same names go on.
+
+        They are interrupted for a moment, until their frames have arrived, and keep their counts.
+        """
+        other.read()
+        going = [run for run in other.runs.values() if run.transmit is Transmit.STARTED]
+        other.stop([run.flow.name for run in going])
+        self._tester.wait(_ARRIVAL_NS)
+        self._tester.drain()
+        other.read()
+        for old in going:
+            old.transmit = Transmit.STARTED
+        for name, run in self.runs.items():
+            old_run = other.runs.get(name)
+            if old_run is not None and old_run.begun:
+                run.flow = run.flow.addressed(self._gateway_mac)
+                run.follow(old_run)
+        shortened = [_shortened(run) if run.begun else run.flow for run in self.runs.values()]
+        self._is_shortened = True
+        if self._plan is not None:
+            self._plan = _plan(self._tester, shortened)
+            self._tester.load(self._plan)
+        self._begin([run for run in self.runs.values() if run.transmit is Transmit.STARTED])
 
     def start(self, names: Sequence[str]) -> None:
         """Start flows, by default all; those that run go on.
@@ -99,14 +171,17 @@ class Traffic:
         chosen = [run for run in self._chosen(names) if run.transmit is Transmit.STOPPED]
         self._address(chosen)
         again = [run for run in chosen if run.begun]
-        if again and all(run in again for run in self.runs.values() if run.begun):
+        if again and self._is_shortened:
+            self._load_anew(again)
+            chosen = [self.runs[run.flow.name] for run in chosen]
+        elif again and all(run in again for run in self.runs.values() if run.begun):
             self.load()
         else:
             for run in again:
                 self._renew(run)
         for run in chosen:
             run.begun = True
-            run.ending = run.frames_tx + sum(stream.frame_count for stream in run.flow.streams)
+            run.due = {stream.name: run.sent[stream.name] + stream.frame_count for stream in run.flow.streams}
         self._begin([*chosen, *(run for run in self._chosen(names) if run.transmit is Transmit.PAUSED)])
 
     def resume(self, names: Sequence[str]) -> None:
@@ -130,7 +205,7 @@ class Traffic:
         by_stream = {name: tuple(found) for name, found in groupby(counted, key=lambda item: item.stream)}
         for run in self.runs.values():
             run.counts = tuple(found for name in run.flow.stream_names for found in by_stream[name])
-            if run.transmit is Transmit.STARTED and run.frames_tx >= run.ending:
+            if run.transmit is Transmit.STARTED and not any(run.left.values()):
                 self._end([run], Transmit.STOPPED)
 
     def _address(self, runs: Sequence[FlowRun]) -> None:
@@ -143,14 +218,24 @@ class Traffic:
         for run in runs:
             run.flow = addressed[run.flow.name]
         self._plan = _plan(self._tester, [run.flow for run in self.runs.values()])
+        self._is_shortened = False
         self.load()
+
+    def _load_anew(self, again: Sequence[FlowRun]) -> None:
+        """Load these flows with all their frames, and the others with what is left of them."""
+        before = Traffic(self._tester, (), self._gateway_mac)
+        before.runs, before._plan = self.runs, self._plan
+        self.runs = {name: FlowRun(run.flow) for name, run in self.runs.items()}
+        for run in again:
+            run.begun = False
+        self.take_over(before)
 
     def _renew(self, run: FlowRun) -> None:
         run.before = run.counts
         self._tester.renew(*run.flow.stream_names)
 
     def _begin(self, runs: Sequence[FlowRun]) -> None:
-        names = [name for run in runs for name in run.flow.stream_names]
+        names = [name for run in runs for name in run.active]
         if names:
             self._tester.arm(*names)
             self._tester.wait(self._tester.start(*names))
@@ -158,7 +243,8 @@ class Traffic:
             run.transmit = Transmit.STARTED
 
     def _end(self, runs: Sequence[FlowRun], state: Transmit) -> None:
-        names = [name for run in runs if run.transmit is Transmit.STARTED for name in run.flow.stream_names]
+        running = [run for run in runs if run.transmit is Transmit.STARTED]
+        names = [name for run in running for name in run.active]
         if names:
             self._tester.stop(*names)
         for run in runs:
@@ -168,6 +254,22 @@ class Traffic:
         if unknown := [name for name in names if name not in self.runs]:
             raise OtgError(f"'{unknown[0]}' is no flow", hint=f"valid: {', '.join(self.runs) or 'none is configured'}")
         return [self.runs[name] for name in names] if names else list(self.runs.values())
+
+
+def _shortened(run: FlowRun) -> Flow:
+    """The flow with what is left of its frames; a stream of which nothing is left is not started."""
+    first_ns = min(max(stream.start_offset_ns, default=0) for stream in run.flow.streams)
+    return replace(
+        run.flow,
+        streams=tuple(
+            replace(
+                stream,
+                frame_count=max(1, run.due[stream.name]),
+                start_offset_ns=tuple(offset_ns - first_ns for offset_ns in stream.start_offset_ns),
+            )
+            for stream in run.flow.streams
+        ),
+    )
 
 
 def _plan(tester: Tester, flows: Sequence[Flow]) -> Plan:

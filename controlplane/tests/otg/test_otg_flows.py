@@ -229,6 +229,52 @@ def test_update_append_and_delete_change_flows(api: Any) -> None:
     assert set(flow_metrics(api)) == {"first"}
 
 
+def test_flows_that_run_go_on_while_others_change(api: Any) -> None:
+    """All frames of all flows arrive, though flows are added, changed and removed between them."""
+    config = two_ports(api)
+    add_flow(config, "kept", pps=100).duration.fixed_packets.packets = 1001
+    add_flow(config, "changed", pps=100, size=128).duration.fixed_packets.packets = 600
+    tagged = add_flow(config, "tagged", pps=90)
+    tagged.packet[1].dst.values = ["10.0.0.2", "10.0.0.3", "10.0.0.4"]
+    tagged.packet[1].dst.metric_tags.add(name="address")
+    tagged.duration.fixed_packets.packets = 600
+    add_flow(config, "removed", pps=100)
+    add_flow(config, "paused", pps=100).duration.fixed_packets.packets = 300
+    api.set_config(config)
+    transmit(api, "start")
+    flow_metrics(api), flow_metrics(api)
+    transmit(api, "pause", "paused")
+    delete = api.config_delete()
+    delete.config_delete_list.add().flows = ["removed"]
+    (told,) = api.delete_config(delete).warnings
+    assert told == "flows that run were interrupted for a moment, and keep their counts"
+    assert polled_states(api) == {"kept": "started", "changed": "started", "tagged": "started", "paused": "paused"}
+    update = api.config_update()
+    update.flows.property_names = ["rate", "size"]
+    update.flows.flows.append(config.flows[1].clone())
+    update.flows.flows[0].rate.pps, update.flows.flows[0].size.fixed = 200, 256
+    before = flow_metrics(api)["changed"]
+    api.update_config(update)
+    append = api.config_append()
+    append.config_append_list.add().flows.append(add_flow(api.config(), "added", "p2", "p1", pps=100))
+    api.append_config(append)
+    transmit(api, "start", "added")
+    transmit(api, "resume", "paused")
+    first = flow_metrics(api)
+    assert flow_metrics(api)["changed"].frames_tx == pytest.approx(first["changed"].frames_tx + 200, abs=2)
+    assert flow_metrics(api)["added"].frames_rx > 0
+    changed = polled(api, "changed")
+    assert (changed.frames_tx, changed.frames_rx) == (600, 600)
+    assert changed.bytes_rx == pytest.approx(before.frames_tx * 128 + (600 - before.frames_tx) * 256, rel=0.02)
+    for name, frames in (("kept", 1001), ("tagged", 600), ("paused", 300)):
+        metric = polled(api, name)
+        assert (metric.frames_tx, metric.frames_rx, metric.loss) == (frames, frames, 0)
+        assert metric.latency.average_ns == 10
+    assert [part.frames_rx for part in polled(api, "tagged").tagged_metrics] == [200] * 3
+    transmit(api, "start", "kept")
+    assert (polled(api, "kept").frames_rx, polled(api, "paused").frames_rx) == (1001, 300)
+
+
 def test_a_port_that_is_switched_off_receives_nothing(api: Any) -> None:
     config = two_ports(api)
     add_flow(config, "lost").duration.fixed_packets.packets = 100
