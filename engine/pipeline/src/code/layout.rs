@@ -3,6 +3,7 @@
 //! headers of a stack lie at a constant stride.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::numbers::words::{limbs_for, mask64};
 use crate::vocabulary::info::{FieldInfo, HeaderInfo, HeaderTypeInfo};
@@ -239,6 +240,12 @@ impl Layout {
 
     pub fn shape_of(&self, header: u16) -> &HeaderShape {
         &self.shapes[self.headers[header as usize].shape]
+    }
+
+    /// The slots of a header.
+    pub fn block(&self, header: u16) -> Range<Slot> {
+        let base = self.headers[header as usize].base;
+        base..base + self.shape_of(header).slots
     }
 
     pub fn header_type_infos(&self) -> Vec<HeaderTypeInfo> {

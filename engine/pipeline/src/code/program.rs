@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::code::calculation::{Calculation, HashAlgorithm, HashInput};
 use crate::code::ir::{ActionCode, NextNodes, Op, Pc, Select};
-use crate::code::layout::{FieldRef, Layout, Slot};
+use crate::code::layout::{FieldRef, Layout, Regs, Slot};
 use crate::code::marks::Mark;
 use crate::code::registers::RegisterPlace;
 use crate::code::touches::Touch;
@@ -230,6 +230,16 @@ pub(crate) struct Liveness {
     /// At the start of a pass, when no header is valid.
     pub start: Live,
     pub egress: Live,
+    /// Slots that egress and deparser may write, ascending: those that differ after a copy of a packet.
+    pub written: Vec<Slot>,
+}
+
+/// The place of a header in a stack that only extraction fills: those from `next` on are invalid, whatever their flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Filled {
+    /// Slot of the next free index.
+    pub next: Slot,
+    pub index: u16,
 }
 
 /// The executable part.
@@ -266,10 +276,27 @@ pub(crate) struct Code {
     pub digests: Vec<DigestPlan>,
     pub errors: Errors,
     pub intrinsics: Intrinsics,
+    /// By header, of those in stacks that only extraction fills.
+    pub filled: Vec<Option<Filled>>,
     /// `None` where anything may be read anywhere.
     pub liveness: Option<Liveness>,
     /// Cells of arrays that ingress touches; empty where that is not known.
     pub touches: Vec<Touch>,
+}
+
+impl Code {
+    /// Value of a slot that holds a constant.
+    pub fn constant(&self, slot: Slot) -> Option<u64> {
+        let index = slot.checked_sub(self.constant_base)?;
+        self.constants.get(index as usize).copied()
+    }
+
+    /// True where the deparser writes a header.
+    pub fn is_valid(&self, layout: &Layout, regs: &Regs, header: u16) -> bool {
+        let is_filled = |filled: Filled| regs[filled.next as usize] > u64::from(filled.index);
+        self.filled[header as usize].is_none_or(is_filled)
+            && regs[layout.headers[header as usize].base as usize] != 0
+    }
 }
 
 /// Name to index of the objects that the control plane addresses.

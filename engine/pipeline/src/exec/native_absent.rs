@@ -35,7 +35,7 @@ impl NativeCode {
         match *self {}
     }
 
-    pub fn restore(&self, _: &mut Regs, _: &[u64]) -> bool {
+    pub fn restore(&self, _: &mut Regs, _: &[u64], _: bool) -> bool {
         match *self {}
     }
 

@@ -171,11 +171,12 @@ impl Engine {
         left: &mut Frame,
     ) -> Option<Output> {
         let EgressPacket { egress_port, egress_rid, priority, replicated, snapshot: share, .. } = packet;
-        let (snapshot, alone) = self.snapshots.lend(&share);
+        let (mut snapshot, alone) = self.snapshots.lend(&share);
         // The next pass after its ingress finds the slots as that has left them.
         if snapshot.pass != self.passes {
-            self.restore(executable, &snapshot.slots);
+            self.restore(executable, &snapshot.slots, snapshot.egressed == self.passes);
         }
+        snapshot.egressed = self.passes + 1;
         if replicated {
             self.regs.set(executable.program.code.intrinsics.egress_rid, u64::from(egress_rid));
         }
@@ -309,9 +310,10 @@ impl Engine {
         }
     }
 
-    /// Brings back the slots of a packet for its egress, as far as the program reads them from there on.
-    fn restore(&mut self, executable: &Executable, slots: &[u64]) {
-        if !self.native(executable).is_some_and(|native| native.restore(&mut self.regs, slots)) {
+    /// Brings back the slots of a packet for its egress, as far as the program reads them from there on; `again`: the last
+    /// pass has been the egress of another copy of the packet.
+    fn restore(&mut self, executable: &Executable, slots: &[u64], again: bool) {
+        if !self.native(executable).is_some_and(|native| native.restore(&mut self.regs, slots, again)) {
             self.regs[..slots.len()].copy_from_slice(slots);
         }
     }
@@ -456,8 +458,8 @@ impl Engine {
         }
         self.headers.clear();
         for &header in &program.code.deparse_order {
-            let place = &program.layout.headers[header as usize];
-            if self.regs[place.base as usize] != 0 {
+            if program.code.is_valid(&program.layout, &self.regs, header) {
+                let place = &program.layout.headers[header as usize];
                 wire::write(&program.layout.shapes[place.shape], place.base, &self.regs, &mut self.headers);
             }
         }

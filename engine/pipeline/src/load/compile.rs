@@ -132,18 +132,20 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         digests,
         errors,
         intrinsics: Intrinsics::of(&layout),
+        filled: vec![None; layout.headers.len()],
         liveness: None,
         touches: Vec::new(),
     };
     leave_out_unread(&mut code, &layout);
     if let Some(analysis) = Analysis::new(&code, &layout, &tables.defaults) {
-        let liveness = analysis.liveness();
+        let (liveness, filled) = (analysis.liveness(), analysis.filled.clone());
         let part = |entry| analysis.part(entry).map_or_else(Vec::new, |(instructions, _)| instructions);
         let (ingress, egress) = (part(code.ingress_entry), part(code.egress_entry));
         let users = registers_in(&code, &ingress).into_iter().zip(registers_in(&code, &egress));
         let users: Vec<u8> = users.map(|(first, second)| u8::from(first) | u8::from(second) << 1).collect();
         code.registers = place_registers(&register_infos, &users);
         code.liveness = liveness;
+        code.filled = filled;
         code.touches = touches(&code, &counter_infos, &ingress);
     }
     let mut value_sets = value_set_infos;

@@ -52,12 +52,8 @@ impl Effects {
 /// The effects of an instruction; `None` where they depend on more than the program. Tables are not followed into
 /// their actions. The packet registers count as read at any time.
 pub(crate) fn effects(code: &Code, layout: &Layout, op: &Op) -> Option<Effects> {
-    let constant = |slot: Slot| {
-        let index = slot.checked_sub(code.constant_base)?;
-        code.constants.get(index as usize).copied()
-    };
     let header_of = |slot: Slot| -> Option<u16> {
-        let id = usize::try_from(constant(slot)?).ok()?;
+        let id = usize::try_from(code.constant(slot)?).ok()?;
         layout.headers.get(id).map(|_| id as u16)
     };
     let base = |header: u16| layout.headers[header as usize].base;

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 
 use crate::code::ir::{NextNodes, Op, Pc};
 use crate::code::layout::{packet_slot, FieldRef, Layout, Slot};
-use crate::code::program::{Code, DefaultAction, Live, Liveness};
+use crate::code::program::{Code, DefaultAction, Filled, Live, Liveness};
 use crate::load::effects::{effects, Effects};
+use crate::load::filled::filled;
 
 /// Words of memory that the analysis may take; a program that needs more is taken to read everything.
 const MAX_WORDS: usize = 1 << 22;
@@ -44,11 +45,35 @@ pub(super) struct Analysis<'p> {
     code: &'p Code,
     layout: &'p Layout,
     effects: Vec<Effects>,
+    /// By header, of those in stacks that only extraction fills.
+    pub filled: Vec<Option<Filled>>,
+    /// By slot, the header whose field it holds.
+    owners: Vec<Option<u16>>,
     /// Actions that each table may run, and the nodes that follow.
     actions: Vec<Vec<usize>>,
     nodes: Vec<Vec<Pc>>,
     /// Entries of the actions with their numbers, ascending.
     entries: Vec<(Pc, usize)>,
+}
+
+/// The last element of a stack that only extraction fills has been extracted, whichever it is: what reads it reads nothing
+/// of before.
+fn leave_out_last_elements(code: &Code, layout: &Layout, filled: &[Option<Filled>], effects: &mut [Effects]) {
+    let mut is_any_read = vec![false; layout.stacks.len()];
+    for op in &code.ops {
+        if let Op::StackElement { stack, .. } = *op {
+            is_any_read[stack as usize] = true;
+        }
+    }
+    let last_alone = layout.stacks.iter().zip(is_any_read).filter(|(_, is_any_read)| !is_any_read);
+    let elements = last_alone.flat_map(|(stack, _)| &stack.headers);
+    let elements = elements.filter(|&&element| filled[element as usize].is_some());
+    let blocks: Vec<_> = elements.map(|&element| layout.block(element)).collect();
+    for (op, effects) in code.ops.iter().zip(effects) {
+        if matches!(*op, Op::LoadField { header, .. } if code.constant(header).is_none()) {
+            effects.reads.retain(|(first, _)| !blocks.iter().any(|block| block.contains(first)));
+        }
+    }
 }
 
 impl<'p> Analysis<'p> {
@@ -59,7 +84,9 @@ impl<'p> Analysis<'p> {
             return None;
         }
         let effects: Option<Vec<Effects>> = code.ops.iter().map(|op| effects(code, layout, op)).collect();
-        let effects = effects?;
+        let mut effects = effects?;
+        let filled = filled(code, layout, &effects);
+        leave_out_last_elements(code, layout, &filled, &mut effects);
         let flags = layout.headers.iter().filter(|place| !place.metadata).map(|place| place.base);
         let mut is_flag = vec![false; layout.slots];
         flags.for_each(|flag| is_flag[flag as usize] = true);
@@ -72,6 +99,10 @@ impl<'p> Analysis<'p> {
         }
         if code.field_lists.values().flatten().any(|field| sets_flag(&(field.slot, field.limbs()))) {
             return None;
+        }
+        let mut owners = vec![None; layout.slots];
+        for header in (0..layout.headers.len() as u16).filter(|&it| !layout.headers[it as usize].metadata) {
+            layout.block(header).skip(1).for_each(|slot| owners[slot as usize] = Some(header));
         }
         let mut actions = Vec::new();
         let mut nodes = Vec::new();
@@ -94,7 +125,7 @@ impl<'p> Analysis<'p> {
         let mut entries: Vec<_> =
             code.actions.iter().enumerate().map(|(action, it)| (it.entry, action)).collect();
         entries.sort_unstable();
-        Some(Analysis { code, layout, effects, actions, nodes, entries })
+        Some(Analysis { code, layout, effects, filled, owners, actions, nodes, entries })
     }
 
     /// `None` where the program does what the analysis does not follow; then everything counts as read.
@@ -111,7 +142,13 @@ impl<'p> Analysis<'p> {
         }
         let mut after_deparser = target.clone();
         for &header in &self.code.deparse_order {
-            self.add_contents(&mut after_deparser, header);
+            match self.filled[header as usize] {
+                Some(Filled { next, .. }) => {
+                    after_deparser.add(next as usize);
+                    after_deparser.add(self.layout.slots + header as usize);
+                }
+                None => self.add_contents(&mut after_deparser, header),
+            }
         }
         let deparser = self.before(self.code.deparser_entry, &after_deparser)?;
         // A clone goes to egress as the egress of its original leaves it.
@@ -132,7 +169,33 @@ impl<'p> Analysis<'p> {
         let mut after_parser = after_ingress;
         after_parser.join(&ingress);
         let start = self.before(self.code.parser_entry, &after_parser)?;
-        Some(Liveness { start: self.live(&start), egress: self.live(&egress) })
+        let written = self.written(&[self.code.egress_entry, self.code.deparser_entry])?;
+        Some(Liveness { start: self.live(&start), egress: self.live(&egress), written })
+    }
+
+    /// Slots that some parts of the program may write, and the packet registers; `None` for a part that extracts.
+    fn written(&self, entries: &[Pc]) -> Option<Vec<Slot>> {
+        let mut written = self.empty();
+        self.add_slots(&mut written, 0, packet_slot::COUNT as usize);
+        for &entry in entries {
+            for pc in self.part(entry)?.0 {
+                let effects = &self.effects[pc as usize];
+                if effects.extracts.is_some() {
+                    return None;
+                }
+                for &(first, count) in effects.writes.iter().chain(&effects.may_write) {
+                    self.add_slots(&mut written, first as usize, count);
+                }
+                if let Op::AddHeader { header: operand }
+                | Op::RemoveHeader { header: operand }
+                | Op::AssignHeader { dst: operand, .. } = self.code.ops[pc as usize]
+                {
+                    let block = self.layout.block(self.code.constant(operand)? as u16);
+                    self.add_slots(&mut written, block.start as usize, block.len());
+                }
+            }
+        }
+        Some(self.live(&written).slots)
     }
 
     fn empty(&self) -> Set {
@@ -287,14 +350,46 @@ impl<'p> Analysis<'p> {
         } else {
             next.iter().for_each(|&to| join(&mut set, to));
         }
+        let changed = self.changed(pc);
+        // A field that nobody reads may have any value.
+        let is_wanted = |header: &u16| set.has(slots + *header as usize);
+        let is_read = |dst: Slot| set.has(dst as usize);
+        let (reads_nothing, of_itself) = match changed {
+            Some((dst, header)) if !is_read(dst) => (!is_wanted(&header), Some(self.layout.block(header))),
+            _ => (false, None),
+        };
         for &(first, count) in &effects.writes {
             let end = (first as usize + count).min(slots);
             (first as usize..end).for_each(|slot| set.remove(slot));
         }
         effects.ends.iter().for_each(|&header| set.remove(slots + header as usize));
-        effects.reads.iter().for_each(|&(first, count)| self.add_slots(&mut set, first as usize, count));
+        if reads_nothing {
+            return set;
+        }
+        for &(first, count) in &effects.reads {
+            // What a header's field gets from its own ones matters while the header is valid, as these do.
+            if !of_itself.as_ref().is_some_and(|block| block.contains(&first)) {
+                self.add_slots(&mut set, first as usize, count);
+            }
+        }
         effects.contents.iter().for_each(|&header| self.add_contents(&mut set, header));
         set
+    }
+
+    /// The field of a header that an instruction does nothing but write, with that header.
+    fn changed(&self, pc: Pc) -> Option<(Slot, u16)> {
+        let (Op::Move { dst, .. }
+        | Op::Add { dst, .. }
+        | Op::Sub { dst, .. }
+        | Op::And { dst, .. }
+        | Op::Or { dst, .. }
+        | Op::Xor { dst, .. }
+        | Op::AndMask { dst, .. }) = self.code.ops[pc as usize]
+        else {
+            return None;
+        };
+        let header = *self.owners.get(dst as usize)?;
+        header.map(|header| (dst, header))
     }
 
     fn live(&self, set: &Set) -> Live {

@@ -4,7 +4,7 @@
 //! `expr` expressions; `range`, `lower` and `conditions` turn those into instructions, which `asm`
 //! collects. `parser`, `actions`, `control` with its `tables`, and `checksums` do so for the parts of a
 //! program, and `compile` puts everything together. `liveness` then finds what of a packet the program reads, from the
-//! `effects` of its instructions, `touches` which cells of
+//! `effects` of its instructions, `filled` which stacks grow by extraction alone, `touches` which cells of
 //! arrays, and `unread` what it never reads.
 
 pub(crate) mod actions;
@@ -18,6 +18,7 @@ pub(crate) mod control;
 pub(crate) mod declarations;
 pub(crate) mod effects;
 pub(crate) mod expr;
+pub(crate) mod filled;
 pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod liveness;

@@ -9,6 +9,8 @@ pub(crate) struct Snapshot {
     pub slots: Vec<u64>,
     /// Number of the pass that made it.
     pub pass: u64,
+    /// Number of the last egress pass of one of its copies, 0 before that.
+    pub egressed: u64,
     pub frame: Frame,
     /// Offset of the first byte that the parser left alone.
     pub payload: usize,
@@ -45,6 +47,7 @@ impl SnapshotPool {
         snapshot.frame = frame;
         snapshot.payload = payload;
         snapshot.pass = pass;
+        snapshot.egressed = 0;
         shared.shares = 1;
         Share(place)
     }

@@ -26,7 +26,11 @@ pub fn load(name: &str) -> Target {
 }
 
 pub fn load_with(name: &str, config: SwitchConfig) -> Target {
-    let program = Program::from_json(&program_text(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    load_text(&program_text(name), config)
+}
+
+pub fn load_text(text: &str, config: SwitchConfig) -> Target {
+    let program = Program::from_json(text).unwrap_or_else(|error| panic!("{error}"));
     Target {
         switch: Switch::new(Arc::new(Executable::new(program)), config),
         out: Outputs::default(),
@@ -39,12 +43,20 @@ pub fn load_with(name: &str, config: SwitchConfig) -> Target {
 impl Target {
     /// Sends a frame and returns the frames that left the switch, in order.
     pub fn send(&mut self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
-        let packet = IngressPacket {
-            port,
-            frame: frame.to_vec(),
-            instance_type: InstanceType::Normal,
-            preserved: Preserved::default(),
-        };
+        self.pass(InstanceType::Normal, port, frame, true)
+    }
+
+    /// As [`Target::send`], of a packet that came in another way; what `goes_on` no more comes out where it would enter
+    /// again.
+    pub fn pass(
+        &mut self,
+        instance_type: InstanceType,
+        port: u16,
+        frame: &[u8],
+        goes_on: bool,
+    ) -> Vec<(u16, Vec<u8>)> {
+        let packet =
+            IngressPacket { port, frame: frame.to_vec(), instance_type, preserved: Preserved::default() };
         self.switch.ingress(packet, self.now_ps, self.now_ps, &mut self.out);
         let mut sent = Vec::new();
         let mut queue: VecDeque<Output> = self.out.items.drain(..).collect();
@@ -60,6 +72,7 @@ impl Target {
                     self.switch.egress(packet, &times, &mut self.out);
                 }
                 Output::Transmit { port, frame } => sent.push((port, frame)),
+                Output::Reenter(packet) if !goes_on => sent.push((packet.port, packet.frame)),
                 Output::Reenter(packet) => self.switch.ingress(packet, 0, self.now_ps, &mut self.out),
                 Output::Digest { digest, fields } => self.digests.push((digest, fields)),
                 Output::Drop(reason) => self.drops.push(reason),

@@ -4,6 +4,7 @@ use super::translate::Translator;
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::Offsets;
 use crate::code::layout::{packet_slot, Piece, Slot};
+use crate::code::program::Filled;
 
 /// Words that are cleared inline.
 const MAX_INLINE_WORDS: u16 = 32;
@@ -134,7 +135,13 @@ impl Translator<'_> {
         let entry = self.asm.label();
         self.asm.bind(entry);
         self.asm.load_frame(Reg::Rcx, Offsets::OUT);
+        let mut stack = None;
         for &header in order {
+            stack = self.enter_stack(header, stack);
+            if let Some((Filled { next, index }, end)) = stack {
+                self.asm.alu_slot_imm(Alu::Cmp, next, i32::from(index) + 1);
+                self.asm.jump_if(Cond::Below, end);
+            }
             let base = self.layout.headers[header as usize].base;
             let shape = self.layout.shape_of(header);
             let skip = self.asm.label();
@@ -168,6 +175,7 @@ impl Translator<'_> {
             self.asm.alu_imm(Alu::Add, Reg::Rcx, at);
             self.asm.bind(skip);
         }
+        self.leave_stack(stack);
         self.asm.store_frame(Offsets::OUT, Reg::Rcx);
         self.asm.jump(self.ended);
         Some(entry)

@@ -137,9 +137,10 @@ pub(crate) struct NativeCode {
     after_egress: Option<u32>,
     /// Room that it needs, 8 bytes more than all headers together.
     emit_bytes: usize,
-    /// Offsets of the code that sets the slots for a new packet, and of that which brings them back for egress.
+    /// Offsets of the code that sets the slots for a new packet, and of those which bring them back for egress.
     start: Option<u32>,
     restore: Option<u32>,
+    restore_again: Option<u32>,
     /// Slots that it brings back at most.
     slots: usize,
 }
@@ -170,6 +171,7 @@ impl NativeCode {
             emit_bytes: header_bytes.sum::<usize>() + 8,
             start: translation.start,
             restore: translation.restore,
+            restore_again: translation.restore_again,
             slots: layout.slots,
         })
     }
@@ -271,9 +273,10 @@ impl NativeCode {
         true
     }
 
-    /// Brings back the slots that the program reads from egress on; false where this is left to the host.
-    pub fn restore(&self, regs: &mut Regs, slots: &[u64]) -> bool {
-        let Some(target) = self.restore else { return false };
+    /// Brings back the slots that the program reads from egress on; false where this is left to the host. `again`: the
+    /// slots are those that the egress of another copy of the packet has left.
+    pub fn restore(&self, regs: &mut Regs, slots: &[u64], again: bool) -> bool {
+        let Some(target) = (if again { self.restore_again } else { self.restore }) else { return false };
         assert!(slots.len() >= self.slots, "a packet has all slots of its program");
         self.enter(regs, slots.as_ptr().cast_mut().cast(), target);
         true

@@ -24,11 +24,12 @@ pub(super) struct Translation {
     pub bytes: Vec<u8>,
     /// Offset of each instruction, and of the end.
     pub offsets: Vec<u32>,
-    /// Offsets of the code that writes headers, of that which sets the slots for a new packet, and of that which
-    /// brings them back for egress, where they could be made.
+    /// Offsets of the code that writes headers, of that which sets the slots for a new packet, and of those which
+    /// bring them back for egress, where they could be made.
     pub emit: Option<u32>,
     pub start: Option<u32>,
     pub restore: Option<u32>,
+    pub restore_again: Option<u32>,
     pub after_parser: u32,
     /// There with `emit`.
     pub after_egress: Option<u32>,
@@ -104,7 +105,8 @@ pub(super) fn translate(
     }
     let emit = translator.emit_headers();
     let start = translator.emit_start();
-    let restore = translator.emit_restore();
+    let restore = translator.emit_restore(false);
+    let restore_again = translator.emit_restore(true);
     let after_parser = translator.emit_after_parser();
     let after_egress = emit.map(|emit| translator.emit_after_egress(emit));
     translator.asm.bind(translator.labels[code.ops.len()]);
@@ -125,6 +127,7 @@ pub(super) fn translate(
         emit: offset_of(emit),
         start: offset_of(start),
         restore: offset_of(restore),
+        restore_again: offset_of(restore_again),
         after_parser: offset_of(Some(after_parser))?,
         after_egress: offset_of(after_egress),
         bytes: asm.bytes,
@@ -184,8 +187,7 @@ fn has_few_values(select: &Select) -> bool {
 impl Translator<'_> {
     /// Value of a slot that holds a constant.
     pub fn constant(&self, slot: Slot) -> Option<u64> {
-        let index = slot.checked_sub(self.code.constant_base)?;
-        self.code.constants.get(index as usize).copied()
+        self.code.constant(slot)
     }
 
     fn small(&self, slot: Slot) -> Option<i32> {
@@ -249,6 +251,19 @@ impl Translator<'_> {
 
     fn branch(&mut self, cond: Cond, a: Slot, b: Slot, to: Pc) {
         self.compare(a, b);
+        let label = self.label(to);
+        self.asm.jump_if(cond, label);
+    }
+
+    fn branch_on_zero(&mut self, cond: Cond, a: Slot, to: Pc) {
+        match (self.constant(a), self.held == Some(a)) {
+            (None, false) => self.asm.alu_slot_imm(Alu::Cmp, a, 0),
+            _ => {
+                self.first(a);
+                self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
+                self.held = Some(a);
+            }
+        }
         let label = self.label(to);
         self.asm.jump_if(cond, label);
     }
@@ -329,18 +344,8 @@ impl Translator<'_> {
                 }
             }
             Op::Guard => self.asm.count_loop(LOOP_LIMIT as i32, self.runaway),
-            Op::BranchZero { a, to } => {
-                self.first(a);
-                self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
-                self.asm.jump_if(Cond::Equal, self.label(to));
-                self.held = Some(a);
-            }
-            Op::BranchNotZero { a, to } => {
-                self.first(a);
-                self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
-                self.asm.jump_if(Cond::NotEqual, self.label(to));
-                self.held = Some(a);
-            }
+            Op::BranchZero { a, to } => self.branch_on_zero(Cond::Equal, a, to),
+            Op::BranchNotZero { a, to } => self.branch_on_zero(Cond::NotEqual, a, to),
             Op::BranchEq { a, b, to } => self.branch(Cond::Equal, a, b, to),
             Op::BranchNe { a, b, to } => self.branch(Cond::NotEqual, a, b, to),
             Op::BranchLessU { a, b, to } => self.branch(Cond::Below, a, b, to),

@@ -245,15 +245,30 @@ impl Assembler {
     }
 
     pub fn alu_imm(&mut self, op: Alu, reg: Reg, value: i32) {
-        self.emit(&[0x48, 0x81, 0xc0 | op.extension() << 3 | reg as u8]);
-        self.imm32(value);
+        let register = 0xc0 | op.extension() << 3 | reg as u8;
+        match i8::try_from(value) {
+            Ok(value) => self.emit(&[0x48, 0x83, register, value as u8]),
+            Err(_) => {
+                self.emit(&[0x48, 0x81, register]);
+                self.imm32(value);
+            }
+        }
     }
 
     /// `op [slot], value` for add, sub and cmp.
     pub fn alu_slot_imm(&mut self, op: Alu, slot: Slot, value: i32) {
-        self.emit(&[0x48, 0x81]);
-        self.slot(op.extension(), slot);
-        self.imm32(value);
+        match i8::try_from(value) {
+            Ok(value) => {
+                self.emit(&[0x48, 0x83]);
+                self.slot(op.extension(), slot);
+                self.emit(&[value as u8]);
+            }
+            Err(_) => {
+                self.emit(&[0x48, 0x81]);
+                self.slot(op.extension(), slot);
+                self.imm32(value);
+            }
+        }
     }
 
     pub fn multiply(&mut self, reg: Reg, slot: Slot) {
