@@ -248,7 +248,7 @@ class Tester:
             step_ns *= 2
         raise TargetError(
             f"{self.target.name}: frames are still in flight {step_ns // 1_000_000} ms after the last departure",
-            hint="a device of the topology may circulate frames",
+            hint="a device of the topology may circulate frames, or need so long for one",
         )
 
     @property
