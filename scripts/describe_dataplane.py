@@ -19,6 +19,7 @@ _UNITS = (
     (r"(frames_)?arrived", "frames"),
     (r"arrival_of_message|departure_of_(first|last)", "ticks"),
     (r"(fifo|lilo|filo)(_(min_inverted|max|sum))?|(min|max|sum)_cells", "ticks"),
+    ("steps", "departures"),
     ("departure_clock", "ticks; departures left"),
     ("window", "a bit for each of the newest sequence numbers"),
     ("taken", "trial, frames"),

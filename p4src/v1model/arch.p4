@@ -26,6 +26,10 @@
 #define ID_ACTION_SIZES_OF   0x0100_0041
 #define ID_TABLE_FRAME_SIZE  0x0200_0023
 #define ID_ACTION_CUT_TO     0x0100_0042
+#define ID_TABLE_SCHEDULE     0x0200_0024
+#define ID_ACTION_SCHEDULE_OF 0x0100_0043
+#define ID_TABLE_GAP          0x0200_0025
+#define ID_ACTION_ADD_GAP     0x0100_0044
 
 // Ports of the target that are not test ports. simple_switch_grpc is started with --cpu-port 510;
 // a frame that egress recirculates never leaves through the loop port.

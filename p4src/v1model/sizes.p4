@@ -26,6 +26,10 @@
 // Frame sizes in turn, of all transmitters together: a range has at most 9,153 of them, 64 to 9,216 bytes.
 #define FRAME_SIZES 16384
 
+// Gaps between departures in the schedules of all streams, and the bit of a stream's group that says that it has one.
+#define SCHEDULED_GAPS 65536
+#define SCHEDULED 0x8000
+
 // Kinds of frames that the controller captures: five faults, frames behind a gap, late frames.
 #define CAPTURE_KINDS 8
 

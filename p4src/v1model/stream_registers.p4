@@ -5,10 +5,45 @@
 #include "types.p4"
 
 // Ideal time of the last departure, and departures left. A departure is due when `time` has reached the
-// last one; it moves the clock by the gap. ENDLESS departures stay as they are.
+// last one; it moves the clock by the gap, in a schedule by one that is longer. ENDLESS departures stay as they are.
 control DepartureClock(in ingress_headers_t hdr, inout ingress_t local, in bit<32> time, in bit<32> amount)
                       (bit<32> streams) {
     register<bit<64>>(streams) cells;
+    // Departures since the schedule began anew.
+    register<bit<32>>(streams) steps;
+    bit<32> entry = 0;
+    bit<32> last = 0;
+    bit<32> gap = 0;
+
+    @id(ID_ACTION_SCHEDULE_OF)
+    @brief("Names the gaps of a stream, which come again after the last step")
+    action schedule_of(bit<32> first_entry, bit<32> last_step) {
+        entry = first_entry;
+        last = last_step;
+    }
+
+    @id(ID_TABLE_SCHEDULE)
+    @brief("Schedule of each stream whose group says SCHEDULED")
+    table schedule {
+        key = { hdr.loop.stream : exact @name("stream"); }
+        actions = { schedule_of; @defaultonly NoAction; }
+        const default_action = NoAction();
+        size = STREAMS;
+    }
+
+    @id(ID_ACTION_ADD_GAP)
+    @brief("Adds to the gap behind a departure")
+    action add_gap(bit<32> ticks) { gap = ticks; }
+
+    @id(ID_TABLE_GAP)
+    @brief("Gaps of all schedules")
+    table scheduled_gap {
+        key = { entry : exact @name("entry"); }
+        actions = { add_gap; @defaultonly NoAction; }
+        const default_action = NoAction();
+        size = SCHEDULED_GAPS;
+    }
+
     apply {
         bit<64> pair;
         bit<32> cell = (bit<32>)hdr.loop.stream;
@@ -18,7 +53,21 @@ control DepartureClock(in ingress_headers_t hdr, inout ingress_t local, in bit<3
                 bit<32> late = time - pair[63:32];
                 if (pair[31:0] != 0 && late[31:31] == 0) {
                     local.due = 1;
-                    pair[63:32] = pair[63:32] + amount;
+                    if (local.group & SCHEDULED != 0) {
+                        local.group = local.group ^ SCHEDULED;
+                        bit<32> step;
+                        steps.read(step, cell);
+                        schedule.apply();
+                        entry = entry + step;
+                        scheduled_gap.apply();
+                        if (step >= last) {
+                            step = 0;
+                        } else {
+                            step = step + 1;
+                        }
+                        steps.write(cell, step);
+                    }
+                    pair[63:32] = pair[63:32] + amount + gap;
                     if (pair[31:0] != ENDLESS) {
                         pair[31:0] = pair[31:0] - 1;
                     }
@@ -26,6 +75,7 @@ control DepartureClock(in ingress_headers_t hdr, inout ingress_t local, in bit<3
                 }
             } else if (hdr.loop.flags & FLAG_TIMED != 0) {
                 cells.write(cell, time ++ amount);
+                steps.write(cell, 0);
             }
         }
     }

@@ -32,7 +32,9 @@ def spans(plan: Plan, records: Array) -> Iterator[tuple[Transmitter, float, int]
                 continue
             span = int(records["last_departure"][transmitter.id]) - int(records["first_departure"][transmitter.id])
             wanted = (transmitter.frames - 1) * ideal
-            if stream.stream.burst:
+            if stream.clock.longer_by_ticks:
+                wanted = float(stream.clock.span_ticks(transmitter.frames))
+            elif stream.stream.burst:
                 # The last burst may be cut short anywhere; only whole periods count.
                 wanted = span if abs(span - wanted) < ideal * stream.stream.burst.frames else wanted
             yield transmitter, wanted, span
@@ -81,6 +83,14 @@ class Window:
 def window(plan: Plan, records: Array, tick_ps: int) -> Window:
     """Time for which the streams were to send, and the distance of the starts of their ports."""
     longest_s = max((Fraction(stream.frame_count) / stream.rate_fps for stream in plan.asked), default=Fraction(0))
+    scheduled = [
+        stream.clock.span_ticks(transmitter.frames) + stream.clock.slot_ticks
+        for stream in plan.streams
+        for transmitter in stream.transmitters
+        if stream.clock.longer_by_ticks
+    ]
     ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
     starts = records["first_departure"][[number for number in ids if records["departures"][number]]]
-    return Window(longest_s * PS_PER_S / tick_ps, int(starts.max()) - int(starts.min()) if len(starts) else 0)
+    return Window(
+        max((longest_s * PS_PER_S / tick_ps, *scheduled)), int(starts.max()) - int(starts.min()) if len(starts) else 0
+    )

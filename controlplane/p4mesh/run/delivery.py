@@ -49,7 +49,7 @@ def _shape(spec: TrialSpec) -> Hashable:
     to_one: dict[Hashable, list[Stream]] = {}
     to_many: list[Hashable] = []
     for stream in spec.streams:
-        kind = (stream.frame_sizes_bytes, stream.burst, stream.bad_fcs, any(stream.start_offset_ns))
+        kind = (stream.frame_sizes_bytes, stream.burst, stream.arrivals, stream.bad_fcs, any(stream.start_offset_ns))
         if stream.pattern.to_many:
             to_many.append((kind, stream.pattern, stream.tx_ports, stream.rx_ports))
         else:

@@ -88,8 +88,22 @@ class PlanEntries:
                     "payload_sum": size.payload_sum,
                 },
             )
+        for entry, ticks in enumerate(plan.gaps_ticks):
+            wanted["gap", entry] = self._schema.table_entry(
+                "scheduled_gap", match={"entry": entry}, action="add_gap", params={"ticks": ticks}
+            )
         for planned in plan.streams:
             wanted["stream", planned.index] = self._stream(planned)
+            if planned.clock.longer_by_ticks:
+                wanted["schedule", planned.index] = self._schema.table_entry(
+                    "schedule",
+                    match={"stream": planned.index},
+                    action="schedule_of",
+                    params={
+                        "first_entry": planned.first_gap,
+                        "last_step": len(planned.clock.longer_by_ticks) - 1,
+                    },
+                )
             for transmitter in planned.transmitters:
                 wanted["transmitter", transmitter.id] = self._transmitter(planned.stream, transmitter)
                 if turn := transmitter.size_turn:
@@ -121,7 +135,7 @@ class PlanEntries:
                 "start_offset_ticks": plan.start_offset_ticks,
                 "last_slot": plan.clock.last_slot,
                 "burst_slots": plan.clock.burst_slots,
-                "multicast_group": plan.group,
+                "multicast_group": plan.group | (self._contract["SCHEDULED"] if plan.clock.longer_by_ticks else 0),
                 "queue": plan.stream.priority,
             },
         )

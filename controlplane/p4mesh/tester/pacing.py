@@ -13,6 +13,7 @@ from functools import cache
 
 from p4mesh.errors import LoopOverloadError
 from p4mesh.target.loop import LoopModel
+from p4mesh.traffic.arrivals import MOST_DEPARTURES, Arrivals, spaced
 
 _FRACTION_BITS = 32
 LONGEST_SLOT_TICKS = 1 << 30
@@ -36,26 +37,40 @@ class DepartureClock:
     departures: int
     last_slot: int
     burst_slots: int
+    longer_by_ticks: tuple[int, ...] = ()
+    """Ticks by which the slots of a schedule are longer, in turn; empty: none is."""
+    first_ticks: int = 0
+    """Time of the first departure of a schedule."""
 
     @property
     def slot_ticks(self) -> Fraction:
-        """Exact length of a slot."""
+        """Exact length of a slot, in a schedule of the shortest one."""
         return self.interval_ticks + Fraction(self.interval_fraction_q32, 1 << _FRACTION_BITS)
 
     @property
     def rate_step(self) -> Fraction:
         """Relative distance of this rate from the next that can be programmed."""
-        return 1 / (self.slot_ticks * (1 << _FRACTION_BITS))
+        return 1 / (self.period_ticks / (self.last_slot + 1) * (1 << _FRACTION_BITS))
 
     @property
     def period_ticks(self) -> Fraction:
         """Time from burst to burst, or from frame to frame."""
+        if self.longer_by_ticks:
+            return self.slot_ticks + Fraction(sum(self.longer_by_ticks), len(self.longer_by_ticks))
         return self.slot_ticks * (self.last_slot + 1)
 
     @property
     def frame_interval_ticks(self) -> Fraction:
         """Mean distance of frames."""
         return self.period_ticks / self.burst_slots
+
+    def span_ticks(self, frames: int) -> Fraction:
+        """Time from the first to the last one of so many frames that are no bursts."""
+        if not self.longer_by_ticks:
+            return (frames - 1) * self.frame_interval_ticks
+        rounds, rest = divmod(frames - 1, len(self.longer_by_ticks))
+        longer = rounds * sum(self.longer_by_ticks) + sum(self.longer_by_ticks[:rest])
+        return (frames - 1) * self.slot_ticks + longer
 
 
 def departure_clock(
@@ -81,6 +96,29 @@ def departure_clock(
         whole, fraction = whole + 1, 0
     bursts, rest = divmod(frame_count - 1, burst_frames)
     return DepartureClock(whole, fraction, bursts * slots + rest + 1, slots - 1, burst_frames)
+
+
+def scheduled_clock(
+    arrivals: Arrivals, rate_fps: Fraction, frame_count: int, tick_ps: int, wire_slot_ps: Fraction
+) -> DepartureClock:
+    """Clock whose departures have the times of ``arrivals``, no two closer than a frame on the wire.
+
+    Raises ValueError where they do not fit: the text says what is valid.
+    """
+    departures = arrivals.departures_in_round(rate_fps, frame_count)
+    if departures > MOST_DEPARTURES:
+        raise ValueError(f"{departures} departures before they come again: at most {MOST_DEPARTURES}")
+    round_ticks = departures * _PS_PER_S / rate_fps / tick_ps
+    least_ticks = _ceil(wire_slot_ps / tick_ps)
+    if least_ticks * departures > int(round_ticks):
+        raise ValueError(f"rates up to {float(_PS_PER_S / (least_ticks * tick_ps)):.6g} frames/s have room for them")
+    first, distances = spaced(arrivals.times(departures), round_ticks, least_ticks)
+    if max(first, *distances) >= LONGEST_SLOT_TICKS:
+        raise ValueError(f"{max(first, *distances)} ticks between two departures: at most {LONGEST_SLOT_TICKS - 1}")
+    slot = min(distances)
+    fraction = int((round_ticks - int(round_ticks)) / departures * (1 << _FRACTION_BITS) + Fraction(1, 2))
+    longer_by = tuple(distance - slot for distance in distances)
+    return DepartureClock(slot, fraction, frame_count, 0, 1, longer_by, first)
 
 
 def slot_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:

@@ -25,6 +25,7 @@ from p4mesh.tester.pacing import (
     DepartureClock,
     LoopUse,
     departure_clock,
+    scheduled_clock,
     shared_loops,
     slot_rate_fps,
 )
@@ -126,6 +127,8 @@ class StreamPlan:
     """Number of the stream in the trial. Ports between whose offsets lie fractions of a departure have own clocks."""
     start_offset_error_ticks: Fraction = Fraction(0)
     """Largest distance of a port's start from the one asked for."""
+    first_gap: int = 0
+    """Place of the first gap of its schedule among those of all streams."""
     loop: int = 0
     """Number of the loop in which the seeds circulate; 0 is the recirculation port."""
 
@@ -149,6 +152,8 @@ class Plan:
     """Values of all lists, for the first and for the second modifier of the streams."""
     frame_sizes: tuple[FrameSize, ...] = ()
     """Sizes in turn of all transmitters."""
+    gaps_ticks: tuple[int, ...] = ()
+    """Ticks by which the slots of all schedules are longer."""
     histograms: tuple[Histogram, ...] = ()
     histogram_rules: tuple[HistogramRule, ...] = ()
     counted: tuple[CountedGroups, ...] = ()
@@ -241,6 +246,8 @@ class Limits:
     message_rules: int = 0
     frame_sizes: int = 0
     """Sizes in turn of all transmitters; 0 = the program sends all frames as long as their seeds."""
+    scheduled_gaps: int = 0
+    """Departures of the schedules of all streams; 0 = the program has no schedules."""
     any_headers: bool = False
     """The program parses tunnels and headers beyond UDP over IP."""
     fields: Fields = field(default_factory=dict)
@@ -276,6 +283,7 @@ class Limits:
             message_sources=contract.constants.get("MESSAGE_SOURCES", 0),
             message_rules=contract.constants.get("MESSAGE_RULES", 0),
             frame_sizes=contract.constants.get("FRAME_SIZES", 0),
+            scheduled_gaps=contract.constants.get("SCHEDULED_GAPS", 0),
             any_headers="IN_TUNNEL" in contract.constants,
             fields=fields_of(contract),
         )
@@ -331,6 +339,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     plans: list[StreamPlan] = []
     values: tuple[list[int], list[int]] = ([], [])
     sizes: list[FrameSize] = []
+    gaps: list[int] = []
     transmitter_id = 0
     for index, stream in enumerate(streams):
         if stream.bad_fcs and not limits.bad_fcs:
@@ -385,7 +394,8 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
             else:
                 blocks.append(_flows_of(stream, index, source, next_cell, shared, places.positions))
                 next_cell = int(blocks[-1].cell[-1]) + 1
-        plans += _groups(len(plans), index, stream, clock, transmitters, starts)
+        plans += _groups(len(plans), index, stream, clock, transmitters, starts, len(gaps))
+        gaps += clock.longer_by_ticks
     require(len(plans), limits.streams, "streams", limits)
     # Replication id 0 is that of the copy that stays in the loop.
     require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
@@ -393,6 +403,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     require(len(destinations), limits.destinations, "destination places", limits)
     require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
     require(len(sizes), limits.frame_sizes, "frame sizes in turn", limits)
+    require(len(gaps), limits.scheduled_gaps, "departures in schedules", limits)
     receivers = _receivers(streams, shared, limits)
     require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
@@ -406,6 +417,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         tuple(sorted(rate_bps_of)),
         (tuple(values[0]), tuple(values[1])),
         tuple(sizes),
+        tuple(gaps),
         counted=tuple(item for item in counted if item.destinations),
         counted_ports=shared.ports if shared.counts else (),
     )
@@ -491,6 +503,19 @@ def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> Depar
         # Departures are twice as fast as the line: whatever seed one waits for, the port has a frame to send, so that
         # a message is back to back to the last bit.
         wire_slot /= 2
+    if stream.arrivals:
+        if not limits.scheduled_gaps:
+            raise UnsupportedError(
+                f"not supported on {limits.target}: stream '{stream.name}' has arrivals that are not evenly spaced",
+                hint="leave arrivals out, or use --target sim",
+            )
+        try:
+            return scheduled_clock(stream.arrivals, stream.rate_fps, stream.frame_count, limits.tick_ps, wire_slot)
+        except ValueError as error:
+            raise ParameterError(
+                f"stream '{stream.name}' has arrivals that the tester cannot send: {error}",
+                hint="change its rate, its arrivals or their period",
+            ) from None
     return departure_clock(
         stream.rate_fps, stream.frame_count, limits.tick_ps, burst_frames=burst, wire_slot_ps=wire_slot
     )
@@ -531,6 +556,7 @@ def _groups(
     clock: DepartureClock,
     transmitters: Sequence[Transmitter],
     starts: Sequence[_Start],
+    first_gap: int,
 ) -> list[StreamPlan]:
     """One clock for the transmitters of each start, numbered from ``index``."""
     plans = []
@@ -541,11 +567,12 @@ def _groups(
                 number,
                 stream,
                 _with_more_departures(clock, max(start.skipped for _, start in members)),
-                ticks,
+                ticks + clock.first_ticks,
                 0,
                 tuple(transmitter for transmitter, _ in members),
                 origin,
                 max(start.error_ticks for _, start in members),
+                first_gap,
             )
         )
     return plans
@@ -554,9 +581,7 @@ def _groups(
 def _with_more_departures(clock: DepartureClock, skipped: int) -> DepartureClock:
     periods, rest = divmod(skipped, clock.burst_slots)
     extra = periods * (clock.last_slot + 1) + rest
-    return DepartureClock(
-        clock.interval_ticks, clock.interval_fraction_q32, clock.departures + extra, clock.last_slot, clock.burst_slots
-    )
+    return replace(clock, departures=clock.departures + extra)
 
 
 def require(wanted: int, available: int, what: str, limits: Limits) -> None:

@@ -130,6 +130,13 @@ def check_stream(stream: Stream) -> None:
         _check_tunnels(stream)
     if stream.sizes_in_turn_bytes:
         _check_sizes_in_turn(stream)
+    if stream.arrivals and (
+        stream.burst or any(stream.as_sent().start_offset_ns) or stream.pattern.frames_together > 1
+    ):
+        raise ParameterError(
+            f"stream '{stream.name}' has arrivals beside bursts, messages or ports that start later",
+            hint="let all of its ports begin together, without bursts",
+        )
     if (stream.advertised_prefix_bits or stream.advertised_networks) and not stream.routed:
         raise ParameterError(
             f"stream '{stream.name}': only a router reaches networks behind the receivers",

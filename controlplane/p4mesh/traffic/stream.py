@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from p4mesh.layers import UDP_OVER_IPV4, Frame, Modifiable
 from p4mesh.traffic.addresses import OwnAddresses
+from p4mesh.traffic.arrivals import OnOff, Poisson, Profile, Recorded
 from p4mesh.traffic.patterns.base import USUAL_GROUP, Pattern
 
 MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
@@ -90,6 +91,8 @@ class Stream:
     frame: Frame = UDP_OVER_IPV4
     """Headers; the payload begins with the 18-byte signature."""
     burst: Burst | None = None
+    arrivals: Poisson | OnOff | Profile | Recorded | None = field(default=None, metadata={"stored": "if set"})
+    """Times of departures; None: evenly spaced, or the bursts."""
     start_offset_ns: tuple[int, ...] = ()
     """Start offset of each transmit port, empty = all 0."""
     priority: int = 0

@@ -118,6 +118,28 @@ class Groups(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     receivers: Annotated[Ports | UnsetType, Meta(title="ports that receive them, if not all receivers")] = UNSET
 
 
+class Arrivals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Departures that are not evenly spaced; their mean rate is that of the class."""
+
+    shape: Annotated[
+        Literal["poisson", "on_off", "sine", "saw", "steps", "ramp", "flash_crowd", "replay"],
+        Meta(title="how departures lie in time"),
+    ]
+    period_ms: Annotated[
+        Annotated[float, Meta(gt=0, le=1_000_000, description="milliseconds above 0, up to 1000000")] | UnsetType,
+        Meta(title="of sine, saw, steps, ramp and flash_crowd; else the duration of the class"),
+    ] = UNSET
+    low_pct: Annotated[float, Meta(ge=0, le=100, title="lowest rate of these shapes, in percent of the highest")] = 0
+    stairs: Annotated[int, Meta(ge=2, le=100, title="rates of steps, from the lowest to the highest")] = 4
+    on_pct: Annotated[float, Meta(gt=0, le=100, title="mean share of the time in which on_off sends")] = 50
+    bursts: Annotated[int, Meta(ge=1, le=1000, title="times on, and times off, of on_off before they come again")] = 100
+    seed: Annotated[int, Meta(ge=0, le=0xFFFFFFFF, title="of poisson and on_off")] = 0
+    gaps_us: Annotated[
+        list[Annotated[float, Meta(ge=0, le=1_000_000_000)]],
+        Meta(max_length=65_536, title="distances of replay in turn; only their proportions count"),
+    ] = field(default_factory=list)
+
+
 class Accept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Criteria of a class; each key that is given is one criterion."""
 
@@ -179,6 +201,9 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     burst_frames: Annotated[
         Annotated[int, Meta(ge=1, le=65_535)], Meta(title="frames back to back; 1 = evenly spaced")
     ] = 1
+    arrivals: Annotated[
+        Arrivals | UnsetType, Meta(title="departures that are not evenly spaced; one size, all senders in step")
+    ] = UNSET
     priority: Annotated[_Priority, Meta(title="queue of the sender's port and, with a VLAN tag, its priority")] = 0
     vlan: Annotated[
         _Vlan | Annotated[list[_Vlan], Meta(min_length=1, max_length=2)] | UnsetType,

@@ -104,7 +104,12 @@ class Transmission:
             )
             for stream, offset_ns in zip(streams, offsets_ns, strict=True)
         ]
-        return max((whole_ns, *ends_ns))
+        scheduled_ns = [
+            ceil((clock.first_ticks + clock.span_ticks(planned.stream.frame_count)) * self._tester.tick_ps / 1000)
+            for planned in self.plan.streams
+            if (clock := planned.clock).longer_by_ticks
+        ]
+        return max((whole_ns, *ends_ns, *scheduled_ns))
 
     def _wait(self) -> None:
         """Wait to the end, with looks and what is due meanwhile; time that this takes counts."""

@@ -29,7 +29,9 @@ def verification_streams(streams: Sequence[Stream], rate_bps_of: dict[int, int])
         rate = min(stream.rate_fps, rate_at_pct(_LOAD_PCT, stream.frame_size_bytes, rate_bps))
         count = len(stream.rx_ports) * stream.addresses_per_port
         to_each = replace(_to_each_address(stream), pattern=pattern, rate_fps=rate, frame_count=count)
-        shortened.append(replace(to_each, burst=None, start_offset_ns=(), bad_fcs=False, sizes_in_turn_bytes=()))
+        shortened.append(
+            replace(to_each, burst=None, arrivals=None, start_offset_ns=(), bad_fcs=False, sizes_in_turn_bytes=())
+        )
         duration_ns = max(duration_ns, int(Fraction(count * 10**9) / rate))
     return tuple(shortened), duration_ns
 

@@ -53,6 +53,17 @@ FILES: dict[str, str] = {
     "rate_on_mixed_lines": GOOD.replace("senders: 1", "senders: 3-4").replace("receivers: 2", "receivers: 1-2"),
     "size_below_the_headers": GOOD.replace("sizes: 128", "sizes: 64\n    vlan: 7"),
     "size_given_twice": GOOD.replace("sizes: 128", "sizes: [{bytes: 128}, {bytes: 128, weight: 2}]"),
+    "arrivals_beside_bursts": GOOD.replace("sizes: 128", "sizes: 128\n    burst_frames: 2\n    arrivals: {shape: saw}"),
+    "arrivals_of_several_sizes": GOOD.replace("sizes: 128", "sizes: imix\n    arrivals: {shape: poisson}"),
+    "arrivals_that_begin_later": GOOD.replace("sizes: 128", "sizes: 128\n    start_ms: 1\n    arrivals: {shape: saw}"),
+    "arrivals_above_the_line": GOOD.replace("10 %", "60 %").replace(
+        "sizes: 128", "sizes: 128\n    arrivals: {shape: ramp}"
+    ),
+    "arrivals_without_distances": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: replay}"),
+    "arrivals_of_no_shape": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: square}"),
+    "arrivals_of_too_many_departures": GOOD.replace("10 %", "50 %")
+    .replace("0.01", "1")
+    .replace("sizes: 128", "sizes: 128\n    arrivals: {shape: sine}"),
     "sizes_of_no_genome": GOOD.replace("sizes: 128", "sizes: a7k4"),
     "sizes_of_a_mix_below_the_headers": GOOD.replace("sizes: 128", "sizes: ipv6_imix"),
     "size_range_downwards": GOOD.replace("sizes: 128", "sizes: 1518-128"),

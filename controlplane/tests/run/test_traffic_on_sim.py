@@ -161,6 +161,37 @@ name: mixes
     assert (turn["min_us"], turn["max_us"]) == (8 * 0.4 + 0.51, 8 * 0.6 + 0.51)
 
 
+@pytest.mark.parametrize(
+    ("shape", "shares"),
+    [
+        # Parts of the frames that have left after each quarter of the run.
+        ("shape: ramp", (1 / 16, 4 / 16, 9 / 16)),
+        ("shape: ramp, low_pct: 50", (9 / 48, 20 / 48, 33 / 48)),
+        ("shape: steps, stairs: 2", (0, 0, 1 / 2)),
+        ("shape: steps, stairs: 4, low_pct: 40", (4 / 28, 10 / 28, 18 / 28)),
+        ("shape: saw, period_ms: 10", (1 / 8, 4 / 8, 5 / 8)),
+        ("shape: sine", (0.25 + 1 / 6.2832, 0.5 + 2 / 6.2832, 0.75 + 1 / 6.2832)),
+        ("shape: flash_crowd", (0, 0.75, 1)),
+        ("shape: replay, gaps_us: [1, 1, 1, 5]", (1 / 4, 2 / 4, 3 / 4)),
+    ],
+)
+def test_arrivals_have_the_shape_of_their_class(tmp_path: Path, shape: str, shares: tuple[float, ...]) -> None:
+    """Goal: samples at each quarter of 20 ms count the area under the rate up to then, within two departures."""
+    text = f"""\
+name: shapes
+duration_s: 0.02
+{PHASES}samples: {{every_s: 0.005}}
+classes:
+  one: {{senders: 1, receivers: 3, pattern: pairs, rate: 20000 frames/s, sizes: 128, arrivals: {{{shape}}}}}
+"""
+    run = send(tmp_path, text)
+    (row,) = rows(run, "classes")
+    assert (row["tx_frames"], row["lost_frames"]) == (400, 0)
+    lines = csv.DictReader((run.directory / "samples.csv").open())
+    samples = [int(line["tx_frames"]) for line in lines if line["kind"] == "class"]
+    assert samples[:3] == [pytest.approx(400 * share, abs=6) for share in shares]
+
+
 def test_a_genome_has_a_row_for_each_size(tmp_path: Path) -> None:
     """LILO over a wire of 510 ns behind a store-and-forward switch: 8 L ns + 510 ns for frames of L bytes alone."""
     text = f"""\

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.results.latency import Definition, shift_ns
+from p4mesh.methods.traffic.arrivals import arrivals_of
 from p4mesh.methods.traffic.frames import Place, frame_of, is_range, mean_bytes, modifiers_of, sizes_of
 from p4mesh.traffic.derived import drifting, in_turn, mixed_in_turn, with_independent_phases, with_start_skew
 from p4mesh.traffic.imix import MixPart
@@ -93,6 +94,10 @@ def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
     rate_fps = _rate_fps(run, place, given, [ports[n] for one, _ in directions for n in one], parts)
     duration_s, frames = _length(run, place, given, rate_fps)
     frame = frame_of(run, place, given, parts)
+    line_fps = min(
+        max_rate_fps(parts[-1].frame_size_bytes, ports[n].own_rate_bps) for one, _ in directions for n in one
+    )
+    arrivals = arrivals_of(run, place, given, len(parts), rate_fps, line_fps, duration_s)
     streams: list[Stream] = []
     for number, (one, other) in enumerate(directions):
         stream = Stream(
@@ -105,6 +110,7 @@ def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
             other,
             frame,
             burst=Burst(given.burst_frames) if given.burst_frames > 1 else None,
+            arrivals=arrivals,
             priority=given.priority,
             modifiers=modifiers_of(run, place, given),
             traffic_class=name,

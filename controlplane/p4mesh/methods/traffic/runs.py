@@ -74,10 +74,10 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
 def _is_even(classes: tuple[LaidClass, ...], latest_ns: int) -> bool:
     """Whether classes leave latency as it is but for queues.
 
-    A class that begins or ends moves the latency of others; frames that grow from one to the next have a latency that
-    grows.
+    A class that begins, ends or changes its rate moves the latency of others; frames that grow from one to the next
+    have a latency that grows.
     """
-    if any(stream.sizes_in_turn_bytes for item in classes for stream in item.streams):
+    if any(stream.sizes_in_turn_bytes or stream.arrivals for item in classes for stream in item.streams):
         return False
     ends_ns = [item.end_ns for item in classes]
     return _UNEVEN * max(max(ends_ns) - min(ends_ns), latest_ns) <= max(ends_ns)

@@ -1,0 +1,76 @@
+"""From the arrivals of a traffic class to the times of its departures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from math import pi, sin
+
+from msgspec import UNSET
+
+from p4mesh.methods.traffic.frames import Place, is_range
+from p4mesh.traffic.arrivals import OnOff, Poisson, Profile, Recorded
+from p4mesh.traffic_file.model import Arrivals, TrafficClass
+from p4mesh.traffic_file.reader import FileRun
+
+_SINE_PIECES, _SINE_DIGITS = 64, 6
+_NS_PER_MS, _NS_PER_US = 10**6, 1000
+Points = tuple[tuple[Fraction, Fraction], ...]
+
+
+def arrivals_of(
+    run: FileRun,
+    place: Place,
+    given: TrafficClass,
+    parts: int,
+    rate_fps: Fraction,
+    line_fps: Fraction,
+    duration_s: Fraction,
+) -> Poisson | OnOff | Profile | Recorded | None:
+    """The arrivals of a class of ``parts`` sizes; raises TrafficFileError where its highest rate is above the line."""
+    if given.arrivals is UNSET:
+        return None
+    asked, where = given.arrivals, (*place, "arrivals")
+    if (parts > 1 and not is_range(given)) or given.burst_frames > 1:
+        raise run.error(where, "beside bursts, or sizes with weights", "give the class one size, or a range")
+    if given.start_ms or given.stagger_us or given.phases != "in_step":
+        raise run.error(where, "beside start_ms, stagger_us or phases", "leave them out: all senders are in step")
+    if asked.shape == "replay":
+        if not sum(asked.gaps_us):
+            raise run.error(where, "replay without distances", "give gaps_us: [10, 250, 10]")
+        return Recorded(tuple(round(Fraction(str(gap)) * _NS_PER_US) for gap in asked.gaps_us))
+    if asked.shape == "poisson":
+        return Poisson(asked.seed)
+    if asked.shape == "on_off":
+        share = Fraction(str(asked.on_pct)) / 100
+        _require_line(run, where, rate_fps / share, line_fps)
+        return OnOff(share, asked.bursts, asked.seed)
+    points = _points(asked)
+    mean = sum(((after[0] - before[0]) * (before[1] + after[1]) / 2 for before, after in pairwise(points)), Fraction(0))
+    _require_line(run, where, rate_fps * max(rate for _, rate in points) / mean, line_fps)
+    period_ms = duration_s * 1000 if asked.period_ms is UNSET else Fraction(str(asked.period_ms))
+    return Profile(points, round(period_ms * _NS_PER_MS))
+
+
+def _require_line(run: FileRun, where: Place, highest_fps: Fraction, line_fps: Fraction) -> None:
+    if highest_fps > line_fps:
+        raise run.error(
+            where,
+            f"its highest rate, {float(highest_fps):.10g} frames/s, is above the line rate of a sender",
+            f"lower the mean rate, so that the highest is at most {float(line_fps):.10g} frames/s",
+        )
+
+
+def _points(asked: Arrivals) -> Points:
+    """Rates over one period, from the lowest to the highest, which is 1."""
+    low, high = Fraction(str(asked.low_pct)) / 100, Fraction(1)
+    if asked.shape == "sine":
+        heights = [round((1 + sin(2 * pi * n / _SINE_PIECES)) / 2, _SINE_DIGITS) for n in range(_SINE_PIECES + 1)]
+        return tuple((Fraction(n, _SINE_PIECES), low + (1 - low) * Fraction(str(h))) for n, h in enumerate(heights))
+    if asked.shape == "steps":
+        rates = [low + (1 - low) * Fraction(n, asked.stairs - 1) for n in range(asked.stairs)]
+        return tuple((Fraction(n + end, asked.stairs), rate) for n, rate in enumerate(rates) for end in (0, 1))
+    if asked.shape == "flash_crowd":
+        quarter, half = Fraction(1, 4), Fraction(3, 4)
+        return ((Fraction(0), low), (quarter, low), (quarter, high), (half, low), (Fraction(1), low))
+    return ((Fraction(0), low), (Fraction(1), high))

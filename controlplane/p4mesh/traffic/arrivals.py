@@ -1,0 +1,161 @@
+"""Departures that are not evenly spaced: the times of one round of them, which repeats; the mean rate stays exact.
+
+A frame cannot leave before the line has carried the one before it: where two times are closer, the later frame follows
+the earlier one back to back (:func:`spaced`), as behind a queue.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import pairwise
+from math import isqrt
+
+from p4mesh.traffic.random_numbers import splitmix64
+
+MOST_DEPARTURES = 65_536
+"""Departures of a round: what the data plane has room for."""
+_LOGARITHMS = Context(prec=20)
+_DIGITS = 10**12
+"""Parts of a round or a step in which times are found."""
+
+
+class Arrivals(ABC):
+    """How the departures of a stream lie in time."""
+
+    @abstractmethod
+    def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
+        """Departures until everything comes again, for a stream of so many frames; at least 1."""
+
+    @abstractmethod
+    def times(self, departures: int) -> list[Fraction]:
+        """Times of the departures of a round as parts of it, ascending, from 0 on and below 1."""
+
+
+@dataclass(frozen=True)
+class Poisson(Arrivals):
+    """Independent arrivals: exponential distances from a seed, the same on every machine."""
+
+    seed: int = 0
+
+    def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
+        return min(frames, MOST_DEPARTURES)
+
+    def times(self, departures: int) -> list[Fraction]:
+        return _as_parts([_exponential(self.seed, number) for number in range(departures)])
+
+
+@dataclass(frozen=True)
+class OnOff(Arrivals):
+    """A Markov source: on for an exponential time, in which frames are evenly spaced, then off for another one.
+
+    The round has the mean rate and ``bursts`` such pairs of times.
+    """
+
+    on_share: Fraction
+    """Mean part of the time that is on."""
+    bursts: int
+    seed: int = 0
+
+    def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
+        return min(frames, MOST_DEPARTURES)
+
+    def times(self, departures: int) -> list[Fraction]:
+        on = [self.on_share * _exponential(self.seed, 2 * number) for number in range(self.bursts)]
+        off = [(1 - self.on_share) * _exponential(self.seed, 2 * number + 1) for number in range(self.bursts)]
+        points: list[tuple[Fraction, Fraction]] = []
+        at = Fraction(0)
+        for busy, idle in zip(on, off, strict=True):
+            points += [(at, Fraction(1)), (at + busy, Fraction(1)), (at + busy, Fraction(0))]
+            at += busy + idle
+            points.append((at, Fraction(0)))
+        return _times_of_profile([(begin / at, rate) for begin, rate in points], departures)
+
+
+@dataclass(frozen=True)
+class Profile(Arrivals):
+    """A rate that changes: lines between points, which come again after a period."""
+
+    points: tuple[tuple[Fraction, Fraction], ...]
+    """(part of the period, rate); two points at one time are a jump. Only proportions of the rates count."""
+    period_ns: int
+
+    def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
+        return max(1, round(rate_fps * self.period_ns / 10**9))
+
+    def times(self, departures: int) -> list[Fraction]:
+        return _times_of_profile(self.points, departures)
+
+
+@dataclass(frozen=True)
+class Recorded(Arrivals):
+    """Times between frames of a capture, one after the other, stretched to the mean rate."""
+
+    gaps_ns: tuple[int, ...]
+
+    def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
+        return len(self.gaps_ns)
+
+    def times(self, departures: int) -> list[Fraction]:
+        return _as_parts([Fraction(gap) for gap in self.gaps_ns])
+
+
+def spaced(times: Sequence[Fraction], round_ticks: Fraction, least_ticks: int) -> tuple[int, list[int]]:
+    """First departure, and distances of departures in whole ticks, each of at least ``least_ticks``.
+
+    The last distance is that to the next round.
+
+    Their sum is that of the round, rounded down. Raises ValueError where the round has no room for the departures.
+    """
+    whole = int(round_ticks)
+    if least_ticks * len(times) > whole:
+        raise ValueError(f"{len(times)} departures of {least_ticks} ticks do not fit into {whole}")
+    starts = [int(time * round_ticks) for time in times]
+    # Twice round: what waits at the end of a round waits in the next one, too.
+    free = 0
+    begun: list[int] = []
+    for turn in range(2):
+        begun = []
+        for start in starts:
+            free = max(start + turn * whole, free) + least_ticks
+            begun.append(free - least_ticks)
+    return begun[0] - whole, [after - before for before, after in pairwise([*begun, begun[0] + whole])]
+
+
+def _times_of_profile(points: Sequence[tuple[Fraction, Fraction]], departures: int) -> list[Fraction]:
+    """Times at which the area under the lines is an odd number of halves of a departure."""
+    areas = [(after[0] - before[0]) * (before[1] + after[1]) / 2 for before, after in pairwise(points)]
+    whole = sum(areas, Fraction(0))
+    found: list[Fraction] = []
+    below = Fraction(0)
+    for (before, after), area in zip(pairwise(points), areas, strict=True):
+        width, low, rise = after[0] - before[0], before[1], after[1] - before[1]
+        while len(found) < departures:
+            wanted = whole * (2 * len(found) + 1) / (2 * departures) - below
+            if wanted > area:
+                break
+            # The part x of this piece with low x + rise x^2 / 2 = wanted / width, without a difference of near numbers.
+            height = wanted / width if width else Fraction(0)
+            root = Fraction(isqrt(int((low * low + 2 * rise * height) * _DIGITS**2)), _DIGITS)
+            part = 2 * height / (low + root) if low + root else Fraction(0)
+            found.append(before[0] + width * min(Fraction(1), part))
+        below += area
+    return found
+
+
+def _as_parts(gaps: Sequence[Fraction]) -> list[Fraction]:
+    whole = sum(gaps, Fraction(0))
+    times, at = [], Fraction(0)
+    for gap in gaps:
+        times.append(at / whole)
+        at += gap
+    return times
+
+
+def _exponential(seed: int, number: int) -> Fraction:
+    """One of independent exponential numbers with mean 1, to twelve digits."""
+    uniform = Decimal(splitmix64((seed << 32) + number) + 1) / (1 << 64)
+    return Fraction(int(-_LOGARITHMS.ln(uniform) * _DIGITS), _DIGITS)
