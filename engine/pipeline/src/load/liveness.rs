@@ -367,7 +367,7 @@ impl<'p> Analysis<'p> {
             return set;
         }
         for &(first, count) in &effects.reads {
-            // What a header's field gets from its own ones matters while the header is valid, as these do.
+            // Fields of the same header matter while it is valid, as the field that is written does.
             if !of_itself.as_ref().is_some_and(|block| block.contains(&first)) {
                 self.add_slots(&mut set, first as usize, count);
             }
