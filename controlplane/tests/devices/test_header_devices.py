@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv4Address
 
@@ -203,3 +204,29 @@ def test_every_frame_is_counted_behind_what_a_device_adds_takes_off_and_rewrites
     assert (result.tx_frames, result.rx_frames, result.lost_frames) == (100, 100, 0)
     assert (result.flooded_frames, result.misdirected_frames, result.foreign_frames) == (0, 0, 0)
     assert (result.duplicate_frames, result.reordered_frames, result.corrupted_frames) == (0, 0, 0)
+
+
+def test_address_and_port_change_in_step_through_65536_values() -> None:
+    """Goal: a translator that binds each third pair of address and port passes the frames of these pairs, no others."""
+    count = 1 << 16
+    topology = shipped(NAT44)
+    first = int(station(1).ipv4)
+    bound = [
+        {
+            "table": "inside",
+            "key": {"address": str(IPv4Address(first + n)), "protocol": 17, "port": (20001 + n) % count},
+            "action": "to_outside",
+            "params": ["203.0.113.1", n],
+        }
+        for n in range(0, count, 3)
+    ]
+    (nat,) = topology.devices
+    others = [entry for entry in nat.model["entries"] if entry["table"] != "inside"]
+    translator = replace(nat, model={**nat.model, "entries": [*others, *bound]})
+    names = ("ipv4_src", "udp_src")
+    modifiers = tuple(FieldModifier(Modifiable.of_name(name), Progression(count)) for name in names)
+    stream = Stream("all", 128, Fraction(500_000), count, Pairs(), (1,), (2,), modifiers=modifiers)
+    with open_measurer(replace(topology, devices=(translator,))) as measurer:
+        spec = TrialSpec("all", (stream,), count * 2000, Learning(enabled=False), 10**6, 0)
+        result = measurer.measure(spec)
+    assert (result.status, result.tx_frames, result.rx_frames) == (Verdict.MEASURED, count, len(bound))
