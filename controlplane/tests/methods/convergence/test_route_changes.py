@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 from msgspec import structs
+from support.beds import make_bed
+from support.fakes import FlowMeasurer
 from support.networks import changed, shipped
-from support.runs import run_on_sim
+from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.convergence.routes import Silence
@@ -41,6 +43,15 @@ def test_a_router_without_delays_of_its_own_follows_within_the_messages(change: 
         assert row[key] == pytest.approx(0, abs=0.15)
     detail = next(table for table in outcome.tables if table.name == "routes_in_detail")
     assert {(route["rx_port"], route["network"]) for route in detail.rows} == {(p, n) for p in (3, 4) for n in range(3)}
+
+
+def test_frames_that_did_not_come_are_the_time_from_the_start_of_traffic_to_the_route() -> None:
+    """250 frames of 1,000 a second are missing on one route and 300 on the other; traffic started 100 ms before."""
+    measurer = FlowMeasurer(lambda _, sent: {key: count - 200 - 50 * (key[2] - 2) for key, count in sent.items()})
+    test, asked = find_test("convergence.announcement"), ("networks=1", "stream_fps=1000", "traffic_first_ms=100")
+    _, outcome = run_unit(test, make_bed(announces_routes=True), measurer, 128, *asked)
+    (row,) = outcome.tables[0].rows
+    assert (row["first_route_ms"], row["last_route_ms"], row["average_ms"]) == (150, 200, 175)
 
 
 @pytest.mark.parametrize(("change", "ip"), [("announcement", "ipv4"), ("announcement", "ipv6"), ("withdrawal", "ipv4")])

@@ -6,11 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.beds import make_bed
+from support.beds import GIGABIT, make_bed
 from support.fakes import FlowMeasurer, lossless
 from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.measurement.counts import PortCounts
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.congestion_control import Congestion, CongestionControl
@@ -88,6 +89,8 @@ def test_a_switch_without_blocking_loses_a_third_at_the_congested_port_only() ->
 def test_loss_at_the_uncongested_port_is_head_of_line_blocking() -> None:
     result, outcome, _ = run(blocking)
     assert result.uncongested_loss_pct == BLOCKING_U_PCT
+    # Half of the frames of source 1 are for the uncongested port, and a quarter of them is lost.
+    assert result.uncongested_fps == pytest.approx(0.75 * GIGABIT / (8 * 84) / 2, rel=1e-3)
     assert result.head_of_line_blocking == "yes"
     assert outcome.state is Verdict.FAIL
 
@@ -101,6 +104,16 @@ def test_an_input_that_loses_frames_alone_makes_blocking_inconclusive() -> None:
 
 def test_no_loss_under_overload_is_back_pressure() -> None:
     assert run(lossless)[0].back_pressure == "yes"
+
+
+@pytest.mark.parametrize(("paused", "back_pressure"), [(1, "yes"), (2, "yes"), (3, "no"), (4, "no")])
+def test_pause_frames_to_the_sources_alone_are_back_pressure(paused: int, back_pressure: str) -> None:
+    class Paused(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            return replace(super().measure(spec), ports=(PortCounts(paused, pause_frames=7),))
+
+    result, _ = run_unit(TEST, make_bed(behind="aaaa"), Paused(queue_at_c), 64, "scaled_frames=6000")
+    assert (result.back_pressure, result.pause_frames) == (back_pressure, 7 if back_pressure == "yes" else 0)
 
 
 def test_several_blocks_run_at_once_and_unused_ports_are_named() -> None:

@@ -39,9 +39,11 @@ class GroupMeasurer(FakeMeasurer):
     def __init__(self, change: Callable[[TrialSpec, Flows], TrialResult | None] | None = None) -> None:
         super().__init__()
         self.change = change
+        self.notes: list[TrialNote | None] = []
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         base = super().measure(spec, note)
+        self.notes.append(note)
         flows: Flows = {}
         for stream in spec.streams:
             for source, tx_port in enumerate(stream.tx_ports):
@@ -61,8 +63,9 @@ class GroupMeasurer(FakeMeasurer):
         result = replace(
             base,
             expected_rx_frames=expected,
-            rx_frames=expected - lost,
+            rx_frames=sum(flow.rx_frames for flow in kept),
             lost_frames=lost,
+            duplicate_frames=sum(flow.duplicate_frames for flow in kept),
             flows=kept,
             silent_flows=sum(flow.tx_frames > 0 and not flow.rx_frames for flow in kept),
         )
@@ -205,6 +208,8 @@ def test_latencies_are_those_of_each_group_and_port() -> None:
     }
     (spread,) = rows(outcome, "latency_spread")
     assert (spread["set_size"], spread["spread_us"]) == (9, pytest.approx(4.3 - 2.1))
+    (table,) = (table for table in outcome.tables if table.name == "latency_spread")
+    assert [column.key for column in table.columns][3:] == ["set_size", "low_us", "high_us", "spread_us"]
     assert len(specs) == 1 and outcome.state is Verdict.MEASURED
 
 
@@ -249,6 +254,20 @@ def test_a_burden_is_a_mesh_of_ports_that_do_not_join() -> None:
     assert (multicast.rx_ports, burden.tx_ports, burden.pattern.kind) == ((2, 3, 4), (5, 6, 7), "full_mesh")
     assert burden.rate_fps == Fraction(2, 5) * max_rate_fps(128, GIGABIT)
     assert [row["part"] for row in rows(outcome, "latency_spread")] == ["baseline", "burdened"]
+
+
+def test_the_rate_of_burdened_multicast_is_that_of_its_copies_alone() -> None:
+    """Of the burden 50 frames of each flow come twice; three ports receive a tenth of the line each."""
+
+    def twice(_: TrialSpec, flows: Flows) -> None:
+        for key, flow in flows.items():
+            if key[0] != "multicast":
+                flows[key] = replace(flow, rx_frames=flow.rx_frames + 50, duplicate_frames=50)
+
+    settings = ("load_pct=10", "burden_ports=3", "burden_load_pct=40")
+    outcome, _ = run("rfc3918.burdened_latency", GroupMeasurer(twice), *settings, on=make_bed(7))
+    rate_fps = pytest.approx(3 * float(max_rate_fps(128, GIGABIT)) / 10)
+    assert [row["forwarding_fps"] for row in rows(outcome, "multicast_rates")] == [rate_fps] * 2
 
 
 # Delays
@@ -344,13 +363,16 @@ def test_a_group_that_comes_before_its_join_makes_the_delay_invalid() -> None:
 
 
 def test_burdened_join_delays_stand_beside_those_without_burden() -> None:
-    outcome, specs = run(
-        "rfc3918.burdened_join_delay", GroupMeasurer(delayed(Version.IGMPV3, 1000)), "delay_limit_ms=5", on=make_bed(6)
-    )
+    measurer = GroupMeasurer(delayed(Version.IGMPV3, 1000))
+    settings = ("delay_limit_ms=5", "stream_fps=8445.9459375")
+    outcome, specs = run("rfc3918.burdened_join_delay", measurer, *settings, on=make_bed(6))
     assert [(row["part"], row["port"], row["burden_pct"]) for row in rows(outcome, "delay")] == [
         (part, port, burden) for part, burden in (("baseline", None), ("burdened", 50)) for port in (2, 3, 4)
     ]
     assert [len(spec.streams) for spec in specs] == [1, 1, 1, 2, 2, 2]
+    # A line carries 10^9 / (8 x 148) = 844,594.59 frames a second.
+    notes = [(note.load_pct, note.remaining) for note in measurer.notes if note]
+    assert notes == [(pytest.approx(1), left) for left in (5, 4, 3, 2, 1, 0)]
 
 
 @pytest.mark.parametrize("version", list(Version))

@@ -147,6 +147,7 @@ def test_short_throughput_trials_are_repeated_until_the_buffer_time_is_exact() -
     assert row["corrected_buffer_s"] == pytest.approx(exact_s, rel=0.011)
     lengths = [spec.streams[0].frame_count for spec, _ in trials if spec.label.startswith("throughput")]
     assert max(lengths) > 17_000 and lengths[0] == 2000
+    assert next(iter(results.values())).throughput.trial_frames == 17_900, "179 frames are 1 % of them"
     assert all("not sustained" in text for text in outcome.findings)
     (found,) = results.values()
     assert found.throughput.search.trials == len(lengths)
