@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from support.beds import make_bed
@@ -77,6 +78,11 @@ def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> N
     rows = result.latency
     assert [row.mode for row in rows] == ["single frame"] * 17 + ["stream"] * 17
     assert measurer.specs[-2].streams[0].frame_count == 1
+    assert [spec.watch_queues for spec in measurer.specs] == [True, False, True], "a frame alone fills no queue"
+    line_fps = pytest.approx(float(max_rate_fps(64, 10**9)))
+    assert [(row.load_pct, row.rate_fps) for row in rows] == [(None, None)] * 17 + [(100, line_fps)] * 17
+    (variation,) = (table for table in outcome.tables if table.name == "broadcast_latency_variation")
+    assert [row["mode"] for row in variation.rows] == ["stream"] * 17
     assert rows[0].latency.avg_us == pytest.approx(2.2)
     assert [table.name for table in outcome.tables[1:5]] == [
         "broadcast_latency",
@@ -124,6 +130,10 @@ def test_latency_is_summed_up_per_device_of_a_chain() -> None:
         (pytest.approx(low), pytest.approx(high))
         for low, high in ((1.002, 4.018), (1.002, 1.006), (2.007, 2.010), (3.011, 3.014), (4.015, 4.018))
     ]
+    means = [sum(layer + port / 1000 for port in ports if port > 1) / len(ports if layer > 1 else ports[1:])
+             for layer, ports in enumerate(LAYERS, 1)]  # fmt: skip
+    steps = [later - earlier for earlier, later in pairwise(means)]
+    assert [row["increment_us"] for row in stream[1:]] == [None, *map(pytest.approx, steps)]
     one_device = next(table for table in run(FlowMeasurer(lossless), 64)[1].tables if table.name == "broadcast_latency")
     assert {row["device"] for row in one_device.rows} == {"all"}
 

@@ -119,6 +119,13 @@ def test_a_switch_that_follows_the_short_gap_is_detected_in_the_words_of_the_rfc
     assert state is Verdict.FAIL
 
 
+@pytest.mark.parametrize(("settings", "smallest"), [((), 64), (("vlan_id=7",), 128), (("frame_format=ipv6",), 128)])
+def test_the_clock_takes_the_smallest_frames_that_fit_the_headers(settings: tuple[str, ...], smallest: int) -> None:
+    test = ForwardPressure()
+    units = test.units(resolve(test.name, test.parameters, settings), (1518,))
+    assert [unit.frame_size_bytes for unit in units] == [1518, smallest, 512]
+
+
 def test_a_switch_at_line_rate_is_within_the_clock_tolerance() -> None:
     assert forward_pressure(64, 20)[0]["finding"] == "not detected"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support.beds import GIGABIT
 from support.delays import constant
-from support.latency_bench import bed, rows, run
+from support.latency_bench import bed, rows, run, wires
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.rfc2544.latency import Latency
@@ -17,6 +17,8 @@ from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.stream import Stream
 
+_PARTS = ("throughput", "latency", "forwarding")
+
 
 def test_mesh_tests_show_latency_at_the_throughput_and_at_every_load() -> None:
     _, outcome = run(FullyMeshed(), bed(), constant(2000.0), 64, "latency_definition=FILO", "sweep_step_pct=50")
@@ -25,6 +27,19 @@ def test_mesh_tests_show_latency_at_the_throughput_and_at_every_load() -> None:
     assert [row["load_pct"] for row in rows(outcome, "latency_sweep")] == [10.0, 60.0, 100.0]
     (row,) = rows(outcome, "latency_throughput_definitions")
     assert (row["fifo_us"], row["lifo_us"], row["filo_us"]) == (2.0, 1.488, 2.512)
+
+
+@pytest.mark.parametrize(("wires_ns", "in_sweep"), [((), False), ((100.0, 100.0), True)])
+def test_flows_are_kept_at_the_throughput_and_at_every_load_where_each_needs_a_correction(
+    wires_ns: tuple[float, ...], in_sweep: bool
+) -> None:
+    where = bed(calibration=wires(*wires_ns, size=64) if wires_ns else None)
+    measurer, outcome = run(FullyMeshed(), where, constant(2000.0), 64, "sweep_step_pct=50")
+    kept = {part: {spec.per_flow for spec in measurer.specs if spec.label.startswith(part)} for part in _PARTS}
+    assert kept == {"throughput": {False}, "latency": {True}, "forwarding": {in_sweep}}
+    keys = {table.name: table.keys for table in outcome.tables}
+    assert keys["latency_throughput"] == ("frame_size_bytes", "calibrated")
+    assert keys["latency_sweep"] == ("frame_size_bytes", "load_pct", "calibrated")
 
 
 def test_mesh_tests_have_percentiles_where_they_are_asked_for() -> None:
