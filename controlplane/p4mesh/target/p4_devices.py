@@ -39,11 +39,11 @@ class P4Devices:
     def __enter__(self) -> P4Devices:
         """Connect to the switches, and let the time of events begin."""
         try:
-            for device in self._topology.devices:
-                node = self._network.node(device.name)
-                if device.device == P4_DEVICE and isinstance(node, SwitchNode):
+            # Devices at interfaces that are there already are no nodes of ours.
+            for node in self._network.nodes:
+                if node.device.device == P4_DEVICE and isinstance(node, SwitchNode):
                     self._switches.append(node)
-                    client = self._clients[device.name] = self._stack.enter_context(node.connect())
+                    client = self._clients[node.device.name] = self._stack.enter_context(node.connect())
                     client.load_schema()
             for name, event in self._events():
                 if event.at_s is not None:
