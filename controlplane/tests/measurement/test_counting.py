@@ -94,6 +94,19 @@ def test_frames_to_many_that_come_back_to_their_source_are_flooded() -> None:
     assert [(port.rx_frames, port.flooded_frames) for port in counts.ports[:2]] == [(0, 7 + 5), (19, 1)]
 
 
+def test_bytes_are_shown_of_streams_of_many_sizes() -> None:
+    """3 frames of 64, 128 and 64 bytes; those of one size have the bytes that they were sent with."""
+    mixed = Stream("mixed", 128, Fraction(1000), 3, Pairs(), (1,), (2,), sizes_in_turn_bytes=(64, 128))
+    plan = planned(mixed, Stream("plain", 64, Fraction(1000), 3, Pairs(), (1,), (3,)))
+    cells = {flow.rx_port: flow for flow in plan.flows if flow.expected}
+    sent = {flow.sequence_cell: 3 for flow in cells.values()}
+    came = {flow.cell: 3 for flow in cells.values()}
+    octets = {cells[2].cell: 256, cells[3].cell: 192}
+    reading = forged(plan, {(1, "transmitted"): 6}, flow_sequence=sent, frames=came, next_sequence=came, bytes=octets)
+    counts = count(plan, reading, 4, per_flow=True)
+    assert {flow.stream: flow.rx_bytes for flow in counts.flows} == {"mixed": 256, "plain": None}
+
+
 def test_times_of_departures_are_nanoseconds_of_the_clock() -> None:
     """Ticks of 4 ps: two ports that were to start together are 500,000 ticks apart, two with an offset 25 million.
 

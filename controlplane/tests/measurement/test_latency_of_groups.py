@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from p4mesh.measurement.columns import Groups
+from p4mesh.measurement.counts import LatencyStats, average_error_ns
 from p4mesh.measurement.latency_stats import latency_of_groups, latency_stats
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.records import ALL_ONES, IPDV_ZERO
@@ -95,3 +97,11 @@ def test_jitter_and_added_bytes_follow_from_the_records_by_hand() -> None:
     assert found.rfc3550_jitter_flows == 2
     assert (found.rfc3550_jitter_sum_ns, found.rfc3550_jitter_max_ns) == ((48 + 16) * 2 / 16, 48 * 2 / 16)
     assert found.added_bytes == 4 * (68 - 64) / 10
+
+
+def test_the_error_of_an_average_is_that_of_values_at_both_extremes() -> None:
+    """Half at 0 and half at 10 ns: deviation 5 ns, error 1.96 x 5 / sqrt(4)."""
+    assert average_error_ns(4, 0, 5, 10) == pytest.approx(4.9)
+    assert LatencyStats(4, 0.0, 10.0, 20.0).sampling_error_ns == pytest.approx(4.9)
+    assert average_error_ns(3, 0.1, 0.1 + 1e-16, 0.1) == average_error_ns(3, 1, 1.5, 1) == 0, "rounding of an average"
+    assert LatencyStats(0, 0.0, 0.0, 0.0).sampling_error_ns == 0

@@ -36,3 +36,12 @@ def test_a_reading_takes_a_small_part_of_a_window(ports: int, frames: int) -> No
     reading_ns = ROUND_NS * turns * (max(map(len, watch.cells)) + PASSES_BESIDE)
     # The passes beside those for cells may come on top of the quarter.
     assert reading_ns <= watch.step_ns / 4 + ROUND_NS * PASSES_BESIDE
+
+
+def test_readings_are_whole_cycles_apart_and_cover_two_pairs_of_each_port() -> None:
+    """A mesh of 4 ports repeats every 30 ns; 4,000 frames are too few for more cells than two of each port."""
+    watch = queue_watch(mesh(4, 1000), 1_000_000, 1000, ROUND_NS, 1)
+    assert watch is not None
+    assert watch.step_ns == 125_000 // 30 * 30
+    assert watch.times_ns == tuple(124_980 * number for number in range(1, 8))
+    assert sum(map(len, watch.cells)) == 2 * 4

@@ -137,6 +137,15 @@ def test_what_a_wire_takes_is_subtracted_in_a_row_of_its_own() -> None:
     assert (calibrated.fifo_us_avg, calibrated.mimo_us_avg, calibrated.dif_pct) == (1.0, 1.1, pytest.approx(10))
 
 
+@pytest.mark.parametrize(("frames", "error_us"), [(1, None), (2, 0)])
+def test_the_average_of_one_frame_has_no_error_that_is_known(frames: int, error_us: float | None) -> None:
+    flows = tuple(flow(part, 1500.0, frames, frames) for part in ("1", "2"))
+    measured = Measured(64, 2, 1, 2, GIGABIT, GIGABIT, Fraction(672), flows)
+    result = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
+    positions = message_row(measured, result, "measured", Fraction(1), None).positions
+    assert [row.avg_error_us for row in positions] == [error_us] * 2
+
+
 def test_the_losses_of_positions_bound_the_damaged_messages() -> None:
     alone = [flow("1", 1.0, received=9), flow("2", 1.0, received=6), flow("3", 1.0)]
     assert damaged(alone, 3, 10) == (5, 4, 5)
@@ -183,6 +192,8 @@ def test_background_leaves_the_first_frame_alone_at_low_load_and_costs_frames_at
     assert full["load_pct"] == 100 and full["lost_frames"] > 0
     assert 1 <= full["damaged_messages_min"] <= full["damaged_messages_max"] <= 10
     assert full["lilo_us_avg"] is None or full["lilo_us_avg"] > low["lilo_us_avg"]
+    (figure,) = found.outcome.figures
+    assert [series.points[0] for series in figure.series] == [(0.1, low["fifo_us_avg"]), (0.1, low["mimo_us_avg"])]
 
 
 def test_background_that_shares_a_fabric_delays_the_last_frame_and_leaves_the_first_alone(tmp_path: Path) -> None:
@@ -234,6 +245,8 @@ def test_n_inputs_lose_what_the_output_cannot_carry(phases: str, tmp_path: Path)
     assert full["throughput_pct"] == pytest.approx(100, abs=3)
     inputs = [row for row in rows(found, "inputs") if row["load_pct"] == 150]
     assert sum(row["lost_frames"] for row in inputs) == over["lost_frames"]
+    for row in inputs:
+        assert row["complete_messages"] + row["damaged_messages_min"] == row["messages"] == 30 * trials
     assert f"Senders: {phases}." in next(table.note for table in found.outcome.tables if table.name == "loads")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from support.beds import make_bed
 
 from p4mesh.errors import TrafficFileError
 from p4mesh.methods.traffic.method import laid_over
@@ -100,6 +101,25 @@ sweep:
     last = runs[-1].traffic
     assert (last.classes["east"].rate, last.classes["west"].rate) == ("3 %", "10 %")
     assert (last.classes["west"].sizes, last.duration_s) == (128, 3)
+
+
+@pytest.mark.parametrize(
+    ("phases", "streams", "starts_differ"),
+    [("in_step", 1, False), ("independent", 1, True), ("drifting", 2, True)],
+)
+def test_senders_of_a_class_begin_together_unless_their_phases_differ(
+    phases: str, streams: int, starts_differ: bool
+) -> None:
+    """They start after 5 ms and send for 1 s; a phase is less than a frame interval, 6.72 us at 10 % of 64 bytes."""
+    settings = ("east.senders=1-2", "east.receivers=3-4", "east.start_ms=5", f"east.phases={phases}")
+    (run,) = laid_over(parse_traffic("x.yaml", PAIR, settings), make_bed()).runs
+    east = run.classes[0]
+    starts = [offset for stream in east.streams for offset in stream.start_offset_ns]
+    assert (len(east.streams), len(set(starts)) > 1) == (streams, starts_differ)
+    assert all(5_000_000 <= start < 5_006_720 for start in starts)
+    assert east.end_ns == max(starts) + 10**9
+    (mixed,) = laid_over(parse_traffic("x.yaml", PAIR, (*settings, "east.sizes=64-65")), make_bed()).runs
+    assert {size for stream in mixed.classes[0].streams for size in stream.frame_sizes_bytes} == {64, 65}
 
 
 def test_settings_replace_values_and_messages_name_them() -> None:

@@ -127,6 +127,12 @@ def test_an_average_that_the_delays_would_bring_below_the_smallest_latency_is_le
     assert text.startswith("2 averages of latency in 1 trials of one may be too high by up to 1.3 us")
 
 
+def test_an_average_that_becomes_the_smallest_latency_leaves_enough() -> None:
+    raw, found = measured({}), measured({port: PortStamps(port, KERNEL, KERNEL, 100, 700.0, 700) for port in (1, 2)})
+    assert (found.uncorrected_averages, found.latency_error_ns) == (0, 0)
+    assert without(found.latency, 0, 0) == pytest.approx(without(raw.latency, 700, 700))
+
+
 def test_no_latency_is_below_zero_and_no_frame_leaves_the_histogram() -> None:
     found = measured({port: PortStamps(port, KERNEL, KERNEL, 100, 10**6, 10**6) for port in (1, 2)})
     assert found.latency and (found.latency.min_ns, found.latency.sum_ns, found.latency.max_ns) == (0, 0, 0)

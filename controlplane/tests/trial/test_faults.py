@@ -239,6 +239,15 @@ def test_late_frames_leave_the_gaps_and_unknown_ones_leave_doubt() -> None:
     assert lost(14, 1) == [(3, 3, 0), (5, 6, 0), (9, 9, 0), (18, 19, 0)]
     assert lost(15, 2) == [(3, 3, 1), (5, 6, 1), (9, 9, 1), (18, 19, 0)]
     assert lost(20, 3) == []
+    assert lost(14, 1, most=0) == [(3, 3, 0), (5, 6, 0), (9, 9, 0)], "no tail"
+
+
+def test_each_late_frame_divides_the_gap_that_it_came_from() -> None:
+    """10 sent: 3 to 8 are missing at first, 4 and 6 come late."""
+    held = records(flow_sequence=[10], frames=[6], reordered=[2], next_sequence=[10], first_departure=[1])
+    packets = [packet("gap", 9, 3), packet("late", 4, 10), packet("late", 6, 10)]
+    found = faults_of(plan_of_pair(), held, packets, 1000, 5).lost
+    assert [(lost.first_sequence, lost.last_sequence) for lost in found] == [(3, 3), (5, 5), (7, 8)]
 
 
 def test_numbers_go_on_behind_32_bits() -> None:

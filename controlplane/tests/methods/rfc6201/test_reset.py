@@ -97,6 +97,15 @@ def test_frames_lost_elsewhere_make_the_stamps_the_better_method() -> None:
     assert row.loss_ms_avg == pytest.approx(1050 * interval)
 
 
+def test_corrupted_frames_stand_beside_the_lost_ones() -> None:
+    class Corrupting(Interrupted):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            return replace(super().measure(spec, note), corrupted_frames=3)
+
+    for measurer, corrupted in ((Corrupting(5), 3), (Interrupted(5), None)):
+        assert [one.corrupted_frames for one in run(measurer, RATE_PCT)[0].each] == [corrupted] * 3
+
+
 def test_an_interruption_that_no_look_has_seen_has_its_loss() -> None:
     row, _ = run(Interrupted(5, seen=False), RATE_PCT)
     assert (row.stamps_ms_avg, row.method) == (None, FRAME_LOSS)

@@ -12,6 +12,7 @@ import pytest
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.guided import Trial, guided
+from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
 from p4mesh.verdict import Verdict
 
 GOAL = SearchGoal(Fraction(1), Fraction(1, 100), Fraction(100), Fraction(1, 100))
@@ -39,6 +40,18 @@ def test_a_device_that_forwards_its_limit_needs_four_trials() -> None:
     assert found.result is not None and found.failed is not None
     assert [step.load for step in found.steps] == [1, 100, found.result, found.failed]
     assert len(plain.steps) == 16
+
+
+def test_a_search_guesses_from_the_share_of_the_load_that_was_forwarded() -> None:
+    limit = Fraction("99.2546")
+
+    def trial(load: Fraction, _: Fraction) -> TrialAnswer:
+        passes = load <= limit
+        return TrialAnswer(Verdict.PASS if passes else Verdict.FAIL, 1000, 0, None if passes else limit / load)
+
+    found = LimitSearch(SearchMethod.GUIDED, GOAL).run(trial, Fraction(1)).outcome
+    assert found.result is not None and found.failed is not None
+    assert [step.load for step in found.steps] == [1, 100, found.result, found.failed]
 
 
 @pytest.mark.parametrize(("queue", "trials"), [("0.01", 11), ("0.1", 11), ("1", 16)])
