@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from p4mesh.otg.bgp import BgpPeer, read_bgp
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.interfaces import Interface
-from p4mesh.otg.ports import Port, port_of
+from p4mesh.otg.ports import Port, port_of, read_mtu
 from p4mesh.otg.tags import Tag
 
 _UNSPECIFIED = bytes(6)
@@ -23,6 +23,8 @@ class Devices:
     names: Mapping[str, tuple[Interface, ...]] = field(default_factory=dict)
     """Interfaces by the names that a flow may give: of addresses, Ethernet interfaces, devices and ranges of routes."""
     peers: Mapping[str, BgpPeer] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """On what has no effect."""
 
     def named(self, path: str, name: str) -> tuple[Interface, ...]:
         """Interfaces of a name; raises OtgError for an unknown one."""
@@ -37,11 +39,13 @@ def read_devices(elements: Sequence[Element], ports: Mapping[str, Port]) -> Devi
     found: list[Interface] = []
     loopbacks: list[Interface] = []
     peers: dict[str, BgpPeer] = {}
+    warnings: list[str] = []
     for element in elements:
         with element.whole():
             device = element.text("name")
             of_device: list[Interface] = []
             for ethernet in element.elements("ethernets"):
+                warnings += read_mtu(ethernet)
                 interfaces = _ethernet(ethernet, ports)
                 names |= {interface.name: (interface,) for interface in interfaces}
                 names[ethernet.text("name")] = tuple(interfaces)
@@ -58,13 +62,12 @@ def read_devices(elements: Sequence[Element], ports: Mapping[str, Port]) -> Devi
                 for peer in read_bgp(speaks, names):
                     peers[peer.name] = peer
                     names |= {routes.name: (routes.host,) for routes in peer.routes}
-    return Devices(tuple(found), tuple(loopbacks), names, peers)
+    return Devices(tuple(found), tuple(loopbacks), names, peers, tuple(warnings))
 
 
 def _ethernet(element: Element, ports: Mapping[str, Port]) -> list[Interface]:
     with element.whole():
         name, mac = element.text("name"), element.text("mac")
-        element.integer("mtu")
         with element.element("connection").whole() as connection:
             connection.choice("port_name", default="port_name")
             port = port_of(connection.at("port_name"), connection.text("port_name"), ports)

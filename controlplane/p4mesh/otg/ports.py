@@ -57,7 +57,7 @@ def port_names(topology: Topology) -> Mapping[str, TesterPort]:
     }
 
 
-def read_layer1(elements: Sequence[Element], ports: Mapping[str, Port], path: str = "layer1") -> list[str]:
+def read_layer1(elements: Sequence[Element], ports: Mapping[str, Port]) -> list[str]:
     """Read the list ``layer1``; warnings on what the topology decides."""
     warnings = []
     for element in elements:
@@ -68,7 +68,7 @@ def read_layer1(elements: Sequence[Element], ports: Mapping[str, Port], path: st
                 port_of(f"{element.at('port_names')}[{place}]", name, ports)
             element.require("promiscuous", True)
             element.require("ieee_media_defaults", False)
-            element.integer("mtu")
+            warnings += read_mtu(element)
             speed = _SPEEDS_BPS.get(element.text("speed"))
             slower = [name for name in names if speed and ports[name].tester.rate_bps != speed]
             if slower:
@@ -81,6 +81,14 @@ def read_layer1(elements: Sequence[Element], ports: Mapping[str, Port], path: st
     return warnings
 
 
+def read_mtu(element: Element) -> list[str]:
+    """Read the longest packet of an interface, which bounds nothing here: a warning where it is another than usual."""
+    if element.integer("mtu", _USUAL_MTU_BYTES) == _USUAL_MTU_BYTES:
+        return []
+    return [f"{element.at('mtu')} has no effect: ports send and take frames of every length that the target has"]
+
+
+_USUAL_MTU_BYTES = 1500
 _SPEEDS_BPS = {
     **{f"speed_{mbps}_{duplex}_mbps": mbps * 10**6 for mbps in (10, 100) for duplex in ("fd", "hd")},
     **{f"speed_{gbps}_gbps": gbps * 10**9 for gbps in (1, 10, 25, 40, 50, 100, 200, 400, 800)},

@@ -182,3 +182,14 @@ def test_a_router_forwards_to_routes_that_a_device_has_announced() -> None:
         flow_metrics(api), flow_metrics(api)
         transmit(api, "start")
         assert received(api) == {"there": (0, 100)}
+
+
+def test_a_longest_packet_bounds_nothing_and_is_warned_of(wire: OtgServer) -> None:
+    api = wire.api()
+    config = two_ports(api)
+    add_device(config, 1, ("192.0.2.1", "2001:db8::1"), ("192.0.2.2", "2001:db8::2"))
+    assert not api.set_config(config).warnings, "what snappi gives by itself is no wish"
+    config.devices[0].ethernets[0].mtu = 9000
+    config.layer1.add(name="l1", port_names=["p1"], mtu=9000)
+    told = api.set_config(config).warnings
+    assert [text.split()[0] for text in told] == ["layer1[0].mtu", "devices[0].ethernets[0].mtu"]
