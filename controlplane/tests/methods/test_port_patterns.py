@@ -22,6 +22,7 @@ PHASES = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 EVERY_PATTERN = [
     *(f"rfc{suite}.{test}" for suite in (2544, 5180) for test in ("throughput", "latency", "frame_loss", "reset")),
     "rfc5180.hop_by_hop",
+    *(f"{suite}.{test}" for suite in ("rfc5695", "srv6") for test in ("throughput", "latency", "frame_loss", "reset")),
 ]
 
 

@@ -30,9 +30,9 @@ NEEDED = {"rfc5180.hop_by_hop": ("routed=true",), "recirculation.delta": ("rates
 """Settings without which a test does not run on this bed."""
 BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 TIMED = [test for test in TESTS if any(parameter.name == "duration_ms" for parameter in test.parameters)]
+CONFIRMED = ("rfc2544.throughput", "rfc5180.throughput", "rfc5695.throughput", "srv6.throughput")
 SECONDS = {
-    "rfc2544.throughput": 30,
-    "rfc5180.throughput": 30,
+    **dict.fromkeys(CONFIRMED, 30),
     "recirculation.delta": 10,
     "rfc3918.latency": 120,
     "rfc3918.min_max_latency": 120,
@@ -132,7 +132,7 @@ def test_every_report_of_scaled_trials_says_how_short_they_were(test: Method) ->
     needed = NEEDED.get(test.name, ())
     outcome, _ = run(test, OneFrameLost(lossless), *needed, real_time=False)
     assert [text for text in outcome.deviations if text.startswith("Trial duration ")], outcome.deviations
-    if test.name not in ("rfc2544.throughput", "rfc5180.throughput"):
+    if test.name not in CONFIRMED:
         outcome, _ = run(test, OneFrameLost(lossless), *needed, real_time=True)
         assert [text for text in outcome.deviations if "uration" in text or "shorter" in text] == []
 

@@ -31,8 +31,10 @@ def test_names_are_given_once_in_each_test() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_says_what_it_is_and_its_default_is_valid(name: str) -> None:
     for parameter in declared(name):
-        assert parameter.section.startswith(("RFC ", "ATM Forum ", "Recirculated packets ", "GSI ")) and any(
-            sign.isdigit() for sign in parameter.section
+        published = parameter.section.startswith(("RFC ", "ATM Forum ", "Recirculated packets ", "GSI "))
+        # Clauses of a draft have other numbers in its next version.
+        assert parameter.section.startswith("draft-ietf-") or (
+            published and any(sign.isdigit() for sign in parameter.section)
         )
         assert parameter.summary and parameter.valid
         for real_time in (False, True):
