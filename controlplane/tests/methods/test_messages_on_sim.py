@@ -11,7 +11,7 @@ from support.networks import parsed, switch
 
 from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import FlowCounts, LatencyStats
-from p4mesh.methods.messages.fairness import jain_index, max_over_min
+from p4mesh.methods.messages.fairness import jain_index, max_over_min, ratio
 from p4mesh.methods.messages.parameters import position_classes
 from p4mesh.methods.messages.results import Measured, damaged, message_row
 from p4mesh.run.options import RunOptions
@@ -160,6 +160,10 @@ def test_fairness_is_1_for_equal_losses_and_1_over_n_for_one_loser() -> None:
     assert jain_index([Fraction(0)] * 4) is None
 
 
+def test_an_input_that_sent_nothing_has_no_loss_ratio() -> None:
+    assert (ratio(0, 0), ratio(0, 4), ratio(1, 4)) == (None, 0.0, 0.25)
+
+
 FORWARDING = f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}"
 
 
@@ -192,6 +196,7 @@ def test_background_leaves_the_first_frame_alone_at_low_load_and_costs_frames_at
     assert full["load_pct"] == 100 and full["lost_frames"] > 0
     assert 1 <= full["damaged_messages_min"] <= full["damaged_messages_max"] <= 10
     assert full["lilo_us_avg"] is None or full["lilo_us_avg"] > low["lilo_us_avg"]
+    assert {table.name: table.detail for table in found.outcome.tables}["positions"], "a row for each load and position"
     (figure,) = found.outcome.figures
     assert [series.points[0] for series in figure.series] == [(0.1, low["fifo_us_avg"]), (0.1, low["mimo_us_avg"])]
 
@@ -236,10 +241,10 @@ def test_n_inputs_lose_what_the_output_cannot_carry(phases: str, tmp_path: Path)
     assert all(row["conserved"] == "yes" for row in (below, over, full))
     trials = 4 if phases == "independent" else 1
     sent = 3 * 20 * 30 * trials
-    for row, ratio in ((over, 1 / 3), (full, 2 / 3)):
+    for row, share in ((over, 1 / 3), (full, 2 / 3)):
         assert row["tx_frames"] == sent
         alone = 20 if phases == "independent" else 0  # before the last input starts
-        assert row["frame_loss_ratio"] >= ratio - (alone + 2) * trials / sent
+        assert row["frame_loss_ratio"] >= share - (alone + 2) * trials / sent
         assert row["message_loss_ratio_max"] >= row["frame_loss_ratio"] - 1e-9
         assert 1 / 3 <= row["frame_jain"] <= 1
     assert full["throughput_pct"] == pytest.approx(100, abs=3)

@@ -30,7 +30,7 @@ class InputRow(Record):
     tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     late_frames: Annotated[int, fields.LATE_FRAMES]
-    frame_loss_ratio: Annotated[float, fields.FRAME_LOSS_RATIO]
+    frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO]
     """Late frames count as lost, as a longer trial loses them."""
     messages: Annotated[int, fields.MESSAGES]
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
@@ -55,9 +55,9 @@ class LoadRow(Record):
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     late_frames: Annotated[int, fields.LATE_FRAMES]
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
-    frame_loss_ratio: Annotated[float, fields.FRAME_LOSS_RATIO]
-    message_loss_ratio_min: Annotated[float, fields.MESSAGE_LOSS_RATIO_MIN]
-    message_loss_ratio_max: Annotated[float, fields.MESSAGE_LOSS_RATIO_MAX]
+    frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO]
+    message_loss_ratio_min: Annotated[float | None, fields.MESSAGE_LOSS_RATIO_MIN]
+    message_loss_ratio_max: Annotated[float | None, fields.MESSAGE_LOSS_RATIO_MAX]
     conserved_loss_ratio: Annotated[float, fields.CONSERVED_LOSS_RATIO]
     """1 - 1/load: share of the frames that cannot pass the output, apart from those in its queue."""
     conserved: Annotated[bool, fields.CONSERVED]
@@ -94,6 +94,11 @@ class LoadRows(Record):
     """The loads of one frame size."""
 
     rows: tuple[LoadRow, ...]
+
+
+def ratio(part: int, whole: int) -> float | None:
+    """``part`` of ``whole``, 0 to 1; None of nothing: an input that sent no frame has lost no share of them."""
+    return part / whole if whole else None
 
 
 def jain_index(values: Sequence[Fraction]) -> Fraction | None:
@@ -133,9 +138,9 @@ def load_row(
         lost_frames=lost,
         late_frames=late,
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,
-        frame_loss_ratio=(lost + late) / sent if sent else 0.0,
-        message_loss_ratio_min=sum(item.damaged_messages_min for item in inputs) / messages if messages else 0.0,
-        message_loss_ratio_max=_most_damaged(inputs) / messages if messages else 0.0,
+        frame_loss_ratio=ratio(lost + late, sent),
+        message_loss_ratio_min=ratio(sum(item.damaged_messages_min for item in inputs), messages),
+        message_loss_ratio_max=ratio(_most_damaged(inputs), messages),
         conserved_loss_ratio=float(max(Fraction(0), 1 - 100 / load_pct)),
         conserved=all(one.conserved for one in each),
         queues=_queues(results, load_pct),
@@ -191,7 +196,7 @@ def _together(trials: Sequence[InputRow]) -> InputRow:
         tx_frames=sent,
         lost_frames=lost,
         late_frames=late,
-        frame_loss_ratio=(lost + late) / sent if sent else 0.0,
+        frame_loss_ratio=ratio(lost + late, sent),
         messages=total("messages"),
         complete_messages=None if trials[0].complete_messages is None else total("complete_messages"),
         damaged_messages_min=total("damaged_messages_min"),
@@ -229,7 +234,7 @@ def _input_row(
         tx_frames=sent,
         lost_frames=lost,
         late_frames=late_frames,
-        frame_loss_ratio=(lost + late_frames) / sent if sent else 0.0,
+        frame_loss_ratio=ratio(lost + late_frames, sent),
         messages=messages,
         complete_messages=counted.complete if counted else None,
         damaged_messages_min=low,

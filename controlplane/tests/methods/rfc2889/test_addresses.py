@@ -454,6 +454,12 @@ def test_contradicting_roles_and_bounds_are_refused(settings: tuple[str, ...]) -
         run(AddressCaching(), FakeMeasurer(), *settings)
 
 
+def test_a_role_on_a_port_that_is_not_there_is_told_the_ports_that_are() -> None:
+    with pytest.raises(ParameterError) as refused:
+        run(AddressCaching(), FakeMeasurer(), "test_port=9")
+    assert refused.value.hint == f"ports are 1 to {len(BED.ports)}"
+
+
 def test_the_counter_of_the_addresses_has_16_bits() -> None:
     measurer = MemoryMeasurer(65_535)
     settings = ("addresses_initial=65535", "addresses_max=65535", "learning_rate_fps=100000", "fast_stop=true")

@@ -138,6 +138,12 @@ def test_a_short_trial_is_declared_as_a_deviation_and_30_s_is_not() -> None:
     assert not any("Trial duration" in text for text in run(FakeMeasurer(), (64,), "duration_ms=30000")[0].deviations)
 
 
+@pytest.mark.parametrize(("parts", "told"), [("both", True), ("throughput", False), ("forwarding", False)])
+def test_trials_that_a_sweep_takes_over_from_the_search_are_a_deviation(parts: str, told: bool) -> None:
+    outcome, _ = run(FakeMeasurer(), (64,), f"parts={parts}")
+    assert any("takes over trials that are equal" in text for text in outcome.deviations) is told
+
+
 def test_scaled_trials_send_equally_many_frames_at_every_size() -> None:
     measurer = FakeMeasurer()
     run(measurer, TEST.frame_sizes_bytes, "parts=throughput", "scaled_frames=40000")

@@ -104,6 +104,7 @@ def test_the_aggregated_throughput_counts_the_copies_of_all_ports() -> None:
     fps = float(max_rate_fps(128, GIGABIT))
     assert outcome.state is Verdict.MEASURED
     assert (row["load_pct"], row["members"], row["rx_frames"]) == (100, 3, 3 * 1000)
+    assert specs[0].label == "7 groups 128 B 100.0000 %"
     assert row["forwarding_fps"] == pytest.approx(3 * fps)
     memberships, stream = specs[0].memberships, specs[0].streams[0]
     assert memberships is not None and isinstance(stream.pattern, Multicast)
@@ -265,7 +266,8 @@ def test_the_rate_of_burdened_multicast_is_that_of_its_copies_alone() -> None:
                 flows[key] = replace(flow, rx_frames=flow.rx_frames + 50, duplicate_frames=50)
 
     settings = ("load_pct=10", "burden_ports=3", "burden_load_pct=40")
-    outcome, _ = run("rfc3918.burdened_latency", GroupMeasurer(twice), *settings, on=make_bed(7))
+    outcome, specs = run("rfc3918.burdened_latency", GroupMeasurer(twice), *settings, on=make_bed(7))
+    assert {spec.label.endswith("% burdened") for spec in specs} == {False, True}
     rate_fps = pytest.approx(3 * float(max_rate_fps(128, GIGABIT)) / 10)
     assert [row["forwarding_fps"] for row in rows(outcome, "multicast_rates")] == [rate_fps] * 2
 
