@@ -1,4 +1,7 @@
-"""Reads configuration files of Xena's programs for RFC 2544 and RFC 2889; what is in a file tells whose it is."""
+"""Reads configuration files of Xena's programs for RFC 2544 and RFC 2889; what is in a file tells whose it is.
+
+A file whose name says another standard is refused: somebody expects other tests of it.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,18 @@ class Standard(Enum):
     RFC2889 = "2889"
 
     @property
+    def title(self) -> str:
+        """The standard as people name it."""
+        return f"RFC {self.value}"
+
+    @property
     def format_version(self) -> int:
         """The number at FormatVersion."""
         return 10 if self is Standard.RFC2544 else 1
 
 
-_OTHERS = {"3918": "RFC 3918", "1564": "Y.1564"}
+_TITLES = {**{item.value: item.title for item in Standard}, "3918": "RFC 3918", "1564": "Y.1564"}
+_ENDING = re.compile(r"\.[xv]([0-9]{4})")
 _TESTS = {
     "RateTest": "2889",
     "CongestionControl": "2889",
@@ -83,11 +92,18 @@ def read_configuration(path: Path) -> tuple[dict[str, Any], Standard]:
 
 def _standard(path: Path, data: Any) -> Standard:
     found = _program(data) if isinstance(data, dict) else ""
-    if found in {item.value for item in Standard}:
-        return Standard(found)
-    if found in _OTHERS:
-        raise XenaFileError(f"{path}: its tests are those of {_OTHERS[found]}, whatever its name", hint=VALID)
-    raise XenaFileError(f"{path}: no configuration of RFC 2544 or RFC 2889 tests", hint=VALID)
+    if not found:
+        raise XenaFileError(f"{path}: no configuration of RFC 2544 or RFC 2889 tests", hint=VALID)
+    ending = _ENDING.fullmatch(path.suffix.lower())
+    named = _TITLES.get(ending[1], "") if ending else ""
+    holds = f"{path}: it holds tests of {_TITLES[found]}"
+    says = f"its name says {named}"
+    if found not in {item.value for item in Standard}:
+        raise XenaFileError(f"{holds}{f', {says}' if named not in ('', _TITLES[found]) else ''}", hint=VALID)
+    if named not in ("", _TITLES[found]):
+        right = " or ".join(path.with_suffix(f".{letter}{found}").name for letter in "xv")
+        raise XenaFileError(f"{holds}, {says}", hint=f"rename it to {right} if these are the tests that you want")
+    return Standard(found)
 
 
 def _program(data: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ ROUTER = FILES / "router.v2544"
 
 
 OTHER = '{"PortHandler": {}, "TestOptions": {"TestTypeOptionMap": {"%s": {}}}, "FormatVersion": 1}'
+SERVICES = '{"UniList": [], "ServiceList": []}'
 """A file without ports, with one test."""
 
 
@@ -43,8 +44,8 @@ def config(path: Path = SWITCH) -> dict[str, Any]:
 
 
 def imported(data: dict[str, Any]) -> Imported:
-    Path("case.v2889").write_text(json.dumps(data))
-    return import_file(Path("case.v2889"), "topology.yaml", "run.yaml")
+    Path("case.json").write_text(json.dumps(data))
+    return import_file(Path("case.json"), "topology.yaml", "run.yaml")
 
 
 def runs_of(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -282,7 +283,7 @@ def test_a_wrong_value_is_an_error_that_names_its_place(place: str, value: Any) 
     inner[key] = value
     with pytest.raises(XenaFileError, match=" is not ") as caught:
         imported(data)
-    assert str(caught.value).startswith(f"case.v2889: {place.replace('.0', '[]')}: ")
+    assert str(caught.value).startswith(f"case.json: {place.replace('.0', '[]')}: ")
 
 
 def test_a_file_of_rfc_2544_has_its_traffic_addresses_and_values() -> None:
@@ -406,8 +407,11 @@ def test_a_file_with_anything_anywhere_is_imported_or_refused(path_of_file: Path
         ("not.x2889", "{", "not JSON"),
         ("list.x2889", "[]", "no configuration of RFC 2544 or RFC 2889 tests"),
         ("other.x2889", '{"PortHandler": {}}', "no configuration of RFC 2544 or RFC 2889 tests"),
-        ("group.x2889", OTHER % "GroupCapacity", "its tests are those of RFC 3918, whatever its name"),
-        ("services.x2889", '{"UniList": [], "ServiceList": []}', "its tests are those of Y.1564, whatever its name"),
+        ("group.x3918", OTHER % "GroupCapacity", "it holds tests of RFC 3918\n"),
+        ("group.x2889", OTHER % "GroupCapacity", "it holds tests of RFC 3918, its name says RFC 2889\n"),
+        ("services.v1564", SERVICES, "it holds tests of Y.1564\n"),
+        ("services.json", SERVICES, "it holds tests of Y.1564\n"),
+        ("services.x2889", SERVICES, "it holds tests of Y.1564, its name says RFC 2889\n"),
         ("empty.x2889", OTHER % "RateTest", "no ports in PortHandler.EntityList"),
         ("new.x2889", OTHER.replace("1}", "2}") % "RateTest", "FormatVersion is 2, known is 1"),
         ("old.v2544", OTHER % "Back2Back", "FormatVersion is 1, known is 10"),
@@ -426,6 +430,31 @@ def test_a_file_that_is_none_is_refused_with_a_hint(
     assert shown.startswith(f"error: {name}: {message}")
     assert "\n hint: name a file of Xena2889, Valkyrie2889, " in shown or "FormatVersion" in shown
     assert [path.name for path in folder.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    ("source", "ending", "said"),
+    [
+        (SWITCH, ".x2544", "RFC 2889, its name says RFC 2544"),
+        (SWITCH, ".X3918", "RFC 2889, its name says RFC 3918"),
+        (SWITCH, ".v1564", "RFC 2889, its name says Y.1564"),
+        (ROUTER, ".v2889", "RFC 2544, its name says RFC 2889"),
+    ],
+)
+def test_a_file_whose_name_says_another_standard_is_refused_with_its_right_name(
+    source: Path, ending: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, number = f"lab{ending}", said.partition(",")[0][-4:]
+    Path(name).write_bytes(source.read_bytes())
+    assert main(["import-xena", name]) == 2
+    hint = f"rename it to lab.x{number} or lab.v{number} if these are the tests that you want"
+    assert capsys.readouterr().err == f"error: {name}: it holds tests of {said}\n hint: {hint}\n"
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_a_name_that_says_no_standard_is_as_good_as_any(folder: Path) -> None:
+    (folder / "lab.json").write_bytes(SWITCH.read_bytes())
+    assert import_file(folder / "lab.json", "topology.yaml", "run.yaml").tests
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
