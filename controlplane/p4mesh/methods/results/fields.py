@@ -408,7 +408,17 @@ JITTER_AVG_US = _column(
 )
 JITTER_AVG_ERROR_US = _error("jitter_avg_error_us", "jitter avg", "largest sampling error of the mean jitter", 4)
 JITTER_MAX_US = _column("jitter_max_us", "Jitter max", "highest jitter (RFC 4689 3.2.3)", "us", 3)
-RFC3550_AVG_US = _column("rfc3550_avg_us", "RFC 3550 avg", "mean of the smoothed jitter (RFC 3550 6.4.1)", "us", 4)
+RFC3550_AVG_US = _column(
+    "rfc3550_avg_us",
+    "RFC 3550 avg",
+    "mean of the smoothed jitter (RFC 3550 6.4.1)",
+    "us",
+    4,
+    error="rfc3550_avg_error_us",
+)
+RFC3550_AVG_ERROR_US = _error(
+    "rfc3550_avg_error_us", "RFC 3550 avg", "largest error of the mean smoothed jitter, from sampling and start", 4
+)
 RFC3550_MAX_US = _column("rfc3550_max_us", "RFC 3550 max", "highest smoothed jitter (RFC 3550 6.4.1)", "us", 4)
 PDV_P99_US = _column(
     "pdv_p99_us",

@@ -81,6 +81,7 @@ class VariationCells(Record):
     ipdv_max_us: Annotated[float | None, fields.IPDV_MAX_US] = None
     ipdv_samples: Annotated[int | None, fields.IPDV_SAMPLES] = None
     rfc3550_avg_us: Annotated[float | None, fields.RFC3550_AVG_US] = None
+    rfc3550_avg_error_us: Annotated[float | None, fields.RFC3550_AVG_ERROR_US] = None
     rfc3550_max_us: Annotated[float | None, fields.RFC3550_MAX_US] = None
 
 
@@ -193,8 +194,8 @@ def definition_cells(
     )
 
 
-def variation_cells(summary: LatencySummary | None) -> VariationCells:
-    """The cells of jitter and delay variation of a summary."""
+def variation_cells(summary: LatencySummary | None, bed: Bed) -> VariationCells:
+    """The cells of jitter and delay variation of a summary, from time stamps of the bed."""
     if summary is None or summary.latency.count < 2:
         return VariationCells()
     ipdv, rfc3550 = summary.ipdv, summary.rfc3550
@@ -214,6 +215,7 @@ def variation_cells(summary: LatencySummary | None) -> VariationCells:
         ipdv_max_us=us(ipdv.max_ns) if ipdv else None,
         ipdv_samples=ipdv.count if ipdv else None,
         rfc3550_avg_us=us(rfc3550.avg_ns) if rfc3550 else None,
+        rfc3550_avg_error_us=us(summary.smoothed_error_ns(bed.stamps.resolution_ns)),
         rfc3550_max_us=us(rfc3550.max_ns) if rfc3550 else None,
     )
 

@@ -90,7 +90,7 @@ class MeshLatency:
         rows = [
             MeshLatencyRow(
                 latency=latency_cells(whole, self._name, circumstances),
-                variation=variation_cells(whole),
+                variation=variation_cells(whole, bed),
                 definitions=self._definitions(result),
             )
         ]

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 from support.beds import GIGABIT
-from support.delays import DelayMeasurer, Delays, constant
+from support.delays import DelayMeasurer, Delays, constant, statistics
 from support.latency_bench import QUICK, bed, rows, run, wires
 
 from p4mesh.errors import ParameterError, UnsupportedError
@@ -183,6 +183,30 @@ def test_the_error_of_an_average_of_differences_covers_that_neighbours_share_a_f
         errors.append(abs(float(spread.avg_ns) - 50.0) <= spread.difference_error_ns)
     assert sum(errors) / len(errors) >= 0.95
     assert Spread(1, Fraction(3), Fraction(3), Fraction(3)).difference_error_ns is None
+
+
+@pytest.mark.parametrize(("flows", "frames"), [(1, 401), (8, 21), (60, 201)])
+def test_the_error_of_smoothed_jitter_covers_its_samples_and_its_start_from_zero(flows: int, frames: int) -> None:
+    """Delays of 0 or 100 ns, each half of the time: the mean difference is 50 ns, its variance 50^2."""
+    rng = random.Random(11)
+    covered = []
+    for _ in range(200):
+        stats = [statistics([rng.choice((0.0, 100.0)) for _ in range(frames)], percentiles=False) for _ in range(flows)]
+        whole = merged([found for one in stats if (found := summarise(one))])
+        assert whole is not None and whole.rfc3550 is not None and whole.jitter is not None
+        error_ns = whole.smoothed_error_ns(Fraction(0))
+        assert error_ns is not None
+        covered.append(abs(whole.rfc3550.avg_ns - 50) <= error_ns)
+        # Spreads of two values have the variance that the bound takes.
+        left_ns = float(whole.jitter.avg_ns) * (15 / 16) ** (frames - 1)
+        assert error_ns == pytest.approx(1.96 * 50 / 4 / flows**0.5 + left_ns, rel=0.1)
+    assert sum(covered) / len(covered) >= 0.95
+
+
+def test_smoothed_jitter_of_a_single_difference_has_no_error() -> None:
+    summary = summarise(statistics([0.0, 100.0], percentiles=False))
+    assert summary is not None and summary.rfc3550 is not None
+    assert summary.smoothed_error_ns(Fraction(1)) is None
 
 
 def test_averages_of_groups_are_weighted_with_their_frames() -> None:
@@ -382,6 +406,8 @@ def test_jitter_pdv_ipdv_and_rfc_3550_of_a_known_sequence() -> None:
     assert row["ipdv_avg_us"] == pytest.approx(0.4 / 99), "50 steps up, 49 down"
     assert row["ipdv_samples"] == 198
     assert row["rfc3550_avg_us"] == pytest.approx(0.4 * (1 - (15 / 16) ** 99))
+    # It began with 0, and stays within half a tick of 1 ns; nothing is left to chance.
+    assert row["rfc3550_avg_error_us"] == pytest.approx(0.4 * (15 / 16) ** 99 + 0.0005)
     # 50 steps up and 49 down, twice: a mean over 198 of values between -0.4 and 0.4, that share frames.
     assert row["ipdv_avg_error_us"] == pytest.approx(
         1.96 * 2**0.5 * (0.4**2 - (0.4 / 99) ** 2) ** 0.5 / 197**0.5, rel=0.02

@@ -159,10 +159,10 @@ def test_variation_of_uniform_jitter(tmp_path: Path) -> None:
         (row, "ipdv_avg", 0.0, 0.1),
         (row, "ipdv_p99", width, 0.1),
         (row, "ipdv_p1", -width, 0.1),
+        (row, "rfc3550_avg", 2 / 3, 0.5),
     ):
         error = float(cells[f"{key}_error_us"])
         assert abs(float(cells[f"{key}_us"]) - truth) <= error <= largest_error, key
-    assert float(row["rfc3550_avg_us"]) == pytest.approx(2 / 3, rel=0.35), "a smoothed estimate of the mean"
 
 
 def test_variation_of_a_mesh_is_that_of_its_flows(tmp_path: Path) -> None:
