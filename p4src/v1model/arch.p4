@@ -30,6 +30,7 @@
 #define ID_ACTION_SCHEDULE_OF 0x0100_0043
 #define ID_TABLE_GAP          0x0200_0025
 #define ID_ACTION_ADD_GAP     0x0100_0044
+#define ID_ACTION_USE_INTERARRIVAL 0x0100_0045
 
 // Ports of the target that are not test ports. simple_switch_grpc is started with --cpu-port 510;
 // a frame that egress recirculates never leaves through the loop port.

@@ -71,23 +71,35 @@ control Bin(in bit<32> value, out bit<32> bin) {
     }
 }
 
-// Histograms of latency and of IPDV. A target may leave out the second one.
+// Histograms of latency and of IPDV, or of latency and of times between arrivals and between departures of a flow. A target
+// may leave out all but that of latency.
 control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     @id(ID_COUNTER_LATENCY)
     @brief("Frames per latency bin; cell = histogram x 2048 + bin")
     BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, latency_histogram);
 
     @id(ID_COUNTER_IPDV)
-    @brief("Frames per IPDV bin; cell = histogram x 4096 + bin of the size, + 2048 for a decrease")
+    @brief("Frames per IPDV bin; cell = histogram x 4096 + bin of the size, + 2048 for a decrease; or per bin of time between arrivals, + 2048 between departures")
     BIN_COUNTER(2 * HISTOGRAMS * HISTOGRAM_BINS, ipdv_histogram);
 
     Bin() latency_bin;
     Bin() ipdv_bin;
+    Bin() departure_bin;
     bit<32> base = 0;
+    bit<32> interarrival_base = 0;
+    bit<1>  is_interarrival = 0;
 
     @id(ID_ACTION_USE_HISTOGRAM)
     @brief("Counts the frame in a histogram, whose first cell is given")
     action use_histogram(bit<32> first_cell) { base = first_cell; }
+
+    @id(ID_ACTION_USE_INTERARRIVAL)
+    @brief("Counts the frame in a histogram, and the times since the frame before it, not its IPDV, in another one")
+    action use_interarrival(bit<32> first_cell, bit<32> first_interarrival_cell) {
+        base = first_cell;
+        interarrival_base = first_interarrival_cell;
+        is_interarrival = 1;
+    }
 
     @id(ID_TABLE_HISTOGRAM)
     @brief("Histogram of a range of flows on a port; frames without an entry are in none")
@@ -96,7 +108,7 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
             arrival.ingress_port : exact @name("port");
             hdr.signature.flow : ternary @name("flow");
         }
-        actions = { use_histogram; @defaultonly NoAction; }
+        actions = { use_histogram; use_interarrival; @defaultonly NoAction; }
         const default_action = NoAction();
         size = HISTOGRAM_RULES;
     }
@@ -106,13 +118,35 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
         if (histogram.apply().hit) {
             latency_bin.apply(local.latency, bin);
             COUNT(latency_histogram, base + bin);
-            if (local.has_ipdv == 1) {
-                ipdv_bin.apply(local.ipdv_size, bin);
-                bin = bin + (base << 1);
-                if (local.decrease == 1) {
-                    bin = bin + HISTOGRAM_BINS;
+            // IPDV, or the time between arrivals; the first frame of a flow has neither.
+            bit<1>  is_counted = local.has_ipdv;
+            bit<32> second = local.ipdv_size;
+            bit<32> place = base << 1;
+            if (local.decrease == 1) {
+                place = place + HISTOGRAM_BINS;
+            }
+            bit<48> between = arrival.ingress_mac_tstamp - local.seen.last_arrival[47:0];
+            if (is_interarrival == 1) {
+                is_counted = (bit<1>)(local.seen.frames != 0);
+                place = interarrival_base;
+                second = between[31:0];
+                if (between[47:32] != 0) {
+                    second = 0xFFFFFFFF;
                 }
-                COUNT(ipdv_histogram, bin);
+            }
+            if (is_counted == 1) {
+                ipdv_bin.apply(second, bin);
+                COUNT(ipdv_histogram, place + bin);
+            }
+            // Latencies tell the time between departures from that between arrivals, where no frame between them is missing.
+            if (is_interarrival == 1 && local.has_ipdv == 1) {
+                between = between + (bit<48>)local.seen.latency_last - (bit<48>)local.latency;
+                second = between[31:0];
+                if (between[47:32] != 0) {
+                    second = 0xFFFFFFFF;
+                }
+                departure_bin.apply(second, bin);
+                COUNT(ipdv_histogram, place + bin + HISTOGRAM_BINS);
             }
         }
     }

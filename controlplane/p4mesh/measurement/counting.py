@@ -7,6 +7,7 @@ from p4mesh.measurement.departure_correction import corrected
 from p4mesh.measurement.departures import departures, load_error_ppm, start_differences, window
 from p4mesh.measurement.flow_arrays import FlowArrays, flow_arrays
 from p4mesh.measurement.flow_counts import flow_counts, stray_counts
+from p4mesh.measurement.interarrival import interarrival_stats
 from p4mesh.measurement.latency_stats import histogram_stats, latency_of_all
 from p4mesh.measurement.message_stats import message_counts
 from p4mesh.measurement.port_counts import port_counts
@@ -55,6 +56,7 @@ def count(
         misdirected_frames=frames["misdirected"],
         strays=stray_counts(plan, reading, flows),
         messages=message_counts(plan, reading, tick_ps),
+        interarrival=interarrival_stats(plan, records, reading.interarrival, tick_ps),
     )
     return corrected(counts, plan, records, reading.stamps)
 

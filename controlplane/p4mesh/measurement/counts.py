@@ -245,6 +245,38 @@ class HistogramStats:
 
 
 @dataclass(frozen=True)
+class TimesBetween:
+    """Times in nanoseconds between frames of one flow that follow each other."""
+
+    count: int
+    mean_ns: float
+    mean_error_ns: float
+    """Largest error, of bins and time stamps; 0 to the rounding of a stamp where all times of the flows are counted."""
+    deviation_ns: float
+    """Standard deviation."""
+    deviation_error_ns: float
+    """Error of bins and time stamps, and that of sampling with 95 % confidence, if times are independent."""
+    percentiles_ns: tuple[tuple[float, float], ...]
+    """(per cent, time) pairs, each within 0.79 % of that of these frames."""
+    percentile_errors_ns: tuple[tuple[float, float], ...]
+    """As those of latency: what a longer trial may find."""
+    bins: LatencyBins
+
+
+@dataclass(frozen=True)
+class InterarrivalStats:
+    """Times between arrivals and between departures, of a class, or of one flow."""
+
+    stream: str
+    tx_port: int | None
+    """None: all flows of a class, each by itself."""
+    rx_port: int | None
+    arrivals: TimesBetween
+    departures: TimesBetween | None
+    """By the stamps of frames that arrived behind their predecessor; None where there is none."""
+
+
+@dataclass(frozen=True)
 class Outage:
     """Effect of an interruption on one flow, in transmit times from the first departure of the trial."""
 
@@ -335,6 +367,7 @@ class Counts:
     """One per stream, of streams with classes; empty where the data plane counts them per port alone."""
     messages: tuple[MessageCounts, ...] = ()
     """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
+    interarrival: tuple[InterarrivalStats, ...] = ()
     stamps: tuple[PortStamps, ...] = ()
     """Sources of the stamps of each port, on Linux interfaces: averages of latencies are less by the average delay of
     the transmit port, and its errors are theirs; single values are less by the smallest delay."""

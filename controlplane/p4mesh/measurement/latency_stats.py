@@ -124,7 +124,7 @@ def _with_bins(found: LatencyStats, bins: Sequence[Bins], tick_ps: int, most_bin
         percentile_errors_ns=_percentiles(latencies, error, PERCENTILES, tick_ps),
         ipdv_percentiles_ns=_percentiles(variations, signed_percentile_ticks, SIGNED_PERCENTILES, tick_ps),
         ipdv_percentile_errors_ns=_percentiles(variations, signed_percentile_error_ticks, SIGNED_PERCENTILES, tick_ps),
-        bins=_stored_bins(latencies, tick_ps, most_bins),
+        bins=stored_bins(latencies, tick_ps, most_bins),
         jitter_percentiles_ns=_percentiles(jitters, percentile_ticks, PERCENTILES, tick_ps),
     )
 
@@ -140,7 +140,8 @@ def _percentiles(
     return tuple((float(percent), float(ticks * tick_ps / 1000)) for percent, ticks in found if ticks is not None)
 
 
-def _stored_bins(bins: Sequence[Sequence[int]], tick_ps: int, most: int) -> LatencyBins:
+def stored_bins(bins: Sequence[Sequence[int]], tick_ps: int, most: int) -> LatencyBins:
+    """Bins of several histograms together in nanoseconds, ``most`` of them at most."""
     found = joined_bins(np.sum(np.array(bins, dtype=np.int64), axis=0).tolist(), most)
     low, high, frames = zip(*found, strict=True) if found else ((), (), ())
     tick_ns = tick_ps / 1000
@@ -156,10 +157,15 @@ def latency_of_all(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps
     return latency_stats(chosen_records(records, cells), tick_ps, of_all, sent_bytes_of(plan)[cells])
 
 
+def most_bins(histograms: int) -> int:
+    """Bins stored of each histogram of a trial that has so many."""
+    return min(MOST_BINS, max(_LEAST_BINS, _MOST_BINS_OF_A_TRIAL // max(1, histograms)))
+
+
 def histogram_stats(plan: Plan, records: Array, bins: Mapping[int, Bins], tick_ps: int) -> tuple[HistogramStats, ...]:
     """Statistics of the frames of each histogram."""
     histograms = [histogram for histogram in plan.histograms if histogram.cells]
-    most = min(MOST_BINS, max(_LEAST_BINS, _MOST_BINS_OF_A_TRIAL // max(1, len(plan.histograms))))
+    most = most_bins(len(plan.histograms))
     groups = Groups([histogram.cells for histogram in histograms])
     sent_bytes = sent_bytes_of(plan)[groups.rows]
     latencies = latency_of_groups(chosen_records(records, groups.rows), groups, tick_ps, sent_bytes)

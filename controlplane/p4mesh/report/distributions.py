@@ -1,4 +1,4 @@
-"""How latencies are distributed: percentile curves and histograms, from the bins that trials have stored."""
+"""How latencies, and times between frames, are distributed: curves and histograms, from the bins of stored trials."""
 
 from __future__ import annotations
 
@@ -43,7 +43,27 @@ def distribution_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -
     note = f"Trial: the last one of each part. {_ERROR}"
     if len(kept) < len(curves):
         note += f" Shown are the {_MOST_CURVES} of {len(curves)} with the largest latency, some of each frame size."
-    return (_percentiles(shown.name, kept, note), _histogram(shown.name, kept, note))
+    return (
+        _percentiles(shown.name, kept, note),
+        _histogram("histogram", f"{shown.name} latency histogram", "latency (us)", kept, note),
+    )
+
+
+def interarrival_charts(trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
+    """The histogram of the times between frames, of the last trial of each part; none without bins."""
+    curves: dict[str, Curve] = {}
+    for trial in trials:
+        for one in trial.result.get("interarrival", ()) if trial.status.trusted else ():
+            for side, at in (("departures", "sender"), ("arrivals", "receiver")):
+                if one[side]:
+                    curves[f"{trial.unit.rpartition('/')[2]}, {_frames_of(one)}, {at}"] = one[side]
+    kept = dict(list(curves.items())[:_MOST_CURVES])
+    if not kept:
+        return ()
+    note = f"Trial: the last one of each part. {_ERROR}"
+    if len(kept) < len(curves):
+        note += f" Shown are the first {_MOST_CURVES} of {len(curves)}."
+    return (_histogram("interarrival", "Histogram of times between frames", "time between frames (us)", kept, note),)
 
 
 def _worst(curves: dict[str, Curve]) -> dict[str, Curve]:
@@ -63,9 +83,13 @@ def _measured(trial: StoredTrial) -> list[tuple[str, Curve]]:
     found = [("all frames", latency)] if latency and latency.get("bins") else []
     for one in trial.result.get("histograms", ()):
         if one["latency"].get("bins"):
-            ports = [f"{word} {one[key]}" for word, key in (("from", "tx_port"), ("to", "rx_port")) if one[key]]
-            found.append((" ".join([one["stream"], *ports]), one["latency"]))
+            found.append((_frames_of(one), one["latency"]))
     return found
+
+
+def _frames_of(histogram: dict[str, Any]) -> str:
+    ports = [f"{word} {histogram[key]}" for word, key in (("from", "tx_port"), ("to", "rx_port")) if histogram[key]]
+    return " ".join([histogram["stream"], *ports])
 
 
 def _percentiles(definition: str, curves: dict[str, Curve], note: str) -> Chart:
@@ -107,7 +131,7 @@ def _curve(latency: Curve) -> list[tuple[float, float]]:
     return found
 
 
-def _histogram(definition: str, curves: dict[str, Curve], note: str) -> Chart:
+def _histogram(name: str, title: str, axis: str, curves: dict[str, Curve], note: str) -> Chart:
     legend = legend_of([(name, False) for name in curves])
     values = []
     for name, latency in curves.items():
@@ -122,7 +146,7 @@ def _histogram(definition: str, curves: dict[str, Curve], note: str) -> Chart:
         **chart_of_series("Share of the frames per bin of latency", values, _HEIGHT),
         "mark": {"type": "bar", "fillOpacity": 0.12, "strokeWidth": 1.4},
         "encoding": {
-            "x": {"field": "x", "type": "quantitative", "title": "latency (us)", "scale": {"zero": False}},
+            "x": {"field": "x", "type": "quantitative", "title": axis, "scale": {"zero": False}},
             "x2": {"field": "x2"},
             "y": {
                 "field": "y",
@@ -143,7 +167,7 @@ def _histogram(definition: str, curves: dict[str, Curve], note: str) -> Chart:
             ],
         },
     }
-    return Chart("histogram", f"{definition} latency histogram", spec, legend, None, note)
+    return Chart(name, title, spec, legend, None, note)
 
 
 def _lines(

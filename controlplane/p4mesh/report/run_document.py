@@ -13,7 +13,7 @@ from p4mesh.report.configuration import (
     notes_of,
     tester_text,
 )
-from p4mesh.report.distributions import distribution_charts
+from p4mesh.report.distributions import distribution_charts, interarrival_charts
 from p4mesh.report.document import Block, Bullets, Chapter, Document, Facts, Tone
 from p4mesh.report.figures import figures_of
 from p4mesh.report.grids import grid_of
@@ -104,6 +104,7 @@ def _drawn(run: StoredRun) -> tuple[Block, ...]:
     some = (
         *latency_charts(run.config, run.trials),
         *distribution_charts(run.config, run.trials),
+        *interarrival_charts(run.trials),
         search_chart(run.results["units"], run.trials),
         port_chart(run.trials),
         *flow_charts(run.trials),

@@ -77,7 +77,13 @@ def _piece(spec: TrialSpec, frames: int) -> TrialSpec:
     )
     duration_ns = max(1, int(share * spec.duration_ns))
     return replace(
-        spec, streams=tuple(streams), duration_ns=duration_ns, sampling=None, watch_queues=False, histograms=None
+        spec,
+        streams=tuple(streams),
+        duration_ns=duration_ns,
+        sampling=None,
+        watch_queues=False,
+        histograms=None,
+        interarrival=None,
     )
 
 

@@ -108,7 +108,7 @@ def _require_room(text: TrafficText, traffic: Traffic, topology: Topology, targe
             except ParameterError as error:
                 raise given.error(("classes", stream.traffic_class), error.message, error.hint) from None
         try:
-            plan = planner.plan(run.spec.streams, run.spec.histograms)
+            plan = planner.plan(run.spec.streams, run.spec.histograms, interarrival=run.spec.interarrival)
         except ParameterError as error:
             raise given.error(("classes",), error.message, error.hint) from None
         cost = sampling_cost(run.spec, plan, planner)

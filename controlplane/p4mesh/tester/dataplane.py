@@ -20,10 +20,10 @@ from p4mesh.tester.contract import Contract
 from p4mesh.tester.entries import EntryKey, PlanEntries
 from p4mesh.tester.fault_capture import FaultCapture
 from p4mesh.tester.frames import FCS_BYTES
-from p4mesh.tester.histogram import Bins, Histogram
+from p4mesh.tester.histogram import Bins, Histogram, InterarrivalBins
 from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
-from p4mesh.tester.records import ipdv_bins, latency_bins
+from p4mesh.tester.records import interarrival_bins, ipdv_bins, latency_bins
 from p4mesh.tester.responders import Match, PuntRule
 from p4mesh.tester.seed_layout import layout_of
 from p4mesh.tester.switch_client import Entity, SwitchClient
@@ -339,22 +339,43 @@ class DataPlane:
                 found[row, cell] = data.packets
         return found
 
-    def histogram_counts(self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
+    def histogram_counts(
+        self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any], *, counts_times: bool
+    ) -> dict[int, Bins]:
         """Frames per bin that each histogram has counted since :meth:`configure`.
 
         Only bins between the extremes of ``records`` are read, or of the one flow of a histogram: the others cannot
-        have changed.
+        have changed. Where times between frames are counted, IPDV is not.
         """
         size = self._contract["HISTOGRAM_BINS"]
         found = {}
         for histogram in histograms:
             number = histogram.number
             own = records if histogram.tx_port is None else records[list(histogram.cells)]
-            latencies, sizes = latency_bins(own), ipdv_bins(own)
+            latencies, sizes = latency_bins(own), range(0) if counts_times else ipdv_bins(own)
             found[number] = Bins(
                 self._new_counts("latency_histogram", number * size, size, latencies),
                 self._new_counts("ipdv_histogram", 2 * number * size, size, sizes)
                 + self._new_counts("ipdv_histogram", (2 * number + 1) * size, size, sizes),
+            )
+        return found
+
+    def interarrival_counts(
+        self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]
+    ) -> dict[int, InterarrivalBins]:
+        """Frames per bin of the time since the frame before, which each histogram has counted since :meth:`configure`.
+
+        Only bins of times that ``records`` allow are read.
+        """
+        size = self._contract["HISTOGRAM_BINS"]
+        found = {}
+        for histogram in histograms:
+            places = interarrival_bins(records[list(histogram.cells)])
+            found[histogram.number] = InterarrivalBins(
+                *(
+                    self._new_counts("ipdv_histogram", (2 * histogram.number + half) * size, size, places)
+                    for half in (0, 1)
+                )
             )
         return found
 

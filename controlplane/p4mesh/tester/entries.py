@@ -48,11 +48,16 @@ class PlanEntries:
                 priority=receiver.mask.bit_count() + 1,
             )
         for rule in plan.histogram_rules:
+            bins = self._contract["HISTOGRAM_BINS"]
+            action, params = "use_histogram", {"first_cell": rule.histogram * bins}
+            if rule.interarrival is not None:
+                action = "use_interarrival"
+                params["first_interarrival_cell"] = 2 * rule.interarrival * bins
             wanted["histogram", rule] = self._schema.table_entry(
                 "histogram",
                 match={"port": self._port_of(rule.port), "flow": (rule.flow, rule.mask)},
-                action="use_histogram",
-                params={"first_cell": rule.histogram * self._contract["HISTOGRAM_BINS"]},
+                action=action,
+                params=params,
                 priority=1,
             )
         for source in plan.messages:

@@ -61,6 +61,8 @@ class HistogramRule:
     port: int
     flow: int
     mask: int
+    interarrival: int | None = None
+    """Histogram of the times between these frames; None: their IPDV is counted."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,15 @@ class Bins:
     latency: Sequence[int]
     ipdv: Sequence[int]
     """Increases and no change, then decreases, by the size of the IPDV."""
+
+
+@dataclass(frozen=True)
+class InterarrivalBins:
+    """Frames per bin of the time since the frame before, of the same flow."""
+
+    arrivals: Sequence[int]
+    departures: Sequence[int]
+    """Of frames whose predecessor by sequence number arrived."""
 
 
 def bin_bounds_ticks(index: int) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """Assigns the frames of a trial to histograms.
 
 A histogram is selected by the receive port and the flow number of a frame (table ``histogram`` of the
-P4 program), so one stream, one receive port of a stream, or one flow can have a histogram of its own.
+P4 program), so one stream, one receive port of a stream, or one flow can have a histogram of its own. So can the times
+between frames: the same entry names the histogram of latency and that of the times.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from p4mesh.errors import ParameterError
+from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.histogram import FlowName, Histogram, HistogramPer, HistogramRule, blocks, prefixes
 from p4mesh.tester.plan import FLOW_BITS, Limits, Plan, require
@@ -23,6 +24,38 @@ def with_histograms(plan: Plan, per: HistogramPer | None, chosen: Sequence[FlowN
     """
     if per is None:
         return plan
+    histograms, rules = _histograms(plan, per, chosen, limits)
+    return replace(plan, histograms=histograms, histogram_rules=rules)
+
+
+def with_interarrival(plan: Plan, per: HistogramPer | None, limits: Limits) -> Plan:
+    """Adds histograms of the times between frames to a plan that has its histograms of latency, if it has any.
+
+    Those of latency may not be of fewer frames. Raises UnsupportedError as :func:`with_histograms` does, and where the
+    program has no such histograms.
+    """
+    if per is None:
+        return plan
+    if not limits.interarrival:
+        raise UnsupportedError(
+            f"not supported on {limits.target}: histograms of the times between frames",
+            hint="leave interarrival out, or use --target sim",
+        )
+    histograms, rules = _histograms(plan, per, (), limits)
+    latency_of = {cell: found.number for found in plan.histograms for cell in found.cells}
+    latency = [latency_of.get(found.cells[0], found.number) for found in histograms]
+    return replace(
+        plan,
+        interarrival=histograms,
+        histogram_rules=tuple(
+            replace(rule, histogram=latency[rule.histogram], interarrival=rule.histogram) for rule in rules
+        ),
+    )
+
+
+def _histograms(
+    plan: Plan, per: HistogramPer, chosen: Sequence[FlowName], limits: Limits
+) -> tuple[tuple[Histogram, ...], tuple[HistogramRule, ...]]:
     if per is HistogramPer.FLOW:
         groups = _flow_groups(plan, chosen)
     elif per is HistogramPer.CLASS:
@@ -39,7 +72,7 @@ def with_histograms(plan: Plan, per: HistogramPer | None, chosen: Sequence[FlowN
         ]
     require(len(histograms), limits.histograms, "histograms", limits)
     require(len(rules), limits.histogram_rules, "histogram rules", limits)
-    return replace(plan, histograms=tuple(histograms), histogram_rules=tuple(rules))
+    return tuple(histograms), tuple(rules)
 
 
 _Group = tuple[tuple[str, int | None, int | None], Sequence[Flow], list[tuple[int, int]]]

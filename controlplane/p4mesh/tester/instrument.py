@@ -65,9 +65,10 @@ class Tester:
         per: HistogramPer | None = None,
         chosen: Sequence[FlowName] = (),
         departure_error_ns: int | None = None,
+        interarrival: HistogramPer | None = None,
     ) -> Plan:
         """Plans streams as :meth:`Planner.plan` does; nothing is sent."""
-        return self._planner.plan(streams, per, chosen, departure_error_ns)
+        return self._planner.plan(streams, per, chosen, departure_error_ns, interarrival)
 
     # Verbs
 
@@ -153,7 +154,7 @@ class Tester:
         records = self._records_of_streams(plan) if names else self.records()
         macs = self.target.mac_counts()
         frames = self.reason_counts()
-        bins = self.dataplane.histogram_counts(plan.histograms, records)
+        bins = self.dataplane.histogram_counts(plan.histograms, records, counts_times=bool(plan.interarrival))
         messages = None
         if plan.messages:
             messages = self.dataplane.read_messages(plan.messages[-1].number + 1, self._wait_for_passes)
@@ -161,6 +162,7 @@ class Tester:
             records,
             frames,
             bins,
+            self.dataplane.interarrival_counts(plan.interarrival, records),
             messages=messages,
             macs={port: counts.since(self._macs_before[port]) for port, counts in macs.items()},
             losses=self._losses.read(),

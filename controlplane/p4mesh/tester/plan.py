@@ -155,6 +155,8 @@ class Plan:
     gaps_ticks: tuple[int, ...] = ()
     """Ticks by which the slots of all schedules are longer."""
     histograms: tuple[Histogram, ...] = ()
+    interarrival: tuple[Histogram, ...] = ()
+    """Histograms of the times between frames."""
     histogram_rules: tuple[HistogramRule, ...] = ()
     counted: tuple[CountedGroups, ...] = ()
     """Groups beyond the cells."""
@@ -199,6 +201,7 @@ class Plan:
             loop_uses=tuple(compress(self.loop_uses, (stream.origin in chosen for stream in self.streams))),
             columns=columns,
             histograms=tuple(histogram for histogram in self.histograms if cells.intersection(histogram.cells)),
+            interarrival=tuple(histogram for histogram in self.interarrival if cells.intersection(histogram.cells)),
             counted=tuple(counted for counted in self.counted if counted.stream in chosen),
             messages=tuple(source for source in self.messages if source.stream in chosen),
         )
@@ -248,6 +251,8 @@ class Limits:
     """Sizes in turn of all transmitters; 0 = the program sends all frames as long as their seeds."""
     scheduled_gaps: int = 0
     """Departures of the schedules of all streams; 0 = the program has no schedules."""
+    interarrival: bool = False
+    """The program has histograms of the times between frames."""
     any_headers: bool = False
     """The program parses tunnels and headers beyond UDP over IP."""
     fields: Fields = field(default_factory=dict)
@@ -284,6 +289,7 @@ class Limits:
             message_rules=contract.constants.get("MESSAGE_RULES", 0),
             frame_sizes=contract.constants.get("FRAME_SIZES", 0),
             scheduled_gaps=contract.constants.get("SCHEDULED_GAPS", 0),
+            interarrival="ID_ACTION_USE_INTERARRIVAL" in contract.constants,
             any_headers="IN_TUNNEL" in contract.constants,
             fields=fields_of(contract),
         )

@@ -10,7 +10,7 @@ from p4mesh.target.capabilities import Architecture, Capabilities
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.halves import PASSES_PER_CELL
 from p4mesh.tester.histogram import FlowName, HistogramPer
-from p4mesh.tester.histogram_plan import with_histograms
+from p4mesh.tester.histogram_plan import with_histograms, with_interarrival
 from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.pacing import LoopUse, finer_counts, loop_use
 from p4mesh.tester.parser_time import require_parser_time
@@ -42,8 +42,9 @@ class Planner:
         per: HistogramPer | None = None,
         chosen: Sequence[FlowName] = (),
         departure_error_ns: int | None = None,
+        interarrival: HistogramPer | None = None,
     ) -> Plan:
-        """Plans streams, with histograms per class, stream, receive port or flow.
+        """Plans streams, with histograms per class, stream, receive port or flow, and those of times between frames.
 
         With ``departure_error_ns``, streams have as many seeds as that takes, or as there is room for. Raises
         ParameterError for streams that contradict themselves or the ports, UnsupportedError where the program has no
@@ -59,7 +60,8 @@ class Planner:
         self._require_pipe_rates(plan)
         if departure_error_ns is not None:
             plan = self._finer(plan, departure_error_ns)
-        return with_messages(with_histograms(plan, per, chosen, self._limits), self._limits)
+        plan = with_interarrival(with_histograms(plan, per, chosen, self._limits), interarrival, self._limits)
+        return with_messages(plan, self._limits)
 
     def _require_pipe_rates(self, plan: Plan) -> None:
         capabilities = self._capabilities

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from p4mesh.target.base import MacCounts
-from p4mesh.tester.histogram import Bins
+from p4mesh.tester.histogram import Bins, InterarrivalBins
 from p4mesh.tester.inner_losses import InnerLosses
 from p4mesh.traffic.stamps import PortStamps
 
@@ -38,6 +38,8 @@ class Reading:
     frames: ReasonCounts
     bins: Mapping[int, Bins] = field(default_factory=dict)
     """Frames per bin of each histogram of the plan."""
+    interarrival: Mapping[int, InterarrivalBins] = field(default_factory=dict)
+    """Frames per bin of the time since the frame before, of each histogram of such times."""
     groups: np.ndarray[Any, Any] | None = None
     """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
     messages: np.ndarray[Any, Any] | None = None

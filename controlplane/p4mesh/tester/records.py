@@ -42,6 +42,18 @@ def ipdv_bins(records: np.ndarray[Any, Any]) -> range:
     return range(bin_of(max(abs(lowest), abs(highest))) + 1)
 
 
+def interarrival_bins(records: np.ndarray[Any, Any]) -> range:
+    """Bins up to the longest time that may lie between two frames of a flow, as they arrived or as they left."""
+    longest = max(
+        (
+            int(record["last_arrival"]) - int(record["first_arrival"]) + int(record["latency_max"])
+            for record in records[records["frames"] > 1]
+        ),
+        default=-1,
+    )
+    return range(bin_of(min(longest, ALL_ONES)) + 1) if longest >= 0 else range(0)
+
+
 def with_ipdv(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Records with IPDV; none on a target that does not measure it."""
     return records[records["ipdv_count"] > 0] if "ipdv_count" in (records.dtype.names or ()) else records[:0]

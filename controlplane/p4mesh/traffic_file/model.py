@@ -271,6 +271,12 @@ class TrafficFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         Meta(ge=1, le=1_000_000, title="how late a frame may leave, in ns; seeds are added where the loop has room"),
     ] = 20
     percentiles: Annotated[bool, Meta(title="a histogram of latencies per class")] = True
+    interarrival: Annotated[
+        Literal["class", "flow"] | UnsetType,
+        Meta(
+            title="histograms of the times between frames of a flow, at sender and receiver: one per class or per flow"
+        ),
+    ] = UNSET
     groups: Annotated[dict[Name, Ports], Meta(title="names for ports")] = field(default_factory=dict)
     classes: Annotated[dict[Name, TrafficClass], Meta(min_length=1, title="classes of streams")]
     phases: Annotated[Phases, Meta(title="what is around the transmission")] = field(default_factory=Phases)

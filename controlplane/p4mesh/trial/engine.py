@@ -94,7 +94,9 @@ class _Phases:
         tester.packets.detach_all()
         reasons = [part.address() for part in self._parts]
         spec = trial.spec
-        trial.plan = tester.plan(spec.streams, spec.histograms, spec.histogram_flows, spec.departure_error_ns)
+        trial.plan = tester.plan(
+            spec.streams, spec.histograms, spec.histogram_flows, spec.departure_error_ns, spec.interarrival
+        )
         self._links = LinkWatch(tester.target, trial.plan.ports, stops=spec.stop_on_los)
         self._links.require_links()
         for part in self._parts if not any(reasons) else ():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from p4mesh.measurement.counts import (
     FlowCounts,
     HistogramStats,
+    InterarrivalStats,
     LatencyStats,
     MessageCounts,
     Outage,
@@ -80,3 +81,4 @@ class TrialResult:
     """Announced networks that devices had no room for; frames to them are lost."""
     port_queues: tuple[PortQueue, ...] = field(default=(), metadata={"stored": "if set"})
     """Queues in front of the tester's own ports, on chips that stamp behind them."""
+    interarrival: tuple[InterarrivalStats, ...] = field(default=(), metadata={"stored": "if set"})

@@ -101,6 +101,9 @@ class TrialSpec:
     """Histograms of latency and IPDV, for percentiles; None = no histogram."""
     histogram_flows: tuple[FlowName, ...] = ()
     """Flows with a histogram when there is one per flow; empty = every flow."""
+    interarrival: HistogramPer | None = field(default=None, metadata={"stored": "if set"})
+    """Histograms of the times between frames of a flow, at sender and receiver, instead of those of IPDV. Each is of
+    frames of one histogram of latency; None = none."""
     reset: Reset = field(default_factory=Reset)
     number: int = 0
     """Number of the trial in its unit; simulated devices draw other random numbers in each trial."""

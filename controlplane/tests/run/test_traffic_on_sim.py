@@ -192,6 +192,29 @@ classes:
     assert samples[:3] == [pytest.approx(400 * share, abs=6) for share in shares]
 
 
+@pytest.mark.parametrize(("per", "ports"), [("class", [(None, None)]), ("flow", [(1, 3), (2, 4)])])
+def test_times_between_frames_have_rows_of_both_sides(
+    tmp_path: Path, per: str, ports: list[tuple[int | None, int | None]]
+) -> None:
+    """Goal: 50 us between frames at either side, within the errors of the rows: the switch delays all of them alike."""
+    text = f"""\
+name: times
+interarrival: {per}
+{PHASES}classes:
+  one: {{senders: 1-2, receivers: 3-4, pattern: pairs, rate: 20000 frames/s, sizes: 128, frames: 101}}
+"""
+    run = send(tmp_path, text)
+    found = rows(run, "interarrival")
+    sides = [(*pair, side) for pair in ports for side in ("sender", "receiver")]
+    assert [(row.get("tx_port"), row.get("rx_port"), row["measured_at"]) for row in found] == sides
+    for row in found:
+        assert row["times"] == 200 / len(ports)
+        assert row["between_avg_us"] == pytest.approx(50, abs=row["between_avg_error_us"] + 1e-3)
+        assert row["between_p50_us"] == pytest.approx(50, abs=row["between_p50_error_us"])
+        assert (row["variation"], row["variation_error"] < 0.01) == (pytest.approx(0, abs=row["variation_error"]), True)
+    assert "Histogram of times between frames" in (run.directory / "report.html").read_text()
+
+
 def test_a_genome_has_a_row_for_each_size(tmp_path: Path) -> None:
     """LILO over a wire of 510 ns behind a store-and-forward switch: 8 L ns + 510 ns for frames of L bytes alone."""
     text = f"""\

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated
 
-from p4mesh.measurement.counts import FlowCounts, Trend
+from p4mesh.measurement.counts import FlowCounts, InterarrivalStats, TimesBetween, Trend
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
-from p4mesh.methods.results.latency_cells import Circumstances, us
+from p4mesh.methods.results.latency_cells import NS_PER_US, Circumstances, us
 from p4mesh.methods.results.layers import Increments, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import late_of_flows
@@ -149,6 +149,32 @@ class LayerResult(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InterarrivalResult(Record):
+    """Times between frames of a flow as they left or as they came; of all flows of a class, which have no ports."""
+
+    run: Annotated[str, fields.RUN]
+    traffic_class: Annotated[str, fields.TRAFFIC_CLASS]
+    stream: Annotated[str | None, fields.STREAM]
+    tx_port: Annotated[int | None, retitled(fields.TX_PORT, "Sender", "port")]
+    rx_port: Annotated[int | None, retitled(fields.RX_PORT, "Receiver", "port")]
+    measured_at: Annotated[str, fields.MEASURED_AT]
+    times: Annotated[int, fields.TIMES]
+    between_avg_us: Annotated[float, fields.BETWEEN_AVG_US]
+    between_avg_error_us: Annotated[float, fields.BETWEEN_AVG_ERROR_US]
+    variation: Annotated[float | None, fields.VARIATION]
+    """0 of even times, 1 of exponential ones; None where all times are 0."""
+    variation_error: Annotated[float | None, fields.VARIATION_ERROR]
+    between_p1_us: Annotated[float | None, fields.BETWEEN_P1_US]
+    between_p1_error_us: Annotated[float | None, fields.BETWEEN_P1_ERROR_US]
+    between_p50_us: Annotated[float | None, fields.BETWEEN_P50_US]
+    between_p50_error_us: Annotated[float | None, fields.BETWEEN_P50_ERROR_US]
+    between_p99_us: Annotated[float | None, fields.BETWEEN_P99_US]
+    between_p99_error_us: Annotated[float | None, fields.BETWEEN_P99_ERROR_US]
+    between_p99_9_us: Annotated[float | None, fields.BETWEEN_P99_9_US]
+    between_p99_9_error_us: Annotated[float | None, fields.BETWEEN_P99_9_ERROR_US]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResult(Record):
     """One run of the traffic."""
 
@@ -166,6 +192,8 @@ class RunResult(Record):
     """A row for each size of a mix."""
     layers: tuple[LayerResult, ...]
     """A row for each layer and role of the topology."""
+    interarrival: tuple[InterarrivalResult, ...] = field(default=(), metadata=OMITTED)
+    """Two rows for each histogram of times between frames; empty where the file does not ask for them."""
     rounded_starts: tuple[str, ...]
     """Streams whose starts the tester had to round, and by how much."""
 
@@ -206,6 +234,12 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
         ),
         layers=tuple(
             row for name, found in flows.items() for row in _layers(run.label, name, found, result, bed, definition)
+        ),
+        interarrival=tuple(
+            _interarrival(run.label, streams, found, at, times)
+            for found in result.interarrival
+            for at, times in (("sender", found.departures), ("receiver", found.arrivals))
+            if times is not None
         ),
         rounded_starts=tuple(
             f"{pacing.stream}: by up to {pacing.start_offset_error_ns:.4g} ns"
@@ -261,6 +295,38 @@ def _row(
         misdirected_frames=sum(one.flow.misdirected_frames for one in found) if counted else None,
         latency=_latency(summary, None, Circumstances.of([result])),
         jitter=_jitter(summary),
+    )
+
+
+def _interarrival(
+    run: str, streams: Mapping[str, Stream], found: InterarrivalStats, at: str, times: TimesBetween
+) -> InterarrivalResult:
+    percentiles_us, errors_us = (
+        {percent: value_ns / NS_PER_US for percent, value_ns in pairs}
+        for pairs in (times.percentiles_ns, times.percentile_errors_ns)
+    )
+    mean_ns = times.mean_ns
+    of_class = found.tx_port is None
+    return InterarrivalResult(
+        run=run,
+        traffic_class=found.stream if of_class else streams[found.stream].traffic_class,
+        stream=None if of_class else found.stream,
+        tx_port=found.tx_port,
+        rx_port=found.rx_port,
+        measured_at=at,
+        times=times.count,
+        between_avg_us=mean_ns / NS_PER_US,
+        between_avg_error_us=times.mean_error_ns / NS_PER_US,
+        variation=times.deviation_ns / mean_ns if mean_ns else None,
+        variation_error=times.deviation_error_ns / mean_ns if mean_ns else None,
+        between_p1_us=percentiles_us.get(1.0),
+        between_p1_error_us=errors_us.get(1.0),
+        between_p50_us=percentiles_us.get(50.0),
+        between_p50_error_us=errors_us.get(50.0),
+        between_p99_us=percentiles_us.get(99.0),
+        between_p99_error_us=errors_us.get(99.0),
+        between_p99_9_us=percentiles_us.get(99.9),
+        between_p99_9_error_us=errors_us.get(99.9),
     )
 
 

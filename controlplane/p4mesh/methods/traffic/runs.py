@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import UNSET
+
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.traffic.classes import LaidClass, indistinguishable, lay
@@ -63,6 +65,7 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         _nanoseconds(phases.restabilise_ms),
         per_flow=True,
         histograms=HistogramPer.CLASS if run.traffic.percentiles else None,
+        interarrival=None if run.traffic.interarrival is UNSET else HistogramPer(run.traffic.interarrival),
         stop_on_los=phases.stop_on_los,
         departure_error_ns=run.traffic.departure_error_ns,
         watch_queues=_is_even(classes, latest_ns),

@@ -1,0 +1,134 @@
+"""Times between frames on sim, at the sender and at the receiver: one bin of even ones, the distribution of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import accumulate
+from math import exp
+
+import pytest
+from support.networks import parsed, switch
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.measurement.counts import InterarrivalStats, TimesBetween
+from p4mesh.target.loop import LoopModel
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.histogram import HistogramPer, bin_bounds_ticks, bin_of
+from p4mesh.tester.histogram_plan import with_interarrival
+from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.traffic.arrivals import OnOff, Poisson, Recorded
+from p4mesh.traffic.patterns import Pairs, Pattern, Rotate
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import Learning, TrialSpec
+
+FRAMES, RATE_FPS, MEAN_NS = 4000, Fraction(10_000), 100_000
+DEPARTURE_ERROR_NS = 20
+FAST, SLOW = 10**9, 10**8
+BURSTS = Recorded((0, 0, 0, 1))
+"""Four frames back to back, then silence."""
+
+
+def stream_of(
+    arrivals: OnOff | Poisson | Recorded | None, pattern: Pattern | None = None, receivers: tuple[int, ...] = (2,)
+) -> Stream:
+    return Stream("s", 128, RATE_FPS, FRAMES, pattern or Pairs(), (1,), receivers, arrivals=arrivals)
+
+
+def measured(stream: Stream, per: HistogramPer, to_bps: int = FAST, port: str = "") -> TrialResult:
+    """Send from one port of a switch to others with a line of another rate."""
+    rates_bps = (FAST, to_bps, to_bps)
+    topology = parsed(switch("latency_ns: 500", ports=3, rates_bps=rates_bps, port=port, tester="clock_tick_ps: 1000"))
+    spec = TrialSpec(
+        "s",
+        (stream,),
+        FRAMES * MEAN_NS,
+        Learning(enabled=False),
+        10**7,
+        0,
+        interarrival=per,
+        departure_error_ns=DEPARTURE_ERROR_NS,
+    )
+    with open_measurer(topology) as measurer:
+        return measurer.measure(spec)
+
+
+def both(found: InterarrivalStats) -> tuple[TimesBetween, TimesBetween]:
+    assert found.departures is not None
+    return found.departures, found.arrivals
+
+
+def shares(found: TimesBetween) -> dict[float, float]:
+    """Share of the times in each bin, by the shortest time of it."""
+    assert sum(found.bins.frames) == found.count
+    return {low: frames / found.count for low, frames in zip(found.bins.low_ns, found.bins.frames, strict=True)}
+
+
+def test_even_frames_are_in_one_bin() -> None:
+    """A time of 100,000 ticks is in a bin of 1,024: its middle is off by less than the error that is told."""
+    low, high = bin_bounds_ticks(bin_of(MEAN_NS))
+    for found in both(measured(stream_of(None), HistogramPer.FLOW).interarrival[0]):
+        assert (found.count, found.bins.frames) == (FRAMES - 1, (FRAMES - 1,))
+        assert (found.bins.low_ns, found.bins.high_ns) == ((low,), (high + 1,))
+        assert found.mean_ns == pytest.approx(MEAN_NS, abs=DEPARTURE_ERROR_NS / FRAMES + found.mean_error_ns)
+        assert found.mean_error_ns < 0.01
+        assert (found.deviation_ns, found.deviation_error_ns) == (0, (high - low) / 2 + 1)
+        assert dict(found.percentiles_ns)[50.0] == (low + high) / 2
+
+
+def test_poisson_times_are_exponential() -> None:
+    """A share 1 - e^-x is below x: the largest difference is below 1.63 / sqrt(n) for 99 % of the seeds."""
+    for found in both(measured(stream_of(Poisson(7)), HistogramPer.FLOW).interarrival[0]):
+        ends = zip(found.bins.high_ns, accumulate(found.bins.frames), strict=True)
+        worst = max(abs(seen / found.count - (1 - exp(-end / MEAN_NS))) for end, seen in ends)
+        assert (found.count, worst < 1.63 / FRAMES**0.5) == (FRAMES - 1, True)
+        assert found.deviation_ns == pytest.approx(MEAN_NS, abs=found.deviation_error_ns)
+
+
+def test_a_source_that_is_on_for_a_quarter_of_the_time_has_even_frames_then() -> None:
+    """Forty bursts have about forty silent times between them; a flow repeats the round that its schedule is."""
+    arrivals = OnOff(Fraction(1, 4), 40)
+    for found in both(measured(stream_of(arrivals), HistogramPer.FLOW).interarrival[0]):
+        assert found.mean_ns == pytest.approx(MEAN_NS, rel=0.05)
+        ((usual_ns, share),) = [(low, share) for low, share in shares(found).items() if share > 0.5]
+        assert share == pytest.approx(1 - 40 / FRAMES, abs=10 / FRAMES)
+        assert usual_ns == pytest.approx(MEAN_NS / 4, rel=0.3)
+
+
+def test_times_of_a_record_are_those_of_each_flow() -> None:
+    """Three times of 50 us and one of 250 us, to two receivers in turn: 100 us and 300 us between frames of a flow."""
+    stream = stream_of(Recorded((50, 50, 50, 250)), Rotate(), (2, 3))
+    flows = measured(stream, HistogramPer.FLOW).interarrival
+    (together,) = measured(stream, HistogramPer.CLASS).interarrival
+    assert [(found.tx_port, found.rx_port) for found in (*flows, together)] == [(1, 2), (1, 3), (None, None)]
+    assert [found.arrivals.count for found in (*flows, together)] == [FRAMES / 2 - 1, FRAMES / 2 - 1, FRAMES - 2]
+    half = pytest.approx(0.5, abs=2 / FRAMES)
+    expected = {bin_bounds_ticks(bin_of(ns))[0]: half for ns in (100_000, 300_000)}
+    for times in (times for found in (*flows, together) for times in both(found)):
+        assert shares(times) == expected
+
+
+def test_a_line_that_is_too_slow_spaces_frames_that_left_back_to_back() -> None:
+    """148 bytes take 1.184 us on the line of the sender, and ten times as long on that of the receiver."""
+    (found,) = measured(stream_of(BURSTS), HistogramPer.CLASS, SLOW).interarrival
+    for times, line_ns in zip(both(found), (1184, 11_840), strict=True):
+        assert dict(times.percentiles_ns)[50.0] == pytest.approx(line_ns, rel=1 / 128, abs=DEPARTURE_ERROR_NS)
+
+
+def test_times_across_a_loss_are_of_the_receiver_alone() -> None:
+    """A queue of two takes three frames of four: the first of each burst follows one that is missing."""
+    result = measured(stream_of(BURSTS), HistogramPer.CLASS, SLOW, "queue_frames: 2")
+    departures, arrivals = both(result.interarrival[0])
+    assert result.lost_frames == FRAMES // 4
+    assert (arrivals.count, departures.count) == (result.rx_frames - 1, FRAMES // 2)
+    assert departures.mean_ns == pytest.approx(1184, rel=1 / 128, abs=DEPARTURE_ERROR_NS)
+
+
+def test_a_program_without_such_histograms_is_told_from_others() -> None:
+    limits = Limits.of(load_contract(), 1000, LoopModel(10**11, 500_000), "tofino")
+    plan = make_plan((stream_of(None),), limits, {1: FAST, 2: FAST})
+    assert len(with_interarrival(plan, HistogramPer.CLASS, limits).interarrival) == 1
+    with pytest.raises(UnsupportedError, match="not supported on tofino: histograms of the times between frames"):
+        with_interarrival(plan, HistogramPer.CLASS, replace(limits, interarrival=False))
