@@ -722,7 +722,7 @@ REFUSED_NETWORKS = _column("refused_networks", "Refused", "announced networks th
 REFUSING_TRIALS = _column("refusing_trials", "Trials that refused", "trials in which it refused some")
 
 _group("Times between frames", Sense.NEITHER)
-MEASURED_AT = _setting("measured_at", "At", "whether frames left the sender or came to the receiver")
+MEASURED_AT = _setting("measured_at", "Side", "whether frames left the sender or came to the receiver")
 TIMES = _setting("times", "Times", "times between frames of a flow that follow each other")
 BETWEEN_AVG_US = _column("between_avg_us", "Mean", "mean time between frames", "us", 4, error="between_avg_error_us")
 BETWEEN_AVG_ERROR_US = _setting(
@@ -738,18 +738,22 @@ VARIATION_ERROR = _setting(
     "+-",
     4,
 )
-BETWEEN_P1_US = _column("between_p1_us", "p1", "time that 1 % of the times keep", "us", 3, error="between_p1_error_us")
-BETWEEN_P1_ERROR_US = _error("between_p1_error_us", "p1", "error of p1, from bins and sampling")
-BETWEEN_P50_US = _column("between_p50_us", "p50", "median of the times", "us", 3, error="between_p50_error_us")
-BETWEEN_P50_ERROR_US = _error("between_p50_error_us", "p50", "error of the median, from bins and sampling")
+BETWEEN_P1_US = _column(
+    "between_p1_us", "Time p1", "time that 1 % of the times keep", "us", 3, error="between_p1_error_us"
+)
+BETWEEN_P1_ERROR_US = _error("between_p1_error_us", "time p1", "error of p1 of the times, from bins and sampling")
+BETWEEN_P50_US = _column("between_p50_us", "Time p50", "median of the times", "us", 3, error="between_p50_error_us")
+BETWEEN_P50_ERROR_US = _error("between_p50_error_us", "time p50", "error of the median time, from bins and sampling")
 BETWEEN_P99_US = _column(
-    "between_p99_us", "p99", "time that 99 % of the times keep", "us", 3, error="between_p99_error_us"
+    "between_p99_us", "Time p99", "time that 99 % of the times keep", "us", 3, error="between_p99_error_us"
 )
-BETWEEN_P99_ERROR_US = _error("between_p99_error_us", "p99", "error of p99, from bins and sampling")
+BETWEEN_P99_ERROR_US = _error("between_p99_error_us", "time p99", "error of p99 of the times, from bins and sampling")
 BETWEEN_P99_9_US = _column(
-    "between_p99_9_us", "p99.9", "time that 99.9 % of the times keep", "us", 3, error="between_p99_9_error_us"
+    "between_p99_9_us", "Time p99.9", "time that 99.9 % of the times keep", "us", 3, error="between_p99_9_error_us"
 )
-BETWEEN_P99_9_ERROR_US = _error("between_p99_9_error_us", "p99.9", "error of p99.9, from bins and sampling")
+BETWEEN_P99_9_ERROR_US = _error(
+    "between_p99_9_error_us", "time p99.9", "error of p99.9 of the times, from bins and sampling"
+)
 
 _group("Verdict", Sense.SETTING)
 STATE = _column("state", "Result", "verdict of the row")
