@@ -15,6 +15,7 @@ from p4mesh.otg.captures import Capture, read_captures
 from p4mesh.otg.devices import Devices, read_devices
 from p4mesh.otg.elements import Element
 from p4mesh.otg.flows import Flow, read_flow
+from p4mesh.otg.names import require_names
 from p4mesh.otg.ports import Port, read_layer1, read_ports
 from p4mesh.topology import Topology
 
@@ -46,7 +47,8 @@ class Configuration:
 
 def read_configuration(message: pb2.Config, topology: Topology) -> Configuration:
     """Read a configuration; raises OtgErrors with all that is wrong, as far as it can be told."""
-    root = Element(validated(message), "")
+    data = validated(message)
+    root = Element(data, "")
     errors: list[OtgError] = []
 
     def attempt(read: Callable[..., Read], *given: Any) -> Read | None:
@@ -56,6 +58,7 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
             errors.append(error)
             return None
 
+    attempt(require_names, data)
     ports = attempt(read_ports, root.elements("ports"), topology) or {}
     warnings: list[str] = []
     flows = []

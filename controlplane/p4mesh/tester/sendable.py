@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import (
@@ -56,7 +57,8 @@ def require_sendable(stream: str, frame: Frame) -> None:
     kinds = " ".join(layer.kind for layer in frame.layers)
     if not _STACKS.fullmatch(kinds) or not _is_followed(frame):
         raise ParameterError(
-            f"stream '{stream}': the tester does not send frames of {kinds.replace(' ', ', ')}", hint=f"use {_VALID}"
+            f"stream '{stream}': the tester does not send frames of {kinds.replace(' ', ', ')}{_misnamed(frame)}",
+            hint=f"use {_VALID}",
         )
     if frame.wrong_fields:
         raise ParameterError(
@@ -107,6 +109,16 @@ def _is_followed(frame: Frame) -> bool:
     return (not extra or is_udp) and (frame.network is not None or frame.layers[-1].kind in _NAMES_PAYLOAD)
 
 
+def _misnamed(frame: Frame) -> str:
+    """Say which header names another protocol than the one behind it; empty where none does."""
+    for layer, following in pairwise(frame.layers):
+        for name, wire in layer.wires:
+            right = following.numbers.get(wire.registry) if wire.registry else None
+            if right is not None and getattr(layer, name) not in (None, right):
+                return f": {layer.kind} has {name}={getattr(layer, name)}, and {following.kind} follows {name}={right}"
+    return ""
+
+
 def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
     """Say why a layer cannot be sent, and what can; None where it can."""
     following = frame.layers[place + 1] if place + 1 < len(frame.layers) else None
@@ -115,6 +127,10 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
         value = getattr(layer, name)
         if wire.role is Role.NEXT and value is not None and not (isinstance(layer, Udp) or names_none):
             return f"has {name}={value}", "leave it open: it names the layer that follows"
+        # Parsers go by the number alone: a header that the bytes do not make would hide the signature.
+        other = layer.next_kind(bytes(_MOST_OPTION_BYTES)) if wire.role is Role.NEXT and value is not None else None
+        if other and not isinstance(layer, Udp):
+            return f"has {name}={value}, the number of {other.kind}", f"put {other.kind} behind it, or change {name}"
         if wire.role is Role.ADDRESS and value is not None and layer is frame.network:
             return f"has {name}={value}", "leave it open: frames have the addresses of stations"
         is_outer = isinstance(layer, NetworkLayer) and layer is not frame.network

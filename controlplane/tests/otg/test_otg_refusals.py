@@ -68,6 +68,7 @@ def _mixed(flow: Any) -> None:
 CASES: dict[str, Callable[[Any], object]] = {
     "a_location_that_is_no_port": with_config(lambda config: set_to(config.ports[1], location="eth7")),
     "two_names_of_one_port": with_config(lambda config: set_to(config.ports[1], location="1")),
+    "a_name_that_two_elements_have": with_flow(lambda flow: set_to(flow, name="p1")),
     "a_flow_from_no_port": with_flow(lambda flow: set_to(flow.tx_rx.port, tx_name="p9")),
     "a_header_that_there_is_not": with_flow(lambda flow: flow.packet.rsvp()),
     "headers_that_the_tester_does_not_send": with_flow(lambda flow: flow.packet.vlan()),

@@ -87,6 +87,11 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (UDP_OVER_IPV4.changed(IPv4, source=ENDS[0]), "ipv4 has source=198.18.1.2"),
         (UDP_OVER_IPV4.changed(Ethernet, destination=b"123456"), "ethernet has destination="),
         (PLAIN.changed(Ethernet, ether_type=0x0806), "ethernet has ether_type=0x0806"),
+        (PLAIN.changed(Ethernet, ether_type=0x0800), "ethernet has ether_type=2048, the number of ipv4"),
+        (
+            Frame((Ethernet(), OUTER, Udp(destination=65), Vxlan(), *UDP_OVER_IPV4.layers)),
+            "vxlan follows destination=4789",
+        ),
         (UDP_OVER_IPV4.changed(Ethernet, ether_type=0x88B5), "does not send frames of ethernet, ipv4, udp"),
         (UDP_OVER_IPV4.changed(IPv4, protocol=17), "ipv4 has protocol=17"),
         (Frame((Ethernet(), replace(OUTER, options=bytes(4)), IPv4(), Udp())), "ipv4 has options in front of another"),

@@ -52,3 +52,6 @@ def test_frames_that_a_target_does_not_carry_are_refused() -> None:
     require_frame_sizes([sent(9216, Fraction(1), 1)], 9216, "live")
     with pytest.raises(UnsupportedError, match="not supported on live: stream 's' has frames of 9217 bytes"):
         require_frame_sizes([sent(9217, Fraction(1), 1)], 9216, "live")
+    with pytest.raises(UnsupportedError, match="not supported on sim") as caught:
+        require_frame_sizes([sent(16001, Fraction(1), 1)], 16000, "sim")
+    assert caught.value.hint == "frame sizes up to 16000 B"
