@@ -10,7 +10,9 @@ from streams import StreamTest, stream
 from support.stacks import STACKS
 
 from p4mesh.layers import Ethernet, Frame, IPv4, IPv6, Modifiable
+from p4mesh.layers.layer import BAD_CHECKSUM
 from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
+from p4mesh.tester.seed_layout import layout_of
 from p4mesh.tester.stations import station
 from p4mesh.traffic import patterns
 from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
@@ -62,7 +64,7 @@ class HeadersTest(StreamTest):
         """Assert that Scapy writes the same lengths and checksums; a checksum of UDP of 0 is none."""
         packet = Ether(got)
         for layer in packet.iterpayloads():
-            for name in ("chksum", "len", "plen"):
+            for name in ("chksum", "cksum", "len", "plen"):
                 routing = isinstance(layer, IPv6ExtHdrRouting | IPv6ExtHdrSegmentRouting)
                 if layer.fields.get(name) and not routing and layer.name not in ("GTP-U Header", "PPP over Ethernet"):
                     delattr(layer, name)
@@ -156,4 +158,79 @@ class FieldsOfAnyLayerChange(HeadersTest):
                         self.assertEqual(int(value or 0) % size, (base + added(values, number)) % size)
                     layers = list(addressed.layers)
                     layers[place] = replace(layers[place], **{field.field: value})
+                    self.assertEqual(got.hex(), Frame(tuple(layers)).write(signature + rest).hex())
+
+
+class AWrongChecksumIsWrongInEveryFrame(HeadersTest):
+    """Goal: the checksum that is to be wrong is, by Scapy's opinion too; no other byte differs from right frames."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        for stack, place in (
+            ("ipv4 options", 1),
+            ("tcp behind options", 2),
+            ("provider tag", 3),
+            ("provider tag", 4),
+            ("own bytes in udp", 2),
+            ("tcp over ipv6", 4),
+            ("icmp", 2),
+            ("icmpv6", 2),
+            ("vxlan", 1),
+            ("vxlan", 2),
+            ("vxlan", 7),
+            ("geneve", 2),
+            ("geneve", 5),
+            ("geneve", 6),
+            ("gre", 1),
+            ("tunnels in tunnels", 2),
+            ("tunnels in tunnels", 6),
+            ("tunnels in tunnels", 9),
+        ):
+            with self.subTest(stack=stack, layer=place):
+                layers = STACKS[stack]
+                wrong = Frame((*layers[:place], replace(layers[place], checksum=BAD_CHECKSUM), *layers[place + 1 :]))
+                for got in self.sent(wrong):
+                    # That of UDP in front of a tunnel is the same in all frames.
+                    kept = (
+                        Frame.read(got)[0].layers[place]
+                        if layout_of(wrong).places[place].header == "first_udp"
+                        else None
+                    )
+                    self.assert_whole(got, Frame((*layers[:place], kept or wrong.layers[place], *layers[place + 1 :])))
+                    with self.assertRaises(AssertionError):
+                        self.assert_checksums(got)
+                    self.send(2, got)
+                self.assertEqual(self.records()["frames"].sum(), FRAMES)
+
+
+class AsManyFieldsChangeAsTheProgramHasModifiers(HeadersTest):
+    """Goal: six fields of different layers take their values at the same time, each in its own turn, and start again
+    with the next stream."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        changes: dict[str, Progression | ValueList] = {
+            "vlan.vid": Progression(3),
+            "udp[0].source": Progression(4, 3),
+            "vxlan.vni": ValueList((0, 5, 9)),
+            "ipv6.flow_label": Progression(2),
+            "ipv4[0].source": ValueList((7, 0)),
+            "ipv6.ttl": Progression(4, -1),
+        }
+        frame = Frame(STACKS["vxlan"])
+        modifiers = [FieldModifier(Modifiable.of_name(name), values) for name, values in changes.items()]
+        for count in (3, 4, 5, 6):
+            with self.subTest(modifiers=count):
+                for number, got in enumerate(self.sent(frame, *modifiers[:count])):
+                    layers = list(self.addressed(frame).layers)
+                    for modifier in modifiers[:count]:
+                        place, name = frame.place_of(modifier.field), modifier.field.field
+                        assert place is not None
+                        assert not isinstance(modifier.values, PseudoRandom)
+                        base = getattr(layers[place], name)
+                        layers[place] = replace(layers[place], **{name: base + added(modifier.values, number)})
+                    signature = got[frame.header_bytes :][:SIGNATURE_BYTES]
+                    rest = bytes(k & 0xFF for k in range(len(got) - frame.header_bytes - SIGNATURE_BYTES))
                     self.assertEqual(got.hex(), Frame(tuple(layers)).write(signature + rest).hex())

@@ -31,6 +31,31 @@
 #define ID_TABLE_GAP          0x0200_0025
 #define ID_ACTION_ADD_GAP     0x0100_0044
 #define ID_ACTION_USE_INTERARRIVAL 0x0100_0045
+// Of the field modifiers beyond the second: a letter's table, its values, and four actions.
+#define ID_TABLE_MODIFIER_C    0x0200_0030
+#define ID_TABLE_VALUE_C       0x0200_0031
+#define ID_ACTION_PROGRESSION_C 0x0100_0060
+#define ID_ACTION_LIST_C       0x0100_0061
+#define ID_ACTION_RANDOM_C     0x0100_0062
+#define ID_ACTION_VALUE_C      0x0100_0063
+#define ID_TABLE_MODIFIER_D    0x0200_0032
+#define ID_TABLE_VALUE_D       0x0200_0033
+#define ID_ACTION_PROGRESSION_D 0x0100_0064
+#define ID_ACTION_LIST_D       0x0100_0065
+#define ID_ACTION_RANDOM_D     0x0100_0066
+#define ID_ACTION_VALUE_D      0x0100_0067
+#define ID_TABLE_MODIFIER_E    0x0200_0034
+#define ID_TABLE_VALUE_E       0x0200_0035
+#define ID_ACTION_PROGRESSION_E 0x0100_0068
+#define ID_ACTION_LIST_E       0x0100_0069
+#define ID_ACTION_RANDOM_E     0x0100_006A
+#define ID_ACTION_VALUE_E      0x0100_006B
+#define ID_TABLE_MODIFIER_F    0x0200_0036
+#define ID_TABLE_VALUE_F       0x0200_0037
+#define ID_ACTION_PROGRESSION_F 0x0100_006C
+#define ID_ACTION_LIST_F       0x0100_006D
+#define ID_ACTION_RANDOM_F     0x0100_006E
+#define ID_ACTION_VALUE_F      0x0100_006F
 
 // Ports of the target that are not test ports. simple_switch_grpc is started with --cpu-port 510;
 // a frame that egress recirculates never leaves through the loop port.

@@ -26,7 +26,7 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
               hdr.ipv4.identification, hdr.ipv4.flags_offset, hdr.ipv4.ttl, hdr.ipv4.protocol,
               hdr.ipv4.src, hdr.ipv4.dst, meta.options_sum },
             hdr.ipv4.checksum, HashAlgorithm.csum16);
-        // IPv4 test frames carry no UDP checksum; IPv6 requires one (RFC 8200 8.1).
+        // IPv4 test frames carry no UDP checksum, except a wrong one; IPv6 requires one (RFC 8200 8.1).
         update_checksum_with_payload(
             hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.udp.isValid() && hdr.udp.checksum != 0 && meta.is_cut == 0,
             { hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
@@ -47,7 +47,7 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
         update_checksum(hdr.first_ipv4.isValid() && hdr.signature.isValid(),
             { hdr.first_ipv4.version, hdr.first_ipv4.header_words, hdr.first_ipv4.dscp_ecn, hdr.first_ipv4.total_length,
               hdr.first_ipv4.identification, hdr.first_ipv4.flags_offset, hdr.first_ipv4.ttl, hdr.first_ipv4.protocol,
-              hdr.first_ipv4.src, hdr.first_ipv4.dst },
+              hdr.first_ipv4.src, hdr.first_ipv4.dst, meta.first_sum },
             hdr.first_ipv4.checksum, HashAlgorithm.csum16);
         // The sum of a signature is zero, and the seed has no addresses: its own checksums stay.
         update_checksum(meta.transport == TRANSPORT_TCP && hdr.ipv4.isValid(),
@@ -58,6 +58,10 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
             { meta.constant_sum, hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
               hdr.tcp.src, hdr.tcp.dst, hdr.tcp.sequence, hdr.tcp.flags },
             hdr.tcp.checksum, HashAlgorithm.csum16);
+        update_checksum_with_payload(meta.transport == TRANSPORT_UDP_TO_SPOIL && hdr.ipv4.isValid(),
+            { hdr.ipv4.src, hdr.ipv4.dst, 8w0, PROTOCOL_UDP, hdr.udp.length_bytes,
+              hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes, meta.own_sum },
+            hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(meta.transport == TRANSPORT_ICMP && hdr.ipv4.isValid(),
             { meta.constant_sum, hdr.icmp.rest }, hdr.icmp.checksum, HashAlgorithm.csum16);
         update_checksum(meta.transport == TRANSPORT_ICMP && hdr.ipv6.isValid(),

@@ -9,6 +9,7 @@
 #include "circulation.p4"
 #include "frame_sizes.p4"
 #include "../shared/transmission.p4"
+#include "more_modifiers.p4"
 
 // The Ethernet header inside a tunnel has the addresses of stations where its seed has none. Then the header outside may
 // have addresses of the ends of the tunnel: `tunnel_end` is the destination that the seed has.
@@ -32,6 +33,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     FRAME_COUNTER(REASON_CELLS, transmit_reason);
 
     Transmission() transmission;
+    MoreModifiers() more_modifiers;
     FrameSizes() frame_sizes;
     ControllerDeparture() controller_departure;
     ToController() to_controller;
@@ -58,16 +60,24 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
                                    standard.egress_global_timestamp, index, reason, bad_fcs);
             }
         }
-        if (hdr.inner_ethernet.isValid() && reason == REASON_TRANSMITTED) {
-            inner_addresses.apply(hdr, meta.tunnel_end);
-        }
         op_t size_op = OP_NONE;
+        op_t modifier_op = OP_NONE;
         if (reason == REASON_TRANSMITTED) {
             if (hdr.loop.flags & SIZES_IN_TURN != 0) {
                 size_op = OP_UPDATE;
             }
+            if (hdr.loop.flags & MORE_MODIFIERS != 0) {
+                modifier_op = OP_UPDATE;
+            }
         } else if (hdr.record.isValid() && hdr.loop.flags & FLAG_CLEAR != 0 && hdr.record.cell < TRANSMITTERS) {
             size_op = OP_CLEAR;
+            modifier_op = OP_CLEAR;
+        }
+        if (modifier_op != OP_NONE) {
+            more_modifiers.apply(hdr, modifier_op, index);
+        }
+        if (hdr.inner_ethernet.isValid() && reason == REASON_TRANSMITTED) {
+            inner_addresses.apply(hdr, meta.tunnel_end);
         }
         if (size_op != OP_NONE) {
             frame_sizes.apply(hdr, meta, size_op, index);

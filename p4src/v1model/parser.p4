@@ -37,7 +37,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state parse_seed {
         meta.in_tunnel = hdr.loop.flags[6:6];
-        meta.own_words = hdr.loop.flags[3:0];
+        meta.own_words = hdr.loop.flags[4:0];
         transition parse_ethernet;
     }
     state parse_ethernet {
@@ -329,8 +329,28 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition select(meta.is_template, meta.own_words) {
             (0, _) : look_for_signature;
             (_, 0) : accept;
+            (_, WRONG_FIRST_IPV4[4:0] &&& WRONG_FIRST_IPV4[4:0]) : spoil_first_ipv4;
+            (_, WRONG_IPV4[4:0] &&& WRONG_IPV4[4:0]) : spoil_ipv4;
+            (_, WRONG_UDP[4:0] &&& WRONG_UDP[4:0]) : spoil_udp;
             default : parse_own_word;
         }
+    }
+    state spoil_first_ipv4 {
+        meta.first_sum = SPOILS_CHECKSUM;
+        transition parse_own_words;
+    }
+    state spoil_ipv4 {
+        meta.options_sum = meta.options_sum + SPOILS_CHECKSUM;
+        transition parse_own_words;
+    }
+    state spoil_udp {
+        meta.own_sum = SPOILS_CHECKSUM;
+        meta.transport = TRANSPORT_UDP_TO_SPOIL;
+        transition parse_own_words;
+    }
+    state parse_own_words {
+        meta.own_words = 2w0 ++ meta.own_words[2:0];
+        transition parse_test;
     }
     state parse_own_word {
         packet.extract(hdr.own.next);

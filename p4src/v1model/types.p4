@@ -26,6 +26,10 @@ const found_t FOUND_SIGNATURE = 4;
 
 const bit<2> TRANSPORT_TCP  = 1;
 const bit<2> TRANSPORT_ICMP = 2;
+const bit<2> TRANSPORT_UDP_TO_SPOIL = 3;
+
+// What a checksum covers beside the frame to be wrong in every frame: one less in ones' complement.
+const bit<32> SPOILS_CHECKSUM = 0xFFFE;
 
 struct headers_t {
     packet_out_t       packet_out;
@@ -135,17 +139,19 @@ struct metadata_t {
     // Type of the next IPv6 header while extension headers are parsed.
     bit<8>    next_header;
     bit<1>    is_template;
-    // Of a seed: whether its headers hold a tunnel, and words of one's own in front of its signature.
+    // Of a seed: whether its headers hold a tunnel, and words of one's own in front of its signature, above which the
+    // checksum is that is to be wrong.
     bit<1>    in_tunnel;
-    bit<4>    own_words;
+    bit<5>    own_words;
     // Destination that a frame with an Ethernet header in a tunnel came with.
     mac_t     tunnel_end;
     // The signature of a received frame was found behind words that are not known.
     bit<1>    is_behind_own;
-    // Ones' complement sums: of IPv4 options, of words of one's own, and of what a checksum of TCP or ICMP covers beside
-    // addresses and ports.
+    // Ones' complement sums: of IPv4 options, of words of one's own, of what spoils the checksum of the first IPv4 header,
+    // and of what a checksum of TCP or ICMP covers beside addresses and ports.
     bit<32>   options_sum;
     bit<32>   own_sum;
+    bit<32>   first_sum;
     bit<32>   constant_sum;
     // Protocol of a seed whose checksum is made of that.
     bit<2>    transport;

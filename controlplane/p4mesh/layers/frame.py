@@ -14,7 +14,7 @@ from p4mesh.layers.extension import ExtensionHeader
 from p4mesh.layers.gre import Gre
 from p4mesh.layers.ipv4 import DONT_FRAGMENT, IPv4
 from p4mesh.layers.ipv6 import IPv6
-from p4mesh.layers.layer import Layer, Modifiable, Role, Surroundings
+from p4mesh.layers.layer import BAD_CHECKSUM, Layer, Modifiable, Role, Surroundings
 from p4mesh.layers.network import NetworkLayer
 from p4mesh.layers.udp import Udp
 from p4mesh.layers.vlan import Vlan
@@ -144,7 +144,16 @@ class Frame:
             f"{layer.kind}.{name}"
             for layer in self.layers
             for name, wire in layer.wires
-            if wire.role is Role.COMPUTED and getattr(layer, name) is not None
+            if wire.role is Role.COMPUTED and getattr(layer, name) not in (None, BAD_CHECKSUM)
+        )
+
+    @property
+    def bad_checksums(self) -> tuple[int, ...]:
+        """Places of the layers whose checksum is to be wrong."""
+        return tuple(
+            place
+            for place, layer in enumerate(self.layers)
+            if any(wire.is_checksum and getattr(layer, name) == BAD_CHECKSUM for name, wire in layer.wires)
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from p4mesh.layers.checksum import checksum
-from p4mesh.layers.layer import Layer, Numbers, Surroundings, bits, computed
+from p4mesh.layers.layer import Layer, Numbers, Surroundings, bits, checksum_field
 from p4mesh.layers.network import network_around
 
 PROTOCOL_V6 = 58
@@ -22,7 +22,7 @@ class Icmp(Layer):
     numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: 1}
     type: int = bits(8, _ECHO)
     code: int = bits(8)
-    checksum: int | None = computed(16)
+    checksum: int | None = checksum_field()
     identifier: int = bits(16)
     sequence: int = bits(16)
 
@@ -40,7 +40,7 @@ class Icmpv6(Layer):
     numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: PROTOCOL_V6}
     type: int = bits(8, _ECHO_V6)
     code: int = bits(8)
-    checksum: int | None = computed(16)
+    checksum: int | None = checksum_field()
     identifier: int = bits(16)
     sequence: int = bits(16)
 

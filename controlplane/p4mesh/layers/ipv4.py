@@ -9,7 +9,17 @@ from ipaddress import IPv4Address
 from typing import ClassVar
 
 from p4mesh.layers.checksum import checksum
-from p4mesh.layers.layer import Modifiable, Numbers, Surroundings, bits, computed, ipv4_address, names_next, tail
+from p4mesh.layers.layer import (
+    Modifiable,
+    Numbers,
+    Surroundings,
+    bits,
+    checksum_field,
+    computed,
+    ipv4_address,
+    names_next,
+    tail,
+)
 from p4mesh.layers.network import NetworkLayer
 
 DONT_FRAGMENT, MORE_FRAGMENTS = 0b010, 0b001
@@ -40,7 +50,7 @@ class IPv4(NetworkLayer):
     fragment_offset: int = bits(13)
     ttl: int = bits(8, 64)
     protocol: int | None = names_next(8, Numbers.IP_PROTOCOL, _EXPERIMENT)
-    checksum: int | None = computed(16)
+    checksum: int | None = checksum_field()
     source: IPv4Address | None = ipv4_address()
     destination: IPv4Address | None = ipv4_address()
     options: bytes = tail(b"")

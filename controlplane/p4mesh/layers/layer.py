@@ -57,6 +57,22 @@ def _mac_of_text(text: str) -> bytes:
     return value
 
 
+BAD = "bad"
+BAD_CHECKSUM = -1
+"""Value of a checksum that is to be wrong in every frame, whatever the frame holds, and how it is written."""
+_SPOILS = 0xFFFE
+
+
+def _checksum_of_text(text: str) -> int:
+    return BAD_CHECKSUM if text == BAD else int(text, 0)
+
+
+def spoiled(checksum: int) -> int:
+    """Make a checksum wrong: that of the same bytes and a word that is no zero in ones' complement."""
+    total = (checksum ^ 0xFFFF) + _SPOILS
+    return ((total & 0xFFFF) + (total >> 16)) ^ 0xFFFF
+
+
 @dataclass(frozen=True)
 class Wire:
     """Place of a field in the header, and its meaning."""
@@ -71,6 +87,7 @@ class Wire:
     """Registry that has the number of the next layer."""
     alone: int = 0
     """Number that stands for a next layer without one in the registry, and for none."""
+    is_checksum: bool = False
     flag: str | None = None
     """Field of one bit that says whether this one is there; None = always. One that is not there is None."""
 
@@ -81,8 +98,14 @@ def bits(width_bits: int, value: int = 0) -> Any:
 
 
 def computed(width_bits: int) -> Any:
-    """Declare a length or a checksum, which :meth:`Layer.completed` fills in."""
+    """Declare a length, which :meth:`Layer.completed` fills in."""
     return field(default=None, metadata={"wire": Wire(width_bits, Role.COMPUTED)})
+
+
+def checksum_field() -> Any:
+    """Declare a checksum of 16 bits, which :meth:`Layer.completed` fills in; BAD_CHECKSUM asks for a wrong one."""
+    wire = Wire(16, Role.COMPUTED, of_text=_checksum_of_text, is_checksum=True)
+    return field(default=None, metadata={"wire": wire})
 
 
 def names_next(width_bits: int, registry: Numbers, alone: int) -> Any:
@@ -158,6 +181,8 @@ class Layer:
         """Refuse values that do not fit into their fields."""
         for name, wire in self.wires:
             number = _number(getattr(self, name))
+            if number == BAD_CHECKSUM and wire.is_checksum:
+                continue
             if number >> wire.width_bits:
                 raise ParameterError(
                     f"{self.kind}.{name}: {number} does not fit into {wire.width_bits} bits",
@@ -207,14 +232,16 @@ class Layer:
         return self.filled(**flags, **numbers)
 
     def filled(self: AnyLayer, **values: int) -> AnyLayer:
-        """Copy the layer with ``values`` for those of these fields that are None."""
-        return replace(self, **{name: value for name, value in values.items() if getattr(self, name) is None})
+        """Copy the layer with ``values`` for those of these fields that are None, spoiled ones for bad checksums."""
+        wrong = {name: spoiled(value) for name, value in values.items() if getattr(self, name) == BAD_CHECKSUM}
+        return replace(self, **wrong, **{name: value for name, value in values.items() if getattr(self, name) is None})
 
     def pack(self) -> bytes:
         """Write the header; fields that are None are zeros."""
         number = 0
         for name, wire in self.wires:
-            number = number << wire.width_bits | _number(getattr(self, name))
+            value = getattr(self, name)
+            number = number << wire.width_bits | (0 if value == BAD_CHECKSUM else _number(value))
         return number.to_bytes(self.fixed_bytes, "big") + self._tail
 
     @classmethod

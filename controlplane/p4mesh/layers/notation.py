@@ -12,7 +12,7 @@ from typing import Any
 from p4mesh.errors import ParameterError
 from p4mesh.layers.ethernet import Ethernet
 from p4mesh.layers.frame import Frame
-from p4mesh.layers.layer import Layer
+from p4mesh.layers.layer import BAD, BAD_CHECKSUM, Layer
 
 _LAYER = re.compile(r"\s*(?P<kind>[a-z0-9_]+)\s*(\((?P<values>[^()]*)\))?\s*")
 _EXAMPLE = "such as vlan(vid=7)/ipv4(dscp=46)/udp"
@@ -74,6 +74,8 @@ def _text(layer: Layer) -> str:
 
 def value_text(item: Field[Any], value: Any) -> str:
     """Write the value of a field of a layer as it is read."""
+    if value == BAD_CHECKSUM:
+        return BAD
     if isinstance(value, bytes):
         to_text = item.metadata.get("to_text")
         return str(to_text(value)) if to_text else value.hex(":")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers.checksum import checksum
-from p4mesh.layers.layer import Layer, Numbers, Surroundings, bits, computed, tail
+from p4mesh.layers.layer import Layer, Numbers, Surroundings, bits, checksum_field, computed, tail
 from p4mesh.layers.network import network_around
 
 PROTOCOL = 6
@@ -31,7 +31,7 @@ class Tcp(Layer):
     reserved: int = bits(3)
     flags: int = bits(9, _ACKNOWLEDGES)
     window: int = bits(16, 65_535)
-    checksum: int | None = computed(16)
+    checksum: int | None = checksum_field()
     urgent: int = bits(16)
     options: bytes = tail(b"")
 

@@ -8,7 +8,17 @@ from typing import ClassVar
 
 from p4mesh.layers.checksum import checksum
 from p4mesh.layers.ipv6 import IPv6
-from p4mesh.layers.layer import Layer, Modifiable, Numbers, Surroundings, bits, computed, names_next
+from p4mesh.layers.layer import (
+    BAD_CHECKSUM,
+    Layer,
+    Modifiable,
+    Numbers,
+    Surroundings,
+    bits,
+    checksum_field,
+    computed,
+    names_next,
+)
 from p4mesh.layers.network import NetworkLayer, network_around
 
 PROTOCOL = 17
@@ -25,16 +35,17 @@ class Udp(Layer):
     source: int = bits(16, USUAL_PORT)
     destination: int | None = names_next(16, Numbers.UDP_PORT, USUAL_PORT)
     length_bytes: int | None = computed(16)
-    checksum: int | None = computed(16)
+    checksum: int | None = checksum_field()
 
     def completed(self, around: Surroundings) -> Udp:
         """Fill in the length, and the checksum where it must be one: over IPv6 (RFC 8200 8.1), not over IPv4.
 
-        A tunnel over IPv6 has none (RFC 6935).
+        A tunnel over IPv6 has none (RFC 6935). A bad one is the right one, spoiled, wherever there may be one.
         """
         whole = super().completed(around).filled(length_bytes=self.header_bytes + len(around.inside))
         network = network_around(around)
-        if isinstance(network, IPv6) and not (around.following and around.following.in_udp_without_checksum):
+        in_tunnel = around.following is not None and around.following.in_udp_without_checksum
+        if network and (self.checksum == BAD_CHECKSUM or (isinstance(network, IPv6) and not in_tunnel)):
             return whole.summed(network, around.inside)
         return whole.filled(checksum=_NO_CHECKSUM)
 

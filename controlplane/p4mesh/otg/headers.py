@@ -11,12 +11,12 @@ from typing import Any
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import Ethernet, Frame, Layer
-from p4mesh.layers.layer import Modifiable, Role, modifiable_of
+from p4mesh.layers.layer import BAD_CHECKSUM, Modifiable, Role, modifiable_of
 from p4mesh.layers.network import NetworkLayer
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.header_table import HEADERS, Header
 from p4mesh.otg.patterns import FieldValues, Patterns, Tag
-from p4mesh.traffic.stream import MAX_MODIFIERS, FieldModifier, Progression, ValueList
+from p4mesh.traffic.stream import FEWEST_MODIFIERS, MAX_MODIFIERS, FieldModifier, Progression, ValueList
 
 Address = IPv4Address | IPv6Address
 
@@ -78,15 +78,18 @@ def flow_headers(elements: Sequence[Element], *, of_devices: bool = False) -> tu
 
 
 def _streams(elements: Sequence[Element], apart: Mapping[str, int], changing: Mapping[str, int]) -> int:
-    """Least number of streams in each of which the patterns ``apart`` are constant, and two others change at most."""
+    """Least number of streams in each of which the patterns ``apart`` are constant, and few others change.
+
+    That is two at most, which every program changes; more only where streams of two do not do.
+    """
     others = [period for path, period in changing.items() if path not in apart]
-    kept = min(MAX_MODIFIERS, len(others))
-    counts = [
-        _common([*apart.values(), *(others[place] for place in range(len(others)) if place not in places)])
-        for places in combinations(range(len(others)), kept)
-    ]
-    if min(counts) <= MOST_STREAMS:
-        return min(counts)
+    for most in (FEWEST_MODIFIERS, MAX_MODIFIERS):
+        counts = [
+            _common([*apart.values(), *(others[place] for place in range(len(others)) if place not in places)])
+            for places in combinations(range(len(others)), min(most, len(others)))
+        ]
+        if min(counts) <= MOST_STREAMS:
+            return min(counts)
     for path, period in apart.items():
         if period > MOST_STREAMS:
             raise refusal(path, f"has {period} values, each of which needs a stream", f"{MOST_STREAMS} values")
@@ -161,7 +164,9 @@ def _header(element: Element, header: Header, patterns: Patterns, of_devices: bo
     for key in header.written:
         with element.element(key).whole() as written:
             if written.choice("auto", "generated", default="auto") == "generated":
-                written.require("generated", "good", "unspecified")
+                written.require("generated", "good", "bad", "unspecified")
+                if written.text("generated") == "bad":
+                    values["checksum"] = BAD_CHECKSUM
     for key, valid in header.fixed.items():
         if patterns.optional_constant(element, key) not in (None, valid):
             raise refusal(element.at(key), "has another value", [str(valid)])

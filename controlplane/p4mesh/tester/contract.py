@@ -120,6 +120,11 @@ class Contract:
         """Names and widths in bytes of the fields of ``message_record_t``, which follows ``record_t`` on request."""
         return _header_fields(self.json_path.read_text(), "message_record_t")
 
+    @cached_property
+    def modifiers(self) -> str:
+        """Letters of the field modifiers of the program, in order."""
+        return "".join(letter for letter in "abcdefgh" if f"ID_TABLE_MODIFIER_{letter.upper()}" in self.constants)
+
     def reason(self, name: str) -> int:
         """Number of a reason, for example of ``EXPECTED``."""
         return self.constants[f"REASON_{name}"]

@@ -27,7 +27,7 @@ from p4mesh.tester.records import interarrival_bins, ipdv_bins, latency_bins
 from p4mesh.tester.responders import Match, PuntRule
 from p4mesh.tester.seed_layout import layout_of
 from p4mesh.tester.switch_client import Entity, SwitchClient
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import FEWEST_MODIFIERS, Stream
 
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
@@ -197,6 +197,10 @@ class DataPlane:
             flags |= self._contract["SIZES_IN_TURN"]
         if layout.in_tunnel:
             flags |= self._contract["IN_TUNNEL"]
+        if layout.spoiled:
+            flags |= self._contract[f"WRONG_{layout.spoiled}"]
+        if len(stream.modifiers) > FEWEST_MODIFIERS:
+            flags |= self._contract["MORE_MODIFIERS"]
         return flags
 
     def hold(self, streams: range, wait: WaitForPasses) -> None:

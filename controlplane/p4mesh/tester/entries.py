@@ -10,13 +10,12 @@ from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
 from p4mesh.tester.seed_layout import field_place, fields_of, shifted
 from p4mesh.tester.stations import Station, own_station
 from p4mesh.tester.switch_client import Entity, SwitchSchema
-from p4mesh.traffic.stream import Progression, Stream, ValueList
+from p4mesh.traffic.stream import FEWEST_MODIFIERS, Progression, Stream, ValueList
 
 EntryKey = tuple[object, ...]
 """Name of an entry, beginning with a word such as ``stream``; equal keys mean the same match."""
 
-_MODIFIERS = ("a", "b")
-_BAD_FCS = 1 << len(_MODIFIERS)
+_BAD_FCS = 1 << FEWEST_MODIFIERS
 """Bit of ``modified`` of a transmitter whose frames leave with an FCS that does not fit, where the target can."""
 
 
@@ -29,6 +28,7 @@ class PlanEntries:
         self._contract = contract
         self._port_of = port_of
         self._fields = fields_of(contract)
+        self._letters = contract.modifiers
 
     def of(self, plan: Plan) -> dict[EntryKey, Entity]:
         """Every entry that the streams of a plan need, by its name."""
@@ -74,7 +74,7 @@ class PlanEntries:
                     },
                     priority=1,
                 )
-        for letter, values in zip(_MODIFIERS, plan.value_lists, strict=True):
+        for letter, values in zip(self._letters, plan.value_lists, strict=True):
             for entry, value in enumerate(values):
                 wanted["value", letter, entry] = self._schema.table_entry(
                     f"modifier_{letter}.list_value",
@@ -122,7 +122,7 @@ class PlanEntries:
                             "last_round_frame": turn.last_round_frame,
                         },
                     )
-                for number, letter in zip(range(len(planned.stream.modifiers)), _MODIFIERS, strict=False):
+                for number, letter in zip(range(len(planned.stream.modifiers)), self._letters, strict=False):
                     wanted["modifier", letter, transmitter.id] = self._modifier(
                         planned.stream, transmitter, number, letter
                     )
@@ -178,7 +178,7 @@ class PlanEntries:
             "flow": transmitter.flow_base,
             "skipped": transmitter.skipped,
             "end_departure": transmitter.skipped + transmitter.frames,
-            "modified": (1 << len(stream.modifiers)) - 1 | (_BAD_FCS if stream.bad_fcs else 0),
+            "modified": (1 << min(len(stream.modifiers), FEWEST_MODIFIERS)) - 1 | (_BAD_FCS if stream.bad_fcs else 0),
             "mac": int.from_bytes(stream.source_mac or source.mac, "big"),
             **address,
         }

@@ -148,8 +148,8 @@ class Plan:
     columns: FlowColumns
     """Flows of the streams, in columns."""
     ports: tuple[int, ...]
-    value_lists: tuple[tuple[int, ...], ...] = ((), ())
-    """Values of all lists, for the first and for the second modifier of the streams."""
+    value_lists: tuple[tuple[int, ...], ...] = ()
+    """Values of all lists, for each modifier of the program."""
     frame_sizes: tuple[FrameSize, ...] = ()
     """Sizes in turn of all transmitters."""
     gaps_ticks: tuple[int, ...] = ()
@@ -231,6 +231,8 @@ class Limits:
     flows: int
     destinations: int
     receivers: int
+    modifiers: int
+    """Fields of one stream that change."""
     modifier_values: int
     histograms: int
     histogram_rules: int
@@ -275,6 +277,7 @@ class Limits:
             flows=contract["FLOWS"],
             destinations=contract["DESTINATIONS"],
             receivers=contract["RECEIVERS"],
+            modifiers=len(contract.modifiers),
             modifier_values=contract["MODIFIER_VALUES"],
             histograms=contract["HISTOGRAMS"],
             histogram_rules=contract["HISTOGRAM_RULES"],
@@ -317,6 +320,11 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         check_stream(stream)
         if not limits.any_headers:
             require_plain_headers(stream.name, stream.frame, limits.target)
+        if len(stream.modifiers) > limits.modifiers:
+            raise UnsupportedError(
+                f"not supported on {limits.target}: stream '{stream.name}' has {len(stream.modifiers)} field modifiers",
+                hint=f"the program has {limits.modifiers}",
+            )
         for modifier in stream.modifiers:
             require_field(stream.name, stream.frame, modifier, limits.fields)
     asked, streams = tuple(streams), [with_addresses(stream.as_sent()) for stream in streams]
@@ -343,7 +351,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     list_bases: dict[tuple[object, ...], int] = {}
     blocks: list[FlowColumns] = []
     plans: list[StreamPlan] = []
-    values: tuple[list[int], list[int]] = ([], [])
+    values: list[list[int]] = [[] for _ in range(limits.modifiers)]
     sizes: list[FrameSize] = []
     gaps: list[int] = []
     transmitter_id = 0
@@ -421,7 +429,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         receivers,
         FlowColumns.joined(blocks),
         tuple(sorted(rate_bps_of)),
-        (tuple(values[0]), tuple(values[1])),
+        tuple(map(tuple, values)),
         tuple(sizes),
         tuple(gaps),
         counted=tuple(item for item in counted if item.destinations),
@@ -478,7 +486,7 @@ def _with_contention(plans: Sequence[StreamPlan], rate_bps_of: dict[int, int]) -
     ]
 
 
-def _lists_of(stream: Stream, values: tuple[list[int], list[int]], fields: Fields) -> tuple[int, ...]:
+def _lists_of(stream: Stream, values: Sequence[list[int]], fields: Fields) -> tuple[int, ...]:
     """Append the value lists of a stream's modifiers; return where each begins."""
     bases = []
     for modifier, kept in zip(stream.modifiers, values, strict=False):

@@ -30,6 +30,8 @@ from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, Valu
 WORD_BYTES = 4
 _WORD_BITS = 32
 _OUTER, _INNER, _OWN = "outer", "inner", "own"
+_SUMMED = {"udp", "ipv4", "first_ipv4"}
+"""Headers whose checksum the program makes of all that it covers. Others it keeps, or changes by its own changes."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class SeedLayout:
     """Length of each stack."""
     in_tunnel: bool
     """A port of UDP leads into a tunnel."""
+    spoiled: str
+    """Header whose wrong checksum the program writes, in capitals; empty where there is none, or the seed has it."""
 
 
 @lru_cache(maxsize=256)
@@ -104,12 +108,15 @@ def layout_of(frame: Frame) -> SeedLayout:
             case _:
                 places.append(put(_OWN, layer))
     in_tunnel = any(isinstance(layer, Udp) for layer in layers[:innermost])
-    return SeedLayout(tuple(places), words, in_tunnel)
+    wrong = {places[place].header for place in frame.bad_checksums} & _SUMMED
+    return SeedLayout(tuple(places), words, in_tunnel, "".join(wrong).upper())
 
 
 def can_be_cut(frame: Frame) -> bool:
     """Whether the program corrects all lengths and checksums of a frame that leaves shorter than its seed."""
     layout = layout_of(frame)
+    if frame.bad_checksums:
+        return False
     known = ("ethernet", "outer_vlan", "inner_vlan", "ipv4", "ipv6", "extension", "udp")
     return not any(layout.words.values()) and all(place.header in known for place in layout.places)
 

@@ -63,7 +63,12 @@ def require_sendable(stream: str, frame: Frame) -> None:
     if frame.wrong_fields:
         raise ParameterError(
             f"stream '{stream}': {', '.join(frame.wrong_fields)} cannot be given",
-            hint="leave it out: the tester writes lengths and checksums",
+            hint="leave it out: the tester writes lengths and checksums; checksum=bad is wrong in every frame",
+        )
+    if len(frame.bad_checksums) > 1:
+        raise ParameterError(
+            f"stream '{stream}': {len(frame.bad_checksums)} bad checksums in a frame",
+            hint="use one: a device drops the frame for the first that it looks at",
         )
     for place, layer in enumerate(frame.layers):
         if problem := _problem(frame, place, layer):
@@ -79,6 +84,11 @@ def require_sendable(stream: str, frame: Frame) -> None:
 def require_plain_headers(stream: str, frame: Frame, target: str) -> None:
     """Raise UnsupportedError for headers that a program without the stacks of words does not parse."""
     kinds = " ".join(layer.kind for layer in frame.layers)
+    if frame.bad_checksums:
+        raise UnsupportedError(
+            f"not supported on {target}: stream '{stream}' has a bad checksum",
+            hint="leave it out, or use --target sim",
+        )
     options = any(isinstance(layer, IPv4) and layer.options for layer in frame.layers)
     if not _STACKS_OF_TOFINO.fullmatch(kinds) or options or frame.layers[0] != Ethernet():
         raise UnsupportedError(

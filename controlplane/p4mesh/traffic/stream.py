@@ -67,7 +67,8 @@ class FieldModifier:
     values: Progression | ValueList | PseudoRandom
 
 
-MAX_MODIFIERS = 2
+FEWEST_MODIFIERS, MAX_MODIFIERS = 2, 6
+"""Of one stream: those that every program has, which transmitters name, and those of the program that has most."""
 MAX_ADDRESSES_PER_PORT = 1024
 
 
@@ -98,10 +99,10 @@ class Stream:
     priority: int = 0
     """Queue of the transmit port, 0 to 7, larger is more urgent."""
     modifiers: tuple[FieldModifier, ...] = ()
-    """At most two: the program has two modifiers."""
+    """Fields that change from frame to frame, up to MAX_MODIFIERS."""
     addresses_per_port: int = 1
     """MAC addresses behind each port, consecutive from the station's: 1, 2, 4, ... 1024 (RFC 2889 5.1.2). Each frame
-    has a pseudo-random source and destination of them, in an unchanged order of ports; this takes both modifiers."""
+    has a pseudo-random source and destination of them, in an unchanged order of ports; this takes two modifiers."""
     source_mac: bytes | None = None
     """Address instead of the station's; for streams with one transmit port."""
     destination_mac: bytes | None = None

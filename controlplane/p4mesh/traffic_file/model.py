@@ -16,6 +16,7 @@ from p4mesh.traffic.imix import MIX_PATTERN, NAMED_MIXES
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.traffic.patterns.base import USUAL_GROUP
 from p4mesh.traffic.rates import BIT_RATE_PATTERN, RATE_PATTERN, VALID_BIT_RATES, VALID_RATES
+from p4mesh.traffic.stream import MAX_MODIFIERS
 
 if TYPE_CHECKING:
     _Extension = str
@@ -213,9 +214,9 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         ),
     ] = UNSET
     headers: Annotated[Headers, Meta(title="headers of the frames")] = field(default_factory=Headers)
-    modifiers: Annotated[list[Modifier], Meta(max_length=2, title="fields that change from frame to frame")] = field(
-        default_factory=list
-    )
+    modifiers: Annotated[
+        list[Modifier], Meta(max_length=MAX_MODIFIERS, title="fields that change from frame to frame")
+    ] = field(default_factory=list)
     accept: Annotated[Accept | UnsetType, Meta(title="criteria; without them there is no verdict")] = UNSET
 
 

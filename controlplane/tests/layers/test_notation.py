@@ -12,6 +12,7 @@ from support.stacks import STACKS
 from p4mesh.errors import ParameterError
 from p4mesh.layers import Ethernet, Frame, IPv4, Mpls, Udp, Vlan
 from p4mesh.layers.notation import frame_of_text, text_of_frame
+from p4mesh.store.codec import decode, encode
 from p4mesh.tester.sendable import require_sendable
 
 ROOT = Path(__file__).parents[3]
@@ -27,6 +28,19 @@ def test_ethernet_in_front_may_be_left_out() -> None:
     frame = Frame((Ethernet(), Vlan(vid=7), Mpls(100), IPv4(dscp=46), Udp()))
     assert frame_of_text("vlan(vid=7)/mpls( label = 0x64 ) / ipv4(dscp=46)/udp") == frame
     assert text_of_frame(frame) == "ethernet/vlan(vid=7)/mpls(label=100)/ipv4(dscp=46)/udp"
+
+
+@pytest.mark.parametrize(("kind", "right", "bad"), [("ipv4", 0x7ABE, 0x7ABF), ("icmp", 0xF7FF, 0xF800)])
+def test_a_bad_checksum_is_the_right_one_and_one_more_in_every_frame(kind: str, right: int, bad: int) -> None:
+    stack = {"ipv4": "ipv4(checksum=bad)/udp", "icmp": "ipv4/icmp(checksum=bad)"}[kind]
+    frame = frame_of_text(stack)
+    assert text_of_frame(frame) == f"ethernet/{stack}"
+    assert decode(Frame, encode(frame)) == frame
+    found = {
+        text: next(layer for layer in frame_of_text(text).completed(bytes(20)).layers if layer.kind == kind)
+        for text in (stack, stack.replace("(checksum=bad)", ""))
+    }
+    assert [vars(layer)["checksum"] for layer in found.values()] == [bad, right]
 
 
 @pytest.mark.parametrize(

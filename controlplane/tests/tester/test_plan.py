@@ -9,11 +9,12 @@ import pytest
 from support import destination_oracle as oracle
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.layers import Modifiable
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.traffic.patterns import Broadcast, FullMesh, Pairs, Pattern, Rotate
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 
 RATES = dict.fromkeys(range(1, 300), 10**9)
 LIMITS = Limits.of(load_contract(), 1000, LoopModel(10**11, 500_000), "sim")
@@ -123,3 +124,15 @@ def test_too_many_flows_are_refused_with_the_number_available() -> None:
     ports = tuple(range(1, 258))
     with pytest.raises(UnsupportedError, match="needs 65792 flows, the program has 65536"):
         plan_of(FullMesh(), ports, ports)
+
+
+def test_more_fields_that_change_than_the_program_has_modifiers_are_refused_with_the_number() -> None:
+    names = ("ipv4_src", "ipv4_dst", "udp_src", "udp_dst", "ipv4.ttl", "ipv4.dscp", "ipv4.identification")
+    modifiers = [FieldModifier(Modifiable.of_name(name), Progression(2)) for name in names]
+    assert plan_of(Pairs(), (1,), (2,), modifiers=tuple(modifiers[:6])).value_lists == ((),) * 6
+    with pytest.raises(UnsupportedError, match="not supported on sim: stream 's' has 3 field modifiers") as caught:
+        stream = Stream("s", 128, Fraction(1000), 10, Pairs(), (1,), (2,), modifiers=tuple(modifiers[:3]))
+        make_plan((stream,), replace(LIMITS, modifiers=2), RATES)
+    assert caught.value.hint == "the program has 2"
+    with pytest.raises(ParameterError, match="has 7 field modifiers"):
+        plan_of(Pairs(), (1,), (2,), modifiers=tuple(modifiers))

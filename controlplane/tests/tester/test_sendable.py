@@ -34,6 +34,7 @@ from p4mesh.layers import (
     udp,
     vlan,
 )
+from p4mesh.layers.layer import BAD_CHECKSUM
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.seed_layout import fields_of, require_field
 from p4mesh.tester.sendable import require_plain_headers, require_sendable
@@ -84,6 +85,7 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (Frame((Ethernet(), OUTER, Udp(), Vxlan(), Ethernet(), OUTER, Udp(), Vxlan(), *UDP_OVER_IPV4.layers)), "three"),
         (Frame((Ethernet(), IPv6(), SegmentRouting(segments_left=1), Udp())), "segments_left=1 in front of"),
         (UDP_OVER_IPV4.changed(Udp, checksum=1), "udp.checksum cannot be given"),
+        (UDP_OVER_IPV4.changed(Udp, checksum=BAD_CHECKSUM).changed(IPv4, checksum=BAD_CHECKSUM), "2 bad checksums"),
         (UDP_OVER_IPV4.changed(IPv4, source=ENDS[0]), "ipv4 has source=198.18.1.2"),
         (UDP_OVER_IPV4.changed(Ethernet, destination=b"123456"), "ethernet has destination="),
         (PLAIN.changed(Ethernet, ether_type=0x0806), "ethernet has ether_type=0x0806"),
@@ -164,6 +166,18 @@ def test_a_program_without_stacks_of_words_refuses_them_with_its_limit(stack: st
     with pytest.raises(UnsupportedError, match="not supported on tofino: stream 's' has frames of ethernet") as caught:
         require_plain_headers("s", frame, "tofino")
     assert caught.value.hint and "two VLAN tags" in caught.value.hint
+
+
+def test_a_program_that_writes_all_checksums_right_refuses_bad_ones() -> None:
+    frame = UDP_OVER_IPV4.changed(IPv4, checksum=BAD_CHECKSUM)
+    with pytest.raises(UnsupportedError, match="not supported on tofino: stream 's' has a bad checksum"):
+        require_plain_headers("s", frame, "tofino")
+
+
+def test_a_bad_checksum_and_frame_sizes_in_turn_exclude_each_other() -> None:
+    frame = UDP_OVER_IPV6.changed(Udp, checksum=BAD_CHECKSUM)
+    with pytest.raises(ParameterError, match="has sizes in turn in frames of ethernet, ipv6, udp"):
+        check_stream(replace(stream_of(frame), sizes_in_turn_bytes=(128, 256)))
 
 
 def test_the_room_for_words_is_that_of_the_program() -> None:
