@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from p4mesh.cli.output import tell
 from p4mesh.cli.run_arguments import options_of
 from p4mesh.errors import EnvironmentFault, RunFileError, UsageError
 from p4mesh.run.options import RunOptions
+
+if TYPE_CHECKING:
+    from p4mesh.topology import Topology
 
 _YAML_SUFFIXES = (".yaml", ".yml")
 _LARGEST_PORT = 65_535
@@ -109,13 +113,19 @@ def with_topology(options: RunOptions) -> RunOptions:
 
     if options.topology is None and options.interfaces is not None:
         found = chosen_topology(options)
-        from p4mesh.cli.topology_command import station_lines
-
-        tell("\n".join([f"{found.description}:", *station_lines(found)]))
+        _tell_stations(f"{found.description}:", found)
         return replace(options, topology=found, device=None)
     loaded = replace(options, topology=topology_of(options.topology))
-    chosen_topology(loaded)
+    found = chosen_topology(loaded)
+    if any(port.interface for port in found.tester_ports):
+        _tell_stations(f"{found.name}: stations at interfaces of this machine:", found)
     return loaded
+
+
+def _tell_stations(title: str, topology: Topology) -> None:
+    from p4mesh.cli.topology_command import station_lines
+
+    tell("\n".join([title, *station_lines(topology)]))
 
 
 def network(arguments: argparse.Namespace) -> None:

@@ -32,8 +32,7 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
         f"{arguments.file}: valid: '{topology.name}', {len(topology.tester_ports)} tester ports, "
         f"{len(topology.links)} links, devices: {devices or 'none'}"
     )
-    if any(device.device in _ROUTING for device in topology.devices):
-        say("\n".join(station_lines(topology)))
+    say("\n".join(station_lines(topology)))
     for _, problem, asked in strange_addresses(topology):
         say(f"  no routed test can run: {problem}; give the interface {asked}")
     for test, name, command in commands:

@@ -63,17 +63,7 @@ class StationService:
             asked = self._station(port).router_ipv4 if version == 4 else self._station(port).router_ipv6
             return streams, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
         known = self._routers()
-        addressed = tuple(
-            replace(
-                stream,
-                router_macs=tuple(known[port, _ip_version(stream)] for port in stream.tx_ports),
-                own_addresses=self._own_addresses(stream),
-            )
-            if stream.routed
-            else stream
-            for stream in streams
-        )
-        return addressed, ""
+        return tuple(self._with_addresses(stream, known) for stream in streams), ""
 
     def send_later(self, after_ns: int, frame: ControllerFrame) -> None:
         """Send a frame once this much time has passed, unless the packet I/O is told to forget it."""
@@ -83,9 +73,21 @@ class StationService:
     def _station(self, port: int) -> Station:
         return self._of_ports.get(port) or station(port)
 
+    def _with_addresses(self, stream: Stream, routers: Mapping[Neighbour, bytes]) -> Stream:
+        own = self._own_addresses(stream)
+        if not stream.routed:
+            return replace(stream, own_addresses=own) if own else stream
+        macs = tuple(routers[port, _ip_version(stream)] for port in stream.tx_ports)
+        return replace(stream, router_macs=macs, own_addresses=own)
+
     def _own_addresses(self, stream: Stream) -> tuple[OwnAddresses, ...]:
         stations = [self._station(port) for port in sorted({*stream.tx_ports, *stream.rx_ports})]
-        return tuple(OwnAddresses(item.port, item.ipv4, item.ipv6) for item in stations if item.routers)
+        given = [(item, item.mac if item.mac != station(item.port).mac else b"") for item in stations]
+        return tuple(
+            OwnAddresses(item.port, item.ipv4, item.ipv6, mac)
+            for item, mac in given
+            if mac or (item.routers and stream.routed)
+        )
 
     def _find_routers(self, wanted: set[Neighbour]) -> set[Neighbour]:
         """Ask for the routers; return those that have not answered."""

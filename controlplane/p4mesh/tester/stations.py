@@ -74,8 +74,13 @@ def station(port: int) -> Station:
 
 
 def stations_of(topology: Topology) -> dict[int, Station]:
-    """The stations of the tester's ports: in the networks of their routers, where the topology gives those others."""
-    found = {port.number: station(port.number) for port in topology.tester_ports}
+    """The stations of the tester's ports: in the networks of their routers, where the topology gives those others, and
+    with the MAC addresses that it gives them."""
+    found = {
+        port.number: replace(usual, mac=port.station_mac) if port.station_mac else usual
+        for port in topology.tester_ports
+        for usual in (station(port.number),)
+    }
     routers = {device.name: device for device in topology.devices if device.device == ROUTER}
     for link in topology.links:
         for near, far in (link.ends, link.ends[::-1]):
@@ -108,14 +113,14 @@ def own_station(stream: Stream, port: int) -> Station:
     usual = station(port)
     for own in stream.own_addresses:
         if own.port == port:
-            return replace(usual, ipv4=own.ipv4, ipv6=own.ipv6)
+            return replace(usual, ipv4=own.ipv4, ipv6=own.ipv6, mac=own.mac or usual.mac)
     return usual
 
 
-def addresses_of(port: int, count: int) -> list[bytes]:
-    """MAC addresses behind a port, ``count`` of them; the station's is the first."""
-    first = int.from_bytes(station(port).mac, "big")
-    return [((first + place) & FULL_MASK).to_bytes(6, "big") for place in range(count)]
+def addresses_of(stream: Stream, port: int) -> list[bytes]:
+    """MAC addresses of a stream behind a port; the station's is the first."""
+    first = int.from_bytes(own_station(stream, port).mac, "big")
+    return [((first + place) & FULL_MASK).to_bytes(6, "big") for place in range(stream.addresses_per_port)]
 
 
 def destinations_of(stream: Stream, source: int = 0) -> list[Station]:
@@ -175,16 +180,14 @@ def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range
     if any(stream.received_at_any_address for stream in many):
         owned.append((bytes(MAC_BITS // 8), 0))
     shared = [receiver for block in owned for receiver in _shared(block, shared_ports, range_length)]
-    ends = {port for stream in many if stream.received_in_tunnel for port in stream.rx_ports}
-    if both := sorted(ends & {receiver.port for receiver in receivers}):
+    ends = {port: own_station(stream, port) for stream in many if stream.received_in_tunnel for port in stream.rx_ports}
+    if both := sorted(ends.keys() & {receiver.port for receiver in receivers}):
         raise ParameterError(
             f"port {both[0]} is to receive unicast frames and frames in tunnels, which its address does not tell apart",
             hint="send unicast frames to other ports than the ends of tunnels",
         )
     tunnels = (
-        Receiver(port, station(port).mac, place * range_length)
-        for place, port in enumerate(shared_ports)
-        if port in ends
+        Receiver(port, ends[port].mac, place * range_length) for place, port in enumerate(shared_ports) if port in ends
     )
     return (*ordered, *shared, *tunnels)
 
@@ -215,7 +218,7 @@ def _receiver(stream: Stream, port: int) -> Receiver:
     """Destinations that ``port`` owns: its address, and all that modifiers of the stream make of it."""
     if stream.received_at_any_address:
         return Receiver(port, bytes(MAC_BITS // 8), 0, 0, receiver_tag(port))
-    mac, mask = _owned(stream, stream.destination_mac or station(port).mac)
+    mac, mask = _owned(stream, stream.destination_mac or own_station(stream, port).mac)
     return Receiver(port, mac, 0, mask, receiver_tag(port))
 
 

@@ -265,6 +265,9 @@ class LoopKeys(EngineMapping, frozen=True, kw_only=True):
     """Some rounds before the first departure must fit into the 32 bits of a packet-out."""
 
 
+_ONE_MAC = "[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}"
+
+
 class TesterPorts(EngineMapping, frozen=True, kw_only=True):
     """A group of ports of the tester."""
 
@@ -294,11 +297,24 @@ class TesterPorts(EngineMapping, frozen=True, kw_only=True):
     layer: Annotated[
         _Word, Meta(title="layer of the network that the ports belong to; traffic files name ports by it")
     ] = ""
+    station_mac: Annotated[
+        Annotated[
+            str,
+            Meta(
+                pattern=f"^{_ONE_MAC}(,{_ONE_MAC})*$",
+                description="MAC addresses of single stations such as 02:00:00:00:01:01,02:00:00:00:01:02",
+            ),
+        ],
+        Meta(
+            title="MAC addresses of their stations, in this order; without this key those of RFC 4814 4.2, which"
+            " p4mesh topology check prints"
+        ),
+    ] = ""
     router_mac: Annotated[
         Annotated[
             str,
             Meta(
-                pattern="^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$",
+                pattern=f"^{_ONE_MAC}$",
                 description="a MAC address of one station, such as 02:00:00:00:01:01",
             ),
         ],

@@ -102,6 +102,7 @@ def _topology(source: YamlSource, file: TopologyFile) -> Topology:
 def _tester_ports(source: YamlSource, groups: list[TesterPorts]) -> tuple[TesterPort, ...]:
     path: Path = ("tester", "ports")
     device_ports, interfaces = _device_ports(source, groups), _interfaces(source, groups)
+    macs = _behind_ports(source, groups, "station_mac", "a station MAC", lambda _, text: text.lower().split(","))
     numbered = _expand(source, path, groups, HIGHEST_TESTER_PORT)
     return tuple(
         TesterPort(
@@ -117,6 +118,7 @@ def _tester_ports(source: YamlSource, groups: list[TesterPorts]) -> tuple[Tester
             group.layer,
             interfaces.get(number, ""),
             group.router_mac,
+            bytes.fromhex(macs.get(number, "").replace(":", "")),
         )
         for number, index, group in numbered
     )

@@ -37,6 +37,8 @@ class TesterPort:
 
     router_mac: str = ""
     """Address of the router behind the port; empty: the station asks for it."""
+    station_mac: bytes = b""
+    """Address of the station; empty: that of RFC 4814 4.2."""
 
     @property
     def own_rate_bps(self) -> int:

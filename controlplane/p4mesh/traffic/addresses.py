@@ -6,7 +6,7 @@ every target sees the same addresses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 
 from p4mesh.traffic.random_numbers import splitmix64
@@ -28,11 +28,13 @@ NETWORK_BITS = {4: 24, 6: 64}
 
 @dataclass(frozen=True)
 class OwnAddresses:
-    """IP addresses of the station of a port, where its router has other networks than those of the RFCs."""
+    """Addresses of the station of a port, where they are others than those of the RFCs."""
 
     port: int
     ipv4: IPv4Address
     ipv6: IPv6Address
+    mac: bytes = field(default=b"", metadata={"stored": "if set"})
+    """Empty: that of RFC 4814."""
 
 
 def station_mac(port: int, host: int = 0, seed: int = 0) -> bytes:

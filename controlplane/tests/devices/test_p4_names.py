@@ -78,6 +78,18 @@ def test_a_router_without_arp_is_measured_by_every_spelling(table: str, key: str
     assert result.latency.min_ns == pytest.approx(8 * 128 + 700, abs=2)
 
 
+@pytest.mark.parametrize("lost", [0, 100])
+def test_stations_have_the_macs_that_the_entries_of_a_silent_router_have(lost: int) -> None:
+    entries = [
+        line.replace(station(port).mac.hex(":"), f"02:00:00:00:0b:0{port}")
+        for line in routes("routes", "dst", "next_hop", "forward")
+        for port in (1 if station(1).mac.hex(":") in line else 2,)
+    ]
+    macs = "" if lost else ', station_mac: "02:00:00:00:0b:01,02:00:00:00:0b:02"'
+    result = routed(device(ROUTER, entries, f', router_mac: "02:00:00:00:00:fe"{macs}'))
+    assert (result.tx_frames, result.lost_frames) == (100, lost)
+
+
 def test_without_its_address_the_silent_router_is_named() -> None:
     result = routed(device(ROUTER, routes("routes", "dst", "next_hop", "forward")))
     assert result.status is Verdict.INVALID

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ from p4mesh.run.router_addresses import strange_addresses
 from p4mesh.shipped import topology_names
 from p4mesh.tester.stations import station, stations_of
 from p4mesh.topology.loader import load_topology
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 LAB = """\
@@ -72,6 +77,41 @@ def test_stations_take_the_networks_of_their_routers() -> None:
     assert one.ipv6 == station(1).ipv6, "the router has no network of IPv6 there"
     usual = stations_of(parsed(lab("198.18.1.1/24", "198.18.2.1/24")))
     assert usual == {port: station(port) for port in (1, 2)}
+
+
+MACS = 'numbers: 1-2, station_mac: "02:00:00:00:0b:01,02:00:00:00:0B:02", rate_bps: 1000000000}]\nnodes'
+SWITCH = """\
+name: switched
+tester:
+  ports: [{numbers: 1-2, rate_bps: 1000000000}]
+nodes:
+  - {name: s, device: ethernet_switch, ports: [{numbers: 1-2, rate_bps: 1000000000}]}
+links: [{from: tester:1-2, to: s:1-2}]
+"""
+
+
+def with_macs(topology: str) -> str:
+    return topology.replace("numbers: 1-2, rate_bps: 1000000000}]\nnodes", MACS)
+
+
+@pytest.mark.parametrize("routed", [True, False])
+def test_stations_have_the_macs_of_the_file(routed: bool, tmp_path: Path) -> None:
+    """They are learned, and asked for: no frame is flooded, and none goes to another address."""
+    text = with_macs(lab("198.18.1.1/24", "198.18.2.1/24") if routed else SWITCH)
+    topology = parsed(text)
+    assert [here.mac.hex(":") for here in stations_of(topology).values()] == ["02:00:00:00:0b:01", "02:00:00:00:0b:02"]
+    stream = Stream("both", 128, Fraction(10_000), 50, Pairs(), (1, 2), (2, 1), routed=routed)
+    with open_measurer(topology) as measurer:
+        result = measurer.measure(TrialSpec("macs", (stream,), 5_000_000))
+    assert (result.status, result.rx_frames, result.flooded_frames) == (Verdict.MEASURED, 100, 0)
+
+
+def test_topology_check_shows_the_stations_of_every_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lab.yaml").write_text(with_macs(SWITCH))
+    assert main(["topology", "check", str(tmp_path / "lab.yaml")]) == 0
+    shown = capsys.readouterr().out
+    assert "  tester:1 p1: station 02:00:00:00:0b:01, 198.18.1.2, 2001:2:0:1::2\n" in shown
+    assert "  tester:2 p2: station 02:00:00:00:0b:02, 198.18.2.2, 2001:2:0:2::2\n" in shown
 
 
 @pytest.mark.parametrize("frame_format", ["ipv4", "ipv6"])

@@ -32,7 +32,7 @@ class Learning(Part):
             or (
                 (port, mac)
                 for port in spec.learning.ports or (*stream.tx_ports, *stream.rx_ports)
-                for mac in addresses_of(port, stream.addresses_per_port)
+                for mac in addresses_of(stream, port)
             )
         }
         gap_ns = 1_000_000_000 // spec.learning.rate_fps

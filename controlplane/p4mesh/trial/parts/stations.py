@@ -24,7 +24,8 @@ class Stations(Part):
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:
         spec = trial.spec
-        return bool(spec.controller_frames) or any(item.routed or item.received_in_tunnel for item in spec.streams)
+        own = any(port.station_mac for port in trial.tester.target.topology.tester_ports)
+        return own or bool(spec.controller_frames) or any(it.routed or it.received_in_tunnel for it in spec.streams)
 
     def address(self) -> str:
         spec = self.trial.spec
