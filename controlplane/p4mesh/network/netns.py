@@ -17,7 +17,7 @@ from p4mesh.network.borrowed import borrow, own_names
 from p4mesh.network.carriers import carriers
 from p4mesh.network.keeper import Keeper
 from p4mesh.network.netlink import opened
-from p4mesh.network.nodes.base import LinuxNode, find_program, prepare_interface
+from p4mesh.network.nodes.base import MTU_BYTES, LinuxNode, find_program, prepare_interface
 from p4mesh.network.nodes.table import node_class
 from p4mesh.network.outside import outside_nodes
 from p4mesh.network.removal import remove_abandoned, remove_network_namespace
@@ -194,7 +194,7 @@ class NetnsNetwork:
                 kernel.add(self._end_name(near), "veth", peer=peer)
         for link in self._links:
             for end in link.ends:
-                prepare_interface(self._namespace_of(end), self._end_name(end))
+                self._prepare(end)
         self._add_ports_without_a_cable()
         for node in self.nodes:
             node.directory.mkdir(parents=True, exist_ok=True)
@@ -212,7 +212,11 @@ class NetnsNetwork:
                 with opened(node.namespace) as kernel:
                     kernel.add(self._end_name(end), "veth", peer={"ifname": f"{self._end_name(end)}-end"})
                     kernel.set(f"{self._end_name(end)}-end", state="up")
-                prepare_interface(self._namespace_of(end), self._end_name(end))
+                self._prepare(end)
+
+    def _prepare(self, end: PortRef) -> None:
+        mtu_bytes = MTU_BYTES if end.node == TESTER else self.node(end.node).mtu_bytes
+        prepare_interface(self._namespace_of(end), self._end_name(end), mtu_bytes)
 
     def _wait_until_ready(self) -> None:
         """Wait for the kernel, which lets frames pass up to a second after a link has come up."""

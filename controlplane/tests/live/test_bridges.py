@@ -10,12 +10,12 @@ import pytest
 from support.linux_devices import available, needs_root, run_live, shipped_on, valid
 
 from p4mesh.layers import UDP_OVER_IPV4, Frame
-from p4mesh.network.nodes.bridge import BridgeNode
+from p4mesh.network.nodes.bridge import BridgeNode, port_vlans
 from p4mesh.network.nodes.openvswitch import OpenVSwitchNode
 from p4mesh.target.live import LiveTarget
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.addresses import station_mac
-from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
@@ -91,7 +91,7 @@ tester: {ports: [{numbers: 1-4, rate_bps: 10000000}]}
 nodes:
   - name: bridge
     device: ethernet_switch
-    on_linux: openvswitch
+    on_linux: {part}
     ports: [{numbers: 1-4, rate_bps: 10000000}]
     vlans:
       ports:
@@ -103,15 +103,35 @@ links: [{from: tester:1-4, to: bridge:1-4}]
 """
 
 
-def test_vlans_of_open_vswitch_keep_frames_apart() -> None:
+@pytest.mark.parametrize("part", ["openvswitch", "bridge"])
+def test_vlans_keep_frames_apart(part: str) -> None:
     """Frames of VLAN 7 pass between its trunks and never reach a trunk without it; the broadcast copies show it."""
-    topology = available(parse_topology("vlans", VLANS))
+    topology = available(parse_topology("vlans", VLANS.replace("{part}", part)))
     with open_measurer(topology, "live") as measurer:
         result = valid(lambda: measurer.measure(mesh((1, 2), UDP_OVER_IPV4.tagged(7))))
         assert (result.rx_frames, result.flooded_frames) == (200, 0)
         lost = measurer.measure(mesh((1, 3), UDP_OVER_IPV4.tagged(7)))
     assert lost.status is Verdict.INVALID
     assert lost.reason.startswith("learning not verified: ")
+
+
+def test_the_vlans_of_ports_are_those_of_the_file() -> None:
+    (device,) = parse_topology("vlans", VLANS.replace("{part}", "bridge")).devices
+    without_tag = 2 | 4
+    assert [(port, vlan["vid"], vlan["flags"]) for port, vlan in port_vlans(device)] == [
+        *((port, vid, 0) for port in (1, 2) for vid in (7, 8)),
+        (3, 8, 0),
+        (4, 7, without_tag),
+    ]
+
+
+@pytest.mark.parametrize(("size", "received"), [(1000, 400), (1001, 0)])
+def test_the_longest_frame_of_a_switch_is_that_of_the_file(size: int, received: int) -> None:
+    short = shipped_on(BRIDGE, "bridge", ("forwarding: store_and_forward", "max_frame_bytes: 1000"))
+    stream = Stream("mesh", size, Fraction(200), 100, Pairs(), (1, 2, 3, 4), (2, 1, 4, 3), UDP_OVER_IPV4)
+    spec = TrialSpec("long", (stream,), 10**9, Learning(verify=False), settle_ns=300_000_000, restabilise_ns=0)
+    with open_measurer(short, "live") as measurer:
+        assert valid(lambda: measurer.measure(spec)).rx_frames == received
 
 
 def test_open_vswitch_learns_the_stations() -> None:

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import ClassVar
 
 from p4mesh.causes import network_hint
-from p4mesh.errors import EnvironmentFault, TargetError
+from p4mesh.errors import EnvironmentFault, TargetError, UnsupportedError
 from p4mesh.network.machine import switch_offloads_off
 from p4mesh.network.namespaces import entered
 from p4mesh.network.netlink import opened, set_kernel_value
 from p4mesh.topology.model import Device
 
 MTU_BYTES = 9500
+_BEYOND_MTU_BYTES = 22
+"""Of a frame with FCS: what a virtual cable lets pass above the MTU, which leaves room for a tag."""
+_LEAST_MTU_BYTES = 68
 _FURTHER_PLACES = "/usr/local/sbin:/usr/sbin:/sbin:/usr/lib/frr"
 
 
@@ -50,6 +53,11 @@ class LinuxNode(ABC):
                     f"node '{device.name}': {program} is not installed",
                     hint=f"install {cls.package}, or use --target sim",
                 )
+        if _mtu_bytes(device) < _LEAST_MTU_BYTES:
+            raise UnsupportedError(
+                f"not supported on Linux interfaces: max_frame_bytes of node '{device.name}'",
+                hint=f"valid there: {_LEAST_MTU_BYTES + _BEYOND_MTU_BYTES} or more",
+            )
 
     @abstractmethod
     def start(self) -> None:
@@ -62,6 +70,11 @@ class LinuxNode(ABC):
         """The interfaces of the node, in the order of its ports."""
         return tuple(f"p{port.number}" for port in self.device.ports)
 
+    @property
+    def mtu_bytes(self) -> int:
+        """MTU of its interfaces: longer frames than the model takes do not come in."""
+        return _mtu_bytes(self.device)
+
     def command(self, *arguments: str) -> list[str]:
         """The command line that runs ``arguments`` in the namespace."""
         return [find_program("ip") or "ip", "netns", "exec", self.namespace, *arguments]
@@ -73,12 +86,17 @@ class LinuxNode(ABC):
                 set_kernel_value(key, value)
 
 
-def prepare_interface(namespace: str, interface: str) -> None:
-    """Let an interface carry frames of any length, and no frames of the kernel's own."""
+def _mtu_bytes(device: Device) -> int:
+    longest: int = device.model.get("max_frame_bytes", MTU_BYTES + _BEYOND_MTU_BYTES)
+    return min(MTU_BYTES, longest - _BEYOND_MTU_BYTES)
+
+
+def prepare_interface(namespace: str, interface: str, mtu_bytes: int = MTU_BYTES) -> None:
+    """Let an interface carry frames of any length, or up to an MTU, and no frames of the kernel's own."""
     with opened(namespace) as kernel:
         set_kernel_value(f"net.ipv6.conf.{interface}.disable_ipv6", 1)
         switch_offloads_off(interface)
-        kernel.set(interface, mtu=MTU_BYTES, state="up")
+        kernel.set(interface, mtu=mtu_bytes, state="up")
 
 
 def find_program(name: str) -> str | None:

@@ -20,13 +20,15 @@ _ALWAYS_A_ROUTER = 2
 _PER_SECOND = 100
 """Ticks of the bridge's times."""
 _NS_PER_S = 1_000_000_000
+_WITHOUT_TAG = 0x02 | 0x04
+"""BRIDGE_VLAN_INFO_PVID and UNTAGGED: frames of the VLAN come and go without a tag."""
 _PERMANENT = 0x80
 _SELF = 0x02
 """NUD_PERMANENT and NTF_SELF: addresses of interfaces, which the bridge has not learned."""
 
 
 class BridgeNode(LinuxNode):
-    """``br0`` with all ports of the node; learning, aging, table size and snooping are those of the model."""
+    """``br0`` with all ports of the node; learning, aging, table size, snooping and VLANs are those of the model."""
 
     software = "bridge"
 
@@ -44,19 +46,15 @@ class BridgeNode(LinuxNode):
         if "vlans" in device.model and not Path("/proc/net/vlan").exists():
             raise UnsupportedError(
                 f"not supported by this kernel's bridge: VLANs of node '{device.name}'",
-                hint="use on_linux: openvswitch, or --target sim",
-            )
-        if "vlans" in device.model:
-            raise UnsupportedError(
-                f"not supported on Linux bridges: VLANs of node '{device.name}'",
-                hint="use on_linux: openvswitch, or --target sim",
+                hint="load the kernel module 8021q, use on_linux: openvswitch, or --target sim",
             )
 
     def start(self) -> None:
         """Make the bridge and enslave the ports."""
         model = self.device.model
         with opened(self.namespace) as kernel:
-            kernel.add(_BRIDGE, "bridge", br_mcast_snooping=int("snooping" in model))
+            vlans = {"br_vlan_filtering": 1, "br_vlan_default_pvid": 0} if "vlans" in model else {}
+            kernel.add(_BRIDGE, "bridge", br_mcast_snooping=int("snooping" in model), **vlans)
             self.kernel_values({f"net.ipv6.conf.{_BRIDGE}.disable_ipv6": 1})
             self._set_times(kernel, model)
             bridge = kernel.index(_BRIDGE)
@@ -64,6 +62,8 @@ class BridgeNode(LinuxNode):
                 kernel.set(interface, master=bridge)
                 if not model.get("learning", True):
                     kernel.route.brport("set", index=kernel.index(interface), learning=0)
+            for port, vlan in port_vlans(self.device) if vlans else ():
+                kernel.route.vlan_filter("add", index=kernel.index(f"p{port}"), vlan_info=vlan)
             for port in model.get("snooping", {}).get("router_ports", []):
                 kernel.route.brport("set", index=kernel.index(f"p{port}"), multicast_router=_ALWAYS_A_ROUTER)
             kernel.set(_BRIDGE, mtu=MTU_BYTES, state="up")
@@ -115,3 +115,17 @@ class BridgeNode(LinuxNode):
 
     def _named_ports(self) -> Iterator[tuple[str, DevicePort]]:
         yield from zip(self.interfaces(), self.device.ports, strict=True)
+
+
+def port_vlans(device: Device) -> Iterator[tuple[int, dict[str, int]]]:
+    """Yield the VLANs of each port of a switch, as the kernel takes them; ports that are not named are in VLAN 1."""
+    modes = {entry["port"]: entry["mode"] for entry in device.model["vlans"]["ports"]}
+    for port in device.ports:
+        mode = modes.get(port.number, {"access": 1})
+        trunk = mode.get("trunk", {})
+        bare = mode.get("access", trunk.get("native"))
+        if bare is not None:
+            yield port.number, {"vid": bare, "flags": _WITHOUT_TAG}
+        for vid in trunk.get("vids", ()):
+            if vid != bare:
+                yield port.number, {"vid": vid, "flags": 0}
