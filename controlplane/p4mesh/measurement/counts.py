@@ -356,8 +356,13 @@ class Counts:
     latency_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
     """Error of average latencies with 95 % confidence, where it is larger than that of their own spread
     (:attr:`LatencyStats.sampling_error_ns`): frames depend on each other, or delays of departures were taken off."""
-    uncorrected_averages: int = field(default=0, metadata={"stored": "if set"})
-    """Flows whose average delay of departures would have left less than their smallest latency."""
+    single_latency_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    """Most that the smallest and the largest latency, and percentiles, have of the delays of departures and cables."""
+    unstamped_departures: bool = field(default=False, metadata={"stored": "if set"})
+    """Departures without stamps of the kernel beside those of the program: latencies contain the way through the
+    sending kernel, and nobody knows how long that is."""
+    impossible_averages: int = field(default=0, metadata={"stored": "if set"})
+    """Averages of latency that the average delay of departures would have left less than nothing of."""
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
     """Reordered frames that came too late to tell them from copies of earlier ones. ``lost_frames`` takes them for
     copies, so that a loss is never hidden: it may be too high by so many."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from p4mesh.measurement.counts import Counts, FlowCounts, LatencyBins, LatencyStats, MessageCounts, MessageTime
 from p4mesh.tester.plan import Plan
-from p4mesh.traffic.stamps import PortStamps
+from p4mesh.traffic.stamps import KERNEL, PortStamps
 
 _SMALLEST_BIN_NS = 1.0
 
@@ -23,6 +23,8 @@ class _Delay:
     smallest_ns: float
     error_ns: float = 0.0
     """Of the average."""
+    single_error_ns: float = 0.0
+    """Most that is left of the delay of a single frame."""
 
 
 _NONE = _Delay(0.0, 0.0)
@@ -31,53 +33,74 @@ _NONE = _Delay(0.0, 0.0)
 def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps: Mapping[int, PortStamps]) -> Counts:
     """Takes the delay of departures out of latencies, and adds the stamps of the ports to the counts.
 
-    The delay of a single frame is not known, but the distribution of delays. Averages are less by the average delay.
-    The smallest and the largest value, percentiles and bins are of single frames: they are less by the smallest delay,
-    which every frame has had, and so never below the latency of the frame.
+    The average delay of a port is known, not that of a single frame. Averages are less by the average delay of the
+    ports that sent their frames, in the shares of these. The smallest and the largest value, percentiles and bins are
+    of single frames: they are less by the smallest delay, which every frame has had, and so never below the latency of
+    the frame. So the smallest value may be above the average; then it is less by the average delay.
 
-    A few long delays make an average uncertain that some of the frames tell. Where it would leave less than the
-    smallest latency, it is not that of these frames: their average is less by the smallest delay, too, and the
-    difference of the two delays is its error.
+    An average delay is no longer than the average time until arrival: where it is, the stamps are not of these frames,
+    which is counted as a fault.
     """
     shown = tuple(stamps[port] for port in plan.ports if port in stamps)
-    delays = {
-        found.port: _Delay(found.delay_avg_ns, max(0.0, found.delay_min_ns), found.delay_avg_error_ns)
-        for found in shown
-    }
-    if all(delay == _NONE for delay in delays.values()):
-        return replace(counts, stamps=shown) if shown else counts
+    if not shown:
+        return counts
     ports = {flow.cell: flow.tx_port for flow in plan.flows}
     cells = {(found.stream, found.tx_port, found.rx_port): found.cells for found in plan.histograms}
 
     def delay_of(chosen: Iterable[int]) -> _Delay:
         """Delay of the frames of some cells."""
-        counted = [(int(records["frames"][cell]), delays.get(ports[cell], _NONE)) for cell in chosen]
-        sent = [(frames, delay) for frames, delay in counted if frames]
+        frames: dict[int, int] = {}
+        for cell in chosen:
+            frames[ports[cell]] = frames.get(ports[cell], 0) + int(records["frames"][cell])
+        sent = [(number, _delay(stamps.get(port), number)) for port, number in frames.items() if number]
         if not sent:
             return _NONE
-        total_ns = sum(frames * delay.average_ns for frames, delay in sent)
         return _Delay(
-            total_ns / sum(frames for frames, _ in sent),
+            sum(number * delay.average_ns for number, delay in sent) / sum(number for number, _ in sent),
             min(delay.smallest_ns for _, delay in sent),
             max(delay.error_ns for _, delay in sent),
+            max(delay.single_error_ns for _, delay in sent),
         )
 
     expected = [flow.cell for flow in plan.flows if flow.expected]
-    of_flows = [(flow.latency, delays.get(flow.tx_port, _NONE)) for flow in counts.flows if flow.latency]
+    of_flows = [(flow.latency, _delay_of_flow(flow, stamps)) for flow in counts.flows if flow.latency]
+    of_histograms = [
+        (found.latency, delay_of(cells[found.stream, found.tx_port, found.rx_port])) for found in counts.histograms
+    ]
     of_all = [(counts.latency, delay_of(expected))] if counts.latency else []
+    every = [*of_all, *of_flows, *of_histograms]
+    senders = {flow.tx_port for flow in plan.flows}
     return replace(
         counts,
         stamps=shown,
-        latency_error_ns=max((_error_ns(*one) for one in (*of_all, *of_flows)), default=0.0),
-        uncorrected_averages=sum(not _leaves_enough(*one) for one in of_flows or of_all),
+        latency_error_ns=max((delay.error_ns for _, delay in every), default=0.0),
+        single_latency_error_ns=max((delay.single_error_ns for _, delay in every), default=0.0),
+        unstamped_departures=any(found.port in senders and found.departures != KERNEL for found in shown),
+        impossible_averages=sum(_average_ns(*one) < 0 for one in every),
         latency=counts.latency and _earlier(counts.latency, delay_of(expected)),
-        flows=tuple(_flow(flow, delays.get(flow.tx_port, _NONE)) for flow in counts.flows),
+        flows=tuple(_flow(flow, _delay_of_flow(flow, stamps)) for flow in counts.flows),
         histograms=tuple(
-            replace(found, latency=_earlier(found.latency, delay_of(cells[found.stream, found.tx_port, found.rx_port])))
-            for found in counts.histograms
+            replace(found, latency=_earlier(latency, delay))
+            for found, (latency, delay) in zip(counts.histograms, of_histograms, strict=True)
         ),
-        messages=tuple(_message(found, delays.get(found.tx_port, _NONE)) for found in counts.messages),
+        messages=tuple(_message(found, _delay(stamps.get(found.tx_port), 0)) for found in counts.messages),
     )
+
+
+def _delay(stamps: PortStamps | None, frames: int) -> _Delay:
+    """Delay of some of the frames of a port."""
+    if stamps is None:
+        return _NONE
+    return _Delay(
+        stamps.delay_avg_ns,
+        max(0.0, stamps.delay_min_ns),
+        stamps.average_error_ns(frames) + stamps.cable_error_ns,
+        stamps.single_error_ns + stamps.cable_error_ns,
+    )
+
+
+def _delay_of_flow(flow: FlowCounts, stamps: Mapping[int, PortStamps]) -> _Delay:
+    return _delay(stamps.get(flow.tx_port), flow.latency.count if flow.latency else 0)
 
 
 def _flow(flow: FlowCounts, delay: _Delay) -> FlowCounts:
@@ -107,22 +130,20 @@ def _earlier(latency: LatencyStats, delay: _Delay) -> LatencyStats:
     )
 
 
-def _leaves_enough(found: LatencyStats | MessageTime, delay: _Delay) -> bool:
-    """Whether an average less the average delay is no less than the smallest value."""
-    average_ns = found.sum_ns / max(1, found.count) - delay.average_ns
-    return average_ns >= max(0.0, found.min_ns - delay.smallest_ns)
-
-
-def _error_ns(found: LatencyStats, delay: _Delay) -> float:
-    """Error that a delay leaves in an average."""
-    return delay.error_ns + (0.0 if _leaves_enough(found, delay) else delay.average_ns - delay.smallest_ns)
+def _average_ns(found: LatencyStats | MessageTime, delay: _Delay) -> float:
+    """Average less the average delay."""
+    return found.sum_ns / max(1, found.count) - delay.average_ns
 
 
 def _spread(found: LatencyStats | MessageTime, delay: _Delay) -> tuple[float, float, float]:
     """Smallest value, sum and largest value, less the delay."""
-    average_delay_ns = delay.average_ns if _leaves_enough(found, delay) else delay.smallest_ns
+    average_ns = _average_ns(found, delay)
+    if found.count == 1:
+        return average_ns, average_ns, average_ns
     min_ns, max_ns = (_less(value, delay.smallest_ns) for value in (found.min_ns, found.max_ns))
-    return min_ns, _less(found.sum_ns, found.count * average_delay_ns), max_ns
+    if min_ns > average_ns:
+        min_ns = _less(found.min_ns, delay.average_ns)
+    return min_ns, found.sum_ns - found.count * delay.average_ns, max_ns
 
 
 def _bins(bins: LatencyBins, delay_ns: float) -> LatencyBins:

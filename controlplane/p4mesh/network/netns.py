@@ -136,6 +136,20 @@ class NetnsNetwork:
     def _is_outside(self, link: Link) -> bool:
         return any(end.node in self._outside or (end.node == TESTER and end.port in self._named) for end in link.ends)
 
+    @contextmanager
+    def spare_cable(self) -> Iterator[tuple[str, str]]:
+        """Two interfaces in the tester's namespace, with a virtual cable like those of the network, for a while."""
+        near, far = "spare1", "spare2"
+        with opened(self.namespace) as kernel:
+            kernel.add(near, "veth", peer={"ifname": far})
+        try:
+            for end in (near, far):
+                prepare_interface(self.namespace, end)
+            yield near, far
+        finally:
+            with opened(self.namespace) as kernel:
+                kernel.route.link("del", index=kernel.index(near))
+
     def set_link_of(self, device: str, port: int, up: bool) -> None:
         """Switch the cable of a device's port off or on: at its far end, or at this one where that is the tester's."""
         for link in self._links:

@@ -7,8 +7,9 @@ from typing import Any
 
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Table
+from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
-from p4mesh.traffic.stamps import KERNEL
+from p4mesh.traffic.stamps import KERNEL, PortStamps
 
 _COLUMNS = (
     Column("port", "Port"),
@@ -19,12 +20,14 @@ _COLUMNS = (
     Column("error_median_us", "Error, median", "+- us", 3),
     Column("error_p99_us", "Error, 99 %", "+- us", 3),
     Column("rest_p99_us", "Left in single values, 99 %", "us", 3),
+    Column("cable_us", "Cables", "us at most", 3),
 )
 _NOTE = (
     "A signature has the time at which the program let its frame go. Where the kernel stamps departures too, average "
     "latencies are less by the average way through the kernel in their trial; how far a single frame may be from it is "
     "the error. Smallest and largest latencies, and percentiles, are less by the smallest way, which every frame has "
-    "had: what is left of it in them is no more than the last column. Latencies of other ports contain that way."
+    "had: what is left of it in them is no more than the last column but one. Latencies of other ports contain that "
+    "way. All contain the virtual cables to the device and back, too."
 )
 
 
@@ -45,8 +48,9 @@ def _take(row: dict[str, Any], stamps: dict[str, Any]) -> None:
     if row["departures"] != KERNEL:
         row["departures"] = stamps["departures"]
     row["samples"] = (row["samples"] or 0) + stamps["samples"]
+    row["cable_us"] = max(row["cable_us"] or 0.0, stamps.get("cable_ns", 0.0) / 1000) or None
     if stamps["samples"]:
-        rest_ns = stamps["delay_avg_ns"] - max(0.0, stamps["delay_min_ns"]) + stamps["error_p99_ns"]
+        rest_ns = decode(PortStamps, stamps).single_error_ns
         values_ns = {key: stamps[f"{key}_ns"] for key in ("delay_avg", "error_median", "error_p99")}
         for key, value_ns in {**values_ns, "rest_p99": rest_ns}.items():
             row[f"{key}_us"] = max(row[f"{key}_us"] or 0.0, value_ns / 1000)

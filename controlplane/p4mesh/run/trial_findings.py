@@ -26,7 +26,6 @@ def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[s
         yield from _corruption(unit, trials)
         yield from _doubt(unit, trials)
         yield from _growth(unit, trials)
-        yield from _uncorrected(unit, trials)
 
 
 def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
@@ -90,19 +89,6 @@ def _growth(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     return (
         f"latency grew by up to {time_text(max(grown))} in {len(grown)} trials of {unit} whose queues were judged "
         "steady: averages and maxima depend on the length of the trial",
-    )
-
-
-def _uncorrected(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """The finding on averages whose correction by the delay of departures is not to be trusted, if there are."""
-    results = [trial.result for trial in trials if trial.result.get("uncorrected_averages")]
-    if not results:
-        return ()
-    error_us = max(result["latency_error_ns"] for result in results) / NS_PER_US
-    return (
-        f"{sum(result['uncorrected_averages'] for result in results)} averages of latency in {len(results)} trials of "
-        f"{unit} may be too high by up to {error_us:.3g} us: the average way through the sending kernel, which few "
-        "long ways make, would leave less than the smallest latency",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -22,12 +22,13 @@ from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.target.own_server import own_address
 from p4mesh.topology import Topology
-from p4mesh.traffic.stamps import PortStamps, port_stamps
+from p4mesh.traffic.stamps import Delays, PortStamps, most_of, port_stamps
 
 if TYPE_CHECKING:
     from p4mesh._engine import LiveSwitch
 
 _DEVICE_ID = 1
+_VIRTUAL_CABLE = "veth"
 _THREADS = 2
 """Those that stay busy: one runs the program, one sends."""
 _OPEN_FILES, _OPEN_FILES_PER_PORT = 512, 8
@@ -57,9 +58,11 @@ class LiveTarget(NamespaceTarget):
         address: str,
         network: NetnsNetwork,
         switch: LiveSwitch,
+        cable_ns: float = 0.0,
     ) -> None:
         super().__init__(topology, address, network)
         self._switch: LiveSwitch | None = switch
+        self._cable_ns = cable_ns
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
@@ -78,6 +81,7 @@ class LiveTarget(NamespaceTarget):
         with remembered(), own_address() as address, NetnsNetwork(topology) as network:
             interfaces = [(port.number, network.interface(port.number)) for port in topology.tester_ports]
             try:
+                cable_ns = _cable_ns(network, [name for _, name in interfaces], topology.live.access)
                 with network.entered():
                     switch = _engine.LiveSwitch(
                         interfaces,
@@ -91,7 +95,7 @@ class LiveTarget(NamespaceTarget):
             except _engine.EngineError as error:
                 raise TargetError(f"live: {error}", hint=engine_network_hint(str(error))) from None
             try:
-                target = cls(topology, address, network, switch)
+                target = cls(topology, address, network, switch, cable_ns)
                 yield target
             finally:
                 switch.stop()
@@ -119,7 +123,7 @@ class LiveTarget(NamespaceTarget):
     def _competing(self) -> list[str]:
         """Devices in user space of this machine, as far as that can be told: a virtual cable does not leave it."""
         with self.network.entered():
-            outside = [name for name, at in self.network.outside.items() if driver_of(at[0]).startswith("veth")]
+            outside = [name for name, at in self.network.outside.items() if driver_of(at[0]).startswith(_VIRTUAL_CABLE)]
         return [node.device.name for node in self.network.nodes if node.in_user_space] + outside
 
     def take_pauses(self) -> Pauses:
@@ -143,11 +147,29 @@ class LiveTarget(NamespaceTarget):
     def port_stamps(self) -> dict[int, PortStamps]:
         """Source of the time stamps of each port, and the error of departures."""
         return {
-            port: port_stamps(port, arrivals, total_ns, range_ns, bins)
-            for port, (arrivals, _, total_ns, range_ns, bins) in self._open_switch.stamps().items()
+            port: port_stamps(port, arrivals, delays, self._cable_ns)
+            for port, (arrivals, delays) in self._open_switch.stamps().items()
         }
 
     @property
     def _open_switch(self) -> LiveSwitch:
         assert self._switch is not None, "the target is closed"
         return self._switch
+
+
+def _cable_ns(network: NetnsNetwork, interfaces: Sequence[str], access: str) -> float:
+    """Most that a latency has of the virtual cables, to the device and back; 0 for other ports.
+
+    Measured on a spare one: from the kernel's stamp of a departure to its stamp at the device, and from there to that
+    of the arrival at the tester.
+    """
+    with network.entered():
+        if not all(driver_of(name).startswith(_VIRTUAL_CABLE) for name in interfaces):
+            return 0.0
+    with network.spare_cable() as (near, far), network.entered():
+        return sum(most_of(_cable_delays(near, far, kind)) for kind in ("af_packet", access))
+
+
+def _cable_delays(near: str, far: str, access: str) -> Delays:
+    found: Delays = load_engine().cable_delays(near, far, access)
+    return found

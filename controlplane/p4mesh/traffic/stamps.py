@@ -48,21 +48,51 @@ class PortStamps:
     """Half of the delays differ from their average by this at most; None without stamps of the kernel."""
     error_p99_ns: float | None = None
     """99 % of them do."""
-    delay_avg_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
-    """Sampling error of the average delay, with 95 % confidence: not all departures have a stamp of the kernel."""
+    delay_deviation_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    """Standard deviation of the delays."""
+    cable_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    """Most that a latency of this port has of the virtual cables, between the stamps and the device; 0 where the ports
+    are no virtual cables, and where that was not measured."""
+
+    @property
+    def single_error_ns(self) -> float:
+        """Most that is left of a delay in the latency of a single frame, which is less by the smallest delay; of 99 %
+        of the frames."""
+        if self.error_p99_ns is None:
+            return 0.0
+        return self.delay_avg_ns - max(0.0, self.delay_min_ns) + self.error_p99_ns
+
+    @property
+    def cable_error_ns(self) -> float:
+        """Most that an average latency has of the cables: what they take on a machine that has nothing else to do, and
+        as much as other work, which cables meet like departures, makes the average of these longer than the smallest.
+        """
+        return self.cable_ns + self.delay_avg_ns - self.delay_min_ns if self.cable_ns else 0.0
+
+    def average_error_ns(self, frames: int) -> float:
+        """Error of the average delay for some of the departures, with 95 % confidence.
+
+        The average is exact for all departures with a stamp. Others are a sample of them, or they of others: the
+        variance of the difference of both averages is that of the delays times the difference of one by their numbers.
+        """
+        if not frames or not self.samples:
+            return 0.0
+        return _DEVIATIONS_95 * self.delay_deviation_ns * sqrt(abs(1 / frames - 1 / self.samples))
 
 
 DelayBins = Sequence[tuple[int, int, int]]
 """(smallest delay in ns, smallest one above, number of delays), in order."""
 
 
-def port_stamps(
-    port: int, arrivals: str, total_ns: int, range_ns: tuple[int, int] | None, bins: DelayBins
-) -> PortStamps:
-    """Describes the stamps of a port by its delays: their sum, the smallest and the largest, and their distribution."""
-    samples = sum(number for _, _, number in bins)
+Delays = tuple[int, int, tuple[int, int] | None, DelayBins]
+"""Number of delays, their sum in ns, the smallest and the largest, and their distribution."""
+
+
+def port_stamps(port: int, arrivals: str, delays: Delays, cable_ns: float = 0.0) -> PortStamps:
+    """Describes the stamps of a port by the delays of its departures."""
+    samples, total_ns, range_ns, bins = delays
     if range_ns is None or not samples:
-        return PortStamps(port, arrivals, PROGRAM)
+        return PortStamps(port, arrivals, PROGRAM, cable_ns=cable_ns)
     average_ns = total_ns / samples
     distances = sorted((abs((low + above - 1) / 2 - average_ns), number) for low, above, number in bins)
     return PortStamps(
@@ -74,8 +104,15 @@ def port_stamps(
         *range_ns,
         _quantile(distances, samples, 0.5),
         _quantile(distances, samples, 0.99),
-        _DEVIATIONS_95 * sqrt(sum(number * distance**2 for distance, number in distances)) / samples,
+        sqrt(sum(number * distance**2 for distance, number in distances) / samples),
+        cable_ns,
     )
+
+
+def most_of(delays: Delays) -> float:
+    """Delay in ns that most frames do not exceed, 95 %; 0 without delays."""
+    samples, _, _, bins = delays
+    return float(_quantile([(above - 1, number) for _, above, number in bins], samples, 0.95)) if samples else 0.0
 
 
 def _quantile(values: Sequence[tuple[float, int]], total: int, share: float) -> float:

@@ -89,6 +89,11 @@ def _contradiction(plan: Plan, reading: Reading, flows: FlowArrays, counts: Coun
     measured = int((flows.unique + flows.duplicates).sum())
     if counted != measured:
         return f"receive counters show {counted} expected frames, the flows {measured}"
+    if counts.impossible_averages:
+        return (
+            f"{counts.impossible_averages} averages of latency are shorter than the average way of a departure through "
+            "the sending kernel: its stamps are not of these frames"
+        )
     if (flows.unique[flows.expected] > flows.sent[flows.expected]).any():
         return "a flow has received more frames than were sent"
     for name in STOPPING_COUNTS:

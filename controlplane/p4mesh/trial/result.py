@@ -73,7 +73,9 @@ class TrialResult:
     """None when queues were not watched, or when too few frames came to judge them."""
     doubtful_frames: int = field(default=0, metadata={"stored": "if set"})
     latency_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
-    uncorrected_averages: int = field(default=0, metadata={"stored": "if set"})
+    single_latency_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    unstamped_departures: bool = field(default=False, metadata={"stored": "if set"})
+    impossible_averages: int = field(default=0, metadata={"stored": "if set"})
     latency_growth_ns: float = field(default=0.0, metadata={"stored": "if set"})
     """By which the latency at a port grew during the trial, all the time, though no queue filled."""
     corrupted_frames: int = field(default=0, metadata={"stored": "if set"})

@@ -11,8 +11,10 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counts import LatencyStats
+from p4mesh.methods.results.latency import summarise
+from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.report.stamps import stamps_table
-from p4mesh.run.trial_findings import stamp_finding, stray_findings
+from p4mesh.run.trial_findings import stamp_finding
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.tester.histogram import HistogramPer
@@ -22,6 +24,7 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.verdict import Verdict
 
 DELAYS_NS = {1: 1000.0, 2: 3000.0}
 SMALLEST_NS = {1: 700, 2: 1900}
@@ -38,17 +41,23 @@ SPEC = TrialSpec(
 def test_the_spread_of_delays_is_the_error() -> None:
     bins = [(1000, 1001, 40), (1100, 1101, 50), (1500, 1501, 9), (9000, 9001, 1)]
     total = sum(low * number for low, _, number in bins)
-    found = port_stamps(3, "XDP program", total, (1000, 9000), bins)
+    found = port_stamps(3, "XDP program", (100, total, (1000, 9000), bins), 250.0)
     assert (found.departures, found.samples, found.delay_avg_ns) == (KERNEL, 100, total / 100)
     assert (found.delay_min_ns, found.delay_max_ns) == (1000, 9000)
     # The average is 1175: 75 away are 50 frames, 175 away 40, 325 away 9, and 7825 the last.
     assert (found.error_median_ns, found.error_p99_ns) == (75, 325)
     deviation_ns = sqrt((50 * 75**2 + 40 * 175**2 + 9 * 325**2 + 7825**2) / 100)
-    assert found.delay_avg_error_ns == pytest.approx(1.96 * deviation_ns / sqrt(100))
+    assert found.delay_deviation_ns == pytest.approx(deviation_ns)
+    assert (found.single_error_ns, found.cable_error_ns) == (1175 - 1000 + 325, 250 + 1175 - 1000)
+    assert replace(found, cable_ns=0.0).cable_error_ns == 0
+    # Exact for all 100 departures; of a quarter of them, and of four times as many, it is that of a sample.
+    assert found.average_error_ns(100) == 0
+    assert found.average_error_ns(25) == pytest.approx(1.96 * deviation_ns * sqrt(1 / 25 - 1 / 100))
+    assert found.average_error_ns(400) == pytest.approx(1.96 * deviation_ns * sqrt(1 / 100 - 1 / 400))
 
 
 def test_without_stamps_of_the_kernel_the_error_is_not_known() -> None:
-    found = port_stamps(3, "kernel", 0, None, [])
+    found = port_stamps(3, "kernel", (0, 0, None, []))
     assert (found.departures, found.samples, found.error_median_ns, found.error_p99_ns) == (PROGRAM, 0, None, None)
 
 
@@ -71,12 +80,16 @@ def without(latency: LatencyStats | None, delay_ns: float, smallest_ns: float) -
 
 def test_averages_are_less_by_the_average_delay_and_single_values_by_the_smallest_one() -> None:
     stamps = {
-        port: PortStamps(port, KERNEL, KERNEL, 100, delay, SMALLEST_NS[port], delay_avg_error_ns=5.0)
+        port: PortStamps(port, KERNEL, KERNEL, 200, delay, SMALLEST_NS[port], 0, 1.0, 50.0, 400.0, 60.0)
         for port, delay in DELAYS_NS.items()
     }
     raw, found = measured({}, SPEC, VARYING), measured(stamps, SPEC, VARYING)
     assert (raw.stamps, found.stamps) == ((), tuple(stamps.values()))
-    assert (found.latency_error_ns, found.uncorrected_averages) == (5.0, 0)
+    # Each port has sent 100 of the 200 departures that were stamped. Other work made those of port 2 longer.
+    cables_ns = 60 + 3000 - 1900
+    assert found.latency_error_ns == pytest.approx(1.96 * 400 * sqrt(1 / 100 - 1 / 200) + cables_ns)
+    assert found.single_latency_error_ns == 3000 - 1900 + 50 + cables_ns
+    assert not (raw.unstamped_departures or found.unstamped_departures)
     for before, after in zip(raw.flows, found.flows, strict=True):
         port = before.tx_port
         assert without(after.latency, 0, 0) == pytest.approx(
@@ -91,53 +104,60 @@ def test_averages_are_less_by_the_average_delay_and_single_values_by_the_smalles
     assert decode(TrialResult, encode(found)) == found
 
 
-def test_the_smallest_latency_stays_where_delays_vary_by_more_than_it() -> None:
-    long = replace(SPEC.streams[0], name="long", frame_size_bytes=1500, rate_fps=Fraction(5000), frame_count=50)
-    spec = replace(SPEC, streams=(*SPEC.streams, long))
-    raw = measured({}, spec)
-    assert raw.latency and 2000 < raw.latency.min_ns < raw.latency.max_ns - 10_000
-    delay_ns = raw.latency.min_ns + 100
-    found = measured({port: PortStamps(port, KERNEL, KERNEL, 100, delay_ns, 1900, 10**5) for port in (1, 2)}, spec)
-    assert found.latency and found.latency.min_ns == pytest.approx(raw.latency.min_ns - 1900)
-    # A clock that is behind by its error adds nothing to any frame.
-    behind = measured({port: PortStamps(port, KERNEL, KERNEL, 100, 10.0, -40) for port in (1, 2)}, spec)
-    assert behind.latency and behind.latency.min_ns == raw.latency.min_ns
-
-
-def test_an_average_that_the_delays_would_bring_below_the_smallest_latency_is_less_by_the_smallest_delay() -> None:
-    """All frames take as long, so that delays of 1,000 and 3,000 ns on average are not theirs."""
-    stamps = {
-        port: PortStamps(port, KERNEL, KERNEL, 100, delay, SMALLEST_NS[port], delay_avg_error_ns=5.0)
-        for port, delay in DELAYS_NS.items()
-    }
+def test_the_average_keeps_its_value_where_the_smallest_latency_would_be_above_it() -> None:
+    """All frames take as long here, so the smallest is the average, too."""
+    stamps = {port: PortStamps(port, KERNEL, KERNEL, 100, 1000.0, 700) for port in (1, 2)}
     raw, found = measured({}), measured(stamps)
-    assert found.uncorrected_averages == 2
-    # Of all frames together: 2,000 ns on average, 700 at least.
-    assert found.latency_error_ns == 2000 - 700 + 5
+    assert found.status is Verdict.MEASURED
     for before, after in zip(raw.flows, found.flows, strict=True):
-        assert (
-            before.latency
-            and after.latency
-            and after.latency.min_ns == before.latency.min_ns - SMALLEST_NS[before.tx_port]
-        )
-        assert after.latency.sum_ns / after.latency.count == pytest.approx(after.latency.min_ns)
-    fields: dict[str, Any] = dict.fromkeys(StoredTrial.__dataclass_fields__)
-    trial = StoredTrial(**fields | {"result": encode(found)})
-    (text,) = (text for text in stray_findings({"one": [trial]}) if "sending kernel" in text)
-    assert text.startswith("2 averages of latency in 1 trials of one may be too high by up to 1.3 us")
+        assert before.latency and after.latency
+        assert after.latency.sum_ns / after.latency.count == before.latency.sum_ns / before.latency.count - 1000
+        assert after.latency.min_ns == before.latency.min_ns - 1000
 
 
-def test_an_average_that_becomes_the_smallest_latency_leaves_enough() -> None:
-    raw, found = measured({}), measured({port: PortStamps(port, KERNEL, KERNEL, 100, 700.0, 700) for port in (1, 2)})
-    assert (found.uncorrected_averages, found.latency_error_ns) == (0, 0)
-    assert without(found.latency, 0, 0) == pytest.approx(without(raw.latency, 700, 700))
+def test_one_frame_has_one_latency() -> None:
+    spec = replace(SPEC, streams=(replace(SPEC.streams[0], frame_count=1),))
+    stamps = {port: PortStamps(port, KERNEL, KERNEL, 100, 1000.0, 700) for port in (1, 2)}
+    for flow in measured(stamps, spec).flows:
+        assert flow.latency and flow.latency.min_ns == flow.latency.max_ns == flow.latency.sum_ns
 
 
-def test_no_latency_is_below_zero_and_no_frame_leaves_the_histogram() -> None:
+def test_a_clock_that_is_behind_by_its_error_adds_nothing_to_any_frame() -> None:
+    raw = measured({})
+    behind = measured({port: PortStamps(port, KERNEL, KERNEL, 100, 0.0, -40) for port in (1, 2)})
+    assert raw.latency and behind.latency and behind.latency.min_ns == raw.latency.min_ns
+
+
+def test_delays_longer_than_the_latencies_that_contain_them_are_a_fault() -> None:
     found = measured({port: PortStamps(port, KERNEL, KERNEL, 100, 10**6, 10**6) for port in (1, 2)})
-    assert found.latency and (found.latency.min_ns, found.latency.sum_ns, found.latency.max_ns) == (0, 0, 0)
-    (histogram,) = found.histograms
-    assert histogram.latency.bins and histogram.latency.bins.frames == (200,)
+    assert found.status is Verdict.INVALID
+    # Of all frames, of both flows and of the histogram.
+    assert found.reason == (
+        "4 averages of latency are shorter than the average way of a departure through the sending kernel: its stamps "
+        "are not of these frames"
+    )
+
+
+def test_without_stamps_of_the_kernel_no_latency_has_an_error_that_is_known() -> None:
+    stamps = {port: PortStamps(port, KERNEL, PROGRAM) for port in (1, 2)}
+    for found, known in ((measured(stamps), False), (measured({}), True)):
+        circumstances = Circumstances.of([found])
+        whole = summarise(found.latency)
+        assert whole and found.unstamped_departures is not known
+        assert (circumstances.error_ns(whole) is not None) is known
+
+
+def test_the_errors_of_stamps_stand_beside_latencies() -> None:
+    stamps = {port: PortStamps(port, KERNEL, KERNEL, 100, 1000.0, 700, 0, 1.0, 50.0, 400.0, 60.0) for port in (1, 2)}
+    found = measured(stamps)
+    cells = latency_cells(summarise(found.latency), "FIFO", Circumstances.of([found]))
+    # Both flows have all stamps of their ports: what is left are the cables, and what other work adds there.
+    assert (cells.avg_error_us, cells.single_error_us) == (0.36, 0.71)
+    shown = LatencyCells.table("latency", "Latency", [cells])
+    keys = [column.key for column in shown.columns]
+    assert keys[keys.index("max_us") + 1] == "single_error_us"
+    without_stamps = LatencyCells.table("latency", "Latency", [replace(cells, single_error_us=None)])
+    assert "single_error_us" not in [column.key for column in without_stamps.columns]
 
 
 def stored(*stamps: PortStamps) -> StoredTrial:

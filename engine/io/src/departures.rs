@@ -1,48 +1,8 @@
-//! Departures that the kernel stamps: which ones, and how far its stamps lie behind those of the program.
+//! How far the kernel's stamps of departures lie behind those of the program.
 
-/// Stamps of a port that are asked for in each [`WINDOW_PS`] at most, about: they cost the kernel a message each.
-const STAMPS_PER_WINDOW: u32 = 200;
-const WINDOW_PS: u64 = 10_000_000_000;
 /// Bins of [`Delays`] for each doubling of a delay: a bin is at most 1.6 % wide.
 const BINS_PER_OCTAVE: u64 = 64;
 const OCTAVE_BITS: u32 = BINS_PER_OCTAVE.trailing_zeros();
-
-/// Chooses departures by chance, all of them at low rates.
-pub(crate) struct Sampler {
-    window_ps: u64,
-    /// Frames of this window so far.
-    frames: u32,
-    /// One of so many is chosen, by the frames of the window before.
-    share: u32,
-    /// Frames to pass over before the next one is chosen.
-    passed_over: u32,
-    random: u32,
-}
-
-impl Default for Sampler {
-    fn default() -> Sampler {
-        Sampler { window_ps: 0, frames: 0, share: 1, passed_over: 0, random: 1 }
-    }
-}
-
-impl Sampler {
-    /// Whether the frame that leaves at this time is chosen.
-    pub fn chooses(&mut self, time_ps: u64) -> bool {
-        if time_ps.saturating_sub(self.window_ps) >= WINDOW_PS {
-            self.share = 1 + self.frames / STAMPS_PER_WINDOW;
-            (self.window_ps, self.frames) = (time_ps, 0);
-        }
-        self.frames = self.frames.saturating_add(1);
-        if let Some(left) = self.passed_over.checked_sub(1) {
-            self.passed_over = left;
-            return false;
-        }
-        // Even distances would keep step with bursts.
-        self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        self.passed_over = (self.random >> 8) % (2 * self.share - 1);
-        true
-    }
-}
 
 /// The distribution of delays in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,26 +63,6 @@ fn lowest_of(bin: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_departure_is_chosen_at_a_low_rate() {
-        let mut sampler = Sampler::default();
-        assert!((1..20_000).all(|number| sampler.chooses(number * 100_000_000)));
-    }
-
-    #[test]
-    fn a_share_is_chosen_at_a_high_rate_and_not_in_even_steps() {
-        let mut sampler = Sampler::default();
-        let interval_ps = 1_000_000;
-        let chosen: Vec<u64> =
-            (0..2_000_000).filter(|number| sampler.chooses(number * interval_ps)).collect();
-        // Two seconds, of which the first window has no window before it.
-        assert!((40_000..60_000).contains(&chosen.len()), "{}", chosen.len());
-        let late = &chosen[chosen.len() - 1_000..];
-        let distances: std::collections::BTreeSet<u64> =
-            late.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        assert!(distances.len() > 50);
-    }
 
     #[test]
     fn bins_follow_each_other_without_gaps() {

@@ -31,7 +31,7 @@ pub use clock::monotonic_ns;
 pub use departures::Delays;
 pub use error::IoError;
 pub use fine_clock::FineClock;
-pub use live_ports::{LivePorts, PortAccess};
+pub use live_ports::{cable_delays, LivePorts, PortAccess};
 pub use packet_socket::{wait_readable, PacketSocket};
 pub use pauses::Pauses;
 pub use pcap::{PcapReader, PcapRecord, PcapWriter};

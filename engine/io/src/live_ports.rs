@@ -1,5 +1,7 @@
 //! The ports of a switch that are Linux interfaces, each reached by AF_XDP or AF_PACKET.
 
+mod cable;
+
 use std::os::fd::{AsRawFd, RawFd};
 
 use crate::affinity::Cores;
@@ -8,6 +10,8 @@ use crate::transmitter::{Outlet, Transmitter};
 use crate::xdp_port::XdpPort;
 use crate::xdp_program::XdpMode;
 use crate::{IoError, PacketSocket, Pauses, Ports};
+
+pub use cable::cable_delays;
 
 /// How interfaces are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,16 @@ enum PortIo {
     Xdp(XdpPort),
 }
 
+impl PortIo {
+    /// Hands over frames that wait, each with nanoseconds of CLOCK_MONOTONIC where something has stamped it.
+    pub(crate) fn receive(&mut self, handle: &mut dyn FnMut(Option<u64>, &[u8])) -> Result<usize, IoError> {
+        match self {
+            PortIo::Packet(socket) => socket.receive(handle),
+            PortIo::Xdp(port) => port.receive(handle),
+        }
+    }
+}
+
 impl LivePorts {
     /// Opens the interfaces; needs CAP_NET_RAW, and for AF_XDP CAP_NET_ADMIN and CAP_BPF.
     pub fn open(
@@ -64,6 +78,7 @@ impl LivePorts {
     }
 }
 
+/// Opens one of `ports` interfaces.
 fn open(interface: &str, access: PortAccess, ports: usize) -> Result<PortIo, IoError> {
     match access {
         PortAccess::AfPacket => PacketSocket::open(interface).map(PortIo::Packet),
@@ -81,10 +96,7 @@ impl Ports for LivePorts {
         let mut count = 0;
         for port in &mut self.ports {
             let number = port.number;
-            count += match &mut port.io {
-                PortIo::Packet(socket) => socket.receive(|stamp, frame| handle(number, stamp, frame))?,
-                PortIo::Xdp(port) => port.receive(&mut |stamp, frame| handle(number, stamp, frame))?,
-            };
+            count += port.io.receive(&mut |stamp, frame| handle(number, stamp, frame))?;
         }
         Ok(count)
     }
@@ -166,8 +178,9 @@ impl Ports for LivePorts {
 
     fn stamp_departures(&mut self, wanted: bool) {
         for port in &mut self.ports {
-            if let PortIo::Xdp(port) = &mut port.io {
-                port.stamp_departures(wanted);
+            match &mut port.io {
+                PortIo::Packet(socket) => socket.stamp_departures(wanted),
+                PortIo::Xdp(port) => port.stamp_departures(wanted),
             }
         }
     }

@@ -8,7 +8,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use crate::clock::realtime_to_monotonic_ns;
-use crate::departures::Sampler;
 use crate::IoError;
 
 /// Frames per system call.
@@ -35,7 +34,7 @@ const SOCKET_BUFFER_BYTES: libc::c_int = 8 << 20;
 /// Departures of which the kernel is asked for a stamp.
 #[derive(Default)]
 struct Departures {
-    sampler: Sampler,
+    wanted: bool,
     /// Numbers that the kernel gives them, with the program's times, in their order.
     asked: VecDeque<(u32, u64)>,
     next: u32,
@@ -45,9 +44,9 @@ struct Departures {
 }
 
 impl Departures {
-    /// The time of a frame that is to be stamped.
-    fn choose(&mut self, time_ps: u64) -> Option<u64> {
-        (!self.hopeless && self.sampler.chooses(time_ps)).then_some(time_ps)
+    /// Whether frames are to be stamped.
+    fn are_asked(&self) -> bool {
+        self.wanted && !self.hopeless
     }
 
     /// The kernel has taken a frame that asks for a stamp.
@@ -247,13 +246,19 @@ impl PacketSocket {
         Ok(count as usize)
     }
 
+    /// Whether the kernel stamps all departures, which costs a system call and a message for each, or none.
+    pub fn stamp_departures(&mut self, wanted: bool) {
+        self.departures.wanted = wanted;
+    }
+
     /// Queues a frame that left the program at `time_ps`; [`PacketSocket::flush`] sends it. A full batch is sent at
-    /// once.
+    /// once, and so is a frame that is to be stamped: what leaves before it is no part of its way through the kernel.
     pub fn send(&mut self, time_ps: u64, frame: &[u8]) -> Result<(), IoError> {
+        let stamped = self.departures.are_asked();
         self.pending.extend_from_slice(frame);
         self.pending_ends.push(self.pending.len());
-        self.pending_times.push(self.departures.choose(time_ps));
-        if self.pending_ends.len() == BATCH {
+        self.pending_times.push(stamped.then_some(time_ps));
+        if stamped || self.pending_ends.len() == BATCH {
             self.flush()?;
         }
         Ok(())

@@ -183,6 +183,7 @@ impl XdpPort {
     /// Whether frames leave by the socket that the kernel stamps, which takes longer, or by the ring.
     pub fn stamp_departures(&mut self, wanted: bool) {
         self.stamps_departures = wanted;
+        self.packets.stamp_departures(wanted);
     }
 
     /// Hands over the kernel's stamps of departures, as [`PacketSocket::departures`].

@@ -23,6 +23,8 @@ mod _engine {
     #[pymodule_export]
     use super::error::EngineError;
     #[pymodule_export]
+    use super::live_switch::cable_delays;
+    #[pymodule_export]
     use super::live_switch::LiveSwitch;
     #[pymodule_export]
     use super::routing_peer::RoutingPeer;

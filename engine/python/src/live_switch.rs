@@ -25,9 +25,12 @@ use crate::server_slot::ServerSlot;
 /// Certificate, its key, and optionally the authorities of clients, each in PEM.
 type Pem = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
-/// Of a port: what stamps arrivals, then of the delays of departure stamps the number, the sum in nanoseconds, the
-/// smallest and the largest one, and the bins (lowest delay, lowest delay above, number).
-type PortStamps = (&'static str, u64, i64, Option<(i64, i64)>, Vec<(u64, u64, u64)>);
+/// Of delays: the number, the sum in nanoseconds, the smallest and the largest one, and the bins (lowest delay, lowest
+/// delay above, number).
+type DelaysOf = (u64, i64, Option<(i64, i64)>, Vec<(u64, u64, u64)>);
+
+/// Of a port: what stamps arrivals, then the delays of its departure stamps.
+type PortStamps = (&'static str, DelaysOf);
 
 /// Interval at which a waiting thread looks whether it should end.
 const STOP_POLL: Duration = Duration::from_millis(10);
@@ -70,12 +73,7 @@ impl LiveSwitch {
         own_cores: bool,
         pcap_directory: Option<PathBuf>,
     ) -> PyResult<LiveSwitch> {
-        let access = match access {
-            "best" => PortAccess::Best,
-            "af_xdp" => PortAccess::AfXdp,
-            "af_packet" => PortAccess::AfPacket,
-            other => return Err(refused(format!("access '{other}'; valid: best, af_xdp, af_packet"))),
-        };
+        let access = access_of(access)?;
         let cores = if own_cores { Cores::of_this_process() } else { Cores::default() };
         guarded(py, move || {
             if timestamp_tick_ps == 0 {
@@ -261,8 +259,8 @@ impl LiveSwitch {
     }
 
     /// Time stamps of each port: what stamps its arrivals (xdp program or kernel), and how far the kernel's stamps of
-    /// departures lie behind those of the program, as number, sum in ns, (smallest, largest) or None, and bins
-    /// (lowest delay, lowest delay above, number).
+    /// departures lie behind those of the program: number, sum in ns, (smallest, largest) or None, and bins (lowest
+    /// delay, lowest delay above, number).
     fn stamps(&self, py: Python<'_>) -> PyResult<BTreeMap<u16, PortStamps>> {
         guarded(py, || {
             let target = lock(&self.target);
@@ -273,8 +271,7 @@ impl LiveSwitch {
                     ArrivalStamps::Kernel => "kernel",
                 };
                 let delays = target.departure_delays.get(&port).unwrap_or(&none);
-                let bins = delays.bins().collect();
-                (port, (arrivals, delays.count(), delays.sum_ns(), delays.range_ns(), bins))
+                (port, (arrivals, delays_of(delays)))
             };
             Ok(target.ports.arrival_stamps().into_iter().map(of_port).collect())
         })
@@ -308,6 +305,29 @@ impl LiveSwitch {
             }
             Ok(counters)
         })
+    }
+}
+
+/// How long frames are on the virtual cable from one interface to another, each read from the kernel's stamp of its
+/// departure to that of its arrival, as `access` has it: number, sum in ns, (smallest, largest) or None, and bins as
+/// those of `LiveSwitch.stamps`.
+#[pyfunction]
+#[pyo3(signature = (near, far, access = "best"))]
+pub fn cable_delays(py: Python<'_>, near: &str, far: &str, access: &str) -> PyResult<DelaysOf> {
+    let access = access_of(access)?;
+    guarded(py, || p4mesh_io::cable_delays(near, far, access).map_err(refused).map(|found| delays_of(&found)))
+}
+
+fn delays_of(delays: &Delays) -> DelaysOf {
+    (delays.count(), delays.sum_ns(), delays.range_ns(), delays.bins().collect())
+}
+
+fn access_of(name: &str) -> PyResult<PortAccess> {
+    match name {
+        "best" => Ok(PortAccess::Best),
+        "af_xdp" => Ok(PortAccess::AfXdp),
+        "af_packet" => Ok(PortAccess::AfPacket),
+        other => Err(refused(format!("access '{other}'; valid: best, af_xdp, af_packet"))),
     }
 }
 

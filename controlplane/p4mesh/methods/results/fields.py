@@ -375,6 +375,13 @@ MIN_US = _column("min_us", "Min", "lowest latency", "us", 3)
 AVG_US = _column("avg_us", "Avg", "mean latency", "us", 3, error="avg_error_us")
 AVG_ERROR_US = _error("avg_error_us", "avg", "largest sampling error of the mean latency", 4)
 MAX_US = _column("max_us", "Max", "highest latency", "us", 3)
+SINGLE_ERROR_US = _setting(
+    "single_error_us",
+    "Error of min, max",
+    "most that the latency of a frame has of the way through the sending kernel, of 99 % of the frames, and of cables",
+    "us too high",
+    3,
+)
 P50_US = _column("p50_us", "p50", "median of the latency", "us", 3, error="p50_error_us")
 P50_ERROR_US = _error("p50_error_us", "p50", "error of the median, from bins and sampling")
 P99_US = _column("p99_us", "p99", "latency that 99 % of the frames keep", "us", 3, error="p99_error_us")

@@ -29,6 +29,8 @@ class LatencyCells(Record):
     avg_us: Annotated[float | None, fields.AVG_US] = None
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
     max_us: Annotated[float | None, fields.MAX_US] = None
+    single_error_us: float | None = field(default=None, metadata=OMITTED)
+    """Of the smallest and the largest latency; None where stamps are those of the wire."""
     p50_us: Annotated[float | None, fields.P50_US] = None
     p50_error_us: Annotated[float | None, fields.P50_ERROR_US] = None
     p99_us: Annotated[float | None, fields.P99_US] = None
@@ -105,8 +107,10 @@ class Circumstances:
     """State of the queues of the device meanwhile."""
     departure_error_ns: float | None = None
     """How late a frame of the tester may have left, the worst of all streams; None where it is not known."""
-    average_error_ns: float = 0.0
-    """Error of the average latency, where frames depend on each other."""
+    average_error_ns: float | None = 0.0
+    """Error of the average latency, where frames depend on each other, and of stamps; None where it is not known."""
+    single_error_ns: float | None = None
+    """Error of the latency of a single frame, where stamps have one that is known."""
     filling: bool = False
     """A queue filled and lost nothing: the longer a trial, the longer its latencies."""
     overflowed: bool = False
@@ -116,20 +120,28 @@ class Circumstances:
     def of(cls, results: Sequence[TrialResult]) -> Circumstances:
         """The circumstances of some trials together."""
         errors_ns = [paced.departure_error_ns for result in results for paced in result.pacing]
-        average_error_ns = max((result.latency_error_ns for result in results), default=0.0)
+        known = not any(result.unstamped_departures for result in results)
+        average_error_ns = max((result.latency_error_ns for result in results), default=0.0) if known else None
+        single_error_ns = max((result.single_latency_error_ns for result in results), default=0.0) if known else None
         late = [result for result in results if late_frames(result)]
         return cls(
             queue_text(results),
             max(errors_ns, default=None),
             average_error_ns,
+            single_error_ns or None,
             filling=any(not result.lost_frames for result in late),
             overflowed=bool(late),
         )
 
+    @property
+    def single_error_us(self) -> float | None:
+        """The error of a single frame, as tables have it."""
+        return None if self.single_error_ns is None else self.single_error_ns / NS_PER_US
+
     def error_ns(self, summary: LatencySummary) -> Fraction | None:
         """Error of the average of a summary; None of a single frame, and where no trial of any length has it."""
         latency = summary.latency
-        if latency.count <= 1 or self.filling:
+        if latency.count <= 1 or self.filling or self.average_error_ns is None:
             return None
         queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
         return max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns)
@@ -137,10 +149,10 @@ class Circumstances:
     def percentile_error_ns(self, summary: LatencySummary, percent: float) -> Fraction | None:
         """Error of a percentile; None where the frames are too few for it, and where no trial of any length has it."""
         sampled_ns = summary.percentile_errors_ns.get(percent)
-        if sampled_ns is None or self.filling:
+        if sampled_ns is None or self.filling or self.average_error_ns is None:
             return None
         queue_ns = summary.latency.max_ns - summary.percentiles_ns[percent] if self.overflowed else Fraction(0)
-        return max(sampled_ns, Fraction(self.average_error_ns), queue_ns)
+        return max(sampled_ns, Fraction(self.average_error_ns), Fraction(self.single_error_ns or 0), queue_ns)
 
 
 def latency_cells(
@@ -156,6 +168,7 @@ def latency_cells(
         avg_us=us(summary.latency.avg_ns),
         avg_error_us=us(circumstances.error_ns(summary)),
         max_us=us(summary.latency.max_ns),
+        single_error_us=circumstances.single_error_us,
         p50_us=us(percentiles.get(50.0)),
         p50_error_us=us(circumstances.percentile_error_ns(summary, 50.0)),
         p99_us=us(percentiles.get(99.0)),

@@ -39,6 +39,8 @@ _LOSSES = {
     )
 }
 """Columns that corrupted frames stand behind."""
+_BEHIND = ((fields.CORRUPTED_FRAMES, _LOSSES), (fields.SINGLE_ERROR_US, {fields.MAX_US.key}))
+"""Columns of few rows, each behind the first of others where a row has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,11 +119,14 @@ def table_of(
     """A table of some columns, and of the reasons of verdicts where a row has one.
 
     A cell that a row lacks is empty; what is true is ``yes``. Columns that are ``optional`` are shown where a row has a
-    value. Where a row has corrupted frames, they stand behind its losses, which they are among.
+    value. Where a row has corrupted frames, they stand behind its losses, which they are among; and where single
+    latencies have an error, it stands behind the largest.
     """
-    known = {fields.REASON.key, fields.CORRUPTED_FRAMES.key, *(column.key for column in columns)}
+    further = {column.key for column, _ in _BEHIND}
+    known = {fields.REASON.key, *further, *(column.key for column in columns)}
     found = tuple(_joined(row, known) for row in rows)
-    columns = _with_corrupted(columns, found)
+    for column, before in _BEHIND:
+        columns = _with_column(columns, column, before, found)
     empty = {column.key for column in optional if all(row.get(column.key) is None for row in found)}
     shown = with_reasons(tuple(column for column in columns if column.key not in empty), found)
     cells = tuple({column.key: row.get(column.key) for column in shown} for row in found)
@@ -129,13 +134,15 @@ def table_of(
     return table if keys is None else dataclasses.replace(table, keys=tuple(one.key for one in keys))
 
 
-def _with_corrupted(columns: Sequence[Column], rows: Iterable[Mapping[str, Cell]]) -> Sequence[Column]:
-    """The columns, and one of corrupted frames behind the first of losses where a row has some."""
-    keys = [column.key for column in columns]
-    place = next((place for place, key in enumerate(keys, 1) if key in _LOSSES), None)
-    if place is None or fields.CORRUPTED_FRAMES.key in keys or not any(row.get("corrupted_frames") for row in rows):
+def _with_column(
+    columns: Sequence[Column], column: Column, before: Collection[str], rows: Iterable[Mapping[str, Cell]]
+) -> Sequence[Column]:
+    """The columns, and a further one behind the first of some where a row has a number there."""
+    keys = [found.key for found in columns]
+    place = next((place for place, key in enumerate(keys, 1) if key in before), None)
+    if place is None or column.key in keys or not any(row.get(column.key) for row in rows):
         return columns
-    return (*columns[:place], fields.CORRUPTED_FRAMES, *columns[place:])
+    return (*columns[:place], column, *columns[place:])
 
 
 def _joined(row: Row, known: Collection[str]) -> dict[str, Cell]:

@@ -52,6 +52,7 @@ class Latency(Record):
     avg_us: Annotated[float | None, fields.AVG_US] = None
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
     max_us: Annotated[float | None, fields.MAX_US] = None
+    single_error_us: float | None = field(default=None, metadata=OMITTED)
     p50_us: Annotated[float | None, fields.P50_US] = None
     p50_error_us: Annotated[float | None, fields.P50_ERROR_US] = None
     p99_us: Annotated[float | None, fields.P99_US] = None
@@ -498,6 +499,7 @@ def _latency(
         avg_us=us(summary.latency.avg_ns),
         avg_error_us=us(circumstances.error_ns(summary)),
         max_us=us(summary.latency.max_ns),
+        single_error_us=circumstances.single_error_us,
         p50_us=us(percentiles.get(50.0)),
         p50_error_us=us(errors_ns[50.0]),
         p99_us=us(percentiles.get(99.0)),
