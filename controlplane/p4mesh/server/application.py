@@ -25,7 +25,6 @@ from p4mesh.report.document import Document
 from p4mesh.report.export.prometheus import CONTENT_TYPE
 from p4mesh.report.html import page
 from p4mesh.report.publish import REPORT
-from p4mesh.report.vega_script import vega_script
 from p4mesh.run.stored import measured
 from p4mesh.server.control import Control, refused
 from p4mesh.server.feed import MOST_READERS, Feed
@@ -44,7 +43,6 @@ _STATIC = {
     "index.js": "text/javascript",
     "run.js": "text/javascript",
 }
-_CHARTS_LIBRARY = "vega.js"
 _MOST_COMPARED = 8
 _PART_BYTES = 1 << 18
 _MOST_REQUEST_BYTES = 64 << 10
@@ -101,8 +99,6 @@ class _Server:
 
     async def static(self, request: Request) -> Response:
         name = request.path_params["name"]
-        if name == _CHARTS_LIBRARY:
-            return Response(await run_in_threadpool(vega_script), media_type="text/javascript")
         if name not in _STATIC:
             raise HTTPException(404)
         return Response(_part(name), media_type=_STATIC[name])

@@ -23,7 +23,7 @@ export function count(value) {
 }
 
 export function short(value, digits = 4) {
-  return Number.isFinite(value) ? String(Number(value.toPrecision(digits))) : "-";
+  return Number.isFinite(value) ? value.toLocaleString("en-US", { maximumSignificantDigits: digits }) : "-";
 }
 
 export function runAddress(key) {
