@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
 from math import isfinite
 
 _UNITS_NS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns"))
-_SIX_DIGITS = 100_000
-_ROUNDED_TO_1000 = 999.95
-"""Four digits of it and of what is above have a comma."""
 _FACTOR_IN_ONE_UNIT = 1000
 """Times that are further apart have units of their own: one of them would have only zeros."""
 
 
-def number_text(value: float) -> str:
-    """A number with commas between thousands and, of a fraction, six digits: ``1,488,095`` and ``0.333333``."""
+def number_text(value: float | Fraction, digits: int = 6) -> str:
+    """A number with commas between thousands and no exponent; a fraction has ``digits`` digits, whole ones all.
+
+    For example ``1,488,095``, ``0.333333`` and ``0.00005``.
+    """
     if isinstance(value, int):
         return f"{value:,}"
-    if abs(value) >= _SIX_DIGITS and isfinite(value):
-        return f"{value:,.0f}"
-    return f"{value:,.6g}"
+    if not isfinite(value):
+        return str(float(value))
+    return f"{_rounded(value, digits):,f}"
+
+
+def signed_text(value: float | Fraction, digits: int = 6) -> str:
+    """A change: a number with its sign, also where it is positive."""
+    return f"{'+' if value > 0 else ''}{number_text(value, digits)}"
+
+
+def typed_text(value: float | Fraction, digits: int = 12) -> str:
+    """A number as somebody types it into a file or a command: neither commas nor an exponent."""
+    return f"{_rounded(value, digits):f}"
+
+
+def _rounded(value: float | Fraction, digits: int) -> Decimal:
+    number = Decimal(f"{float(value):.{digits}g}")
+    return Decimal(round(value)) if number.adjusted() >= digits - 1 else number.normalize()
 
 
 def grouped(text: str) -> str:
@@ -34,19 +51,14 @@ def time_text(*times_ns: float) -> str:
     low, high = min(times_ns), max(times_ns)
     unit_ns, unit = _unit_of(high)
     if low == high:
-        return f"{four_digits(high / unit_ns)} {unit}"
+        return f"{number_text(high / unit_ns, 4)} {unit}"
     if low * _FACTOR_IN_ONE_UNIT < high:
         return f"{time_text(low)} to {time_text(high)}"
-    return f"{four_digits(low / unit_ns)} to {four_digits(high / unit_ns)} {unit}"
+    return f"{number_text(low / unit_ns, 4)} to {number_text(high / unit_ns, 4)} {unit}"
 
 
 def _unit_of(time_ns: float) -> tuple[int, str]:
     return next((unit for unit in _UNITS_NS if time_ns >= unit[0]), _UNITS_NS[-1])
-
-
-def four_digits(value: float) -> str:
-    """A number with four digits and no exponent; whole numbers have all of theirs."""
-    return f"{value:,.0f}" if value >= _ROUNDED_TO_1000 else f"{value:.4g}"
 
 
 def ports_text(ports: Iterable[int]) -> str:

@@ -14,6 +14,7 @@ from p4mesh.no_answer import why_no_answer
 from p4mesh.p4runtime.channel import answers, channel_options
 from p4mesh.p4runtime.errors import code_name
 from p4mesh.p4runtime.stubs import rpc_status
+from p4mesh.quantities import number_text
 
 _DETAILS_KEY = "grpc-status-details-bin"
 _METADATA_BYTES = 16 << 20
@@ -30,7 +31,7 @@ class Service:
         if not answers(self._channel, connect_timeout_s):
             self._channel.close()
             raise BfConnectError(
-                f"no BF Runtime server answers at {address} within {connect_timeout_s:g} s",
+                f"no BF Runtime server answers at {address} within {number_text(connect_timeout_s)} s",
                 hint=f"{why_no_answer(address)} bf_switchd has port 50052, and may listen on localhost alone",
             )
         self.stream_channel = self._channel.stream_stream(
@@ -91,7 +92,7 @@ class Service:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             return BfTimeoutError(
                 f"cannot {doing}{place}{more}: the BF Runtime server at {self._address} has not answered within "
-                f"{self._request_timeout_s:g} s",
+                f"{number_text(self._request_timeout_s)} s",
                 hint="set a longer tester.tofino.request_timeout_s if the switch is slow, as a model of one is; "
                 "else look at bf_switchd",
             )

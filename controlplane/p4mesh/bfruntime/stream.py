@@ -12,6 +12,7 @@ import grpc
 from p4mesh.bfruntime.errors import BfConnectError, BfRefusedError
 from p4mesh.bfruntime.messages import StreamMessageRequest
 from p4mesh.bfruntime.service import Service
+from p4mesh.quantities import number_text
 
 PortEvent = Callable[[int, bool], None]
 """Takes a device port and whether it is up; called by the thread of the stream."""
@@ -42,7 +43,9 @@ class Subscription:
             answer = self._answers.get(timeout=timeout_s)
         except Empty:
             self.close()
-            raise BfConnectError(f"the BF Runtime server did not answer the subscription in {timeout_s:g} s") from None
+            raise BfConnectError(
+                f"the BF Runtime server did not answer the subscription in {number_text(timeout_s)} s"
+            ) from None
         if answer is None:
             assert self._failure is not None, "a stream that ends without an answer has failed"
             failed = service.raised(self._failure, f"subscribe as client {client_id}")

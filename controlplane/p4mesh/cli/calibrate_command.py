@@ -11,6 +11,7 @@ from p4mesh.methods.chassis.tables import RateAndLatency
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.quantities import number_text
 from p4mesh.report.text import table_text
 from p4mesh.run.calibration import calibrate
 from p4mesh.run.options import RunOptions
@@ -38,7 +39,7 @@ def measure_wires(options: RunOptions, as_json: bool = False) -> int:
     rows: tuple[dict[str, Cell], ...] = tuple(
         {column.key: getattr(wire, column.key) for column in COLUMNS} for wire in finished.measured.wires
     )
-    note = f"{_MEASURED[finished.stamps]}, resolution {finished.resolution_ns:g} ns."
+    note = f"{_MEASURED[finished.stamps]}, resolution {number_text(finished.resolution_ns)} ns."
     if as_json:
         data = {
             "calibration": str(finished.path),

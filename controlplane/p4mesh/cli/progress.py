@@ -9,7 +9,7 @@ from typing import TextIO
 
 from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import tell
-from p4mesh.quantities import four_digits
+from p4mesh.quantities import number_text
 from p4mesh.run.events import (
     Event,
     NotRun,
@@ -91,7 +91,9 @@ class Progress:
         size, _, part = finished.trial.unit.rpartition("B/")
         strays = "".join(f"  {result[f'{word}_frames']:,} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
         queues = result.get("queues") or {"trend": ""}
-        filling = f"  a queue fills by {four_digits(queues['excess_ppm'])} ppm" if queues["trend"] == "filling" else ""
+        filling = (
+            f"  a queue fills by {number_text(queues['excess_ppm'], 4)} ppm" if queues["trend"] == "filling" else ""
+        )
         trust = "" if finished.trial.status.trusted else f"  {finished.trial.status.value}: {result['reason']}"
         taken_from = f"  ({finished.trial.taken_from})" if finished.trial.taken_from else ""
         origin = "  (stored)" if finished.timing is None else taken_from

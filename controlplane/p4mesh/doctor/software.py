@@ -14,6 +14,7 @@ from pathlib import Path
 from p4mesh.causes import file_hint
 from p4mesh.doctor.finding import Asked, Finding, Health
 from p4mesh.engine_module import engine_hint
+from p4mesh.quantities import number_text
 from p4mesh.tester.contract import load_contract
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
@@ -84,7 +85,7 @@ def run_directories(_: Asked) -> Iterator[Finding]:
         yield Finding("run directories", Health.LIMITED, f"{here}: {error.strerror}", mend)
         return
     free = shutil.disk_usage(here).free
-    found = f"{here}: {free / 1e9:.3g} GB free"
+    found = f"{here}: {number_text(free / 1e9, 3)} GB free"
     if free < _LEAST_FREE_BYTES:
         yield Finding("run directories", Health.LIMITED, found, "make room, or name another disk with --out")
     else:

@@ -13,6 +13,7 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, integer
+from p4mesh.quantities import number_text
 from p4mesh.traffic.patterns import FullMesh, InPhase, MeshStreams, Pairs, Pattern, Rotate
 
 RFC_DURATION_S, DURATION_CLAUSE = 60, "RFC 2544 24"
@@ -151,7 +152,8 @@ def pattern_notes(mesh: Mesh) -> tuple[str, ...]:
     noted = []
     if mesh.theoretical_pct < 100:
         noted.append(
-            f"The pattern over-subscribes an output above {float(mesh.theoretical_pct):.4g} % of line rate per port: "
+            f"The pattern over-subscribes an output above {number_text(mesh.theoretical_pct, 4)} % of line rate per "
+            "port: "
             "no device has a higher throughput."
         )
     if any(not leg.pattern.in_step for leg in mesh.legs):
@@ -185,13 +187,14 @@ def rates_text(ports: Sequence[Port]) -> tuple[str, ...]:
     if len(rates) == 1:
         return ()
     slowest = min(port.own_rate_bps for port in ports) / 1e9
-    return (f"{_listed(rates)} Loads are percent of the slowest port's line rate, {slowest:g} Gbit/s.",)
+    return (f"{_listed(rates)} Loads are percent of the slowest port's line rate, {number_text(slowest)} Gbit/s.",)
 
 
 def _rates_of_pairs(ports: Sequence[Port]) -> tuple[str, ...]:
     """The sentence about pairs of different rates."""
     of_pairs = "; ".join(
-        f"{rate_bps / 1e9:g} Gbit/s for {', '.join(f'{one.number} and {other.number}' for one, other in pairs)}"
+        f"{number_text(rate_bps / 1e9)} Gbit/s for "
+        f"{', '.join(f'{one.number} and {other.number}' for one, other in pairs)}"
         for rate_bps, pairs in _pairs_by_rate(ports).items()
     )
     rates = sorted({port.rate_bps for port in ports})
@@ -199,7 +202,7 @@ def _rates_of_pairs(ports: Sequence[Port]) -> tuple[str, ...]:
 
 
 def _listed(rates_bps: Sequence[int]) -> str:
-    *others, last = (f"{rate / 1e9:g}" for rate in rates_bps)
+    *others, last = (number_text(rate / 1e9) for rate in rates_bps)
     return f"Ports have {', '.join(others)} and {last} Gbit/s."
 
 

@@ -21,6 +21,7 @@ from p4mesh.network.nodes.base import MTU_BYTES, LinuxNode, find_program, prepar
 from p4mesh.network.nodes.table import node_class
 from p4mesh.network.outside import outside_nodes
 from p4mesh.network.removal import remove_abandoned, remove_network_namespace
+from p4mesh.quantities import number_text
 from p4mesh.topology.model import TESTER, Link, PortRef, Topology
 
 _READY_S = 10.0
@@ -243,7 +244,7 @@ class NetnsNetwork:
                     break
                 if time.monotonic() > end:
                     raise TargetError(
-                        f"interface {waiting[0]} in {name} is not up after {_READY_S:g} s",
+                        f"interface {waiting[0]} in {name} is not up after {number_text(_READY_S)} s",
                         hint=f"look at it with: ip -n {name} link",
                     )
                 time.sleep(_POLL_S)

@@ -10,6 +10,7 @@ from math import gcd
 from random import Random
 
 from p4mesh.otg.elements import Element, refusal
+from p4mesh.quantities import number_text
 from p4mesh.traffic.imix import NAMED_MIXES
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, STANDARD_IFG_BYTES, frame_time_ns
 from p4mesh.traffic.rates import Rate, RateUnit
@@ -130,7 +131,7 @@ def timing(flow: Element, sizes: Sequence[int], line_rate_bps: int) -> Timing:
             elif kind_ == "fixed_seconds":
                 frames = int(rate_fps * inner.number("seconds", 1))
     if frames < 1:
-        raise refusal(duration.at(kind_), f"has no frame at {float(rate_fps):g} frames/s", "one frame or more")
+        raise refusal(duration.at(kind_), f"has no frame at {number_text(rate_fps)} frames/s", "one frame or more")
     return Timing(rate_fps, frames, delay_ns)
 
 

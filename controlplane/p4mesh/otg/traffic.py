@@ -12,6 +12,7 @@ from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import FlowCounts
 from p4mesh.otg.flows import Flow
 from p4mesh.otg.interfaces import Interface
+from p4mesh.quantities import number_text
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 
@@ -127,7 +128,8 @@ class Traffic:
             error_s = max(late_s[name] for name in run.flow.stream_names)
             if error_s * sum(stream.rate_fps for stream in run.flow.streams) > 1:
                 warnings.append(
-                    f"flows[{place}] has frames that leave up to {error_s:.3g} s from their time, in another order"
+                    f"flows[{place}] has frames that leave up to {number_text(error_s, 3)} s from their time, in "
+                    "another order"
                 )
         return warnings
 

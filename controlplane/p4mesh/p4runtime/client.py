@@ -25,6 +25,7 @@ from p4mesh.p4runtime.stream import Stream, packets_of, take
 from p4mesh.p4runtime.stubs import Entity, p4i, p4r
 from p4mesh.p4runtime.values import Value
 from p4mesh.p4runtime.writing import Requests, Update
+from p4mesh.quantities import number_text
 from p4mesh.regular_files import MOST_PROGRAM_BYTES, read_bytes
 
 _METADATA_BYTES = 64 << 20
@@ -106,7 +107,7 @@ class Client:
         if not answers(self._channel, self.timeout_s):
             self._channel.close()
             raise ConnectError(
-                f"no P4Runtime server answers at {self.address} within {self.timeout_s:g} s",
+                f"no P4Runtime server answers at {self.address} within {number_text(self.timeout_s)} s",
                 hint=why_no_answer(self.address) if self.tls is None else why_no_answer(self.address, listens=_NO_TLS),
             )
         self._stub = Service(self._channel)

@@ -60,7 +60,9 @@ def tester_text(config: dict[str, Any]) -> str:
     rates: dict[int, int] = {}
     for port in config["ports"]:
         rates[port["rate_bps"]] = rates.get(port["rate_bps"], 0) + 1
-    ports = " and ".join(f"{count} ports of {rate / _BPS_PER_GBPS:g} Gbit/s" for rate, count in sorted(rates.items()))
+    ports = " and ".join(
+        f"{count} ports of {number_text(rate / _BPS_PER_GBPS)} Gbit/s" for rate, count in sorted(rates.items())
+    )
     return f"P4Mesh {config['version']} on {config['target']}, {ports}"
 
 
@@ -78,11 +80,11 @@ def cables_text(config: dict[str, Any]) -> str:
 
 
 def _cable(link: dict[str, Any], with_delay: bool) -> str:
-    delay = f", {link.get('latency_ns', 0):g} ns" if with_delay else ""
+    delay = f", {number_text(link.get('latency_ns', 0))} ns" if with_delay else ""
     code = link.get("line_code", NONE)
     if code == NONE:
         return f"{link['from']} to {link['to']}{delay}"
-    own = f" of {link['line_code_ns']:g} ns" if with_delay and "line_code_ns" in link else ""
+    own = f" of {number_text(link['line_code_ns'])} ns" if with_delay and "line_code_ns" in link else ""
     return f"{link['from']} to {link['to']}{delay}, line code {code}{own}"
 
 
@@ -139,9 +141,9 @@ def _ports(config: dict[str, Any]) -> Grid:
             (
                 str(port["number"]),
                 port["name"],
-                f"{port['rate_bps'] / _BPS_PER_GBPS:g}",
+                number_text(port["rate_bps"] / _BPS_PER_GBPS),
                 str(port["ifg_bits"]),
-                f"{port['clock_offset_ppm']:g}",
+                number_text(port["clock_offset_ppm"]),
                 port["attached_to"],
             )
         )
@@ -160,7 +162,7 @@ def _calibration(config: dict[str, Any]) -> tuple[Paragraph | Grid | Facts | Bul
     stamps = config["time_stamps"]
     edges = _EDGES[StampKind(stamps["kind"])]
     resolution = float(Fraction(stamps["resolution_ns"]))
-    text = f"Latency is measured {edges}, resolution {resolution:g} ns."
+    text = f"Latency is measured {edges}, resolution {number_text(resolution)} ns."
     calibration = config["calibration"]
     if not calibration:
         return (Paragraph(f"{text} No calibration was given: the wires between tester and device are part of it."),)

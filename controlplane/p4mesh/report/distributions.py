@@ -95,12 +95,12 @@ def _frames_of(histogram: dict[str, Any]) -> str:
 def _percentiles(definition: str, curves: dict[str, Curve], note: str) -> Chart:
     legend = legend_of([(name, False) for name in curves])
     values = [
-        {"x": one_in, "y": us, "series": name, "percentile": f"{100 - 100 / one_in:.7g} %"}
+        {"x": one_in, "y": us, "series": name, "percentile": f"{number_text(100 - 100 / one_in, 7)} %"}
         for name, latency in curves.items()
         for one_in, us in _curve(latency)
     ]
     largest = max(one_in for latency in curves.values() for one_in, _ in _curve(latency))
-    labels = "datum.value <= 1 ? '0 %' : format(100 - 100 / datum.value, '.7~g') + ' %'"
+    labels = "datum.value <= 1 ? '0 %' : format(100 - 100 / datum.value, '.7~r') + ' %'"
     axis = {"values": [place for place in _NINES if place <= largest * 2], "labelExpr": labels, "labelOverlap": True}
     spec = _lines(
         "Latency over percentile",
@@ -163,7 +163,7 @@ def _histogram(name: str, title: str, axis: str, curves: dict[str, Curve], note:
                 {"field": "x", "type": "quantitative", "title": "from (us)", "format": ",.6~r"},
                 {"field": "x2", "type": "quantitative", "title": "to (us)", "format": ",.6~r"},
                 {"field": "frames", "type": "quantitative", "format": ","},
-                {"field": "share", "type": "quantitative", "title": "share (%)", "format": ".4~g"},
+                {"field": "share", "type": "quantitative", "title": "share (%)", "format": ",.4~r"},
             ],
         },
     }
@@ -206,7 +206,8 @@ def _by_series(legend: tuple[LegendEntry, ...], values: list[Any]) -> dict[str, 
 def _table(title: str, curves: dict[str, Curve]) -> Grid:
     """Percentiles that tables of results have as well, for readers who cannot see the figures."""
     labels = list(dict.fromkeys(percent for latency in curves.values() for percent, _ in latency["percentiles_ns"]))
-    times = (Head(title, "us", number=True) for title in ("min", *(f"p{percent:g}" for percent in labels), "max"))
+    titles = ("min", *(f"p{number_text(percent)}" for percent in labels), "max")
+    times = (Head(title, "us", number=True) for title in titles)
     heads = (Head("Frames of", key=True), *times)
     rows = []
     for name, latency in curves.items():

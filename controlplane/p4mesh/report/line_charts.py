@@ -7,7 +7,7 @@ from math import log
 from typing import Any
 
 from p4mesh.methods.results.outcome import Figure, Series
-from p4mesh.quantities import number_text
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
 from p4mesh.report.numbers import NOT_APPLICABLE
 from p4mesh.report.palette import legend_of
@@ -213,7 +213,7 @@ def numbers_of(figure: Figure, series: list[Series]) -> Grid | None:
     if len(at) > _GRID_ROWS:
         return None
     heads = (Head(figure.x_title, number=True, key=True), *(Head(item.name, number=True) for item in series))
-    x_text = "{:g}".format if is_over_sizes(figure) else number_text
+    x_text = typed_text if is_over_sizes(figure) else number_text
     rows = tuple(GridRow((x_text(x), *(_text(at[x].get(item.name)) for item in series))) for x in sorted(at))
     return Grid(f"{figure.title}: {figure.y_title}", heads, rows, folded=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from p4mesh.methods.results.outcome import Table
-from p4mesh.quantities import four_digits, grouped
+from p4mesh.quantities import grouped, number_text
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
 from p4mesh.report.shown_latency import measured_definition
 from p4mesh.store.csv_files import trial_row
@@ -59,7 +59,7 @@ def untrusted_chapter(run: StoredRun) -> Chapter:
         Head("Reason"),
     )
     rows = tuple(
-        GridRow((trial.unit, str(trial.index), f"{trial.load_pct:g}", trial.status.value, trial.result["reason"]))
+        GridRow((trial.unit, str(trial.index), number_text(trial.load_pct), trial.status.value, trial.result["reason"]))
         for trial in found
     )
     text = f"{len(found):,} of {len(run.trials):,} trials; they are neither PASS nor FAIL and enter no average."
@@ -107,7 +107,7 @@ def _why(cells: Mapping[str, Any]) -> str:
     if cells.get("reason"):
         return str(cells["reason"])
     if cells["verdict"] == Verdict.FAIL.value and not cells["lost_frames"] and cells.get("excess_ppm"):
-        return f"a queue fills by {four_digits(cells['excess_ppm'])} ppm"
+        return f"a queue fills by {number_text(cells['excess_ppm'], 4)} ppm"
     return ""
 
 

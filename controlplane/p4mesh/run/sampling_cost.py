@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from p4mesh.measurement.samples import Sampler
+from p4mesh.quantities import number_text
 from p4mesh.store.sample_file import LINE_BYTES
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.planning import Planner
@@ -37,8 +38,10 @@ class SamplingCost:
     def __str__(self) -> str:
         """The words for people."""
         return (
-            f"{self.samples} samples of {self.lines} lines, one each {self.every_ns / NS_PER_S:g} s: {self.cells} "
-            f"cells in {self.reading_ns / 1000:.3g} us, {100 * self.share:.2g} % of the recirculation port"
+            f"{self.samples} samples of {self.lines} lines, one each {number_text(self.every_ns / NS_PER_S)} s: "
+            f"{self.cells} "
+            f"cells in {number_text(self.reading_ns / 1000, 3)} us, {number_text(100 * self.share, 2)} % of the "
+            "recirculation port"
         )
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from p4mesh.quantities import number_text
 from p4mesh.run.job import Measurer
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.spec import TrialSpec
@@ -58,7 +59,8 @@ def simulated_text(
     simulated_s = sum(spec.duration_ns for spec in specs) / NS_PER_S
     needed = _shown(frames / rate_fps / at_once)
     return (
-        f"{frames:,} frames in {simulated_s:.6g} s of simulated time: about {needed}, by the {rate_fps:,.0f} frames "
+        f"{frames:,} frames in {number_text(simulated_s)} s of simulated time: about {needed}, by the {rate_fps:,.0f} "
+        "frames "
         "of a short piece in a second of a processor"
     )
 

@@ -11,6 +11,7 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import EVERY_TEST
 from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.traffic.method import Traffic, laid_over
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
@@ -117,8 +118,9 @@ def _require_room(text: TrafficText, traffic: Traffic, topology: Topology, targe
         if cost.reading_ns > cost.every_ns * MOST_OF_THE_TIME:
             raise given.error(
                 ("samples",),
-                f"{cost.cells} cells take {cost.reading_ns / 1e9:.3g} s to read, every {cost.every_ns / 1e9:g} s",
-                f"every_s of {cost.reading_ns / MOST_OF_THE_TIME / 1e9:.3g} or more",
+                f"{cost.cells} cells take {number_text(cost.reading_ns / 1e9, 3)} s to read, every "
+                f"{number_text(cost.every_ns / 1e9)} s",
+                f"every_s of {typed_text(cost.reading_ns / MOST_OF_THE_TIME / 1e9, 3)} or more",
             )
         bytes_of_all += cost.bytes_on_disk * text.traffic.repeat
         if cost.share > highest:
@@ -126,7 +128,7 @@ def _require_room(text: TrafficText, traffic: Traffic, topology: Topology, targe
     if bytes_of_all > MOST_BYTES:
         raise text.runs[0].error(
             ("samples",),
-            f"samples would take {bytes_of_all / 1e9:.3g} GB on disk",
-            f"at most {MOST_BYTES / 1e9:.3g} GB: a longer every_s, or no flows",
+            f"samples would take {number_text(bytes_of_all / 1e9, 3)} GB on disk",
+            f"at most {number_text(MOST_BYTES / 1e9, 3)} GB: a longer every_s, or no flows",
         )
     return f"{dearest}; {max(1, bytes_of_all // 1000)} kB on disk in all" if dearest else ""

@@ -11,6 +11,7 @@ from pathlib import Path
 from p4mesh.argument_parser import Parser
 from p4mesh.errors import UsageError
 from p4mesh.numerals import decimal, integer, is_digits
+from p4mesh.quantities import number_text
 from p4mesh.version import __version__
 
 DEFAULT_ADDRESS = "127.0.0.1:9559"
@@ -237,7 +238,7 @@ def parse(words: Sequence[str]) -> SwitchOptions:
         without_effect.append(f"{program}, beside --no-p4,")
         program = None
     if parsed.use_files is not None and parsed.use_files < 0:
-        raise UsageError(f"--use-files is {float(parsed.use_files):g}", hint="valid: 0 or more seconds")
+        raise UsageError(f"--use-files is {number_text(parsed.use_files)}", hint="valid: 0 or more seconds")
     if parsed.device_id < 0:
         raise UsageError(f"--device-id is {parsed.device_id}", hint="valid: 0 or more")
     cpu_port = parsed.cpu_port

@@ -24,6 +24,7 @@ from p4mesh.bfruntime import (
     has_drop_counters,
 )
 from p4mesh.errors import TopologyError, UnsupportedError
+from p4mesh.quantities import number_text
 from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
 from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
@@ -218,7 +219,8 @@ class TofinoTarget(Target):
             return ()
         rate_bps = max(filled)
         return (
-            f"departures by the clock of the chip: in front of a port of {rate_bps / 1e9:g} Gbit/s whose own clock is "
+            f"departures by the clock of the chip: in front of a port of {number_text(rate_bps / 1e9)} Gbit/s whose "
+            "own clock is "
             f"{EXPECTED_PPM} ppm slower, {waiting_per_s(_SHORTEST_BYTES, rate_bps):,} more frames of {_SHORTEST_BYTES} "
             f"bytes wait after each second at 100 % load, and none up to {100 - EXPECTED_PPM / 10_000:.3f} %",
         )

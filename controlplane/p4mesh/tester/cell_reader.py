@@ -19,6 +19,7 @@ from p4mesh.errors import TargetError
 from p4mesh.p4runtime import PacketColumns, PacketIn
 from p4mesh.p4runtime.client import wall_clock_s
 from p4mesh.p4runtime.packet_ins import numbers_of
+from p4mesh.quantities import number_text
 from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.records import chosen_records, with_read_ticks
@@ -204,7 +205,7 @@ class CellReader:
                 hint="lower the load, or set a longer tester.tofino.request_timeout_s: records are waited for up to it",
             )
         return TargetError(
-            f"{text}, and none came in {limit_s:g} s more: the frames are lost",
+            f"{text}, and none came in {number_text(limit_s)} s more: the frames are lost",
             hint="look at the counters of the CPU port and of its receive rings, and at the loop (docs/TOFINO.md)",
         )
 

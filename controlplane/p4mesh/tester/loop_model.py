@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.quantities import number_text
 from p4mesh.target.chips import Chip
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.pacing import departure_clock, loop_use, seed_counts, slot_rate_fps
@@ -60,6 +61,6 @@ def prediction_rows(loop: LoopModel, chip: Chip, line_rates_bps: tuple[int, ...]
                 continue
             lines.append(
                 start + f"| {found.seeds} | {float(100 * found.port_share):.1f} % "
-                f"| {float(found.rate_step_ppb):.1g} ppb | {float(found.departure_error_ps / 1000):.1f} ns |"
+                f"| {number_text(found.rate_step_ppb, 1)} ppb | {float(found.departure_error_ps / 1000):.1f} ns |"
             )
     return lines

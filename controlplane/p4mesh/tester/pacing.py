@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 from p4mesh.errors import LoopOverloadError
+from p4mesh.quantities import number_text
 from p4mesh.target.loop import LoopModel
 from p4mesh.traffic.arrivals import MOST_DEPARTURES, Arrivals, spaced
 
@@ -111,7 +112,7 @@ def scheduled_clock(
     round_ticks = departures * _PS_PER_S / rate_fps / tick_ps
     least_ticks = _ceil(wire_slot_ps / tick_ps)
     if least_ticks * departures > int(round_ticks):
-        raise ValueError(f"rates up to {float(_PS_PER_S / (least_ticks * tick_ps)):.6g} frames/s have room for them")
+        raise ValueError(f"rates up to {number_text(_PS_PER_S / (least_ticks * tick_ps))} frames/s have room for them")
     first, distances = spaced(arrivals.times(departures), round_ticks, least_ticks)
     if max(first, *distances) >= LONGEST_SLOT_TICKS:
         raise ValueError(f"{max(first, *distances)} ticks between two departures: at most {LONGEST_SLOT_TICKS - 1}")
@@ -143,7 +144,7 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
     if busy > (1 - loop.headroom) * (1 + _RATE_ROUNDING):
         raise LoopOverloadError(
             f"not supported on {target}: the streams need {float(100 * busy):.2f} % of the recirculation port, of which"
-            f" {float(100 * loop.headroom):g} % are kept free",
+            f" {number_text(100 * loop.headroom)} % are kept free",
             hint="lower the rate or the number of streams, or ask for the rest with tester.tofino.loop_headroom_pct: 0;"
             " that a chip paces with a full loop is unproved",
         )

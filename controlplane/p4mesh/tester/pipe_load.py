@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.quantities import number_text
 from p4mesh.target.capabilities import Pipes
 from p4mesh.tester.pacing import LoopUse
 from p4mesh.tester.plan import Plan
@@ -39,8 +40,9 @@ def require_pipe_rates(
             needed = frames_per_s + (passes if pipe == _LOOP_PIPE else 0.0)
             if needed > pipes.frames_per_s * _ROUNDING:
                 raise UnsupportedError(
-                    f"not supported on {target}: {gress} of pipe {pipe} would have to pass {needed:.6g} frames/s"
-                    f"{when}, it passes {pipes.frames_per_s:.6g}",
+                    f"not supported on {target}: {gress} of pipe {pipe} would have to pass {number_text(needed)} "
+                    "frames/s"
+                    f"{when}, it passes {number_text(pipes.frames_per_s)}",
                     hint="use longer frames, a lower load or ports of other pipes (tester.tofino.pipe_frames_per_s)",
                 )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.tester.seed_layout import can_be_cut
 from p4mesh.tester.sendable import require_sendable
 from p4mesh.topology.model import TesterPort
@@ -58,9 +59,9 @@ def _require_room_on_the_line(number: int, uses: Sequence[_Use]) -> None:
         busy = sum(use.share for use in uses if use.lasts_until(beginning.first_ns))
         if busy > 1 + _ROUNDING:
             raise ParameterError(
-                f"stream '{beginning.stream.name}': port {number} needs {float(100 * busy):.6g} % of its line rate",
-                hint=f"the port sends at most {float(beginning.limit_fps):.10g} frames/s of "
-                f"{float(beginning.stream.mean_frame_bytes):g} bytes",
+                f"stream '{beginning.stream.name}': port {number} needs {number_text(100 * busy)} % of its line rate",
+                hint=f"the port sends at most {typed_text(beginning.limit_fps, 10)} frames/s of "
+                f"{number_text(beginning.stream.mean_frame_bytes)} bytes",
             )
 
 
@@ -86,8 +87,9 @@ def require_stamps(streams: Iterable[Stream], tick_ps: int) -> None:
         sends_s = starts_s + stream.frame_count / Fraction(stream.rate_fps)
         if sends_s >= holds_s:
             raise ParameterError(
-                f"stream '{stream.name}' sends for {float(sends_s):.10g} s, a time stamp of {_STAMP_BITS} bits holds"
-                f" {float(holds_s):.10g} s",
+                f"stream '{stream.name}' sends for {number_text(sends_s, 10)} s, a time stamp of {_STAMP_BITS} bits "
+                "holds"
+                f" {number_text(holds_s, 10)} s",
                 hint="shorten the trial, repeat it instead, or give the tester longer ticks (tester.clock_tick_ps)",
             )
 
@@ -96,7 +98,7 @@ def check_stream(stream: Stream) -> None:
     """Raise ParameterError when no tester could send the stream."""
     if stream.frame_count < 1:
         raise ParameterError(
-            f"stream '{stream.name}': no frame fits into the trial at {float(stream.rate_fps):.3g} frames/s",
+            f"stream '{stream.name}': no frame fits into the trial at {number_text(stream.rate_fps, 3)} frames/s",
             hint="lengthen the trial or raise the rate",
         )
     stream.pattern.check(stream)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from p4mesh.quantities import ports_text
+from p4mesh.quantities import number_text, ports_text
 from p4mesh.topology.line_codes import NONE
 from p4mesh.topology.model import TESTER, Device, PortRef, Topology
 
@@ -107,7 +107,7 @@ def _device_lines(device: Device) -> tuple[str, ...]:
     lines = [" ".join([device.device.replace("_", " "), Path(device.model.get("program", "")).stem]).strip()]
     lines += [f"{ports_text(numbers)}: {_rate(rate)}" for rate, numbers in ports]
     if "latency_ns" in device.model:
-        lines.append(f"latency {device.model['latency_ns']:g} ns")
+        lines.append(f"latency {number_text(device.model['latency_ns'])} ns")
     return tuple(lines)
 
 
@@ -122,7 +122,7 @@ def _cables(topology: Topology) -> list[_Cables]:
     groups: dict[tuple[str, str, float, str], list[tuple[PortRef, PortRef]]] = {}
     for link in topology.links:
         nodes = (link.ends[0].node, link.ends[1].node)
-        code = "" if link.line_code == NONE else f"{link.line_code} {link.line_code_ns:g} ns"
+        code = "" if link.line_code == NONE else f"{link.line_code} {number_text(link.line_code_ns)} ns"
         groups.setdefault((*nodes, link.latency_ns, code), []).append(link.ends)
     return [
         _Cables(
@@ -144,7 +144,7 @@ def _cable_parts(cables: list[_Cables], boxes: dict[str, _Box]) -> list[str]:
     for cable in cables:
         near, far = (boxes[node] for node in cable.ends)
         label = f"{cable.ports[0]} - {cable.ports[1]}"
-        delay = f", {cable.latency_ns:g} ns" if cable.latency_ns else ""
+        delay = f", {number_text(cable.latency_ns)} ns" if cable.latency_ns else ""
         delay += f", {cable.line_code}" if cable.line_code else ""
         style = ' class="cable"' if cable.count > 1 else ""
         if cable.ends[0] == cable.ends[1]:
@@ -183,5 +183,5 @@ def _box_parts(box: _Box) -> list[str]:
 def _rate(rate_bps: int) -> str:
     for factor, prefix in _PREFIXES:
         if rate_bps >= factor:
-            return f"{rate_bps / factor:g} {prefix}bit/s"
+            return f"{number_text(rate_bps / factor)} {prefix}bit/s"
     return f"{rate_bps} bit/s"

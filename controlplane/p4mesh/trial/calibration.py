@@ -15,6 +15,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from p4mesh.errors import CalibrationError
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 
 _MOST_NS = 10**12
@@ -143,7 +144,8 @@ class Calibration:
                 added.append(replace(wire, run=wire.run + len(self.runs)))
             elif not _agree(before, wire, self.runs[before.run]):
                 raise CalibrationError(
-                    f"{source}: {wire} took {before.median_ns:g} ns before, now {wire.median_ns:g} ns",
+                    f"{source}: {wire} took {number_text(before.median_ns)} ns before, now "
+                    f"{number_text(wire.median_ns)} ns",
                     hint="the two contradict each other: a cable or a setting has changed; name another file",
                 )
         if not added:

@@ -11,6 +11,7 @@ from typing import IO
 
 from p4mesh.causes import program_hint
 from p4mesh.errors import HookError
+from p4mesh.quantities import number_text
 from p4mesh.trial.spec import Hook
 
 NS_PER_S = 10**9
@@ -47,7 +48,7 @@ def run_hook(hook: Hook, label: str) -> None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise HookError(
-            f"hook '{hook.command}' did not end within {hook.timeout_ns / NS_PER_S:g} s",
+            f"hook '{hook.command}' did not end within {number_text(hook.timeout_ns / NS_PER_S)} s",
             hint="raise hook_timeout_s, or let the command return before the device is back",
         ) from None
     if process.returncode:

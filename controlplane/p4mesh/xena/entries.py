@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from p4mesh.methods.registry import find_test
+from p4mesh.quantities import number_text
 from p4mesh.xena.document import Node
 from p4mesh.xena.ports import XenaPort
 
@@ -66,7 +67,7 @@ def duration(options: Node, entry: Entry) -> None:
     duration_ms = plain(time_ms(options))
     usual = next(item for item in find_test(entry.test).parameters if item.name == "duration_ms")
     if duration_ms == usual.default_in(real_time=True):
-        entry.comments.append(f"trials of {duration_ms / 1000:g} s; on sim they are scaled")
+        entry.comments.append(f"trials of {number_text(duration_ms / 1000)} s; on sim they are scaled")
     else:
         entry.parameters["duration_ms"] = duration_ms
     options.leave_out("the test has a duration in time", "DurationFrames", "DurationFrameUnit")

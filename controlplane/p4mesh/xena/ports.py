@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.xena.document import Node
 
 GUID = "guid_"
@@ -79,7 +80,7 @@ def ports_of(handler: Node, *, grouped: bool) -> dict[str, XenaPort]:
             entity.not_used("InterFrameGap", "100 % of a load has 12 bytes between frames; lower the highest load")
         found[entity.text("ItemID", str(number))] = XenaPort(
             number,
-            f"chassis {chassis or '-'}, module {module:g}, port {port:g}",
+            f"chassis {chassis or '-'}, module {number_text(module)}, port {number_text(port)}",
             speed or _USUAL_RATE_BPS,
             cap if capped else None,
             min(overhead, _USUAL_OVERHEAD_BYTES),
@@ -157,7 +158,7 @@ def topology_text(name: str, source: str, ports: list[XenaPort], gap_delta_bytes
     for port in ports:
         gap = max(0, port.overhead_bytes - _PREAMBLE_BYTES - gap_delta_bytes)
         more = ", pad_to_minimum: false"
-        more += f", clock_offset_ppm: {port.ppm:g}" if port.ppm else ""
+        more += f", clock_offset_ppm: {typed_text(port.ppm)}" if port.ppm else ""
         more += ", honours_pause: true" if port.pause else ""
         lines += [
             f"    # {port.place}",

@@ -119,7 +119,7 @@ def test_position_classes_are_those_of_the_report() -> None:
 
 
 def test_a_message_that_does_not_fit_is_refused_and_nothing_stays(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"takes 134.4 us of the line of port 1, and 10000 a second leave 100 us"):
+    with pytest.raises(ParameterError, match=r"takes 134.4 us of the line of port 1, and 10,000 a second leave 100 us"):
         measure(tmp_path, "messages.latency", switch(ports=2), 64, "messages_per_s=10000", "message_frames=200")
     assert not (tmp_path / "run").exists()
 
@@ -284,7 +284,7 @@ def test_a_load_above_the_line_of_the_output_is_not_lossless_though_its_queue_ho
     assert below["queues"] != "filling" == over["queues"]
     assert over["conserved_loss_ratio"] == pytest.approx(1 - 1 / 1.05)
     assert "lossless up to 90 %" in found.outcome.summary
-    assert any("105 %" in text and "keeps 0.04762 of the frames" in text for text in found.outcome.findings)
+    assert any("105 %" in text and "keeps 4.762 % of the frames" in text for text in found.outcome.findings)
 
 
 def test_long_background_bursts_with_phases_of_their_own_are_sent_to_their_end(tmp_path: Path) -> None:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
+from pathlib import Path
+
 import pytest
 
-from p4mesh.quantities import grouped, number_text, ports_text, time_text
+import p4mesh
+from p4mesh.quantities import grouped, number_text, ports_text, signed_text, time_text, typed_text
+
+WITH_EXPONENT = re.compile(r":[-+, ]?[0-9]*(?:\.[0-9]+)?[eEgG]\}")
+"""``number_text`` and ``typed_text`` make numbers instead."""
 
 
 @pytest.mark.parametrize(
@@ -48,10 +56,34 @@ def test_ports_that_follow_each_other_are_a_range() -> None:
         (99_999.46, "99,999.5"),
         (1 / 3, "0.333333"),
         (float("inf"), "inf"),
+        (0.00005, "0.00005"),
+        (-1.23456789e-9, "-0.00000000123457"),
+        (1e21, "1,000,000,000,000,000,000,000"),
+        (Fraction(1, 8), "0.125"),
     ],
 )
-def test_a_number_has_commas_between_thousands_and_six_digits(value: float, shown: str) -> None:
+def test_a_number_has_commas_between_thousands_six_digits_and_no_exponent(value: float | Fraction, shown: str) -> None:
     assert number_text(value) == shown
+
+
+def test_a_number_has_the_digits_that_are_asked_for_and_all_of_its_whole_part() -> None:
+    assert [number_text(1234.5678, digits) for digits in (2, 4, 6)] == ["1,235", "1,235", "1,234.57"]
+    assert number_text(0.000171, 2) == "0.00017"
+
+
+def test_a_change_has_its_sign() -> None:
+    assert [signed_text(value, 3) for value in (0.5, 0.0, -0.00001)] == ["+0.5", "0", "-0.00001"]
+
+
+def test_a_number_that_is_typed_has_neither_commas_nor_an_exponent() -> None:
+    assert [typed_text(value) for value in (1e6, 1e-7, Fraction(1, 3))] == ["1000000", "0.0000001", "0.333333333333"]
+
+
+def test_no_text_of_the_product_is_made_with_a_format_that_has_exponents() -> None:
+    product = Path(p4mesh.__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in product.rglob("*.py") if path.name != "quantities.py"}
+    assert texts
+    assert [(path.name, found) for path, text in texts.items() if (found := WITH_EXPONENT.findall(text))] == []
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -243,8 +244,8 @@ class NToNAtLoads(_AtLoads):
 
     def note(self, parameters: ParameterSet) -> str:
         stagger_us = float(parameters.number(_STAGGER.name))
-        started = f"ports start {stagger_us:g} us apart" if stagger_us else "all ports start together"
-        return f"Each output gets up to {float(parameters.number(_HIGHEST.name)):g} %; {started}."
+        started = f"ports start {number_text(stagger_us)} us apart" if stagger_us else "all ports start together"
+        return f"Each output gets up to {number_text(parameters.number(_HIGHEST.name))} %; {started}."
 
     def _roles(self, bed: Bed, parameters: ParameterSet) -> str:
         return f"{len(bed.ports)} ports, each to a group of its own with {parameters.text('protocol')}"

@@ -13,6 +13,7 @@ from p4mesh.methods.results.forwarding import MeshTrial
 from p4mesh.methods.results.latency_cells import LatencyCells
 from p4mesh.methods.results.outcome import Figure, Series, Table
 from p4mesh.methods.results.record import Record, table_of
+from p4mesh.quantities import number_text
 from p4mesh.verdict import Verdict
 
 AT_THROUGHPUT = "throughput"
@@ -69,7 +70,7 @@ def at_load(
     """The row of a trial at a load in percent of line rate; None: at the throughput."""
     return AtLoad(
         frame_size_bytes=size,
-        at=AT_THROUGHPUT if load is None else f"{load:g} %",
+        at=AT_THROUGHPUT if load is None else f"{number_text(load)} %",
         state=state,
         forwarding_fps=forwarding_fps,
         forwarding_l2_tbps=forwarding_fps * 8 * size / _BITS_PER_TBIT,

@@ -24,6 +24,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
@@ -114,14 +115,14 @@ def _check_times(test: str, parameters: ParameterSet) -> None:
         given = name in parameters.values and not parameters.is_word(name)
         if given and parameters.number(name) * rate_fps < 1000:
             raise ParameterError(
-                f"{test}: {name}={float(parameters.number(name)):g} is shorter than the distance of two frames, "
-                f"{float(1000 / rate_fps):g} ms",
+                f"{test}: {name}={typed_text(parameters.number(name))} is shorter than the distance of two frames, "
+                f"{number_text(1000 / rate_fps)} ms",
                 hint=f"raise {name} or stream_fps",
             )
     if "flap_ms" in parameters.values and parameters.number("flap_ms") >= parameters.number("time_limit_ms"):
         raise ParameterError(
-            f"{test}: flap_ms={float(parameters.number('flap_ms')):g}: the trial ends "
-            f"{float(parameters.number('time_limit_ms')):g} ms after the withdrawal, before the announcement",
+            f"{test}: flap_ms={typed_text(parameters.number('flap_ms'))}: the trial ends "
+            f"{number_text(parameters.number('time_limit_ms'))} ms after the withdrawal, before the announcement",
             hint="raise time_limit_ms, or give a shorter flap_ms",
         )
 

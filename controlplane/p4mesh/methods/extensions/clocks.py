@@ -7,6 +7,7 @@ from dataclasses import replace
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Assemble, Case, Extension, Results
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.quantities import signed_text
 
 
 class ClockNote(Extension):
@@ -23,7 +24,7 @@ def clock_note(bed: Bed) -> str:
     offsets_ppm = sorted({port.clock_offset_ppm for port in bed.ports})
     if offsets_ppm == [0]:
         return ""
-    span = " to ".join(f"{offset_ppm:+g}" for offset_ppm in dict.fromkeys((offsets_ppm[0], offsets_ppm[-1])))
+    span = " to ".join(signed_text(offset_ppm) for offset_ppm in dict.fromkeys((offsets_ppm[0], offsets_ppm[-1])))
     whose = "their own clock" if len(offsets_ppm) == 1 else "the slowest clock of the ports with one rate"
     return (
         f"The line clocks of the tester's ports are {span} ppm off, as the topology says: 100 % of line rate is "

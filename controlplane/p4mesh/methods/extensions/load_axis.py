@@ -19,6 +19,7 @@ from p4mesh.methods.composition import Assemble, Case, Extension, Results
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, Value, decimal, shortened, show, text
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.quantities import number_text
 from p4mesh.traffic.rates import VALID_RATES, Rate, RateUnit, line_share
 
 PPM_BELOW, SCALED_FRAMES = "ppm_below", "scaled_frames"
@@ -109,9 +110,14 @@ class LoadAxis(Extension):
         if full is None:
             scale = scale_of(case.bed, case.parameters)
             full_mbps = float(scale * case.bed.slowest_rate_bps / _BPS_PER_MBPS)
-            note = f"100 % of a load is {full_mbps:g} Mbit/s on each port, {float(100 * scale):g} % of line rate."
+            note = (
+                f"100 % of a load is {number_text(full_mbps)} Mbit/s on each port, {number_text(100 * scale)} % of "
+                "line rate."
+            )
         else:
-            shares = ", ".join(f"{float(100 * scale):.6g} % of line rate at {size} B" for size, scale in scales.items())
+            shares = ", ".join(
+                f"{number_text(100 * scale)} % of line rate at {size} B" for size, scale in scales.items()
+            )
             fraction = case.parameters.number(RATE_FRACTION.name)
             part = "" if fraction == 100 else f"{show(fraction)} % of "
             note = f"100 % of a load is {part}{case.parameters.text(FULL_LOAD.name)} on each port: {shares}."
@@ -154,7 +160,7 @@ def require_room(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> No
         if share > 1:
             given = parameters.text(FULL_LOAD.name)
             raise ParameterError(
-                f"{FULL_LOAD.name}={given}: {float(100 * share):.6g} % of the line at {size} B",
+                f"{FULL_LOAD.name}={given}: {number_text(100 * share)} % of the line at {size} B",
                 hint="100 % of a load is at most 100 % of the line at every frame size",
             )
 

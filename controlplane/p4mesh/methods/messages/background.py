@@ -20,6 +20,7 @@ from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, int
 from p4mesh.methods.results.latency import Definition, require_definition
 from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.sweeps import sweep_loads
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.derived import with_independent_phases
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Pairs
@@ -118,7 +119,9 @@ class MessageBackground(MethodOf[MessageRows]):
         background = _background(bed, parameters, size, load_pct, length_ns)
         if parameters.text(options.PHASES.name) == options.INDEPENDENT:
             background = with_independent_phases(background, repeat)
-        spec = options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (measured, background))
+        spec = options.message_trial(
+            parameters, f"{self.name} {size} B {number_text(load_pct)} %", (measured, background)
+        )
         return replace(spec, duration_ns=length_ns - before_ns)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MessageRows]) -> Outcome:
@@ -156,7 +159,9 @@ def _loads(parameters: ParameterSet) -> tuple[Fraction, ...]:
     names = ("load_start_pct", "load_end_pct", "load_step_pct")
     start, end, step = (parameters.number(name) for name in names)
     if start > end:
-        raise ParameterError(f"load_start_pct={float(start):g} is above load_end_pct={float(end):g}", hint="loads rise")
+        raise ParameterError(
+            f"load_start_pct={typed_text(start)} is above load_end_pct={typed_text(end)}", hint="loads rise"
+        )
     return sweep_loads(start, end, step)
 
 

@@ -13,6 +13,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import late_frames
 from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -78,14 +79,15 @@ class LoadRow(Record):
     @property
     def finding(self) -> str:
         """A sentence about counts that cannot be trusted, or hold for this trial alone; empty for others."""
-        where = f"{self.frame_size_bytes} B at {self.load_pct:g} %"
+        where = f"{self.frame_size_bytes} B at {number_text(self.load_pct)} %"
         if not self.status.trusted:
             return f"{where}: {self.status.value}: {self.reason}"
         if self.lost_frames or self.queues in (None, Trend.STEADY.value):
             return ""
         if not self.fills:
             return f"{where}: no frame was lost, but the trial is too short to tell whether a queue fills"
-        share = f"{self.conserved_loss_ratio:.4g} of the frames" if self.conserved_loss_ratio else "frames"
+        kept_pct = 100 * (self.conserved_loss_ratio or 0)
+        share = f"{number_text(kept_pct, 4)} % of the frames" if kept_pct else "frames"
         return f"{where}: no frame was lost, but a queue fills: it keeps {share}, which are lost as soon as it is full"
 
 

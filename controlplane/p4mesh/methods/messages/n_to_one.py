@@ -15,6 +15,7 @@ from p4mesh.methods.messages.fairness import InputRow, LoadRow, LoadRows, load_r
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, show, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.quantities import number_text
 from p4mesh.traffic.derived import with_independent_phases
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Message, Rotate
@@ -153,7 +154,7 @@ class NToOne(MethodOf[LoadRows]):
         stream = replace(stream, pattern=Message(Rotate(), frames))
         if parameters.text("phases") == options.INDEPENDENT:
             stream = with_independent_phases(stream, repeat)
-        spec = options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (stream,))
+        spec = options.message_trial(parameters, f"{self.name} {size} B {number_text(load_pct)} %", (stream,))
         return replace(spec, watch_queues=True)
 
 
@@ -168,8 +169,10 @@ def _about(rows: Sequence[LoadRow]) -> str:
     peak = max((row.throughput_pct for row in good), default=None)
     full = max(good, key=lambda row: row.load_pct, default=None)
     words = [
-        f"lossless up to {lossless:g} % of the loads tried" if lossless is not None else "no load without loss",
+        f"lossless up to {number_text(lossless)} % of the loads tried"
+        if lossless is not None
+        else "no load without loss",
         f"peak throughput {peak:.4f} %" if peak is not None else "",
-        f"at {full.load_pct:g} % {full.throughput_pct:.4f} %" if full is not None else "",
+        f"at {number_text(full.load_pct)} % {full.throughput_pct:.4f} %" if full is not None else "",
     ]
     return ", ".join(filter(None, words))

@@ -11,6 +11,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Table
+from p4mesh.quantities import number_text
 
 _WHERE = MessageRow.columns()[:3]
 _TIMES_NOTE = (
@@ -81,4 +82,5 @@ def findings_of(rows: Iterable[MessageRow]) -> Iterator[str]:
     """Trials that cannot be trusted."""
     for row in rows:
         if not row.status.trusted:
-            yield f"{row.frame_size_bytes} B, {row.part} at {row.load_pct:g} %: {row.status.value}: {row.reason}"
+            where = f"{row.frame_size_bytes} B, {row.part} at {number_text(row.load_pct)} %"
+            yield f"{where}: {row.status.value}: {row.reason}"

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from p4mesh import numerals
 from p4mesh.errors import ParameterError
+from p4mesh.quantities import typed_text
 
 Value = bool | int | str | Fraction
 
@@ -113,7 +114,7 @@ def show(value: Value | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Fraction):
-        return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
+        return typed_text(value)
     return str(value)
 
 

@@ -39,7 +39,7 @@ from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
 from p4mesh.methods.search.loss_verification import LossVerification
 from p4mesh.methods.sweeps import sweep_loads
-from p4mesh.quantities import time_text
+from p4mesh.quantities import time_text, typed_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
@@ -256,7 +256,7 @@ def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:
     end = min(parameters.number("sweep_end_pct"), maximum_load_pct(parameters))
     if start > end:
         raise ParameterError(
-            f"sweep_start_pct={float(start):g} is above sweep_end_pct={float(end):g}",
+            f"sweep_start_pct={typed_text(start)} is above sweep_end_pct={typed_text(end)}",
             hint="the sweep runs upwards: sweep_start_pct <= sweep_end_pct",
         )
     return sweep_loads(start, end, parameters.number("sweep_step_pct"))
@@ -268,7 +268,8 @@ def search_of(parameters: ParameterSet) -> LimitSearch:
     low, first, high = (min(parameters.number(f"search_{name}_pct"), maximum) for name in ("min", "initial", "max"))
     if not low <= first <= high:
         raise ParameterError(
-            f"search_min_pct={float(low):g}, search_initial_pct={float(first):g}, search_max_pct={float(high):g}"
+            f"search_min_pct={typed_text(low)}, search_initial_pct={typed_text(first)}, "
+            f"search_max_pct={typed_text(high)}"
             " are out of order",
             hint="search_min_pct <= search_initial_pct <= search_max_pct",
         )

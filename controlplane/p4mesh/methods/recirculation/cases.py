@@ -14,6 +14,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, decimal, integer, port_number, text
 from p4mesh.numerals import is_digits
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.rates import VALID_RATES, Rate
@@ -178,9 +179,9 @@ def rate_fps(bed: Bed, parameters: ParameterSet, rate: str, size: int) -> Fracti
     most = Rate.parse("100 %").fps(size, sender.own_rate_bps)
     if fps > most:
         raise ParameterError(
-            f"--set rates: {rate} of {size} B frames are {float(fps):.9g} frames/s, above the line of port "
+            f"--set rates: {rate} of {size} B frames are {number_text(fps, 9)} frames/s, above the line of port "
             f"{sender.number}",
-            hint=f"at most {float(most):.9g} frames/s, 100 %",
+            hint=f"at most {typed_text(most, 9)} frames/s, 100 %",
         )
     return fps
 
@@ -220,7 +221,7 @@ def duration_deviation(parameters: ParameterSet, units_fps: Sequence[float]) -> 
         times_s = [float(parameters.number("duration_ms")) / 1000]
     if not times_s or min(times_s) >= REPORT_DURATION_S:
         return ""
-    shortest, longest = f"{1000 * min(times_s):.4g}", f"{1000 * max(times_s):.4g}"
+    shortest, longest = number_text(1000 * min(times_s), 4), number_text(1000 * max(times_s), 4)
     span = longest if shortest == longest else f"{shortest} to {longest}"
     return (
         f"Trial duration {span} ms instead of the {REPORT_DURATION_S} s of the report; with "

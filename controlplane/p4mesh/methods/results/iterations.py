@@ -15,6 +15,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.quantities import number_text
 from p4mesh.verdict import Verdict
 
 ITERATION = fields.ITERATION
@@ -199,7 +200,7 @@ def _counted(verdicts: Sequence[str]) -> str:
 def _key_text(column: Column, value: Cell) -> str:
     if not isinstance(value, int | float):
         return str(value)
-    return f"{value:g} {column.unit}" if column.unit else f"{column.title} {value:g}"
+    return f"{number_text(value)} {column.unit}" if column.unit else f"{column.title} {number_text(value)}"
 
 
 def _names(items: Iterable[str]) -> list[str]:

@@ -20,6 +20,7 @@ from p4mesh.errors import UnsupportedError
 from p4mesh.measurement.counts import LatencyStats, average_error_ns
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, choice
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import TrialResult
@@ -101,7 +102,7 @@ def shown_definition(bed: Bed, definition: Definition) -> str:
 
 def stamps_text(bed: Bed) -> str:
     """The sentence about time stamps and their resolution that every latency table carries."""
-    text = f"Time stamps {_TAKEN[bed.stamps.kind]}, resolution {float(bed.stamps.resolution_ns):g} ns."
+    text = f"Time stamps {_TAKEN[bed.stamps.kind]}, resolution {number_text(bed.stamps.resolution_ns)} ns."
     if bed.stamps.kind is not StampKind.PARSER:
         return text
     return f"{text} {_CONSTANT_KNOWN if bed.defines_latency else _CONSTANT_UNKNOWN}"

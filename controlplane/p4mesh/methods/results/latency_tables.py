@@ -12,6 +12,7 @@ from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_cells import RAW, CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row, table_of
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import serialization_ns
 
 LATENCY_COLUMNS = LatencyCells.columns()
@@ -97,7 +98,7 @@ def calibration_table(
     """The table of the wires beside raw and calibrated latencies."""
     assert bed.calibration is not None
     runs = "; ".join(
-        f"{run.topology} on {run.target}, {run.date_utc}, resolution {run.resolution_ns:g} ns"
+        f"{run.topology} on {run.target}, {run.date_utc}, resolution {number_text(run.resolution_ns)} ns"
         for run in bed.calibration.runs
     )
     return CalibrationCells.table(

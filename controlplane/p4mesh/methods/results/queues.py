@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.record import Record
-from p4mesh.quantities import four_digits, ports_text, time_text
+from p4mesh.quantities import number_text, ports_text, time_text
 from p4mesh.trial.result import TrialResult
 
 
@@ -39,7 +39,8 @@ class QueueCells(Record):
         assert self.overflow_s is not None and self.excess_ppm is not None and self.excess_fps is not None
         ports = f"port{'s' if len(self.rx_ports) > 1 else ''} {ports_text(sorted(self.rx_ports))}"
         return (
-            f"not sustained: {four_digits(self.excess_ppm)} ppm ({four_digits(self.excess_fps)} frames/s) more comes "
+            f"not sustained: {number_text(self.excess_ppm, 4)} ppm ({number_text(self.excess_fps, 4)} frames/s) more "
+            "comes "
             f"in than leaves the queue to {ports}; a buffer of 1,000 frames is full after "
             f"{time_text(self.overflow_s * 1e9)}"
         )
@@ -70,7 +71,7 @@ def queue_text(results: Sequence[TrialResult]) -> str | None:
     for kind in (Trend.FILLING, Trend.UNCLEAR, Trend.STEADY):
         found = [trend.excess_ppm for trend in trends if trend.trend is kind]
         if found:
-            return f"{kind.value}, {max(found):.4g} ppm" if kind is Trend.FILLING else kind.value
+            return f"{kind.value}, {number_text(max(found), 4)} ppm" if kind is Trend.FILLING else kind.value
     return None
 
 
@@ -89,4 +90,4 @@ def queue_findings(where: str, rows: Sequence[Watched]) -> Iterator[str]:
     """Yield findings on results whose load only a buffer carries, or may carry."""
     for row in rows:
         if row.watched is not None and not row.lost_frames and row.watched.sentence:
-            yield f"{where} at {row.load_pct:.6g} %: {row.watched.sentence}"
+            yield f"{where} at {number_text(row.load_pct)} %: {row.watched.sentence}"

@@ -14,6 +14,7 @@ from p4mesh.methods.results.outcome import Cell, Figure, Series, Table
 from p4mesh.methods.results.record import table_of
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE, HasSearch
+from p4mesh.quantities import number_text
 from p4mesh.verdict import Verdict
 
 
@@ -104,7 +105,7 @@ def criterion_note(loss_limit_pct: Fraction | None) -> str:
     """The sentence on the verdicts on a sweep."""
     if loss_limit_pct is None:
         return "MEASURED: no threshold of loss is set."
-    return f"PASS: no load lost more than {float(loss_limit_pct):g} % of its frames."
+    return f"PASS: no load lost more than {number_text(loss_limit_pct)} % of its frames."
 
 
 def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table, Table]:
@@ -240,12 +241,13 @@ def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
             skewed = max(unit.rows, key=lambda row: row.start_skew_pct)
             if skewed.start_skew_pct > START_WITHIN_PCT:
                 found.append(
-                    f"ports started up to {skewed.start_skew_us:.4g} us apart, {skewed.start_skew_pct:.3g} % "
-                    f"of the trial ({where} at {skewed.load_pct:g} %): RFC 2889 allows {START_WITHIN_PCT} %"
+                    f"ports started up to {number_text(skewed.start_skew_us, 4)} us apart, "
+                    f"{number_text(skewed.start_skew_pct, 3)} % "
+                    f"of the trial ({where} at {number_text(skewed.load_pct)} %): RFC 2889 allows {START_WITHIN_PCT} %"
                 )
             for row in unit.rows:
                 if not row.trusted:
-                    found.append(f"{row.status.value} trial, {where} at {row.load_pct:g} %: {row.reason}")
+                    found.append(f"{row.status.value} trial, {where} at {number_text(row.load_pct)} %: {row.reason}")
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from math import ceil, floor, log10
 from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.searched import HasSearch, Searched, SearchRow
+from p4mesh.quantities import number_text, typed_text
 
 _PPM = 1_000_000
 _MARGIN = 3
@@ -65,25 +66,32 @@ def excluded_text(found: Sequence[Excluded]) -> str:
 def _ratios(found: Sequence[Excluded]) -> str:
     places: dict[str, list[str]] = {}
     for one in found:
-        places.setdefault(f"{one.loss_ppm / _PPM:.1e}", []).append(one.where)
+        places.setdefault(f"{_percent(one.loss_ppm / _PPM)} %", []).append(one.where)
     return ", ".join(f"{ratio} ({', '.join(where)})" if len(places) > 1 else ratio for ratio, where in places.items())
+
+
+def _percent(ratio: float) -> str:
+    """A ratio in per cent with two digits: it is an estimate, or a bound."""
+    return number_text(100 * ratio, 2)
 
 
 def rare_loss_text(found: RareLoss) -> str:
     """The finding on a device that loses frames at loads far below its capacity."""
     low, high = found.interval
-    loads = f"{found.lowest_pct:.4g} to {found.highest_pct:.4g} % of line"
-    counts = f"{found.lost_frames:,} of {found.frames:,} frames, 95 % interval {low:.1e} to {high:.1e}"
-    forwarded = f"the device has forwarded {found.forwarded_pct:.4g} % of line"
+    ratio_pct = _percent(found.ratio)
+    loads = f"{number_text(found.lowest_pct, 4)} to {number_text(found.highest_pct, 4)} % of line"
+    counts = f"{found.lost_frames:,} of {found.frames:,} frames, 95 % interval {_percent(low)} to {_percent(high)} %"
+    forwarded = f"the device has forwarded {number_text(found.forwarded_pct, 4)} % of line"
     if found.independent:
-        said = f"loses about {found.ratio:.1e} of the frames at every load, independent of load ({loads}; {counts})"
+        said = f"loses about {ratio_pct} % of the frames at every load, independent of load ({loads}; {counts})"
         why = f"This is not a lack of capacity: {forwarded}"
     else:
-        said = f"loses about {found.ratio:.1e} of the frames at loads far below what it forwards ({loads}; {counts})"
+        said = f"loses about {ratio_pct} % of the frames at loads far below what it forwards ({loads}; {counts})"
         why = f"In all {forwarded}: either single frames are lost, or a link or port carries far less than others"
     limit_pct = _rounded_up(100 * _MARGIN * found.ratio)
     return (
-        f"{said}. {why}. Where single losses are known and accepted, set acceptable_loss_pct={limit_pct:g}, or "
+        f"{said}. {why}. Where single losses are known and accepted, set acceptable_loss_pct={typed_text(limit_pct)}, "
+        "or "
         "search_method=mlr (MLRsearch) with it"
     )
 

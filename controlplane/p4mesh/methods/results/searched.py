@@ -17,6 +17,7 @@ from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.search.goal import Grid
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod
 from p4mesh.methods.search.mlr_goal import MlrGoalResult
+from p4mesh.quantities import number_text
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
@@ -168,7 +169,7 @@ class Searched(Record, Generic[Shown]):
     def reason(self) -> str:
         """The qualification of the verdict; empty where there is none."""
         if self.throughput_pct is not None and self.verdict is Verdict.FAIL:
-            return f"below {self.goal.threshold_pct:g} %"
+            return f"below {number_text(self.goal.threshold_pct)} %"
         return AT_LEAST if self.at_least else ""
 
     @property

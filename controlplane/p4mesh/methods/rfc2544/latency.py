@@ -42,6 +42,7 @@ from p4mesh.methods.rfc2544.latency_rows import (
 from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
 from p4mesh.methods.shapes import SearchTest
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_S
 
 SECTION = "RFC 2544 26.2"
@@ -337,7 +338,9 @@ def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tup
     shortest = min(factor * shared.duration_ns_of(parameters, size, rate_bps) for size in sizes)
     texts = []
     if shortest < RFC_TRIAL_S * NS_PER_S or shortest * warm_up < 100 * RFC_WARM_UP_S * NS_PER_S:
-        lengths = f"Latency trials are {factor} search trials long; samples begin after {float(warm_up):g} % of them"
+        lengths = (
+            f"Latency trials are {factor} search trials long; samples begin after {number_text(warm_up)} % of them"
+        )
         texts.append(f"{lengths} (RFC: {RFC_WARM_UP_S} s of {RFC_TRIAL_S} s).")
     if mode == ALL_FRAMES:
         texts.append("All frames after the warm-up are samples, not one tagged frame.")

@@ -34,6 +34,7 @@ from p4mesh.methods.results.latency_cells import (
 )
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.quantities import number_text
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
@@ -203,4 +204,4 @@ def _definitions(runs: Sequence[Sequence[Group]], bed: Bed, size: int, circumsta
 
 def _link(bed: Bed, group: Group) -> str:
     rates = (bed.rate_bps(port) / 1e9 for port in (group.tx_port, group.rx_port))
-    return " -> ".join(f"{rate:g}" for rate in rates)
+    return " -> ".join(number_text(rate) for rate in rates)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.rfc2889.address_results import AddressUnit, Iteration
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.verdict import Verdict
 
 
@@ -34,7 +35,8 @@ def _contradictions(units: Sequence[AddressUnit]) -> Iterator[str]:
                 if {Verdict.PASS, Verdict.FAIL} <= found:
                     yield (
                         f"{unit.frame_size_bytes} B, base {unit.repetition}: {addresses:,} addresses at "
-                        f"{rate_fps:,g} frames/s passed and failed: the device keeps entries that it should have "
+                        f"{number_text(rate_fps)} frames/s passed and failed: the device keeps entries that it should "
+                        "have "
                         "forgotten (aging_s, reset_between), or learning loses some at random"
                     )
 
@@ -78,7 +80,9 @@ def _size_dependence(units: Sequence[AddressUnit]) -> Iterator[str]:
     for (base, subject, addresses), results in found.items():
         if len(set(results.values())) > 1:
             where = f"{addresses:,} addresses of base {base}" if addresses else f"base {base}"
-            sizes = ", ".join(f"{size} B: {'-' if value is None else f'{value:g}'}" for size, value in results.items())
+            sizes = ", ".join(
+                f"{size} B: {'-' if value is None else number_text(value)}" for size, value in results.items()
+            )
             yield (
                 f"{where}: the {subject} depends on the frame size ({sizes}). A table of addresses does not: "
                 "learning loses some of them at random, repeat the test"
@@ -88,7 +92,7 @@ def _size_dependence(units: Sequence[AddressUnit]) -> Iterator[str]:
 def _untrusted(iterations: Sequence[Iteration]) -> Iterator[str]:
     for row in iterations:
         if row.reason:
-            rate = f"{row.addresses:,} addresses at {row.learning_rate_fps:,g} frames/s"
+            rate = f"{row.addresses:,} addresses at {number_text(row.learning_rate_fps)} frames/s"
             yield f"{row.frame_size_bytes} B, {rate}: {row.reason}"
 
 
@@ -102,6 +106,8 @@ def _slow(iterations: Sequence[Iteration], parameters: ParameterSet) -> Iterator
     ):
         if addresses / rate_fps >= aging_s:
             yield (
-                f"{size} B: {addresses:,} addresses at {rate_fps:,g} frames/s take {addresses / rate_fps:.4g} s to "
-                f"learn, longer than aging_s={float(aging_s):g}: the first ones may have aged before they were tested"
+                f"{size} B: {addresses:,} addresses at {number_text(rate_fps)} frames/s take "
+                f"{number_text(addresses / rate_fps, 4)} s to "
+                f"learn, longer than aging_s={typed_text(aging_s)}: the first ones may have aged before they were "
+                "tested"
             )

@@ -25,6 +25,7 @@ from p4mesh.methods.options.parameters import (
 )
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.rfc2889.address_results import Iteration
+from p4mesh.quantities import typed_text
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
@@ -202,7 +203,7 @@ class AddressTrial:
         )
         addressed = () if own is None else ((self.ports.test, own),)
         return TrialSpec(
-            f"learn {self.frame_size_bytes} B {addresses} addresses at {float(rate_fps):g} frames/s",
+            f"learn {self.frame_size_bytes} B {addresses} addresses at {typed_text(rate_fps)} frames/s",
             (stream,),
             _duration_ns(addresses, rate_fps),
             Learning(ports=(self.ports.test,), addresses=addressed, wait_ns=0, verify=False),

@@ -22,6 +22,7 @@ from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, I
 from p4mesh.methods.rfc2889.address_trial import RANDOM, AddressTrial, mac_base_of, ports_of
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.verdict import Verdict
 
 RFC_REPETITIONS = 3
@@ -203,7 +204,7 @@ def search_goal(parameters: ParameterSet, prefix: str, suffix: str, grid: Grid =
     names = [f"{prefix}_{word}{suffix}" for word in ("min", "initial", "max")]
     low, first, high = (parameters.number(name) for name in names)
     if not low <= first <= high:
-        shown = ", ".join(f"{name}={float(parameters.number(name)):g}" for name in names)
+        shown = ", ".join(f"{name}={typed_text(parameters.number(name))}" for name in names)
         raise ParameterError(f"{shown} are out of order", hint=" <= ".join(names))
     resolution = parameters.number(f"{prefix}_resolution{suffix}")
     return SearchGoal(first, low, high, resolution, parameters.flag(f"{prefix}_try_max_first"), grid)
@@ -248,7 +249,7 @@ def floors(where: str, searches: Mapping[int, AddressSearch], unit: str) -> Iter
     for value, bases in sorted(bases_of.items()):
         word = "base" if len(bases) == 1 else "bases"
         some = "" if len(bases) == len(searches) else f", {word} {', '.join(bases)}"
-        yield f"{where}{some}: >= {value:g} {unit}; no more was tried"
+        yield f"{where}{some}: >= {number_text(value)} {unit}; no more was tried"
 
 
 def _bounds(goal: SearchGoal) -> str:
@@ -258,7 +259,7 @@ def _bounds(goal: SearchGoal) -> str:
         ("maximum", goal.maximum),
         ("resolution", goal.resolution),
     )
-    shown = ", ".join(f"{word} {float(value):g}" for word, value in numbers)
+    shown = ", ".join(f"{word} {number_text(value)}" for word, value in numbers)
     return f"bisection, {shown}, maximum first: {'yes' if goal.try_max_first else 'no'}"
 
 

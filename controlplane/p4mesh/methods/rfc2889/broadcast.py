@@ -33,7 +33,7 @@ from p4mesh.methods.results.searched import (
 )
 from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
 from p4mesh.methods.throughput_search import search_with
-from p4mesh.quantities import ports_text
+from p4mesh.quantities import number_text, ports_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
@@ -224,13 +224,13 @@ def _untrusted(units: Sequence[BroadcastUnit]) -> Iterator[str]:
     for unit in units:
         for row in unit.search.rows:
             if not row.status.trusted:
-                where = f"{unit.frame_size_bytes} B at {row.load_pct:g} %"
+                where = f"{unit.frame_size_bytes} B at {number_text(row.load_pct)} %"
                 yield f"{row.status.value} trial, {where}: {row.reason}"
 
 
 def _mixed(bed: Bed) -> str:
     rate = bed.slowest_rate_bps / 1e9
-    return f"Loads are percent of the slowest port's line rate, {rate:g} Gbit/s." if bed.mixed_rates else ""
+    return f"Loads are percent of the slowest port's line rate, {number_text(rate)} Gbit/s." if bed.mixed_rates else ""
 
 
 def _spec(

@@ -21,6 +21,7 @@ from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.numerals import is_digits
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
@@ -336,7 +337,8 @@ def _skew(both: TrialResult, blocks: Sequence[Block], fps: Fraction) -> str:
     if not frames:
         return ""
     return (
-        f"the sources started {skew_ns / 1000:.4g} us apart: the congested port received up to {frames} frames "
+        f"the sources started {number_text(skew_ns / 1000, 4)} us apart: the congested port received up to {frames:,} "
+        "frames "
         "more, and a shorter overload may have hidden loss"
     )
 

@@ -31,6 +31,7 @@ from p4mesh.methods.rfc2889.errored_streams import (
     stream_parameters,
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
+from p4mesh.quantities import number_text
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -173,7 +174,9 @@ class ErroredFrames(MethodOf[ErroredUnit]):
             [row.state for row in rows],
             "",
             [table],
-            findings=[f"{row.frame_size_bytes} B at {row.load_pct:g} %: {row.reason}" for row in rows if row.reason],
+            findings=[
+                f"{row.frame_size_bytes} B at {number_text(row.load_pct)} %: {row.reason}" for row in rows if row.reason
+            ],
             deviations=(
                 shared.duration_deviation(parameters, sizes, sender.own_rate_bps),
                 "" if bed.sends_bad_fcs else f"Frames with a bad FCS: not supported on {bed.target}.",

@@ -17,6 +17,7 @@ from p4mesh.layers import PLAIN
 from p4mesh.methods.bed import Port
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.line_rate import NS_PER_S, STANDARD_OVERHEAD_BYTES, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -144,8 +145,10 @@ class ErroredTraffic:
         interval_ms = self.parameters.number("bad_fcs_interval_ms")
         if interval_ms * slots_fps < 2 * _MS_PER_S:
             raise ParameterError(
-                f"bad_fcs_interval_ms={float(interval_ms):g}: there are {float(slots_fps):.4g} valid frames per second",
-                hint=f"an interval of {float(2 * _MS_PER_S / slots_fps):.4g} ms or more, or a higher sweep_start_pct",
+                f"bad_fcs_interval_ms={typed_text(interval_ms)}: there are {number_text(slots_fps, 4)} valid frames "
+                "per second",
+                hint=f"an interval of {number_text(2 * _MS_PER_S / slots_fps, 4)} ms or more, or a higher "
+                "sweep_start_pct",
             )
         return _MS_PER_S / interval_ms
 

@@ -27,6 +27,7 @@ from p4mesh.methods.rfc2889.device_clock import (
     measured_clock,
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import (
     NS_PER_S,
     PREAMBLE_BYTES,
@@ -195,9 +196,10 @@ class ForwardPressure(MethodOf[Pressure]):
                 *(f"{row.frame_size_bytes} B: {row.reason}" for row in measured if row.reason),
                 *(
                     f"{row.pressure.frame_size_bytes} B: two frames arrived with a gap of "
-                    f"{row.pressure.min_rx_gap_ns:g} ns, below 96 bits, though the mean rate is not above the limit"
+                    f"{number_text(gap_ns)} ns, below 96 bits, though the mean rate is not above the limit"
                     for row in rows
                     if row.short_gap and row.state is Verdict.PASS
+                    if (gap_ns := row.pressure.min_rx_gap_ns) is not None
                 ),
             ),
             (duration,) if duration else (),
@@ -290,9 +292,9 @@ def _short_gap(row: Pressure, earliest_ns: Fraction, bed: Bed, line_rate_bps: in
 
 
 def _about(clock: DeviceClock, parameters: ParameterSet) -> str:
-    excess = f"{float(parameters.number('detect_above_pct')):g} %"
+    excess = f"{number_text(parameters.number('detect_above_pct'))} %"
     if clock.offset_ppm is None:
-        tolerance = f"{float(parameters.number('clock_tolerance_ppm')):g} ppm for the device's clock"
+        tolerance = f"{number_text(parameters.number('clock_tolerance_ppm'))} ppm for the device's clock"
         return f"Limit: 100 %, {tolerance}, and {excess}. The clock was not measured: {clock.why}."
     if clock.of_sender:
         return f"Limit: 100 % and {excess}. The device keeps the pace of the sender at every size."

@@ -21,6 +21,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc3918.latency import BASELINE, BURDENED
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup, burden_parameters, setup_parameters, trial_parameters
+from p4mesh.quantities import typed_text
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import MembershipChange, report_bytes
 from p4mesh.trial.result import TrialResult
@@ -123,8 +124,8 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         limit = max_rate_fps(size, setup.line_rate_bps)
         if parameters.number("stream_fps") > limit:
             raise ParameterError(
-                f"stream_fps={float(parameters.number('stream_fps')):g} is above the line rate",
-                hint=f"a port sends at most {float(limit):.10g} frames/s of {size} bytes",
+                f"stream_fps={typed_text(parameters.number('stream_fps'))} is above the line rate",
+                hint=f"a port sends at most {typed_text(limit, 10)} frames/s of {size} bytes",
             )
         rows: list[DelayRow] = []
         plan = [(part, *ports) for part in self.parts for ports in self._trials(setup)]

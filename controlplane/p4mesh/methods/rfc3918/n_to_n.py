@@ -43,6 +43,7 @@ from p4mesh.methods.rfc3918.setup import (
     trial_parameters,
     verify_parameter,
 )
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
@@ -176,7 +177,8 @@ class NToN(MethodOf[NToNUnit]):
         durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
         searched = parameters.is_word("stagger_us")
         note = (
-            f"The smallest multiple of {float(parameters.number('stagger_step_us')):g} us with which nothing is lost; "
+            f"The smallest multiple of {number_text(parameters.number('stagger_step_us'))} us with which nothing is "
+            "lost; "
             "staggers are tried upwards, because a larger one may meet the same phases again. "
             if searched
             else ""
@@ -238,7 +240,7 @@ def n_to_n_trial(
     stream = Stream(MULTICAST, size, rate, count, pattern, ports, ports, setup.frame)
     (stream,) = staggered((stream,), round(stagger_us * _NS_PER_US))
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
-    label = f"{len(ports)} to {len(ports)} {size} B stagger {float(stagger_us):g} us"
+    label = f"{len(ports)} to {len(ports)} {size} B stagger {typed_text(stagger_us)} us"
     return setup.trial(
         label,
         (stream,),
@@ -266,8 +268,9 @@ def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fracti
     if parameters.is_word("duration_ms") and copies <= _MOST_COPIES:
         return needed_ns
     raise ParameterError(
-        f"stagger of {float(stagger_us):g} us: the last of {others + 1} ports starts {last_start_ns / NS_PER_MS:g} ms "
-        f"after the first, and a trial takes {given_ns / NS_PER_MS:g} ms",
+        f"stagger of {number_text(stagger_us)} us: the last of {others + 1} ports starts "
+        f"{number_text(last_start_ns / NS_PER_MS)} ms "
+        f"after the first, and a trial takes {number_text(given_ns / NS_PER_MS)} ms",
         hint=f"set duration_ms={-(-needed_ns // NS_PER_MS)}, so that all ports send together for half of it, or a "
         "smaller stagger_us",
     )

@@ -40,7 +40,7 @@ from p4mesh.methods.rfc6201.reset_trial import (
     simulated_reset,
 )
 from p4mesh.methods.shapes import SearchTest
-from p4mesh.quantities import time_text
+from p4mesh.quantities import number_text, time_text, typed_text
 from p4mesh.traffic.line_rate import NS_PER_S, l2_rate_bps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -161,8 +161,8 @@ class Reset(SearchTest[ResetUnit]):
         reset_time_ns = simulated_reset(self.name, bed, parameters)[1]
         if hook_of(parameters, "reset_cmd") is None and after_ns(bed, parameters) <= reset_time_ns:
             raise ParameterError(
-                f"after_ms={float(parameters.number('after_ms')):g} is over before the reset of "
-                f"{float(Fraction(reset_time_ns, _MS)):g} ms",
+                f"after_ms={typed_text(parameters.number('after_ms'))} is over before the reset of "
+                f"{number_text(Fraction(reset_time_ns, _MS))} ms",
                 hint="give a longer after_ms, or leave it out",
             )
 
@@ -258,7 +258,7 @@ class Reset(SearchTest[ResetUnit]):
             )
         if parameters.text("reset_type") == POWER:
             off_s = float(parameters.number("power_off_s"))
-            yield f"{off_s:g} s without power are subtracted."
+            yield f"{number_text(off_s)} s without power are subtracted."
             if off_s < RFC_BEFORE_S:
                 yield f"The device was without power for less than {RFC_BEFORE_S} s."
 
@@ -285,8 +285,8 @@ def _kept_load(
 
 def _kept_text(throughput_pct: Fraction, offered_pct: Fraction, spec: TrialSpec) -> str:
     return (
-        f"at the throughput, {float(throughput_pct):.6g} %, the device loses frames in trials of "
-        f"{time_text(spec.duration_ns)} without a reset, too; it was reset at {float(offered_pct):.6g} %"
+        f"at the throughput, {number_text(throughput_pct)} %, the device loses frames in trials of "
+        f"{time_text(spec.duration_ns)} without a reset, too; it was reset at {number_text(offered_pct)} %"
     )
 
 
@@ -348,7 +348,8 @@ def _note(bed: Bed, parameters: ParameterSet) -> str:
     protocol = protocol_text(frame, str(parameters.values.get("ip_mix", NO_MIX)))
     tagged = f" VLAN {frame.vids[0]}" if frame.vids else ""
     return (
-        f"Protocol {protocol}, media Ethernet, port speed {speed_mbps:g} Mbit/s, encapsulation Ethernet{tagged}, "
+        f"Protocol {protocol}, media Ethernet, port speed {number_text(speed_mbps)} Mbit/s, encapsulation "
+        f"Ethernet{tagged}, "
         f"topology {bed.topology}. By frame loss: lost frames / rate of the flow "
         "that lost most, within one resolution. By time stamps: departure of the first frame that arrived after it "
         "less that of the last one before, up to two resolutions too long. The reset time is the more accurate one: "

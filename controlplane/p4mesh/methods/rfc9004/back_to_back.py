@@ -28,6 +28,7 @@ from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import SearchOutcome
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.methods.shapes import SearchTest
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -142,7 +143,7 @@ class BackToBack(SearchTest[Bursts]):
         acceptable = parameters.number("acceptable_loss_pct")
         if acceptable:
             raise ParameterError(
-                f"acceptable_loss_pct={float(acceptable):g}: {self.name} needs the throughput without loss",
+                f"acceptable_loss_pct={typed_text(acceptable)}: {self.name} needs the throughput without loss",
                 hint="leave acceptable_loss_pct out (RFC 9004 5)",
             )
 
@@ -199,7 +200,8 @@ class BackToBack(SearchTest[Bursts]):
             f"verification, smallest step {goal.resolution} (frames), r = {rule.trials} trials, "
             f"z = {rule.overload_frames} frames. '{NOT_APPLICABLE.reason}': the throughput is the line rate, so no "
             "burst can fill the buffer. Corrected buffer = implied x (1 - throughput / line rate): the nearer the "
-            f"throughput to line rate, the larger its error; the throughput is within {resolution:g} % of line. "
+            f"throughput to line rate, the larger its error; the throughput is within {number_text(resolution)} % of "
+            "line. "
             "Actual buffer: the same frames at another rate.",
             headline=(fields.STATE, fields.BURST_FRAMES_AVG, fields.CORRECTED_BUFFER_S, fields.THROUGHPUT_PCT),
         )

@@ -9,6 +9,7 @@ from math import pi, sin
 from msgspec import UNSET
 
 from p4mesh.methods.traffic.frames import Place, is_range
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.arrivals import OnOff, Poisson, Profile, Recorded
 from p4mesh.traffic_file.model import Arrivals, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
@@ -56,8 +57,8 @@ def _require_line(run: FileRun, where: Place, highest_fps: Fraction, line_fps: F
     if highest_fps > line_fps:
         raise run.error(
             where,
-            f"its highest rate, {float(highest_fps):.10g} frames/s, is above the line rate of a sender",
-            f"lower the mean rate, so that the highest is at most {float(line_fps):.10g} frames/s",
+            f"its highest rate, {number_text(highest_fps, 10)} frames/s, is above the line rate of a sender",
+            f"lower the mean rate, so that the highest is at most {typed_text(line_fps, 10)} frames/s",
         )
 
 

@@ -13,6 +13,7 @@ from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.results.latency import Definition, shift_ns
 from p4mesh.methods.traffic.arrivals import arrivals_of
 from p4mesh.methods.traffic.frames import Place, frame_of, is_range, mean_bytes, modifiers_of, sizes_of
+from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.derived import drifting, in_turn, mixed_in_turn, with_independent_phases, with_start_skew
 from p4mesh.traffic.imix import MixPart
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps, tx_frames
@@ -156,8 +157,9 @@ def _rate_fps(
         if rate_fps > limit_fps:
             raise run.error(
                 where,
-                f"{float(rate_fps):.10g} frames/s of {float(size):.6g} B are above the line rate of port {port.number}",
-                f"at most {float(limit_fps):.10g} frames/s",
+                f"{number_text(rate_fps, 10)} frames/s of {number_text(size)} B are above the line rate of port "
+                f"{port.number}",
+                f"at most {typed_text(limit_fps, 10)} frames/s",
             )
     return rate_fps
 
@@ -180,7 +182,7 @@ def _length(run: FileRun, place: Place, given: TrafficClass, rate_fps: Fraction)
     if not frames:
         raise run.error(
             (*place, "rate"),
-            f"no frame fits into {duration_s:g} s at {given.rate}",
+            f"no frame fits into {number_text(duration_s)} s at {given.rate}",
             "lengthen duration_s, raise the rate",
         )
     return exact, frames

@@ -20,6 +20,7 @@ from p4mesh.methods.results.metrics import late_of_flows
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
+from p4mesh.quantities import number_text
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Judgement, Verdict
@@ -243,7 +244,7 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
             if times is not None
         ),
         rounded_starts=tuple(
-            f"{pacing.stream}: by up to {pacing.start_offset_error_ns:.4g} ns"
+            f"{pacing.stream}: by up to {number_text(pacing.start_offset_error_ns, 4)} ns"
             for pacing in result.pacing
             if pacing.start_offset_error_ns > float(bed.stamps.resolution_ns)
         ),
@@ -464,7 +465,11 @@ def _queues(found: Sequence[Found], result: TrialResult) -> str | None:
         return "frames lost"
     if trend is not None and trend.trend is Trend.FILLING:
         reached = {one.flow.rx_port for one in found}
-        return f"{trend.trend.value}, {trend.excess_ppm:.4g} ppm" if reached & set(trend.rx_ports) else "steady"
+        return (
+            f"{trend.trend.value}, {number_text(trend.excess_ppm, 4)} ppm"
+            if reached & set(trend.rx_ports)
+            else "steady"
+        )
     return trend.trend.value if trend is not None else None
 
 
@@ -544,7 +549,7 @@ def _judgement(
         ("jitter in us", jitter.jitter_max_us, accept.jitter_us),
     )
     against = [
-        f"{name} {float(found):.6g} above {float(limit):.6g}"
+        f"{name} {number_text(found)} above {number_text(limit)}"
         for name, found, limit in criteria
         if limit is not None and found is not None and found > limit
     ]

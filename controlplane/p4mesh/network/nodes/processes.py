@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from p4mesh.errors import TargetError
+from p4mesh.quantities import number_text
 
 _READY_S = 20.0
 _POLL_S = 0.02
@@ -50,7 +51,9 @@ class Processes:
         while not ready():
             self.require_running(name)
             if time.monotonic() > end:
-                raise TargetError(f"{name} is not ready after {_READY_S:g} s: {self._tail(name)}", hint=_BY_HAND)
+                raise TargetError(
+                    f"{name} is not ready after {number_text(_READY_S)} s: {self._tail(name)}", hint=_BY_HAND
+                )
             time.sleep(_POLL_S)
 
     def require_running(self, name: str) -> None:

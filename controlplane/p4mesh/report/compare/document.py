@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from p4mesh.methods.results.outcome import Figure, Series
+from p4mesh.quantities import number_text, signed_text
 from p4mesh.report.compare.differences import (
     Difference,
     Measured,
@@ -23,6 +24,8 @@ _HOW = (
     "Differences are those of the run less the first one. Where repetitions vary: bounds and significance at 95 % by "
     "Welch's t test. Statistics are compared, never frames, and settings are not."
 )
+_LEAST_PROBABILITY = 0.0001
+"""Smaller ones are not told apart."""
 
 
 def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
@@ -110,15 +113,21 @@ def _row(item: Difference) -> GridRow:
             text(item.reference),
             text(item.value),
             f"{'+' if item.difference > 0 else ''}{text(item.difference)}",
-            "-" if item.relative_pct is None else f"{item.relative_pct:+.3g}".replace("+0", "0"),
+            "-" if item.relative_pct is None else signed_text(item.relative_pct, 3),
             text(item.error) if item.error else "-",
             text(item.low),
             text(item.high),
-            "-" if item.p_value is None else f"{item.p_value:.3g}",
+            _probability(item.p_value),
             item.sign.value,
             item.judgement or "-",
         )
     )
+
+
+def _probability(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"< {_LEAST_PROBABILITY}" if value < _LEAST_PROBABILITY else number_text(value, 3)
 
 
 def _figures(runs: Sequence[Measured]) -> tuple[Block, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from p4mesh.quantities import number_text
 from p4mesh.trial.hook import NS_PER_S, run_hook
 from p4mesh.trial.link_watch import LinkLostError
 from p4mesh.trial.parts.base import Part, Trial
@@ -36,7 +37,9 @@ class Resetting(Part):
         waited_ns = 0
         while dark := [port for port, link in tester.target.links().items() if not link.up]:
             if waited_ns >= reset.link_sync_ns:
-                raise LinkLostError(f"port {dark[0]}: no link {waited_ns / NS_PER_S:g} s after it was switched on")
+                raise LinkLostError(
+                    f"port {dark[0]}: no link {number_text(waited_ns / NS_PER_S)} s after it was switched on"
+                )
             tester.wait(_LINK_LOOK_NS)
             waited_ns += _LINK_LOOK_NS
         tester.wait(reset.link_on_delay_ns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from p4mesh.measurement.latency_stats import latency_stats
+from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.onlooker import EndedEarlyError, Look, Onlooker
 from p4mesh.trial.parts.base import Part, Sending, Trial
@@ -22,7 +23,7 @@ class Watching(Part):
         if onlooker.wants_end():
             sent_s = max(0, at_ns) / NS_PER_S
             raise EndedEarlyError(
-                f"ended by the user after {sent_s:.3f} s of {sending.duration_ns / NS_PER_S:g} s; "
+                f"ended by the user after {sent_s:.3f} s of {number_text(sending.duration_ns / NS_PER_S)} s; "
                 "the counts are those until then"
             )
         if at_ns >= 0 and onlooker.wants_look():

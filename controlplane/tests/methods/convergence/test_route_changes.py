@@ -157,7 +157,7 @@ def test_frames_that_a_link_damages_do_not_shorten_the_time_to_the_last_frame() 
         ("withdrawal", ("stream_fps=1", "traffic_first_ms=999"), "traffic_first_ms=999 is shorter than the distance"),
         ("announcement", ("stream_fps=100", "time_limit_ms=9"), "time_limit_ms=9 is shorter than the distance"),
         ("flap", ("flap_ms=5", "stream_fps=100"), "flap_ms=5 is shorter than the distance of two frames, 10 ms"),
-        ("flap", ("flap_ms=2000",), "flap_ms=2000: the trial ends 2000 ms after the withdrawal"),
+        ("flap", ("flap_ms=2000",), "flap_ms=2000: the trial ends 2,000 ms after the withdrawal"),
     ],
 )
 def test_times_that_show_nothing_are_refused(change: str, settings: tuple[str, ...], message: str) -> None:

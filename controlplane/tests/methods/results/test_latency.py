@@ -86,7 +86,7 @@ def test_software_time_stamps_are_lilo_like_and_not_converted() -> None:
     _, outcome = run(Latency(), bed(stamps=StampKind.SOFTWARE), constant(40_000.0), 64)
     (row,) = rows(outcome, "latency")
     assert (row["definition"], row["avg_us"]) == ("LILO-like", 40.0)
-    assert "by software around whole frames, resolution 1000 ns" in outcome.tables[0].note
+    assert "by software around whole frames, resolution 1,000 ns" in outcome.tables[0].note
     assert "latency_definitions" not in {table.name for table in outcome.tables}
 
 

@@ -68,11 +68,11 @@ def test_rare_loss_of_a_source_port_is_a_finding_and_its_pass_says_what_it_exclu
     states = {row.port: row.state for row in result.ports}
     assert states == {1: Verdict.FAIL, 2: Verdict.MEASURED, 3: Verdict.MEASURED, 4: Verdict.MEASURED}
     (finding,) = outcome.findings
-    assert finding.startswith(f"{SIZE} B, source port 1: loses about 9.")
-    assert "e-04 of the frames at every load, independent of load" in finding
+    assert finding.startswith(f"{SIZE} B, source port 1: loses about 0.09")
+    assert " % of the frames at every load, independent of load" in finding
     frames = [row.tx_frames for row in result.rows if row.port == 2][-1]
     assert result.ports[1].excluded_loss_ppm == pytest.approx(3e6 / frames)
-    assert f"3/n of the n frames sent: {3 / frames:.1e}" in outcome.tables[0].note
+    assert f"3/n of the n frames sent: {100 * 3 / frames:.2g} %" in outcome.tables[0].note
 
 
 def test_a_port_that_carries_only_the_minimum_passes_there() -> None:

@@ -140,7 +140,7 @@ def test_a_floor_above_the_lowest_capacity_is_told_of_its_bases_only() -> None:
         1987,
         1804,
     )
-    assert outcome.findings == ("64 B, bases 1, 3: >= 1987 addresses; no more was tried",)
+    assert outcome.findings == ("64 B, bases 1, 3: >= 1,987 addresses; no more was tried",)
 
 
 def test_flooded_frames_are_told_apart_by_port() -> None:
@@ -438,7 +438,7 @@ def test_a_capacity_that_depends_on_the_frame_size_is_a_finding() -> None:
 
     assert findings(MemoryMeasurer(1500)) == []
     (text,) = findings(Forgetful(0))
-    assert text.startswith("base 1: the capacity depends on the frame size (64 B: 1500, 1518 B: 769)")
+    assert text.startswith("base 1: the capacity depends on the frame size (64 B: 1,500, 1518 B: 769)")
 
 
 def test_an_untrusted_iteration_is_no_verdict() -> None:

@@ -171,5 +171,5 @@ def test_the_offered_load_of_each_source_is_shown() -> None:
 def test_sources_that_start_apart_are_a_finding_with_the_frames_that_it_adds() -> None:
     """3.1 ms at 64 B and 1 Gbit/s: half of 4613 frames of source 1 find the congested port free."""
     _, outcome, _ = run(queue_at_c, skew_ns=3_100_000)
-    assert any("started 3100 us apart" in text and "2306 frames more" in text for text in outcome.findings)
+    assert any("started 3,100 us apart" in text and "2,306 frames more" in text for text in outcome.findings)
     assert run(queue_at_c)[1].findings == ()

@@ -251,7 +251,7 @@ def test_an_fcs_error_is_injected_at_an_interval(settings: tuple[str, ...], fram
 
 
 def test_more_errors_than_valid_frames_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"bad_fcs_interval_ms=0\.01: there are 2\.569e"):
+    with pytest.raises(ParameterError, match=r"bad_fcs_interval_ms=0\.01: there are 25,688 valid"):
         xena(filtering, "bad_fcs_interval_ms=0.01")
 
 

@@ -235,7 +235,7 @@ def test_ports_that_do_not_start_within_a_hundredth_of_the_trial_are_a_finding()
     settings = ("parts=forwarding", "duration_ms=100", "sweep_start_pct=100")
     assert run(SkewedMeasurer(0.9), (64,), *settings)[0].findings == ()
     (text,) = run(SkewedMeasurer(3.1), (64,), *settings)[0].findings
-    assert text.startswith("ports started up to 3100 us apart, 3.1 % of the trial (forwarding 64 B at 100 %)")
+    assert text.startswith("ports started up to 3,100 us apart, 3.1 % of the trial (forwarding 64 B at 100 %)")
 
 
 def test_what_the_rfc_wants_reported_of_the_traffic_is_there() -> None:

@@ -89,7 +89,7 @@ def test_with_the_start_skew_of_the_reports_tester_the_counts_are_exact(size: in
     sending_ns = trial.last_tx_ns - trial.first_tx_ns
     assert sending_ns == pytest.approx(spec.duration_ns + START_SKEW_NS, abs=4 * 10**9 / float(fps))
     received = result.congested_rx_frames - egress_frames(size, spec.duration_ns) + egress_frames(size, REPORT_NS)
-    assert any("the sources started 3100" in text for text in outcome.findings)
+    assert any("the sources started 3,100 us" in text for text in outcome.findings)
     model = egress_frames(size, REPORT_NS) + fps * START_SKEW_NS / 2 / 10**9 + QUEUE_FRAMES
     assert received == pytest.approx(float(model), abs=8)
     # The published counts follow the formula but for three runs, whose start skew was longer.

@@ -192,7 +192,9 @@ def test_the_trial_runs_at_the_throughput_and_goes_on_without_link() -> None:
     assert short.startswith("Trial duration 20.16 ms instead of the 60 s"), "of the search; the reset is the RFC's"
     _, outcome = run(measurer, "before_ms=15000", "after_ms=50", "resets=2", "load_pct=10")
     assert outcome.deviations == ()
-    assert "Protocol IPv4/UDP, media Ethernet, port speed 1000 Mbit/s, encapsulation Ethernet" in outcome.tables[0].note
+    assert (
+        "Protocol IPv4/UDP, media Ethernet, port speed 1,000 Mbit/s, encapsulation Ethernet" in outcome.tables[0].note
+    )
 
 
 def test_a_router_gets_time_to_find_its_neighbours_and_the_report_says_so() -> None:
@@ -220,7 +222,7 @@ REFUSED: dict[str, tuple[Bed, tuple[str, ...], type[Exception], str]] = {
         BED,
         ("after_ms=20", "reset_type=power", "power_off_s=1"),
         ParameterError,
-        "after_ms=20 is over before the reset of 1010 ms",
+        "after_ms=20 is over before the reset of 1,010 ms",
     ),
     "bad quotes": (BED, ("reset_cmd='a",), ParameterError, "No closing quotation"),
     "two devices": (

@@ -75,7 +75,9 @@ def test_a_ratio_that_does_not_depend_on_the_load_is_named_and_never_passes(
     assert rare.interval[0] / 1.3 <= ratio <= rare.interval[1] * 1.3
     assert abs(rare.forwarded_pct - float(capacity_pct)) < 2
     top = outcome.findings[0]
-    assert top.startswith(f"64 B: loses about {rare.ratio:.1e} of the frames at every load, independent of load")
+    assert top.startswith(
+        f"64 B: loses about {100 * rare.ratio:.2g} % of the frames at every load, independent of load"
+    )
     assert "acceptable_loss_pct=" in top and "MLRsearch" in top
 
 
@@ -150,7 +152,7 @@ def test_pass_says_which_loss_it_excludes() -> None:
     frames = found.search.shown.tx_frames
     assert frames == pytest.approx(60_000, rel=1e-3)
     assert found.search.excluded_loss_ppm == pytest.approx(3e6 / frames)
-    assert "With 95 % confidence, a result excludes a loss ratio above 3/n of the n frames sent: 5.0e-05." in (
+    assert "With 95 % confidence, a result excludes a loss ratio above 3/n of the n frames sent: 0.005 %." in (
         outcome.tables[0].note
     )
     failed, outcome = run(lambda spec, sent: 0)
@@ -164,10 +166,7 @@ def test_a_loss_that_was_accepted_is_not_excluded_by_the_rule_for_trials_without
     _, high = loss_interval(shown.lost_frames, shown.tx_frames)
     assert found.search.excluded_loss_ppm == pytest.approx(1e6 * high) and high > 1e-3
     note = outcome.tables[0].note
-    assert (
-        f"a result excludes a loss ratio above the upper end of the interval of the accepted losses: {high:.1e}."
-        in note
-    )
+    assert f"a loss ratio above the upper end of the interval of the accepted losses: {100 * high:.2g} %." in note
     assert "3/n" not in note
 
 
