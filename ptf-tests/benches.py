@@ -23,7 +23,7 @@ from support.interpreted_tofino import InterpretedTofino
 from p4mesh.p4runtime import Client
 from p4mesh.target.chips import TOFINO_1
 from p4mesh.target.tofino import TofinoTarget
-from p4mesh.tester.contract import Contract, load_contract
+from p4mesh.tester.contract import SUMMING_TESTER, Contract, load_contract
 from p4mesh.tester.dataplane import DataPlane, SwitchPorts
 from p4mesh.tester.opening import credentials_of, dataplane_of
 from p4mesh.tester.programs import contract_of
@@ -158,8 +158,8 @@ class EngineBench(Bench):
     exact = True
     settle_ns = 100_000
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, contract: Contract | None = None) -> None:
+        super().__init__(contract)
         tester = {
             "loop": {"port": self.contract["PORT_LOOP"], **_LOOP},
             "cpu_port": self.contract["PORT_CPU"],
@@ -199,7 +199,7 @@ class Bmv2Bench(Bench):
     program = "simple_switch_grpc"
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(load_contract(SUMMING_TESTER))
         self._directory = tempfile.TemporaryDirectory(prefix="p4mesh-ptf-")
         socket = f"unix:{self._directory.name}/p4runtime.sock"
         interfaces = []

@@ -31,12 +31,13 @@ class StreamTest(TesterTest):
         *streams: Stream,
         duration_s: Fraction | None = None,
         before_start: Callable[[Plan], None] | None = None,
-        payload_of: Callable[[Stream], bytes] = lambda stream: seed_payload(stream.frame, stream.frame_size_bytes),
+        payload_of: Callable[[Stream], bytes] | None = None,
     ) -> Plan:
         """Send all frames of the streams, or those of ``duration_s``, and check the counters of all of them.
 
-        ``payload_of`` returns the payload of the seeds of a stream.
+        ``payload_of`` returns the payload of the seeds of a stream, by default that of the controller.
         """
+        payload_of = payload_of or self._seed_payload
         plan = make_plan(streams, self._limits(), dict.fromkeys(PORTS, 10_000_000_000))
         self.tester.clear(READ_CELLS, self.bench.wait_passes)
         self.tester.configure(plan, self.run_id)
@@ -65,6 +66,10 @@ class StreamTest(TesterTest):
             self.assertEqual(self._transmitted() - before, frames)
             self._check_flows(plan, flows_before, frames)
         return plan
+
+    def _seed_payload(self, stream: Stream) -> bytes:
+        covered = self.contract.check_covers_payload
+        return seed_payload(stream.frame, stream.frame_size_bytes, check_covers_payload=covered)
 
     def _check_flows(self, plan: Plan, before: dict[int, int], frames: int) -> None:
         """The counters and the registers of the flows have counted the same frames."""

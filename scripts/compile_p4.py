@@ -18,6 +18,7 @@ COMPILED = P4SRC / "compiled"
 COMPILER = "p4c-bm2-ss"
 PROGRAMS = {
     "p4mesh": "v1model/p4mesh.p4",
+    "p4mesh_payload": "v1model/p4mesh_payload.p4",
     "fast_reroute": "dut/fast_reroute.p4",
     "l2_switch": "dut/l2_switch.p4",
     "l3_router": "dut/l3_router.p4",

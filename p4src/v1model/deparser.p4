@@ -4,17 +4,35 @@
 
 #include "types.p4"
 
+// For a switch whose ports do not compare payloads, `check` of a signature covers what is behind it, too.
+#ifdef CHECK_COVERS_PAYLOAD
+#define VERIFY_SIGNATURE verify_checksum_with_payload
+#define UPDATE_BESIDE_SIGNATURE update_checksum
+#else
+#define VERIFY_SIGNATURE verify_checksum
+#define UPDATE_BESIDE_SIGNATURE update_checksum_with_payload
+#endif
+
 control VerifySignature(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        verify_checksum(hdr.signature.isValid(), SIGNATURE_FIELDS, hdr.signature.check,
-                        HashAlgorithm.csum16);
+        VERIFY_SIGNATURE(hdr.signature.isValid(), SIGNATURE_FIELDS, hdr.signature.check,
+                         HashAlgorithm.csum16);
     }
 }
 
 control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
     apply {
+#ifdef CHECK_COVERS_PAYLOAD
+        update_checksum_with_payload(hdr.signature.isValid() && meta.is_cut == 0, SIGNATURE_FIELDS,
+                                     hdr.signature.check, HashAlgorithm.csum16);
+        update_checksum(hdr.signature.isValid() && meta.is_cut == 1,
+            { hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, hdr.signature.flow,
+              hdr.signature.sequence, hdr.signature.transmit_time, meta.payload_sum },
+            hdr.signature.check, HashAlgorithm.csum16);
+#else
         update_checksum(hdr.signature.isValid(), SIGNATURE_FIELDS, hdr.signature.check,
                         HashAlgorithm.csum16);
+#endif
         update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid(),
             { hdr.ipv4.version, hdr.ipv4.header_words, hdr.ipv4.dscp_ecn, hdr.ipv4.total_length,
               hdr.ipv4.identification, hdr.ipv4.flags_offset, hdr.ipv4.ttl, hdr.ipv4.protocol,
@@ -49,7 +67,7 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
               hdr.first_ipv4.identification, hdr.first_ipv4.flags_offset, hdr.first_ipv4.ttl, hdr.first_ipv4.protocol,
               hdr.first_ipv4.src, hdr.first_ipv4.dst, meta.first_sum },
             hdr.first_ipv4.checksum, HashAlgorithm.csum16);
-        // The sum of a signature is zero, and the seed has no addresses: its own checksums stay.
+        // The sum of what `check` covers is zero, and the seed has no addresses: its own checksums stay.
         update_checksum(meta.transport == TRANSPORT_TCP && hdr.ipv4.isValid(),
             { meta.constant_sum, hdr.ipv4.src, hdr.ipv4.dst, hdr.tcp.src, hdr.tcp.dst,
               hdr.tcp.sequence, hdr.tcp.flags },
@@ -58,7 +76,7 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
             { meta.constant_sum, hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
               hdr.tcp.src, hdr.tcp.dst, hdr.tcp.sequence, hdr.tcp.flags },
             hdr.tcp.checksum, HashAlgorithm.csum16);
-        update_checksum_with_payload(meta.transport == TRANSPORT_UDP_TO_SPOIL && hdr.ipv4.isValid(),
+        UPDATE_BESIDE_SIGNATURE(meta.transport == TRANSPORT_UDP_TO_SPOIL && hdr.ipv4.isValid(),
             { hdr.ipv4.src, hdr.ipv4.dst, 8w0, PROTOCOL_UDP, hdr.udp.length_bytes,
               hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes, meta.own_sum },
             hdr.udp.checksum, HashAlgorithm.csum16);

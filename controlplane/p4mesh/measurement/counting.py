@@ -42,7 +42,7 @@ def count(
         flooded_frames=frames["flooded"] + back_at_source,
         foreign_frames=frames["foreign"],
         stale_frames=frames["stale"],
-        damaged_frames=frames["damaged"],
+        damaged_frames=sum(port.damaged_frames for port in ports),
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
         ports=ports,

@@ -38,12 +38,12 @@ def port_counts(
             misdirected_frames=frames["misdirected"],
             foreign_frames=frames["foreign"],
             stale_frames=frames["stale"],
-            damaged_frames=frames["damaged"],
+            damaged_frames=0 if reading.check_covers_payload else frames["damaged"],
             # A MAC that counts them need not hand them to the program.
             pause_frames=max(frames["pause"], (mac.pause_received or 0) if mac else 0),
             bad_fcs_frames=mac.bad_fcs_received if mac else None,
             runt_frames=mac.runts_received if mac else None,
-            corrupted_frames=(mac.corrupted_received or 0) if mac else 0,
+            corrupted_frames=_corrupted(reading, port),
             min_spacing_ns=(ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
             late_frames=late.get(port, (0, 0))[0],
             queued_frames=late.get(port, (0, 0))[1],
@@ -51,6 +51,13 @@ def port_counts(
         )
 
     return tuple(map(counts, plan.ports))
+
+
+def _corrupted(reading: Reading, port: int) -> int:
+    """Frames with another payload than was sent, which the program has found or the port has discarded."""
+    found = reading.of_ports[port]["damaged"] if reading.check_covers_payload else 0
+    mac = reading.macs.get(port)
+    return found + ((mac.corrupted_received or 0) if mac else 0)
 
 
 def _back_at_source(flows: FlowArrays) -> dict[int, int]:

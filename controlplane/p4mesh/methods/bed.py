@@ -58,7 +58,9 @@ class Bed:
     unmeasured: tuple[str, ...] = ()
     """Columns of tables that the target does not measure."""
     compares_payload: bool = field(default=True, metadata={"stored": "if set"})
-    """Whether the ports of the target compare payloads with what was sent."""
+    """Whether the target compares payloads with what was sent."""
+    sums_payload: bool = field(default=False, metadata={"stored": "if set"})
+    """Whether it does so by a sum of 16 bits that covers the signature, too."""
     stamps: TimeStamps = TimeStamps(Fraction(1))
     histograms: int = 256
     """Largest number of histograms in a trial."""

@@ -22,7 +22,12 @@ _KINDS = (fields.CORRUPTED_FRAMES.key, fields.DOUBTFUL_FRAMES.key)
 
 
 def payload_note(bed: Bed) -> tuple[str, ...]:
-    """Return the sentence on corrupted payloads where nobody looks at them."""
+    """Return the sentence on what of corrupted payloads is not seen; none where all of it is."""
+    if bed.sums_payload:
+        return (
+            "Payloads are compared by a sum of 16 bits, together with signatures: changes that make up for each other "
+            "are not seen, and corrupted frames may have a damaged signature instead.",
+        )
     if bed.compares_payload:
         return ()
     return (f"Payloads behind the signature are not compared with what was sent: not supported on {bed.target}.",)

@@ -56,8 +56,8 @@ def _corruption(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not any(counts):
         return ()
     return (
-        f"{sum(counts)} corrupted frames received in {sum(map(bool, counts))} trials of {unit}: signature and FCS are "
-        "good, the payload is not the one that was sent; they count as lost",
+        f"{sum(counts)} corrupted frames received in {sum(map(bool, counts))} trials of {unit}: their FCS is good, "
+        "their payload is not the one that was sent; they count as lost",
     )
 
 

@@ -44,7 +44,7 @@ class Bmv2Target(NamespaceTarget):
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
         """Capabilities of software on Linux interfaces; tables and links of P4 devices change when asked to."""
-        return replace(super().declare(topology), causes_failures=True)
+        return replace(super().declare(topology), causes_failures=True, sums_payload=True)
 
     @classmethod
     @contextmanager

@@ -64,6 +64,8 @@ class Capabilities:
     """Ports can send frames with a wrong frame check sequence."""
     checks_payload: bool = False
     """Ports compare the payload of test frames with what was sent."""
+    sums_payload: bool = False
+    """The program compares a sum of it instead: the check of a signature covers what is behind it, too."""
     stamps_controller_frames: bool = True
     """The program keeps when a frame of the controller leaves."""
     captures_faults: bool = True

@@ -20,6 +20,8 @@ from p4mesh.shipped import shipped
 
 P4SRC = shipped("p4src")
 TESTER = "p4mesh"
+SUMMING_TESTER = "p4mesh_payload"
+"""The same whose signatures cover the payload behind them."""
 _FIX = "run make p4 where p4c is installed, or check out p4src again"
 
 
@@ -124,6 +126,11 @@ class Contract:
     def modifiers(self) -> str:
         """Letters of the field modifiers of the program, in order."""
         return "".join(letter for letter in "abcdefgh" if f"ID_TABLE_MODIFIER_{letter.upper()}" in self.constants)
+
+    @property
+    def check_covers_payload(self) -> bool:
+        """Whether the check of a signature covers what is behind it, too."""
+        return "CHECK_COVERS_PAYLOAD" in self.constants
 
     def reason(self, name: str) -> int:
         """Number of a reason, for example of ``EXPECTED``."""

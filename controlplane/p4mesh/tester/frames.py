@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from p4mesh.errors import ParameterError
-from p4mesh.layers import PLAIN, Ethernet, Frame, IPv6, Vlan
+from p4mesh.layers import PLAIN, Ethernet, Frame, Vlan
 from p4mesh.layers.checksum import ones_complement_sum
 from p4mesh.layers.frame import TUNNEL_BYTES
 from p4mesh.traffic.addresses import BROADCAST_MAC
@@ -19,28 +19,27 @@ _LEARNING_FRAME_BYTES = 60
 
 
 @lru_cache(maxsize=64)
-def seed_payload(frame: Frame, frame_size_bytes: int, pattern: bytes = COUNTING) -> bytes:
+def seed_payload(
+    frame: Frame, frame_size_bytes: int, pattern: bytes = COUNTING, *, check_covers_payload: bool = False
+) -> bytes:
     """Write a seed behind its loop header, which has the size of the signature.
 
     The loop header and these bytes are ``frame_size_bytes`` - 4 long: a seed is as long as the frames made from it. The
     payload is the ``pattern`` again and again, which counts up (methodology 0.2). Addresses of stations are zeros. The
-    signature adds nothing to a checksum that covers it: its own checksum makes its sum zero. Tofino does not see a
-    whole frame: it changes such a checksum by its changes to the headers.
+    signature adds nothing to a checksum that covers it: its own check makes its sum zero, or that of signature and
+    payload where it covers both. Tofino does not see a whole frame: it changes such a checksum by its changes to the
+    headers.
     """
     rest = frame_size_bytes - minimum_frame_bytes(frame)
     if rest < 0:
         raise _too_short(frame, frame_size_bytes)
-    whole = frame.write(bytes(SIGNATURE_BYTES) + _payload(rest, pattern))
-    return whole[: frame.header_bytes] + whole[frame.header_bytes + SIGNATURE_BYTES :]
+    payload, behind = _payload(rest, pattern), frame.header_bytes + SIGNATURE_BYTES
+    whole = frame.write(bytes(SIGNATURE_BYTES) + (bytes(rest) if check_covers_payload else payload))
+    return whole[: frame.header_bytes] + payload + whole[behind + rest :]
 
 
 def payload_sums(frame: Frame, frame_sizes_bytes: Sequence[int], pattern: bytes = COUNTING) -> list[int]:
-    """Sum the payload behind the signature of a frame of each size, in ones' complement.
-
-    Only the UDP checksum of IPv6 covers it; it is 0 in other frames.
-    """
-    if not isinstance(frame.network, IPv6):
-        return [0] * len(frame_sizes_bytes)
+    """Sum the payload behind the signature of a frame of each size, in ones' complement."""
     minimum = minimum_frame_bytes(frame)
     return [ones_complement_sum(_payload(size - minimum, pattern)) for size in frame_sizes_bytes]
 

@@ -170,6 +170,7 @@ class Tester:
             strays=self._strays.read(frames),
             groups=self.dataplane.group_counts(plan),
             window=self._copy_window,
+            check_covers_payload=self.contract.check_covers_payload,
         )
 
     @property
@@ -277,7 +278,8 @@ class Tester:
     def _inject_seeds(self, stream: StreamPlan) -> None:
         """Put the seeds into the loop, evenly spread over one round where the clock allows it."""
         sent = stream.stream
-        payload = seed_payload(sent.frame, sent.frame_size_bytes, sent.payload)
+        covered = self.contract.check_covers_payload
+        payload = seed_payload(sent.frame, sent.frame_size_bytes, sent.payload, check_covers_payload=covered)
         capabilities = self.target.capabilities
         spacing_ns = capabilities.loop.round_ps(stream.stream.frame_size_bytes) / stream.seeds / 1000
         for number in range(stream.seeds):

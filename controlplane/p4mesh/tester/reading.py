@@ -54,6 +54,8 @@ class Reading:
     """Flooded and misdirected frames per flow number, two rows; None where they are not counted per flow."""
     window: CopyWindow = CopyWindow()
     """Window of every flow within which copies are told from late frames."""
+    check_covers_payload: bool = False
+    """Damaged frames have another payload, or another signature, than was sent: nothing tells which."""
 
     @cached_property
     def of_ports(self) -> dict[int, Counter[str]]:

@@ -19,7 +19,7 @@ ROUTER = "router"
 COMPILED = shipped("p4src") / "compiled"
 _JSON = ".json"
 _P4INFO = ".p4info.txtpb"
-_TESTER_PROGRAM = "p4mesh"
+_TESTER_PROGRAMS = ("p4mesh", "p4mesh_payload")
 _NODE = frozenset({"name", "device", "ports"})
 _SWITCH = "ethernet_switch"
 """It has many keys: the error about a key of another model names that model."""
@@ -86,9 +86,9 @@ def _is_file(program: str) -> bool:
 
 
 def programs() -> tuple[str, ...]:
-    """The compiled programs that can be a device; the tester's own program is not among them."""
+    """The compiled programs that can be a device; the tester's own programs are not among them."""
     manifest = json.loads((COMPILED / "manifest.json").read_text(encoding="utf-8"))
-    return tuple(sorted(name for name in manifest if name != _TESTER_PROGRAM))
+    return tuple(sorted(name for name in manifest if name not in _TESTER_PROGRAMS))
 
 
 def program_files(name: str) -> tuple[Path, Path]:
