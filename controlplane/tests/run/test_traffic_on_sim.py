@@ -12,6 +12,7 @@ import pytest
 from support.networks import network, node, parsed, switch
 
 from p4mesh.cli.main import main
+from p4mesh.report.headline import headline_grids
 from p4mesh.run.events import Event, RunStarted, SampleTaken
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun
@@ -65,6 +66,8 @@ duration_s: 0.01
     assert (notes["tx_frames"], notes["expected_frames"], notes["rx_frames"]) == (7, 21, 21)
     assert notes["state"] == "MEASURED"
     assert run.outcome.state is Verdict.FAIL
+    cover = [head.title for head in headline_grids(run.outcome, ())[0].heads]
+    assert cover == ["Class", "Rate", "State", "Lost", "Loss ratio", "Avg", "Max", "Trials of"]
     pairs = {(row["traffic_class"], row["tx_port"], row["rx_port"]): row["tx_frames"] for row in rows(run, "pairs")}
     assert pairs == {
         ("voice", 1, 3): 1000,

@@ -86,7 +86,7 @@ def test_a_route_that_is_missing_is_found_before_the_trial() -> None:
     lost = changed(ROUTER, ("value: 198.18.3.0, prefix_bits: 24", "value: 198.19.3.0, prefix_bits: 24"))
     result = measure(lost, Pairs(), 4)
     assert result.status is Verdict.INVALID
-    assert "did not arrive through the router" in result.reason
+    assert result.reason == "learning not verified: 2 frames did not arrive through the router; none reached port 3"
 
 
 def test_plain_ethernet_cannot_be_routed() -> None:

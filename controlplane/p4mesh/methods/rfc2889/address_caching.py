@@ -44,7 +44,10 @@ class AddressCaching(Addressed[AddressUnit]):
         fields.ITERATIONS,
     )
     headline = (fields.STATE, fields.CAPACITY_MIN, fields.CAPACITY_MAX, fields.UPPER_ADDRESSES)
-    note = "Lowest and highest over searches with different address bases."
+    note = (
+        "Lowest and highest over searches with different address bases. Where 'Fails at' is empty, the device may hold "
+        "more: no higher number was tried."
+    )
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
         """The search of the number of addresses."""

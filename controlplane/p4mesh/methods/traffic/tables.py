@@ -27,6 +27,7 @@ _RARE_TIMES = (
     *(fields.BETWEEN_P1_ERROR_US, fields.BETWEEN_P50_ERROR_US),
     *(fields.BETWEEN_P99_ERROR_US, fields.BETWEEN_P99_9_ERROR_US),
 )
+_HEADLINE = (fields.RATE, fields.STATE, fields.LOST_FRAMES, fields.LOSS_RATIO, fields.AVG_US, fields.MAX_US)
 _LOSS_NOTE = (
     "Loss ratio: lost frames of all frames of the class that its receivers expect; a frame to many is expected at each "
     "of them. Late frames, from a queue that an overload has filled, count as lost: a longer trial loses as many more. "
@@ -62,6 +63,7 @@ def tables_of(results: Sequence[RunResult], bed: Bed, definition: str) -> tuple[
             columns=ClassResult.columns()[alone:],
             optional=_OPTIONAL,
             keys=by_class[alone:],
+            headline=_HEADLINE,
         ),
         SizeResult.table(
             "sizes",

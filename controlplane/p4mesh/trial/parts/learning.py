@@ -69,5 +69,6 @@ class Learning(Part):
         if flooded:
             return f"{flooded} frames flooded"
         if routed:
-            return f"{lost} frames did not arrive through the router"
+            where = f"; none reached port {min(missing)}" if missing else ""
+            return f"{lost} frame{'s' * (lost > 1)} did not arrive through the router{where}"
         return f"no frame reached port {min(missing)}"

@@ -115,6 +115,9 @@ def test_repeated_searches_use_other_addresses_and_report_the_spread() -> None:
     assert len({spec.streams[0].source_mac for spec in measurer.specs if spec.streams[0].source_mac}) == 3
     row = outcome.tables[0].rows[0]
     assert (row["capacity_min"], row["capacity_max"], row["repetitions"]) == (2048, 2048, 3)
+    # The largest number is what somebody chose, no limit of the line.
+    assert row["reason"] == "at least"
+    assert outcome.findings == ("64 B: >= 2048 addresses; no more was tried",)
 
 
 def test_a_capacity_above_the_search_is_a_floor() -> None:
