@@ -117,7 +117,7 @@ def test_repeated_searches_use_other_addresses_and_report_the_spread() -> None:
     assert (row["capacity_min"], row["capacity_max"], row["repetitions"]) == (2048, 2048, 3)
     # The largest number is what somebody chose, no limit of the line.
     assert row["reason"] == "at least"
-    assert outcome.findings == ("64 B: >= 2048 addresses; no more was tried",)
+    assert outcome.findings == ("64 B: >= 2,048 addresses; no more was tried",)
 
 
 def test_a_capacity_above_the_search_is_a_floor() -> None:
