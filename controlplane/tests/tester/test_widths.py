@@ -43,7 +43,7 @@ def test_the_fastest_ports_and_the_longest_frames_have_the_latency_of_the_closed
 def test_a_trial_that_is_longer_than_a_time_stamp_is_refused(tick_ps: int, holds_s: Fraction) -> None:
     frames = int(holds_s * 1000)
     require_stamps([sent(64, Fraction(1000), frames)], tick_ps)
-    with pytest.raises(ParameterError, match=r"a time stamp of 48 bits holds 28\d\d") as caught:
+    with pytest.raises(ParameterError, match=r"a time stamp of 48 bits holds (281,474\.9|2,814\.7)") as caught:
         require_stamps([sent(64, Fraction(1000), frames + 1)], tick_ps)
     assert caught.value.hint is not None and "clock_tick_ps" in caught.value.hint
 
