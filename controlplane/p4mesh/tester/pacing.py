@@ -100,9 +100,11 @@ def departure_clock(
 
 
 def scheduled_clock(
-    arrivals: Arrivals, rate_fps: Fraction, frame_count: int, tick_ps: int, wire_slot_ps: Fraction
+    arrivals: Arrivals, rate_fps: Fraction, frame_count: int, tick_ps: int, wire_slots_ps: Sequence[Fraction]
 ) -> DepartureClock:
     """Clock whose departures have the times of ``arrivals``, no two closer than a frame on the wire.
+
+    The wire takes ``wire_slots_ps`` for the frames of a round, or as long as the longest one for each.
 
     Raises ValueError where they do not fit: the text says what is valid.
     """
@@ -110,9 +112,11 @@ def scheduled_clock(
     if departures > MOST_DEPARTURES:
         raise ValueError(f"{departures} departures before they come again: at most {MOST_DEPARTURES}")
     round_ticks = departures * _PS_PER_S / rate_fps / tick_ps
-    least_ticks = _ceil(wire_slot_ps / tick_ps)
-    if least_ticks * departures > int(round_ticks):
-        raise ValueError(f"rates up to {number_text(_PS_PER_S / (least_ticks * tick_ps))} frames/s have room for them")
+    slots = wire_slots_ps if len(wire_slots_ps) == departures else [max(wire_slots_ps)] * departures
+    least_ticks = [_ceil(slot / tick_ps) for slot in slots]
+    if sum(least_ticks) > int(round_ticks):
+        highest_fps = departures * _PS_PER_S / (sum(least_ticks) * tick_ps)
+        raise ValueError(f"rates up to {number_text(highest_fps)} frames/s have room for them")
     first, distances = spaced(arrivals.times(departures), round_ticks, least_ticks)
     if max(first, *distances) >= LONGEST_SLOT_TICKS:
         raise ValueError(f"{max(first, *distances)} ticks between two departures: at most {LONGEST_SLOT_TICKS - 1}")

@@ -523,8 +523,12 @@ def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> Depar
                 f"not supported on {limits.target}: stream '{stream.name}' has arrivals that are not evenly spaced",
                 hint="leave arrivals out, or use --target sim",
             )
+        slots = [
+            min(1000 * frame_time_ns(size, rate_bps_of[port]) for port in stream.tx_ports)
+            for size in stream.frame_sizes_bytes
+        ]
         try:
-            return scheduled_clock(stream.arrivals, stream.rate_fps, stream.frame_count, limits.tick_ps, wire_slot)
+            return scheduled_clock(stream.arrivals, stream.rate_fps, stream.frame_count, limits.tick_ps, slots)
         except ValueError as error:
             raise ParameterError(
                 f"stream '{stream.name}' has arrivals that the tester cannot send: {error}",

@@ -103,25 +103,25 @@ class Recorded(Arrivals):
         return _as_parts([Fraction(gap) for gap in self.gaps_ns])
 
 
-def spaced(times: Sequence[Fraction], round_ticks: Fraction, least_ticks: int) -> tuple[int, list[int]]:
-    """First departure, and distances of departures in whole ticks, each of at least ``least_ticks``.
+def spaced(times: Sequence[Fraction], round_ticks: Fraction, least_ticks: Sequence[int]) -> tuple[int, list[int]]:
+    """First departure, and distances of departures in whole ticks, each at least as long as that of ``least_ticks``.
 
     The last distance is that to the next round.
 
     Their sum is that of the round, rounded down. Raises ValueError where the round has no room for the departures.
     """
     whole = int(round_ticks)
-    if least_ticks * len(times) > whole:
-        raise ValueError(f"{len(times)} departures of {least_ticks} ticks do not fit into {whole}")
+    if sum(least_ticks) > whole:
+        raise ValueError(f"{len(times)} departures of {sum(least_ticks)} ticks do not fit into {whole}")
     starts = [int(time * round_ticks) for time in times]
     # Twice round: what waits at the end of a round waits in the next one, too.
     free = 0
     begun: list[int] = []
     for turn in range(2):
         begun = []
-        for start in starts:
-            free = max(start + turn * whole, free) + least_ticks
-            begun.append(free - least_ticks)
+        for start, least in zip(starts, least_ticks, strict=True):
+            begun.append(max(start + turn * whole, free))
+            free = begun[-1] + least
     return begun[0] - whole, [after - before for before, after in pairwise([*begun, begun[0] + whole])]
 
 

@@ -33,14 +33,22 @@ Ports = Annotated[
     int | str,
     Meta(description="ports such as 3, 1-6 or 1-4,7, or names of groups, roles, layers and devices, such as access"),
 ]
-RateText = Annotated[str, Meta(pattern=RATE_PATTERN, description=VALID_RATES)]
+RECORDED = "recorded"
+"""Rate or sizes as those of the replay have been."""
+RateText = Annotated[
+    str,
+    Meta(
+        pattern=f"{RATE_PATTERN}|^{RECORDED}$", description=f"{VALID_RATES}, or {RECORDED}: that of the times of replay"
+    ),
+]
 _FrameBytes = Annotated[int, Meta(ge=SMALLEST_FRAME_BYTES, le=LARGEST_FRAME_BYTES)]
-_SIZES = f"^({MIX_PATTERN}|[0-9]{{2,5}}-[0-9]{{2,5}}( step [0-9]{{1,4}})?)$"
+_SIZES = f"^({RECORDED}|{MIX_PATTERN}|[0-9]{{2,5}}-[0-9]{{2,5}}( step [0-9]{{1,4}})?)$"
 # In the schema alone, by which files are checked: for a pattern beside a list, msgspec 0.22 frees memory twice.
 _Sizes = Annotated[str, Meta(extra_json_schema={"pattern": _SIZES})]
 _VALID_SIZES = (
     f"bytes with FCS in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES}, {', '.join(NAMED_MIXES)}, a genome of RFC 6985 "
-    "such as a7d4g1, a range such as 64-1518 or 64-1518 step 2, or a list of {bytes: 64, weight: 7}"
+    "such as a7d4g1, a range such as 64-1518 or 64-1518 step 2, a list of {bytes: 64, weight: 7}, or recorded: those "
+    "of the capture of replay"
 )
 _Seconds = Annotated[float, Meta(gt=0, le=_LONGEST_S, description=f"seconds above 0, up to {_LONGEST_S}")]
 _Pause = Annotated[float, Meta(ge=0, le=600_000)]
@@ -137,8 +145,12 @@ class Arrivals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(ge=0, le=0xFFFFFFFF, title="of poisson and on_off")] = 0
     gaps_us: Annotated[
         list[Annotated[float, Meta(ge=0, le=1_000_000_000)]],
-        Meta(max_length=65_536, title="distances of replay in turn; only their proportions count"),
+        Meta(max_length=65_536, title="times between frames of replay in turn, which the rate stretches"),
     ] = field(default_factory=list)
+    pcap: Annotated[
+        str | UnsetType,
+        Meta(title="pcap or pcapng file whose times, and sizes, replay has; beside the traffic file"),
+    ] = UNSET
 
 
 class Accept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,11 +11,13 @@ from typing import Any
 
 import msgspec
 import yaml
+from msgspec import UNSET
 
 from p4mesh.config_files.validation import require_valid
 from p4mesh.config_files.yaml_source import FileKind, YamlSource
 from p4mesh.config_files.yaml_source import Path as Place
 from p4mesh.errors import TrafficFileError
+from p4mesh.traffic_file.capture import CaptureError, Recording, read_capture
 from p4mesh.traffic_file.model import Sweep, TrafficFile
 from p4mesh.traffic_file.schema import schema
 from p4mesh.traffic_file.text import EXAMPLES, read_traffic_text
@@ -36,6 +38,8 @@ class FileRun:
     """The values of the sweep; the name of the traffic without a sweep."""
     traffic: TrafficFile
     source: YamlSource
+    recordings: Mapping[str, Recording]
+    """Captures that classes replay, by the name of the class."""
 
     def error(self, place: Sequence[str | int], problem: str, hint: str) -> TrafficFileError:
         """Error about a value: its origin, the fault, the valid values."""
@@ -71,7 +75,8 @@ def parse_traffic(name: str, text: str, settings: Sequence[str] = ()) -> Traffic
     source = source.with_values(given)
     sweep = _checked(source).sweep or Sweep()
     _require_effect(source, sweep, given)
-    runs = tuple(_each_label_once(source, (_run(source, values) for values in _rows(source, sweep))))
+    folder = Path(name).parent
+    runs = tuple(_each_label_once(source, (_run(source, values, folder) for values in _rows(source, sweep))))
     return TrafficText(name, text, tuple(settings), runs)
 
 
@@ -80,15 +85,30 @@ def _checked(source: YamlSource) -> TrafficFile:
     return msgspec.convert(source.data, TrafficFile)
 
 
-def _run(source: YamlSource, values: Mapping[str, tuple[Any, str]]) -> FileRun:
+def _run(source: YamlSource, values: Mapping[str, tuple[Any, str]], folder: Path) -> FileRun:
     if not values:
         traffic = _checked(source)
-        return FileRun(traffic.name, traffic, source)
+        return FileRun(traffic.name, traffic, source, _recordings(source, traffic, folder))
     changed = source.with_values(
         [(_place(source, key, origin), value, origin) for key, (value, origin) in values.items()]
     )
     label = ", ".join(f"{key}={_shown(value)}" for key, (value, _) in values.items())
-    return FileRun(label, _checked(changed), changed)
+    traffic = _checked(changed)
+    return FileRun(label, traffic, changed, _recordings(changed, traffic, folder))
+
+
+def _recordings(source: YamlSource, traffic: TrafficFile, folder: Path) -> dict[str, Recording]:
+    """The captures of all classes; raises TrafficFileError for one that cannot be replayed."""
+    found = {}
+    for name, given in traffic.classes.items():
+        if given.arrivals is UNSET or given.arrivals.pcap is UNSET:
+            continue
+        try:
+            found[name] = read_capture(folder / given.arrivals.pcap)
+        except CaptureError as error:
+            where = source.where(("classes", name, "arrivals", "pcap"))
+            raise TrafficFileError(f"{where}: {given.arrivals.pcap}: {error}", hint=error.hint) from None
+    return found
 
 
 def _each_once(settings: Iterable[Setting]) -> Iterator[Setting]:

@@ -5,6 +5,7 @@ Golden texts as in ``test_cli_errors``, in ``golden/traffic.txt``.
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,26 @@ FILES: dict[str, str] = {
         "sizes: 128", "sizes: 128\n    arrivals: {shape: ramp}"
     ),
     "arrivals_without_distances": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: replay}"),
+    "replay_of_no_file": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: replay, pcap: absent.pcap}"),
+    "replay_of_no_capture": GOOD.replace(
+        "sizes: 128", "sizes: 128\n    arrivals: {shape: replay, pcap: topology.yaml}"
+    ),
+    "replay_of_a_capture_and_times": GOOD.replace(
+        "sizes: 128", "sizes: 128\n    arrivals: {shape: replay, gaps_us: [1], pcap: some.pcap}"
+    ),
+    "replay_above_the_line": GOOD.replace("10 %", "recorded").replace(
+        "sizes: 128", "sizes: 1518\n    arrivals: {shape: replay, pcap: some.pcap}"
+    ),
+    "replay_of_sizes_to_several": GOOD.replace(
+        "receivers: 2\n    pattern: pairs", "receivers: 2-3\n    pattern: rotate"
+    )
+    .replace("sizes: 128", "sizes: recorded\n    frames: 9\n    arrivals: {shape: replay, pcap: some.pcap}")
+    .replace("duration_s: 0.01\n", ""),
+    "capture_beside_a_shape": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: saw, pcap: some.pcap}"),
+    "recorded_rate_of_no_replay": GOOD.replace("10 %", "recorded"),
+    "recorded_sizes_of_no_capture": GOOD.replace(
+        "sizes: 128", "sizes: recorded\n    arrivals: {shape: replay, gaps_us: [1]}"
+    ),
     "arrivals_of_no_shape": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: square}"),
     "arrivals_of_too_many_departures": GOOD.replace("10 %", "50 %")
     .replace("0.01", "1")
@@ -138,6 +159,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "topology.yaml").write_text(TOPOLOGY)
     (tmp_path / "traffic.yaml").write_text(GOOD)
+    records = ((0, 60), (12, 124), (19, 60))
+    frames = b"".join(struct.pack("<4I", 0, at_us, 0, length) for at_us, length in records)
+    (tmp_path / "some.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 0, 1) + frames)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

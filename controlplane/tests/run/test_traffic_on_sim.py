@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -453,3 +454,32 @@ def test_the_commands_of_the_document_run(
     monkeypatch.chdir(tmp_path)
     assert main([*shlex.split(command), "--jobs", "1"]) == 0, capsys.readouterr()
     assert "Classes" in capsys.readouterr().out
+
+
+def test_a_capture_is_replayed_with_its_times_and_sizes(tmp_path: Path) -> None:
+    """Goal: four frames at 0, 100, 150 and 350 us, twice; the time behind the last one is the mean of the others."""
+
+    at_us, lengths = (0, 100, 150, 350), (60, 124, 1514, 60)
+    frames = zip(at_us, lengths, strict=True)
+    records = b"".join(struct.pack("<4I", 0, at, 0, length) for at, length in frames)
+    (tmp_path / "some.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 0, 1) + records)
+    text = f"""\
+name: replay
+latency_definition: FIFO
+interarrival: flow
+{PHASES}classes:
+  one: {{senders: 1-2, receivers: 3-4, pattern: pairs, rate: recorded, sizes: recorded, frames: 8,
+        arrivals: {{shape: replay, pcap: some.pcap}}}}
+"""
+    run = send(tmp_path, text)
+    (row,) = rows(run, "classes")
+    sizes = [length + 4 for length in lengths]
+    assert (row["tx_frames"], row["lost_frames"], row["rx_bytes"]) == (16, 0, 4 * sum(sizes))
+    mean_us = 350 / 3
+    sent = [found for found in rows(run, "interarrival") if found["measured_at"] == "sender"]
+    assert [(found["tx_port"], found["rx_port"], found["times"]) for found in sent] == [(1, 3, 7), (2, 4, 7)]
+    for found in sent:
+        # The spread of the latency, of short and long frames, is the error of the mean.
+        assert found["between_avg_us"] == pytest.approx((2 * 350 + mean_us) / 7, abs=found["between_avg_error_us"])
+        assert found["between_p50_us"] == pytest.approx(100, rel=1 / 64)
+        assert found["between_p99_us"] == pytest.approx(200, rel=1 / 64)

@@ -61,10 +61,10 @@ def test_a_markov_source_sends_in_its_part_of_the_time() -> None:
 
 def test_frames_that_are_too_close_follow_each_other_as_behind_a_queue() -> None:
     """Five at once and one later, 10 ticks each; what waits at the end of a round waits in the next one."""
-    assert spaced([ZERO] * 5 + [HALF], Fraction(1000), 10) == (0, [10] * 4 + [460, 500])
-    assert spaced([Fraction(1, 100), Fraction(99, 100)], Fraction(100), 10) == (9, [90, 10])
+    assert spaced([ZERO] * 5 + [HALF], Fraction(1000), [10] * 6) == (0, [10] * 4 + [460, 500])
+    assert spaced([Fraction(1, 100), Fraction(99, 100)], Fraction(100), [10, 10]) == (9, [90, 10])
     with pytest.raises(ValueError, match="do not fit"):
-        spaced([ZERO] * 11, Fraction(100), 10)
+        spaced([ZERO] * 11, Fraction(100), [10] * 11)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_frames_that_are_too_close_follow_each_other_as_behind_a_queue() -> None
 )
 @pytest.mark.parametrize("rate_fps", [Fraction(100_000), Fraction(1_000_003, 7)])
 def test_the_mean_is_exact_to_the_fraction_of_the_clock(arrivals: Arrivals, rate_fps: Fraction) -> None:
-    clock = scheduled_clock(arrivals, rate_fps, 5_000, 1000, Fraction(672_000))
+    clock = scheduled_clock(arrivals, rate_fps, 5_000, 1000, [Fraction(672_000)])
     assert abs(clock.frame_interval_ticks - 10**9 / rate_fps) <= Fraction(1, 1 << 32)
     assert clock.slot_ticks >= 672
 
@@ -110,7 +110,7 @@ def test_a_queue_waits_for_what_the_schedule_says(arrivals: Poisson | OnOff | Re
     for found in (alone, result):
         assert (found.status, found.reason) == (Verdict.MEASURED, "")
         assert (found.tx_frames, found.rx_frames) == (3000, 3000)
-    clock = scheduled_clock(arrivals, RATE_FPS / 10, 3000, 1000, Fraction(8 * (SIZE + 20) * 1000))
+    clock = scheduled_clock(arrivals, RATE_FPS / 10, 3000, 1000, [Fraction(8 * (SIZE + 20) * 1000)])
     gaps = [clock.interval_ticks + clock.longer_by_ticks[n % len(clock.longer_by_ticks)] for n in range(3000)]
     assert average_ns(result) - average_ns(alone) == pytest.approx(waits_ns(gaps), abs=100)
 

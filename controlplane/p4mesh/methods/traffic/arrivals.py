@@ -11,7 +11,8 @@ from msgspec import UNSET
 from p4mesh.methods.traffic.frames import Place, is_range
 from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.arrivals import OnOff, Poisson, Profile, Recorded
-from p4mesh.traffic_file.model import Arrivals, TrafficClass
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic_file.model import RECORDED, Arrivals, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
 
 _SINE_PIECES, _SINE_DIGITS = 64, 6
@@ -32,14 +33,14 @@ def arrivals_of(
     if given.arrivals is UNSET:
         return None
     asked, where = given.arrivals, (*place, "arrivals")
-    if (parts > 1 and not is_range(given)) or given.burst_frames > 1:
+    if (parts > 1 and not is_range(given) and given.sizes != RECORDED) or given.burst_frames > 1:
         raise run.error(where, "beside bursts, or sizes with weights", "give the class one size, or a range")
     if given.start_ms or given.stagger_us or given.phases != "in_step":
         raise run.error(where, "beside start_ms, stagger_us or phases", "leave them out: all senders are in step")
     if asked.shape == "replay":
-        if not sum(asked.gaps_us):
-            raise run.error(where, "replay without distances", "give gaps_us: [10, 250, 10]")
-        return Recorded(tuple(round(Fraction(str(gap)) * _NS_PER_US) for gap in asked.gaps_us))
+        return Recorded(_recorded_gaps_ns(run, place, asked))
+    if asked.gaps_us or asked.pcap is not UNSET:
+        raise run.error(where, f"times of one's own beside shape {asked.shape}", "use shape: replay")
     if asked.shape == "poisson":
         return Poisson(asked.seed)
     if asked.shape == "on_off":
@@ -51,6 +52,29 @@ def arrivals_of(
     _require_line(run, where, rate_fps * max(rate for _, rate in points) / mean, line_fps)
     period_ms = duration_s * 1000 if asked.period_ms is UNSET else Fraction(str(asked.period_ms))
     return Profile(points, round(period_ms * _NS_PER_MS))
+
+
+def recorded_rate_fps(run: FileRun, place: Place, given: TrafficClass) -> Fraction:
+    """Mean rate of the times that a class replays; raises TrafficFileError where it replays none."""
+    if given.arrivals is UNSET or given.arrivals.shape != "replay":
+        raise run.error(
+            (*place, "rate"), "nothing is replayed", "give a rate, or arrivals: {shape: replay, pcap: FILE}"
+        )
+    gaps_ns = _recorded_gaps_ns(run, place, given.arrivals)
+    return Fraction(len(gaps_ns) * NS_PER_S, sum(gaps_ns))
+
+
+def _recorded_gaps_ns(run: FileRun, place: Place, asked: Arrivals) -> tuple[int, ...]:
+    where = (*place, "arrivals")
+    recording = run.recordings.get(str(place[-1]))
+    if recording is not None:
+        if asked.gaps_us:
+            raise run.error((*where, "gaps_us"), "a capture has times, too", "keep one of gaps_us and pcap")
+        return recording.gaps_ns
+    gaps_ns = tuple(round(Fraction(str(gap)) * _NS_PER_US) for gap in asked.gaps_us)
+    if not sum(gaps_ns):
+        raise run.error(where, "replay without times", "give pcap: FILE, or gaps_us: [10, 250, 10]")
+    return gaps_ns
 
 
 def _require_line(run: FileRun, where: Place, highest_fps: Fraction, line_fps: Fraction) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from msgspec import UNSET
@@ -11,7 +11,7 @@ from msgspec import UNSET
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.results.latency import Definition, shift_ns
-from p4mesh.methods.traffic.arrivals import arrivals_of
+from p4mesh.methods.traffic.arrivals import arrivals_of, recorded_rate_fps
 from p4mesh.methods.traffic.frames import Place, frame_of, is_range, mean_bytes, modifiers_of, sizes_of
 from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.derived import drifting, in_turn, mixed_in_turn, with_independent_phases, with_start_skew
@@ -29,9 +29,9 @@ from p4mesh.traffic.patterns import (
     Rotate,
     SharedAddress,
 )
-from p4mesh.traffic.rates import Rate, parse_bit_rate
+from p4mesh.traffic.rates import Rate, RateUnit, parse_bit_rate
 from p4mesh.traffic.stream import Burst, Stream
-from p4mesh.traffic_file.model import TrafficClass
+from p4mesh.traffic_file.model import RECORDED, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
 
 _UNICAST: dict[str, type[Pattern]] = {
@@ -136,11 +136,14 @@ def _rate_fps(
     """The frames per second of each sender; raises TrafficFileError where a line cannot carry them."""
     where = (*place, "rate")
     size = mean_bytes(parts)
-    try:
-        rate = Rate.parse(given.rate)
-    except ValueError as error:
-        raise run.error(where, f"'{given.rate}' is not above 0", f"valid: {error}") from None
     cap = None if run.traffic.port_rate_cap is UNSET else parse_bit_rate(run.traffic.port_rate_cap)
+    if given.rate == RECORDED:
+        rate = Rate(recorded_rate_fps(run, place, given), RateUnit.FRAMES)
+    else:
+        try:
+            rate = Rate.parse(given.rate)
+        except ValueError as error:
+            raise run.error(where, f"'{given.rate}' is not above 0", f"valid: {error}") from None
     try:
         rates = {rate.fps(size, port.own_rate_bps, cap) for port in senders}
     except ValueError as error:
@@ -247,6 +250,8 @@ def _started(
 def _sized(run: FileRun, place: Place, stream: Stream, parts: Sequence[MixPart], bed: Bed) -> tuple[Stream, ...]:
     if len(parts) == 1:
         return (stream,)
+    if run.traffic.classes[stream.traffic_class].sizes == RECORDED:
+        return (_recorded(run, place, stream, bed),)
     if stream.frame_count < sum(part.weight for part in parts):
         raise run.error(
             (*place, "sizes"),
@@ -258,8 +263,28 @@ def _sized(run: FileRun, place: Place, stream: Stream, parts: Sequence[MixPart],
     return (_in_turn(run, place, stream, [part.frame_size_bytes for part in parts], bed),)
 
 
+def _recorded(run: FileRun, place: Place, stream: Stream, bed: Bed) -> Stream:
+    """A stream whose frames have the sizes of a capture in its order, each before its own time to the next one."""
+    sizes = run.recordings[stream.traffic_class].sizes_bytes
+    if any(stream.pattern.places(stream, source).positions > 1 for source in range(len(stream.tx_ports))):
+        raise run.error(
+            (*place, "sizes"),
+            "sizes of a capture to several receivers in turn",
+            "give each sender one receiver, or the class one size",
+        )
+    _require_one_shift(run, place, stream, (min(sizes), max(sizes)), bed)
+    return replace(stream, frame_size_bytes=max(sizes), sizes_in_turn_bytes=sizes)
+
+
 def _in_turn(run: FileRun, place: Place, stream: Stream, sizes: Sequence[int], bed: Bed) -> Stream:
-    """A stream of all sizes; its flows have one latency, so the definition must add the same to every size."""
+    _require_one_shift(run, place, stream, sizes, bed)
+    ports = [port for port in bed.ports if port.number in stream.tx_ports]
+    room = min(max(port.rate_bps, port.own_rate_bps) / (8 * stream.rate_fps) - _overhead_bytes(port) for port in ports)
+    return in_turn(stream, sizes, room)
+
+
+def _require_one_shift(run: FileRun, place: Place, stream: Stream, sizes: Sequence[int], bed: Bed) -> None:
+    """Raise TrafficFileError where the definition does not add the same to every size: a flow has one latency."""
     definition = Definition(run.traffic.latency_definition)
     for source, tx_port in enumerate(stream.tx_ports):
         for rx_port in stream.pattern.receivers(stream, source):
@@ -271,9 +296,6 @@ def _in_turn(run: FileRun, place: Place, stream: Stream, sizes: Sequence[int], b
                     "measured one plus the same time for each size",
                     "use latency_definition: FIFO, or a list of sizes",
                 )
-    ports = [port for port in bed.ports if port.number in stream.tx_ports]
-    room = min(max(port.rate_bps, port.own_rate_bps) / (8 * stream.rate_fps) - _overhead_bytes(port) for port in ports)
-    return in_turn(stream, sizes, room)
 
 
 def _acceptance(given: TrafficClass) -> Acceptance | None:

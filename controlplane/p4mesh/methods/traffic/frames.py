@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -19,7 +20,7 @@ from p4mesh.tester.sendable import require_sendable
 from p4mesh.traffic.imix import MixPart, mix_of
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
-from p4mesh.traffic_file.model import Headers, Modifier, TrafficClass
+from p4mesh.traffic_file.model import RECORDED, Headers, Modifier, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
 
 Place = tuple[str | int, ...]
@@ -36,6 +37,8 @@ def sizes_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[MixPart, 
         ):
             raise run.error((*place, "sizes"), f"{twice} B is given twice", "give each size one weight")
         return tuple(MixPart(part.bytes, part.weight) for part in sizes)
+    if sizes == RECORDED:
+        return _recorded_sizes(run, place)
     found = _RANGE.fullmatch(sizes)
     if found is None:
         return mix_of(sizes)
@@ -47,6 +50,21 @@ def sizes_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[MixPart, 
             f"sizes in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES} B, upwards",
         )
     return tuple(MixPart(size, 1) for size in range(first, last + 1, step))
+
+
+def _recorded_sizes(run: FileRun, place: Place) -> tuple[MixPart, ...]:
+    """Sizes of the capture of a class, with how often it has each of them."""
+    where, recording = (*place, "sizes"), run.recordings.get(str(place[-1]))
+    if recording is None:
+        raise run.error(where, "no capture has sizes", "give arrivals: {shape: replay, pcap: FILE}")
+    counts = Counter(recording.sizes_bytes)
+    if max(counts) > LARGEST_FRAME_BYTES:
+        raise run.error(
+            where,
+            f"frame {recording.sizes_bytes.index(max(counts)) + 1} of the capture has {max(counts)} B",
+            f"frames of at most {LARGEST_FRAME_BYTES} B: capture without segmentation offload, or give one size",
+        )
+    return tuple(MixPart(size, count) for size, count in sorted(counts.items()))
 
 
 def is_range(given: TrafficClass) -> bool:
