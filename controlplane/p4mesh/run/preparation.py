@@ -226,15 +226,15 @@ def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple
 
 def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
     """Raise ParameterError for a frame size that cannot carry the headers and the signature."""
-    if "frame_format" not in parameters.values:
-        return
     stack = str(parameters.values.get(HEADERS, ""))
+    if "frame_format" not in parameters.values and not stack:
+        return
     frame = _stack_of(method, parameters) if stack else frame_of(parameters)
     minimum = minimum_frame_bytes(frame)
     short = [size for size in sizes if size < minimum]
     if short:
         possible = dict.fromkeys([minimum, *(size for size in sizes if size > minimum)])
-        tag = " with a VLAN tag" if parameters.integer("vlan_id") else ""
+        tag = " with a VLAN tag" if parameters.values.get("vlan_id") else ""
         if frame.extensions and not stack:
             tag += f" with {' + '.join(header.kind for header in frame.extensions)} header"
         hint = f"frame sizes in {minimum}..{LARGEST_FRAME_BYTES} B: --sizes {','.join(map(str, possible))}"

@@ -37,12 +37,18 @@ def options(out: Path, test: str, *settings: str, sizes: str = "256") -> RunOpti
     return RunOptions(test, shipped("back-to-back"), sizes, settings, str(out), jobs=1)
 
 
+MULTICAST = ("rfc3918.mixed_class", "rfc3918.aggregated", "rfc3918.scaled_matrix", "rfc3918.latency")
+
+
 @pytest.mark.parametrize("headers", [VXLAN, LABELS])
 @pytest.mark.parametrize(
-    "test", ["rfc2544.throughput", "rfc2544.frame_loss", "rfc2889.fully_meshed", "rfc5180.throughput"]
+    "test", ["rfc2544.throughput", "rfc2544.frame_loss", "rfc2889.fully_meshed", "rfc5180.throughput", *MULTICAST]
 )
 def test_a_test_sends_its_frames_with_these_headers(tmp_path: Path, test: str, headers: str) -> None:
-    run_test(options(tmp_path / "out", test, f"headers={headers}", "scaled_frames=100"))
+    hosts = (
+        (f"protocol={'mldv2' if 'ipv6' in headers else 'igmpv3'}", "joins_per_s=100000") if test in MULTICAST else ()
+    )
+    run_test(options(tmp_path / "out", test, f"headers={headers}", "scaled_frames=100", *hosts))
     kinds = ["ethernet", *(part.partition("(")[0] for part in headers.split("/"))]
     trials = [json.loads(line) for line in (tmp_path / "out" / "trials.jsonl").read_text().splitlines()]
     frames = [stream["frame"]["layers"] for trial in trials for stream in trial["spec"]["streams"]]
@@ -85,6 +91,12 @@ def test_a_stack_that_cannot_be_sent_is_refused_before_the_run(
     assert caught.value.message.startswith(message)
     assert hint in (caught.value.hint or "")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("headers", ["mpls(label=100)/ipv6/udp", "vlan(vid=7)"])
+def test_headers_without_the_addresses_of_groups_are_refused(tmp_path: Path, headers: str) -> None:
+    with pytest.raises(ParameterError, match="no frames of IPv4, which igmpv3 joins the groups of"):
+        run_test(options(tmp_path / "out", "rfc3918.aggregated", f"headers={headers}"))
 
 
 def traffic(tmp_path: Path, layers: str, field: str) -> Verdict:

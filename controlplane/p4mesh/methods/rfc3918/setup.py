@@ -21,6 +21,7 @@ from p4mesh.methods.options.parameters import (
     port_number,
     text,
 )
+from p4mesh.methods.options.shared import HEADERS
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
@@ -39,7 +40,7 @@ _LAST_GROUPS = {4: IPv4Address("239.255.255.255"), 6: IPv6Address((1 << 128) - 1
 _LOCAL_GROUPS = IPv4Network("224.0.0.0/24")
 _SCOPE_BIT, _LINK_SCOPE = 112, 2
 """Place of the scope in an IPv6 group, and the scope that stays in its network (RFC 4291 2.7)."""
-_OWN = ("frame_format", "vlan_id", "headers", "burst_frames")
+_OWN = ("frame_format", "vlan_id", "burst_frames")
 """Parameters of every trial that the protocol of the hosts decides."""
 
 
@@ -129,6 +130,12 @@ class Setup:
             self.bed.require_port("querier_port", querier)
         for name in ("first_group", "only_sender"):
             self._check_address(name)
+        version = self.version.ip_version
+        if self.frame.network is None or self.frame.network.version != version:
+            raise ParameterError(
+                f"--set {HEADERS}: no frames of IPv{version}, which {self.version.value} joins the groups of",
+                hint=f"end them with ipv{version}/udp, or use another protocol",
+            )
         self._check_groups(groups)
 
     def _check_address(self, name: str) -> None:
@@ -182,7 +189,9 @@ class Setup:
 
     @property
     def frame(self) -> Frame:
-        """The headers of all frames."""
+        """The headers of all frames: those that are given, else UDP over IP."""
+        if self.parameters.values.get(HEADERS):
+            return shared.frame_of(self.parameters)
         return UDP_OVER_IPV4 if self.version.ip_version == 4 else UDP_OVER_IPV6
 
     def burden(self, size: int, duration_ns: int) -> tuple[Stream, ...]:

@@ -13,6 +13,7 @@ from p4mesh.methods.base import Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, text
+from p4mesh.methods.options.shared import HEADERS
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.rfc3918.searching import COPIES, CopiesThroughput, CopiesUnit, search_of_copies
@@ -69,7 +70,8 @@ class TunnelThroughput(CopiesThroughput[TunnelUnit]):
             _CLAUSE,
             "address of the device's end of these tunnels; empty = the router of the port's network",
         ),
-        *trial_parameters(_CLAUSE),
+        # The frames are in tunnels of their own.
+        *(item for item in trial_parameters(_CLAUSE) if item.name != HEADERS),
         *shared.search_parameters(_CLAUSE),
     )
     columns = (
