@@ -189,7 +189,8 @@ class AWrongChecksumIsWrongInEveryFrame(HeadersTest):
         ):
             with self.subTest(stack=stack, layer=place):
                 layers = STACKS[stack]
-                wrong = Frame((*layers[:place], replace(layers[place], checksum=BAD_CHECKSUM), *layers[place + 1 :]))
+                (bad,) = Frame((layers[place],)).changed(type(layers[place]), checksum=BAD_CHECKSUM).layers
+                wrong = Frame((*layers[:place], bad, *layers[place + 1 :]))
                 for got in self.sent(wrong):
                     # That of UDP in front of a tunnel is the same in all frames.
                     kept = (
