@@ -25,6 +25,7 @@ PROGRAMS = {
     "mpls_switch": "dut/mpls_switch.p4",
     "multicast_tunnels": "dut/multicast_tunnels.p4",
     "nat44": "dut/nat44.p4",
+    "rewriter": "dut/rewriter.p4",
     "srv6_endpoint": "dut/srv6_endpoint.p4",
     "tutorial_router": "dut/tutorial_router.p4",
     "vxlan_gateway": "dut/vxlan_gateway.p4",
