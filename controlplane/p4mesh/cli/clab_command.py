@@ -43,7 +43,7 @@ def _data(made: SetUp, files: Sequence[Path]) -> dict[str, object]:
         "ports": [
             {
                 "port": port.number,
-                "interface": port.link.near.interface,
+                "interface": port.interface,
                 "link": port.link.type,
                 "to": str(port.link.far),
                 "mtu": port.link.mtu,
@@ -79,14 +79,14 @@ def _text(made: SetUp, files: Sequence[Path], path: Path) -> str:
             f"  containerlab deploy --topo {path}",
             f"  docker logs --follow {made.container}",
             f"  ip netns exec {made.container} python SCRIPT    (snappi: http://127.0.0.1:8443, ports"
-            f" {', '.join(port.link.near.interface for port in tester.ports)})",
+            f" {', '.join(port.interface for port in tester.ports)})",
         ]
     )
 
 
 def _port(port: Port, *, routed: bool) -> str:
     """A port in words: its link, and the addresses that it asks for."""
-    link = f"{port.link.near.interface} to {port.link.far}, {port.link.type} of MTU {port.link.mtu}"
+    link = f"{port.interface} to {port.link.far}, {port.link.type} of MTU {port.link.mtu}"
     if not routed:
         return link
     origin = f"from {port.origin}" if port.origin else "chosen"

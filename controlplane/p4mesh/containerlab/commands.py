@@ -1,37 +1,19 @@
-"""The commands of a node that give its interfaces addresses, tags and routes: those of ``ip``, as labs write them."""
+"""The commands of a node that give its interfaces addresses, tags and routes: ``ip`` and ``vtysh``, as in labs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
+from ipaddress import ip_address, ip_interface
 from itertools import pairwise
 
+from p4mesh.containerlab.configured import Configured
 from p4mesh.containerlab.links import Address
 
+_VTYSH = "vtysh"
+_LINE_OF_VTYSH = re.compile(r"""-c\s+(?:'([^']*)'|"([^"]*)")""")
 _SEPARATORS = re.compile(r"[;&|\n'\"()]+")
-
-
-@dataclass
-class Configured:
-    """Effect of the commands of a node."""
-
-    addresses: dict[str, list[Address]] = field(default_factory=dict)
-    """Of each interface."""
-    tags: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Of a VLAN interface: the interface below, and the identifier."""
-    gateways: list[IPv4Address | IPv6Address] = field(default_factory=list)
-    """Next hops of routes."""
-
-    def at(self, interface: str) -> tuple[list[Address], int]:
-        """Addresses at an interface with the VLAN in which they are; 0: untagged."""
-        tagged = ((name, tag) for name, (below, tag) in self.tags.items() if below == interface)
-        for name, tag in ((interface, 0), *tagged):
-            if name in self.addresses:
-                return self.addresses[name], tag
-        return [], 0
 
 
 @cache
@@ -50,6 +32,10 @@ def configured(commands: tuple[str, ...]) -> Configured:
                 found.gateways.append(ip_address(_after(words, "via")))
             except ValueError:
                 continue
+    for command in commands:
+        _, vtysh, lines = command.partition(_VTYSH)
+        if vtysh:
+            found.read_frr("\n".join("".join(quoted) for quoted in _LINE_OF_VTYSH.findall(lines)))
     return found
 
 

@@ -61,6 +61,7 @@ class NodeEntry(Struct, frozen=True, kw_only=True, rename="kebab"):
     group: str = ""
     network_mode: _Word = ""
     exec: list[str] | None = None
+    binds: list[str] | None = None
     labels: dict[str, Any] | None = None
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path as FolderPath
 from typing import Any
 
 import msgspec
@@ -30,6 +31,8 @@ class Node:
     network_mode: str
     commands: tuple[str, ...]
     """Those that containerlab executes in it."""
+    binds: tuple[str, ...]
+    """Files and folders that it mounts, as HOST:CONTAINER."""
     labels: Mapping[str, Any]
 
 
@@ -43,6 +46,11 @@ class Lab:
     """Of the names of containers, in front of that of a node."""
     nodes: Mapping[str, Node]
     links: tuple[LinkEntry, ...]
+
+    @property
+    def folder(self) -> FolderPath:
+        """The folder of the file, at which places of mounted files begin."""
+        return FolderPath(self.source.name).parent
 
     def error(self, place: Path, problem: str, hint: str) -> LabFileError:
         """The error about a value: file, line, key, what is wrong, what is valid."""
@@ -104,9 +112,6 @@ def _node(entry: LabEntry, name: str) -> Node:
     labels: dict[str, Any] = {}
     for level in reversed(levels):
         labels |= level.labels or {}
-    return Node(name, kind, first("image"), first("network_mode"), tuple(_commands(*levels)), labels)
-
-
-def _commands(*levels: NodeEntry) -> Iterator[str]:
-    for level in levels:
-        yield from level.exec or ()
+    commands = tuple(command for level in levels for command in level.exec or ())
+    binds = tuple(bind for level in levels for bind in level.binds or ())
+    return Node(name, kind, first("image"), first("network_mode"), commands, binds, labels)

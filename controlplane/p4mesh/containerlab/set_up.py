@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,9 @@ def set_up(path: Path, node: str | None, device: str | None, folder: Path, envir
     if device and tester.behind == CABLE:
         raise LabFileError(f"--device {device}: links join ports of the tester", hint="leave --device out")
     behind = device or tester.behind
+    if behind != ROUTER:
+        # Frames go to no router in a VLAN.
+        tester = replace(tester, ports=tuple(replace(port, tag=0) for port in tester.ports))
     name = word_of(lab.name, "lab")
     topology = _topology_text(lab, tester, name, behind)
     parameters = _parameters(lab, tester) if behind == ROUTER else {}
@@ -85,11 +88,17 @@ def set_up(path: Path, node: str | None, device: str | None, folder: Path, envir
         raise LabFileError(f"{path}: no run with these ports: {error.message}", hint=error.hint) from None
     # Containerlab starts a container before it makes the links.
     waiting = " -a ".join(f"-e /sys/class/net/{port.link.near.interface}" for port in tester.ports)
+    tagging = "".join(
+        f"ip link add link {port.link.near.interface} name {port.interface} type vlan id {port.tag};"
+        f" ip link set {port.interface} up; "
+        for port in tester.ports
+        if port.tag
+    )
     made = {
         "kind": "linux",
         "image": tester.node.image if has_image(tester.node) else IMAGE,
         "entrypoint": "sh",
-        "cmd": f'-c "until test {waiting}; do sleep 1; done; exec {_P4MESH} {SERVING}"',
+        "cmd": f'-c "until test {waiting}; do sleep 1; done; {tagging}exec {_P4MESH} {SERVING}"',
         "binds": [f"{os.path.relpath(folder, path.parent)}:{_WORK}/{_INSIDE}"],
     }
     return SetUp(lab, tester, topology, run, _yaml({tester.node.name: made}), behind == ROUTER)
@@ -105,14 +114,6 @@ def _parameters(lab: Lab, tester: TesterNode) -> dict[str, Any]:
     else:
         has = ", ".join(f"{port.link.far} IPv{port.routers[0].version}" for port in tester.ports)
         raise lab.error(tester.ports[0].link.place, f"no IP version that all ports have: {has}", "give all of them one")
-    for port in tester.ports:
-        if port.tag:
-            problem = (
-                f"{port.link.far} has {port.routers[0]} in VLAN {port.tag}, and stations ask for routers without a tag"
-            )
-            raise lab.error(
-                port.link.place, problem, "give the router an address without a VLAN, or add --device switch"
-            )
     for near, port in combinations(tester.ports, 2):
         for here, there in product(near.routers, port.routers):
             if here.version == there.version and here.network.overlaps(there.network):
@@ -136,7 +137,7 @@ def _topology_text(lab: Lab, tester: TesterNode, name: str, behind: str) -> str:
     """A topology: the ports, and one device that stands for all that is at their links."""
     count = len(tester.ports)
     ports = {"numbers": f"1-{count}", "rate_bps": _RATE_BPS}
-    interfaces = [port.link.near.interface for port in tester.ports]
+    interfaces = [port.interface for port in tester.ports]
     found: dict[str, Any] = {
         "name": name,
         "description": f"{count} ports of {tester.node.name} in the container lab {lab.name}",

@@ -9,9 +9,11 @@ from ipaddress import ip_interface
 from itertools import islice
 
 from p4mesh.config_files.yaml_source import Path
-from p4mesh.containerlab.commands import Configured, configured
+from p4mesh.containerlab.commands import configured
+from p4mesh.containerlab.configured import Configured
 from p4mesh.containerlab.lab_file import Lab, Node
 from p4mesh.containerlab.links import Address, Link, links_of
+from p4mesh.containerlab.mounted import files_of, mounted
 from p4mesh.errors import LabFileError
 from p4mesh.tester.stations import station
 
@@ -44,6 +46,14 @@ class Port:
     """Where they are from; empty: chosen here."""
     tag: int
     """VLAN in which they are; 0: untagged."""
+
+    @property
+    def interface(self) -> str:
+        """Interface of Linux that frames go through: that of the link, or one above it for the VLAN."""
+        if not self.tag:
+            return self.link.near.interface
+        name = f"{self.link.near.interface}.{self.tag}"
+        return name if _INTERFACE.fullmatch(name) else f"port{self.number}.{self.tag}"
 
 
 @dataclass(frozen=True)
@@ -148,16 +158,21 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def _port(lab: Lab, number: int, link: Link, own: Configured) -> Port:
-    """A port with its router: addresses of the link, of the router's commands, beside the tester's own, or chosen."""
+    """A port with its router: addresses of the link, of its commands or files, beside the tester's own, or chosen."""
     far = lab.nodes.get(link.far.node)
     if link.far.node == link.near.node:
         return Port(number, link, (), "", 0)
-    addresses, tag = configured(far.commands if far else ()).at(link.far.interface)
+    commands = configured(far.commands if far else ())
+    addresses, tag = commands.at(link.far.interface)
     routers, origin = list(link.far.addresses), "its link"
     if routers:
         tag = 0
     else:
         routers, origin = addresses, f"commands of {link.far.node}"
+    if not routers and far:
+        files = files_of(far.binds, far.name, lab.folder)
+        routers, tag = mounted(files, commands.tags).at(link.far.interface)
+        origin = f"files that {link.far.node} mounts"
     if not routers:
         addresses, tag = own.at(link.near.interface)
         routers = [_router_beside(address, own) for address in link.near.addresses or addresses]

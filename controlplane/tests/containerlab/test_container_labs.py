@@ -31,7 +31,7 @@ FILES = Path(__file__).parents[1] / "fixtures" / "containerlab"
 GOLDEN = GoldenTable("clab")
 USABLE = (
     *("two_vendors", "clos_of_three", "clos_of_groups", "frr_ring", "vxlan_pair", "quickstart", "bridges"),
-    *("other_links", "short_links", "back_to_back"),
+    *("other_links", "short_links", "back_to_back", "vlans"),
 )
 ROUTER = """\
 name: pair
@@ -74,7 +74,7 @@ def routers(found: SetUp) -> list[list[str]]:
 
 
 def interfaces(found: SetUp) -> list[str]:
-    return [port.link.near.interface for port in found.tester.ports]
+    return [port.interface for port in found.tester.ports]
 
 
 @pytest.mark.parametrize("name", USABLE)
@@ -91,7 +91,7 @@ def test_a_lab_becomes_files_that_fit_and_a_node(name: str, folder: Path, capsys
     flag, script = shlex.split(node["cmd"])
     assert (node["entrypoint"], flag) == ("sh", "-c")
     ports = load_topology(run.with_name("topology.yaml")).tester_ports
-    assert all(f"-e /sys/class/net/{port.interface}" in script for port in ports)
+    assert all(f"-e /sys/class/net/{port.interface.partition('.')[0]}" in script for port in ports)
     (bind,) = node["binds"]
     assert bind == f"p4mesh-{name}:/work/lab"
 
@@ -130,6 +130,56 @@ def test_addresses_come_from_links_then_commands_then_the_testers_own_and_are_ch
     assert [port.origin for port in made(ROUTER).tester.ports] == ["", ""]
 
 
+FRR = """\
+hostname r
+interface lo
+ ip address 10.255.0.1/32
+!
+interface eth1
+ description to the tester
+ ip address 10.1.0.1/24
+ ipv6 address 2001:db8:1::1/64
+exit
+router bgp 65001
+ ip address 10.9.0.1/24
+interface v7
+ ip address 10.2.0.1/24
+"""
+
+
+@pytest.mark.parametrize(
+    ("bind", "file"),
+    [
+        ("r.conf:/etc/frr/frr.conf", "r.conf"),
+        ("__clabNodeName__/frr.conf:/etc/frr/frr.conf:ro", "r/frr.conf"),
+        ("configs/__clabNodeName__:/etc/frr", "configs/r/frr.conf"),
+        ("configs:/etc/quagga/", "configs/zebra.conf"),
+    ],
+)
+def test_addresses_are_in_files_that_routers_mount(bind: str, file: str) -> None:
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    Path(file).write_text(FRR)
+    tagged = '["ip link add link eth2 name v7 type vlan id 7"]'
+    lab = changed(("image: alpine", f'image: alpine, binds: ["{bind}", "x:/y"], exec: {tagged}'))
+    ports = made(lab).tester.ports
+    assert [[str(router) for router in port.routers] for port in ports] == [
+        ["10.1.0.1/24", "2001:db8:1::1/64"],
+        ["10.2.0.1/24"],
+    ]
+    assert [(port.origin, port.tag) for port in ports] == [("files that r mounts", 0), ("files that r mounts", 7)]
+
+
+def test_a_mounted_file_that_is_no_text_is_told() -> None:
+    lab = changed(("image: alpine", 'image: alpine, binds: ["/dev/zero:/etc/frr/frr.conf"]'))
+    with pytest.raises(LabFileError, match="/dev/zero: not a regular file"):
+        made(lab)
+    Path("r.conf").write_bytes(b"\xff")
+    with pytest.raises(LabFileError, match=r"r\.conf: not text in UTF-8"):
+        made(lab.replace("/dev/zero", "r.conf"))
+    Path("r.conf").unlink()
+    assert made(lab.replace("/dev/zero", "r.conf")).tester.ports[0].origin == ""
+
+
 def test_commands_of_ip_are_read_as_labs_write_them() -> None:
     found = configured(
         (
@@ -140,8 +190,10 @@ def test_commands_of_ip_are_read_as_labs_write_them() -> None:
             "vtysh -c 'ip address 10.8.8.8/24'",
             "ip link add link eth2 name v type vlan id 7; ip addr add 10.2.0.1/24 dev v",
             "ip route add default via 10.0.0.254; ip r add 10.0.0.0/8 via nowhere",
+            """sh -c "vtysh -c 'conf t' -c 'interface eth4' -c 'ip address 10.4.0.1/24' -c 'ip address no/1'" """,
         )
     )
+    assert [str(item) for item in found.at("eth4")[0]] == ["10.4.0.1/24"]
     assert ([str(item) for item in found.at("eth1")[0]], found.at("eth1")[1]) == (["10.0.0.1/8", "2001:db8::1/64"], 0)
     assert ([str(item) for item in found.at("eth2")[0]], found.at("eth2")[1]) == (["10.2.0.1/24"], 7)
     assert found.at("eth3") == ([], 0)
@@ -162,7 +214,7 @@ def test_ipv6_alone_makes_a_run_of_ipv6() -> None:
 
 def test_bridges_alone_are_a_switch_and_the_option_comes_first() -> None:
     text = ROUTER.replace("r: {kind: linux, image: alpine}", "r: {kind: bridge}")
-    assert made(Path("vlans.clab.yml").read_text(), device="switch").tester.ports[0].tag == 300
+    assert interfaces(made(Path("vlans.clab.yml").read_text(), device="switch")) == ["eth1", "eth2"]
     kinds = [made(given, device=device) for given, device in ((text, None), (text, "router"), (ROUTER, "switch"))]
     assert [yaml.safe_load(found.topology)["nodes"][0]["device"] for found in kinds] == [
         *("ethernet_switch", "router", "ethernet_switch")
@@ -253,7 +305,6 @@ FAULTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "template": ("", ("template.clab.gotmpl",)),
     "topology_key": (ROUTER.replace("links:", "link:"), ()),
     "two_clients": ("", ("two_clients.clab.yml", "--node", "client1")),
-    "vlan": ("", ("vlans.clab.yml",)),
     "two_testers": (ROUTER.replace("alpine", "registry.example/p4mesh:2"), ()),
 }
 

@@ -80,10 +80,34 @@ print(metric.frames_tx, metric.frames_rx)
 """
 
 
+TAGGED = LAB.replace(
+    """        - sh -c "ip addr add 10.0.2.254/24 dev eth2""",
+    """        - ip link add link eth2 name eth2.7 type vlan id 7
+        - ip link set eth2.7 up
+        - sh -c "ip addr add 10.0.2.254/24 dev eth2.7""",
+)
+
+
+def has_vlan_interfaces() -> bool:
+    """Whether this kernel makes interfaces for VLANs."""
+    added = subprocess.run(
+        ["ip", "link", "add", "link", "lo", "name", "p4m-vlan", "type", "vlan", "id", "7"], check=False
+    )
+    return added.returncode == 0 and subprocess.run(["ip", "link", "del", "p4m-vlan"], check=True).returncode == 0
+
+
+@pytest.fixture(params=["untagged", "tagged"])
+def second(request: pytest.FixtureRequest) -> str:
+    """Name of the interface of the second port."""
+    if request.param == "tagged" and not has_vlan_interfaces():
+        pytest.skip("this kernel has no interfaces for VLANs (module 8021q)")
+    return "eth2" if request.param == "untagged" else "eth2.7"
+
+
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[WiredLab]:
+def lab(tmp_path: Path, second: str) -> Iterator[WiredLab]:
     file = tmp_path / "forwards.clab.yml"
-    file.write_text(LAB)
+    file.write_text(LAB if second == "eth2" else TAGGED)
     with container_lab(file) as wired:
         yield wired
 
@@ -112,14 +136,14 @@ def test_the_run_file_measures_a_router_of_the_lab(
 
 
 def test_the_api_waits_for_the_links_and_serves_a_script(
-    lab: WiredLab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lab: WiredLab, second: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     process = lab.tester_process("tester", node_of(tmp_path, capsys), "--json")
     try:
         lab.wire()  # The container is there before its links are.
         assert process.stdout is not None
         place = json.loads(process.stdout.readline())["http"]
-        (tmp_path / "script.py").write_text(SCRIPT)
+        (tmp_path / "script.py").write_text(SCRIPT.replace("eth2", second))
         words = lab.command("tester", sys.executable, str(tmp_path / "script.py"), place)
         done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
         assert done.stdout == f"{FRAMES} {FRAMES}\n", done.stderr
