@@ -25,7 +25,9 @@ class RoutingPeer:
 
     ``interfaces`` have ``address`` and ``prefix_bits``; ``sessions`` have ``address`` (of the neighbour),
     ``neighbour_as``, ``own_as``, ``router_id``, ``hold_time_s``, ``passive``, ``connect_retry_s``, ``bfd_interval_us``
-    (None without BFD) and ``bfd_multiplier``. ``seed`` decides what TCP draws.
+    (None without BFD), ``bfd_multiplier``, ``multihop`` (None for a neighbour on the wire, else the own address, which
+    may be on no wire, and the gateway), and ``both_families`` (whether routes of both versions are spoken of, whatever
+    those of the interfaces are). ``seed`` decides what TCP draws.
     """
 
     def __init__(
@@ -40,7 +42,23 @@ class RoutingPeer:
 
     def is_up(self, session: int) -> bool: ...
     def learned(self, session: int) -> int: ...
-    def announce(self, session: int, networks: Sequence[str], now_ns: int) -> None: ...
+    def received(self, session: int) -> int:
+        """Number of routes of the neighbour, with those in whose path the own AS is, which are not learned."""
+
+    def routes(self, session: int, behind: str | None, count: int) -> list[dict[str, Any]]:
+        """Routes of the neighbour behind a network in their order, or the first ones.
+
+        Keys: ``network``, ``origin`` (igp, egp, incomplete), ``as_path`` (whether each segment is a set, and its
+        numbers), ``next_hop``, ``metric``, ``local_preference``, ``communities`` (numbers) and
+        ``extended_communities`` (bytes).
+        """
+
+    def announce(self, session: int, networks: Sequence[str], now_ns: int, attributes: object | None = None) -> None:
+        """Announce networks, with ``attributes`` that have the keys of a route but its network.
+
+        An ``as_path`` of None is that of the own AS; else it goes out as it is.
+        """
+
     def withdraw(self, session: int, networks: Sequence[str], now_ns: int) -> None: ...
     def stop(self, session: int, now_ns: int) -> None: ...
 

@@ -1,4 +1,4 @@
-"""What configures the interfaces of a node: addresses, tags and gateways, and the texts of FRR that give them."""
+"""The interfaces of a node as commands and files configure them: addresses, tags and gateways, also in texts of FRR."""
 
 from __future__ import annotations
 

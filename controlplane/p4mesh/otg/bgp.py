@@ -1,28 +1,21 @@
-"""BGP of the devices: their peers, and the ranges of routes that these announce."""
+"""BGP of the devices: their peers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_network
+from dataclasses import dataclass
+from ipaddress import IPv4Address
 
+from p4mesh.otg.bgp_routes import RouteRange, read_routes
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.interfaces import Address, Interface
 
-Network = IPv4Network | IPv6Network
-_MOST_ROUTES = 100_000
-"""Of one configuration."""
+MOST_PEERS = 64
+"""Of one configuration: each may hold routes in 128 MiB."""
+_MOST_LOOPBACKS = 5
+"""That have peers, of one Ethernet interface: the stack has room for them."""
+_RESERVED_AS = (0, 23456, 65535, 2**32 - 1)
 _UNICAST = ("ipv4_unicast", "ipv6_unicast", "route_refresh")
-
-
-@dataclass(frozen=True)
-class RouteRange:
-    """Networks that a peer announces and withdraws together."""
-
-    name: str
-    networks: tuple[Network, ...]
-    host: Interface
-    """An end of flows: the first address of the range, behind the peer."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +24,9 @@ class BgpPeer:
 
     name: str
     interface: Interface
+    """Address that the session is from: one of the Ethernet interface, or a loopback."""
+    on_wire: Interface
+    """Address of the Ethernet interface that it goes by way of."""
     router_id: IPv4Address
     own_as: int
     neighbour_as: int | None
@@ -40,6 +36,13 @@ class BgpPeer:
     hold_time_s: int
     passive: bool
     routes: tuple[RouteRange, ...] = ()
+    kept_versions: tuple[int, ...] = ()
+    """Versions of the routes of the neighbour that the state tells."""
+
+    @property
+    def is_multihop(self) -> bool:
+        """Whether the neighbour is not on the wire, or the session is from a loopback."""
+        return bool(self.interface.via) or self.address not in self.on_wire.network
 
 
 def read_bgp(element: Element, names: Mapping[str, tuple[Interface, ...]]) -> list[BgpPeer]:
@@ -54,24 +57,34 @@ def read_bgp(element: Element, names: Mapping[str, tuple[Interface, ...]]) -> li
                     found = names.get(name, ())
                     if len(found) != 1 or found[0].address.version != version:
                         raise refusal(interface.at(f"ipv{version}_name"), f"'{name}' is no IPv{version} address", names)
-                    peers += [_peer(item, found[0], router_id) for item in interface.elements("peers")]
-    owners = {(peer.interface.ethernet, peer.interface.address.version): peer.interface.name for peer in peers}
+                    on_wire = names[found[0].via][0] if found[0].via else found[0]
+                    others = names[on_wire.ethernet]
+                    peers += [_peer(item, found[0], on_wire, others, router_id) for item in interface.elements("peers")]
+    if peers and router_id == IPv4Address(0):
+        raise refusal(element.at("router_id"), "is missing", "an IPv4 address but 0.0.0.0")
+    owners = {(peer.on_wire.ethernet, peer.on_wire.address.version): peer.on_wire.name for peer in peers}
     for peer in peers:
-        if owners[peer.interface.ethernet, peer.interface.address.version] != peer.interface.name:
-            raise refusal(
-                element.path, f"has peers on several addresses of {peer.interface.ethernet}", "one per version"
-            )
+        if owners[peer.on_wire.ethernet, peer.on_wire.address.version] != peer.on_wire.name:
+            raise refusal(element.path, f"has peers on several addresses of {peer.on_wire.ethernet}", "one per version")
+        loopbacks = {
+            it.interface.name for it in peers if it.interface.via and it.on_wire.ethernet == peer.on_wire.ethernet
+        }
+        if len(loopbacks) > _MOST_LOOPBACKS:
+            raise refusal(element.path, f"has peers on {len(loopbacks)} loopbacks", f"up to {_MOST_LOOPBACKS}")
+    ends = [(peer.on_wire.ethernet, peer.address) for peer in peers]
+    if twice := next((end for end in ends if ends.count(end) > 1), None):
+        raise refusal(element.path, f"has two peers of {twice[1]} on {twice[0]}", "one")
     return peers
 
 
-def _peer(element: Element, interface: Interface, router_id: IPv4Address) -> BgpPeer:
+def _peer(
+    element: Element, interface: Interface, on_wire: Interface, others: Sequence[Interface], router_id: IPv4Address
+) -> BgpPeer:
     with element.whole():
         name, address = element.text("name"), element.address("peer_address")
-        if address not in ip_network((interface.address, interface.prefix_bits), strict=False):
-            raise refusal(
-                element.at("peer_address"), f"{address} is not in the network of {interface.name}", "one in it"
-            )
         own_as, is_internal = element.integer("as_number"), element.text("as_type") == "ibgp"
+        if own_as in _RESERVED_AS:
+            raise refusal(element.at("as_number"), f"is {own_as}", "1 to 4294967294 but 23456 and 65535")
         element.require("as_number_width", "four")
         element.require("traditional_nlri_for_ipv4_routes", True)
         with element.element("capability").whole() as capability:
@@ -79,51 +92,37 @@ def _peer(element: Element, interface: Interface, router_id: IPv4Address) -> Bgp
                 capability.require(key, True)
             capability.require_left(False)
         with element.element("learned_information_filter").whole() as learned:
-            learned.flag("unicast_ipv4_prefix")
-            learned.flag("unicast_ipv6_prefix")
+            kept = tuple(version for version in (4, 6) if learned.flag(f"unicast_ipv{version}_prefix"))
             learned.require_left(False)
         with element.element("advanced").whole() as advanced:
             hold_time_s = advanced.integer("hold_time_interval", 90)
+            if hold_time_s in (1, 2) or hold_time_s > 0xFFFF:
+                raise refusal(advanced.at("hold_time_interval"), f"is {hold_time_s}", "0, or 3 to 65535")
             advanced.require("keep_alive_interval", hold_time_s // 3)
             for key, usual in (("update_interval", 0), ("time_to_live", 64), ("listen_port", 179)):
                 advanced.require(key, usual)
             advanced.require("neighbor_port", 179)
             passive = advanced.flag("passive_mode")
-        routes = tuple(_routes(item, interface) for key in ("v4_routes", "v6_routes") for item in element.elements(key))
-    neighbour_as = own_as if is_internal else None
-    return BgpPeer(name, interface, router_id, own_as, neighbour_as, address, hold_time_s, passive, routes)
-
-
-def _routes(element: Element, interface: Interface) -> RouteRange:
-    networks: list[Network] = []
-    with element.whole():
-        name = element.text("name")
-        element.require("next_hop_mode", "local_ip")
-        for key in ("next_hop_address_type", "next_hop_ipv4_address", "next_hop_ipv6_address"):
-            element.text(key)
-        with element.element("advanced").whole() as advanced:
-            for key, usual in (("origin", "igp"), ("local_preference", 100), ("include_origin", True)):
-                advanced.require(key, usual)
-            advanced.flag("include_local_preference")
-            advanced.flag("include_multi_exit_discriminator")
-        first = None
-        for item in element.elements("addresses"):
-            with item.whole():
-                address, count, step = item.text("address"), item.integer("count", 1), item.integer("step", 1)
-                network = ip_network((address, item.integer("prefix", 24 if "." in address else 64)), strict=False)
-                first = first or ip_address(address)
-            host_bits = network.max_prefixlen - network.prefixlen
-            if len(networks) + count > _MOST_ROUTES:
-                raise refusal(item.at("count"), f"is {count}", f"{_MOST_ROUTES} routes of a range")
-            if int(network.network_address) + ((count - 1) * step << host_bits) >> network.max_prefixlen:
-                raise refusal(item.at("count"), f"is {count}, which leaves IPv{network.version}", "fewer networks")
-            networks += _consecutive(network, count, step)
-    if first is None:
-        raise refusal(element.at("addresses"), "is empty", "one address or more")
-    return RouteRange(name, tuple(networks), replace(interface, name=name, address=first, via=interface.name))
-
-
-def _consecutive(network: Network, count: int, step: int) -> Sequence[Network]:
-    distance = step << (network.max_prefixlen - network.prefixlen)
-    first = int(network.network_address)
-    return [type(network)((first + place * distance, network.prefixlen)) for place in range(count)]
+        routes = tuple(
+            read_routes(item, interface, others, own_as)
+            for key in ("v4_routes", "v6_routes")
+            for item in element.elements(key)
+        )
+    peer = BgpPeer(
+        name,
+        interface,
+        on_wire,
+        router_id,
+        own_as,
+        own_as if is_internal else None,
+        address,
+        hold_time_s,
+        passive,
+        routes,
+        kept,
+    )
+    next_on_wire = on_wire.gateway if peer.is_multihop else address
+    if next_on_wire not in on_wire.network or next_on_wire == on_wire.address:
+        what = f"{address} is reached by way of {next_on_wire}, which is no neighbour of {on_wire.name}"
+        raise refusal(element.at("peer_address"), what, f"a gateway, or a peer, in {on_wire.network}")
+    return peer

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address
+from typing import Any
 
 from p4mesh._engine import RoutingPeer
-from p4mesh.otg.bgp import BgpPeer, RouteRange
+from p4mesh.otg.bgp import BgpPeer
+from p4mesh.otg.bgp_routes import RouteRange
+from p4mesh.otg.interfaces import Address
 from p4mesh.tester.responders import Outgoing, PuntRule
 from p4mesh.tester.responders.bgp_peers import is_question
 
 _KINDS = (0x0806, 0x0800, 0x86DD)
 _RETRY_S = 1
+_PAGE = 10_000
+"""Routes that are taken at once."""
 
 
 @dataclass(frozen=True)
 class _Address:
-    address: IPv4Address | IPv6Address
+    address: Address
     prefix_bits: int
 
 
@@ -25,7 +30,7 @@ class _Address:
 class _Session:
     """A session, as the engine reads it."""
 
-    address: IPv4Address | IPv6Address
+    address: Address
     neighbour_as: int | None
     own_as: int
     router_id: IPv4Address
@@ -34,6 +39,9 @@ class _Session:
     connect_retry_s: int = _RETRY_S
     bfd_interval_us: int | None = None
     bfd_multiplier: int = 3
+    multihop: tuple[Address, Address] | None = None
+    """Own address, and the gateway, where the neighbour is not on the wire."""
+    both_families: bool = True
 
 
 @dataclass
@@ -52,7 +60,7 @@ class BgpSpeaker:
     def __init__(self, peers: Sequence[BgpPeer], own_addresses: Collection[object], seed: int, now_ns: int) -> None:
         self._peers = {peer.name: number for number, peer in enumerate(peers)}
         self._port = peers[0].interface.port.number
-        interfaces = {peer.interface.address.version: peer.interface for peer in peers}
+        interfaces = {peer.on_wire.address.version: peer.on_wire for peer in peers}
         addresses = [_Address(it.address, it.prefix_bits) for it in interfaces.values()]
         # Of two devices that are neighbours one waits for the other: both would connect at once.
         sessions = [
@@ -63,6 +71,7 @@ class BgpSpeaker:
                 peer.router_id,
                 peer.hold_time_s,
                 peer.passive or (peer.address in own_addresses and int(peer.interface.address) > int(peer.address)),
+                multihop=(peer.interface.address, peer.on_wire.gateway) if peer.is_multihop else None,
             )
             for peer in peers
         ]
@@ -77,7 +86,9 @@ class BgpSpeaker:
     def advertise(self, peer: str, routes: RouteRange, now_ns: int) -> None:
         """Announce a range, as soon as the session is up."""
         self.states[peer].advertised.add(routes.name)
-        self._speaker.announce(self._peers[peer], [str(network) for network in routes.networks], now_ns)
+        self._speaker.announce(
+            self._peers[peer], [str(network) for network in routes.networks], now_ns, routes.attributes
+        )
         self._next_ns = now_ns
 
     def withdraw(self, peer: str, routes: RouteRange, now_ns: int) -> None:
@@ -86,9 +97,16 @@ class BgpSpeaker:
         self._speaker.withdraw(self._peers[peer], [str(network) for network in routes.networks], now_ns)
         self._next_ns = now_ns
 
-    def learned(self, peer: str) -> int:
+    def received(self, peer: str) -> int:
         """Number of routes of the neighbour."""
-        return self._speaker.learned(self._peers[peer])
+        return self._speaker.received(self._peers[peer])
+
+    def routes(self, peer: str) -> Iterator[Mapping[str, Any]]:
+        """Routes of the neighbour, in their order."""
+        behind: str | None = None
+        while page := self._speaker.routes(self._peers[peer], behind, _PAGE):
+            yield from page
+            behind = page[-1]["network"]
 
     def stop(self, now_ns: int) -> list[Outgoing]:
         """End all sessions; gives the frames that say so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from p4mesh.otg.bgp import BgpPeer, read_bgp
+from p4mesh.otg.bgp import MOST_PEERS, BgpPeer, read_bgp
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.interfaces import Interface
 from p4mesh.otg.ports import Port, port_of, read_mtu
@@ -60,6 +60,8 @@ def read_devices(elements: Sequence[Element], ports: Mapping[str, Port]) -> Devi
             speaks = element.element("bgp")
             if "bgp" in element:
                 for peer in read_bgp(speaks, names):
+                    if len(peers) == MOST_PEERS:
+                        raise refusal(speaks.path, f"has peer {MOST_PEERS + 1}", f"up to {MOST_PEERS} peers")
                     peers[peer.name] = peer
                     names |= {routes.name: (routes.host,) for routes in peer.routes}
     return Devices(tuple(found), tuple(loopbacks), names, peers, tuple(warnings))

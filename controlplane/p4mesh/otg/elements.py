@@ -67,6 +67,9 @@ class Element:
     def texts(self, key: str) -> list[str]:
         return [str(item) for item in self._take(key, [])]
 
+    def integers(self, key: str) -> list[int]:
+        return [int(item) for item in self._take(key, [])]
+
     def element(self, key: str) -> Element:
         """Object of a key; an empty one where it is left out."""
         return Element(self._take(key, {}), self.at(key))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv6Address, ip_network
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
 
 from p4mesh.otg.bgp import BgpPeer
 from p4mesh.otg.bgp_hosts import BgpSpeaker, SessionState
@@ -110,7 +111,11 @@ class Hosts:
         if peer not in self._speakers:
             return SessionState(), 0
         speaker, _ = self._speakers[peer]
-        return speaker.states[peer], speaker.learned(peer)
+        return speaker.states[peer], speaker.received(peer)
+
+    def routes(self, peer: str) -> Iterable[Mapping[str, Any]]:
+        """Routes of the neighbour of a peer."""
+        return self._speakers[peer][0].routes(peer) if peer in self._speakers else ()
 
     def ping(self, asked: Sequence[tuple[Interface, Address]]) -> list[bool]:
         """Let interfaces of devices ask addresses for echoes; tell which of them answer."""
@@ -135,8 +140,7 @@ class Hosts:
 
     def _next_hop(self, interface: Interface, address: Address) -> _Host:
         """Host that knows, or asks for, the MAC address to which packets to an address go."""
-        network = ip_network((interface.address, interface.prefix_bits), strict=False)
-        if address == interface.gateway or address not in network:
+        if address == interface.gateway or address not in interface.network:
             return self._hosts[interface.via or interface.name]
         asker = _Host(replace(interface, gateway=address, gateway_mac=None))
         asker.due_ns = self._tester.packets.now_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 
 from p4mesh.otg.ports import Port
 from p4mesh.otg.tags import Tag
@@ -29,3 +29,8 @@ class Interface:
     """VLAN tags of the Ethernet interface, the outermost first."""
     via: str = ""
     """Name of the address that it is reached by, for loopbacks and hosts behind a device; empty: its own."""
+
+    @property
+    def network(self) -> IPv4Network | IPv6Network:
+        """The network that the address is in."""
+        return ip_network((self.address, self.prefix_bits), strict=False)

@@ -10,6 +10,7 @@ import snappi
 from snappi import otg_pb2 as pb2
 
 from p4mesh.otg.actions import act
+from p4mesh.otg.bgp_states import bgp_prefixes
 from p4mesh.otg.captures import Captures
 from p4mesh.otg.configuration import Configuration, json_of, read_configuration
 from p4mesh.otg.devices import Devices
@@ -304,11 +305,14 @@ class Session:
         return {name: port_totals(totals[port.number]) for name, port in self._configuration.ports.items()}
 
     def get_states(self, message: pb2.StatesRequest) -> pb2.StatesResponse:
-        """Neighbours of the devices."""
+        """Neighbours of the devices, and the routes of those that speak BGP."""
         with Element(json_of(message), "").whole() as root:
-            kind = root.choice("ipv4_neighbors", "ipv6_neighbors", default="ipv4_neighbors")
-            with root.element(kind).whole() as inner:
-                wanted = inner.texts("ethernet_names")
+            kind = root.choice("ipv4_neighbors", "ipv6_neighbors", "bgp_prefixes", default="ipv4_neighbors")
+            inner = root.element(kind)
+        if kind == "bgp_prefixes":
+            return bgp_prefixes(inner, self._configuration.devices.peers, self._hosts.routes)
+        with inner.whole():
+            wanted = inner.texts("ethernet_names")
         version = 4 if kind == "ipv4_neighbors" else 6
         interfaces = [it for it in self._configuration.devices.interfaces if it.address.version == version]
         names = chosen(wanted, {interface.ethernet: None for interface in interfaces}, "Ethernet interface")

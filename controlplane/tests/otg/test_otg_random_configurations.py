@@ -65,7 +65,13 @@ def usual() -> pb2.Config:
             name=f"peer{number}", peer_address=f"10.0.0.{3 - number}", as_number=65000 + number
         )
         peer.as_type = pb2.BgpV4Peer.AsType.ebgp
-        peer.v4_routes.add(name=f"routes{number}").addresses.add(address=f"10.{number}.0.0", count=3)
+        routes = peer.v4_routes.add(name=f"routes{number}")
+        routes.addresses.add(address=f"10.{number}.0.0", count=3)
+        routes.advanced.multi_exit_discriminator = 50
+        routes.as_path.as_set_mode = pb2.BgpAsPath.AsSetMode.include_as_set
+        routes.as_path.segments.add(as_numbers=[65010, 65011])
+        routes.communities.add(type=pb2.BgpCommunity.Type.manual_as_number, as_number=1, as_custom=2)
+        routes.extended_communities.add().custom.value = "0102"
     config.captures.add(name="c", port_names=["p2"])
     config.layer1.add(name="l", port_names=["p1"], mtu=1500)
     for number in range(3):

@@ -99,7 +99,26 @@ CASES: dict[str, Callable[[Any], object]] = {
         lambda config: (config.lags.lag(name="lag"), set_to(add_flow(config, "f").size, fixed=60))
     ),
     "metrics_of_a_flow_that_there_is_not": unknown_flow_metrics,
-    "routes_beyond_the_last_address": with_config(lambda config: _routes(config)),
+    "routes_beyond_the_last_address": with_config(lambda config: _routes(config, count=257)),
+    "an_unknown_mode_of_a_path": with_config(
+        lambda config: set_to(_routes(config).as_path, as_set_mode="include_as_confed_seq")
+    ),
+    "a_next_hop_of_another_version": with_config(
+        lambda config: set_to(_routes(config), next_hop_mode="manual", next_hop_address_type="ipv6")
+    ),
+    "many_communities": with_config(
+        lambda config: [routes.communities.add(type="no_export") for routes in [_routes(config)] * 33]
+    ),
+    "a_reserved_as": with_config(lambda config: set_to(_peer(config), as_number=23456)),
+    "a_peer_beyond_a_gateway_that_is_not_there": with_config(
+        lambda config: (
+            set_to(_peer(config), peer_address="192.0.2.9"),
+            set_to(config.devices[0].ethernets[0].ipv4_addresses[0], gateway="192.0.2.1"),
+        )
+    ),
+    "six_loopbacks_with_peers": with_config(lambda config: _loopbacks_with_peers(config)),
+    "prefixes_of_labels": lambda api: api.get_states(_prefixes(api, prefix_filters=["ipv4_mpls_unicast"])),
+    "prefixes_of_a_peer_that_there_is_not": lambda api: api.get_states(_prefixes(api, bgp_peer_names=["nobody"])),
     "a_notification_of_bgp": lambda api: api.set_control_action(_notification(api)),
     "a_reboot": lambda api: api.set_control_action(_reboot(api)),
     "a_start_of_a_flow_that_there_is_not": lambda api: transmit(api, "start", "g"),
@@ -119,12 +138,33 @@ def _reboot(api: Any) -> Any:
     return action
 
 
-def _routes(config: Any) -> None:
+def _peer(config: Any) -> Any:
     _ethernet(config).ipv4_addresses.add(name="v4", address="10.0.0.1", gateway="10.0.0.2")
     config.devices[0].bgp.router_id = "10.0.0.1"
     peer = config.devices[0].bgp.ipv4_interfaces.add(ipv4_name="v4").peers.add(name="peer")
     peer.set(peer_address="10.0.0.2", as_type=peer.EBGP, as_number=65001)
-    peer.v4_routes.add(name="routes").addresses.add(address="255.255.0.0", prefix=24, count=257)
+    return peer
+
+
+def _routes(config: Any, count: int = 1) -> Any:
+    routes = _peer(config).v4_routes.add(name="routes")
+    routes.addresses.add(address="255.255.0.0", prefix=24, count=count)
+    return routes
+
+
+def _loopbacks_with_peers(config: Any) -> None:
+    _peer(config)
+    for number in range(1, 7):
+        name = f"lo{number}"
+        config.devices[0].ipv4_loopbacks.add(name=name, eth_name="e", address=f"192.0.2.{number}")
+        peer = config.devices[0].bgp.ipv4_interfaces.add(ipv4_name=name).peers.add(name=f"peer{number}")
+        peer.set(peer_address=f"192.0.2.10{number}", as_type=peer.EBGP, as_number=65001)
+
+
+def _prefixes(api: Any, **wanted: Any) -> Any:
+    request = api.states_request()
+    request.bgp_prefixes.set(**wanted)
+    return request
 
 
 def _loopback(config: Any) -> None:

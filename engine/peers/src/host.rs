@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use p4mesh_wire::ipv6::link_local;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
-use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
+use smoltcp::phy::{Checksum, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::{tcp, udp};
 use smoltcp::time::{Duration, Instant};
-use smoltcp::wire::{EthernetAddress, IpCidr};
+use smoltcp::wire::{EthernetAddress, IpCidr, IpListenEndpoint};
 
 use crate::{Nanoseconds, NS_PER_US};
 
@@ -91,7 +91,7 @@ impl Host {
             let ipv6 = addresses.ipv6.map(|it| IpCidr::new(it.address.into(), it.prefix_bits));
             let link_local = ipv6.map(|_| IpCidr::new(link_local(addresses.mac).into(), 64));
             for address in [ipv4, ipv6, link_local].into_iter().flatten() {
-                own.push(address).expect("smoltcp is built for four addresses");
+                own.push(address).expect("smoltcp is built for eight addresses");
             }
         });
         Host {
@@ -101,6 +101,23 @@ impl Host {
             next_port: FIRST_DYNAMIC_PORT,
             polled_us: 0,
         }
+    }
+
+    /// Has packets go by way of a router to hosts that are not on the wire, from an own address, which may be on no wire.
+    pub fn add_way(&mut self, source: IpAddr, gateway: IpAddr) {
+        self.interface.update_ip_addrs(|own| {
+            if !own.iter().any(|it| IpAddr::from(it.address()) == source) {
+                let bits = if source.is_ipv4() { 32 } else { 128 };
+                own.push(IpCidr::new(source.into(), bits))
+                    .expect("the owner gives as many as there is room for");
+            }
+        });
+        let routes = self.interface.routes_mut();
+        match gateway {
+            IpAddr::V4(gateway) => routes.add_default_ipv4_route(gateway),
+            IpAddr::V6(gateway) => routes.add_default_ipv6_route(gateway),
+        }
+        .expect("there is room for a route of each family");
     }
 
     /// Takes a frame without FCS from the wire; [`Host::poll`] handles it.
@@ -136,11 +153,13 @@ impl Host {
         TcpHandle(self.sockets.add(socket))
     }
 
-    /// Begins to connect. Errors: no address of the host fits that of the peer.
-    pub fn connect(&mut self, handle: TcpHandle, to: SocketAddr) -> Result<(), String> {
+    /// Begins to connect, from the address that fits that of the peer where none is given. Errors: no address of the host
+    /// fits.
+    pub fn connect(&mut self, handle: TcpHandle, from: Option<IpAddr>, to: SocketAddr) -> Result<(), String> {
         let port = self.dynamic_port();
         let socket = self.sockets.get_mut::<tcp::Socket>(handle.0);
-        socket.connect(self.interface.context(), to, port).map_err(|error| error.to_string())
+        let local = IpListenEndpoint { addr: from.map(Into::into), port };
+        socket.connect(self.interface.context(), to, local).map_err(|error| error.to_string())
     }
 
     /// Waits for a connection to one of the host's own ports.
@@ -285,6 +304,10 @@ impl Device for Wire {
         let mut capabilities = DeviceCapabilities::default();
         capabilities.medium = Medium::Ethernet;
         capabilities.max_transmission_unit = FRAME_BYTES;
+        // Linux leaves them to the interface, and veth leaves them out: a router in a namespace or a container sends
+        // none. Damage on the wire is the business of the FCS.
+        capabilities.checksum.tcp = Checksum::Tx;
+        capabilities.checksum.udp = Checksum::Tx;
         capabilities
     }
 }

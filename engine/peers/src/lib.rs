@@ -16,7 +16,7 @@ mod speaker;
 mod stations;
 
 pub use host::{HostAddresses, Ipv4Interface, Ipv6Interface};
-pub use speaker::{BfdSettings, Event, EventKind, NeighbourSettings, Refused, Speaker};
+pub use speaker::{BfdSettings, Event, EventKind, Multihop, NeighbourSettings, Refused, Speaker};
 pub use stations::{IpVersion, Station, Stations};
 
 /// Nanoseconds of the caller's clock, which never goes back. Only differences have a meaning.

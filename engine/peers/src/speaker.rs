@@ -8,13 +8,16 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use netgauze_bgp_pkt::notification::CeaseError;
 use thiserror::Error;
 
-use crate::bgp::{self, Announcement, Families, RouteChange, SessionSettings};
+use crate::bgp::{self, Announcement, Attributes, Families, RouteChange, SessionSettings};
 use crate::host::{Connection, Host, HostAddresses, TcpHandle, UdpHandle};
 use crate::screening::{screen, Screened};
 use crate::{bfd, Nanoseconds, NS_PER_S};
 
 /// Time after which a host listens again when a connection broke.
 const LISTEN_AGAIN_NS: u64 = NS_PER_S;
+
+/// Own addresses on no wire that a host has room for.
+const MAX_SOURCES: usize = 5;
 
 /// BFD beside a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,16 @@ pub struct BfdSettings {
     pub interval_us: u32,
     /// Packets in a row whose loss ends the session.
     pub multiplier: u8,
+}
+
+/// The way to a neighbour that is not on the wire (RFC 4271 section 5.1.3: "multihop").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multihop {
+    /// Own address that the session is from: that on the wire, or one of the host alone. It is also the next hop of the
+    /// networks that are announced.
+    pub source: IpAddr,
+    /// Router on the wire; all such neighbours of a family have the same one.
+    pub gateway: IpAddr,
 }
 
 /// A neighbour and the session with it.
@@ -41,6 +54,8 @@ pub struct NeighbourSettings {
     /// Time between attempts to connect.
     pub connect_retry_s: u16,
     pub bfd: Option<BfdSettings>,
+    /// `None`: it is on the wire.
+    pub multihop: Option<Multihop>,
 }
 
 /// Impossible settings.
@@ -82,8 +97,8 @@ struct Neighbour {
     retry_at: Option<Nanoseconds>,
     unsent: VecDeque<u8>,
     announcing: bool,
-    /// Networks to announce to the neighbour, with the path of each.
-    announced: BTreeMap<IpNet, Arc<[u32]>>,
+    /// Networks to announce to the neighbour, with the attributes of each, and whether its path is whole.
+    announced: BTreeMap<IpNet, (Arc<Attributes>, bool)>,
     bfd: Option<(bfd::Session, UdpHandle)>,
 }
 
@@ -105,6 +120,9 @@ impl Speaker {
     ) -> Result<Speaker, Refused> {
         check(addresses, neighbours)?;
         let mut host = Host::new(addresses, seed, now);
+        for multihop in neighbours.iter().filter_map(|it| it.multihop) {
+            host.add_way(multihop.source, multihop.gateway);
+        }
         let bfd_port = neighbours.iter().any(|it| it.bfd.is_some()).then(|| host.add_udp(Some(bfd::PORT)));
         let next_hops = [IpAddr::from([0; 4]), IpAddr::from([0; 16])].map(|it| addresses.towards(it));
         let next_hops: Vec<IpAddr> = next_hops.into_iter().flatten().collect();
@@ -116,7 +134,7 @@ impl Speaker {
                 neighbour_as: settings.neighbour_as,
                 hold_time_s: settings.hold_time_s,
                 families: settings.families,
-                next_hops: next_hops.clone(),
+                next_hops: settings.multihop.iter().map(|it| it.source).chain(next_hops.clone()).collect(),
             }),
             connection: host.add_tcp(),
             connected: false,
@@ -195,6 +213,21 @@ impl Speaker {
         self.neighbours[neighbour].session.learned().len()
     }
 
+    /// Number of the neighbour's routes, with those that have the own AS in their path and are not used.
+    pub fn received(&self, neighbour: usize) -> usize {
+        self.neighbours[neighbour].session.learned().received()
+    }
+
+    /// The neighbour's routes behind a network in their order, from the first one on without any; those that are not used
+    /// are among them.
+    pub fn routes(
+        &self,
+        neighbour: usize,
+        behind: Option<IpNet>,
+    ) -> impl Iterator<Item = (IpNet, &Attributes)> + '_ {
+        self.neighbours[neighbour].session.learned().after(behind)
+    }
+
     /// Takes the routes that the neighbour has announced or withdrawn.
     pub fn route_changes(&mut self, neighbour: usize) -> Vec<RouteChange> {
         self.neighbours[neighbour].session.take_changes()
@@ -202,9 +235,9 @@ impl Speaker {
 
     /// Announces networks, now or as soon as the session is up, and again after each time that it was down.
     pub fn announce(&mut self, neighbour: usize, announcement: &Announcement, now: Nanoseconds) {
-        let path: Arc<[u32]> = announcement.as_path.clone().into();
         let it = &mut self.neighbours[neighbour];
-        it.announced.extend(announcement.networks.iter().map(|network| (network.trunc(), path.clone())));
+        let given = (announcement.attributes.clone(), announcement.whole_path);
+        it.announced.extend(announcement.networks.iter().map(|network| (network.trunc(), given.clone())));
         let bytes = it.session.announce(announcement);
         self.say(neighbour, bytes, now);
     }
@@ -313,7 +346,8 @@ impl Speaker {
         }
         it.retry_at = Some(now + u64::from(it.settings.connect_retry_s) * NS_PER_S);
         // `new` has refused addresses without a way to the neighbour.
-        self.host.connect(it.connection, SocketAddr::new(it.settings.address, bgp::PORT)).is_ok()
+        let source = it.settings.multihop.map(|it| it.source);
+        self.host.connect(it.connection, source, SocketAddr::new(it.settings.address, bgp::PORT)).is_ok()
     }
 
     /// Hands bytes to TCP, as many as it takes. Returns true when it took something.
@@ -361,12 +395,12 @@ impl Speaker {
 
     fn announce_all(&mut self, index: usize) {
         let it = &mut self.neighbours[index];
-        let mut by_path: BTreeMap<Arc<[u32]>, Vec<IpNet>> = BTreeMap::new();
-        for (network, path) in &it.announced {
-            by_path.entry(path.clone()).or_default().push(*network);
+        let mut alike: BTreeMap<(Arc<Attributes>, bool), Vec<IpNet>> = BTreeMap::new();
+        for (network, given) in &it.announced {
+            alike.entry(given.clone()).or_default().push(*network);
         }
-        for (path, networks) in by_path {
-            let bytes = it.session.announce(&Announcement { networks, as_path: path.to_vec() });
+        for ((attributes, whole_path), networks) in alike {
+            let bytes = it.session.announce(&Announcement { networks, attributes, whole_path });
             it.announcing |= !bytes.is_empty();
             it.unsent.extend(bytes);
         }
@@ -408,6 +442,19 @@ impl Speaker {
 }
 
 fn check(addresses: &HostAddresses, neighbours: &[NeighbourSettings]) -> Result<(), Refused> {
+    let beyond: BTreeSet<IpAddr> = neighbours
+        .iter()
+        .filter_map(|it| it.multihop.map(|it| it.source))
+        .filter(|source| addresses.towards(*source) != Some(*source))
+        .collect();
+    if beyond.len() > MAX_SOURCES {
+        return Err(Refused {
+            neighbour: 0,
+            field: "source",
+            problem: format!("{} addresses on no wire", beyond.len()),
+            valid: "up to 5",
+        });
+    }
     let mut known = BTreeSet::new();
     for (neighbour, it) in neighbours.iter().enumerate() {
         let refuse = |field, problem: String, valid| Err(Refused { neighbour, field, problem, valid });
@@ -420,10 +467,11 @@ fn check(addresses: &HostAddresses, neighbours: &[NeighbourSettings]) -> Result<
                 .ipv6
                 .and_then(|own| Some(IpNet::V6(Ipv6Net::new(own.address, own.prefix_bits).ok()?))),
         };
-        if !own.is_some_and(|own| own.contains(&address) && own.addr() != address) {
+        let neighbour_on_wire = it.multihop.map_or(address, |it| it.gateway);
+        if !own.is_some_and(|own| own.contains(&neighbour_on_wire) && own.addr() != neighbour_on_wire) {
             return refuse(
-                "address",
-                format!("{address} is not a neighbour on the wire"),
+                if it.multihop.is_some() { "gateway" } else { "address" },
+                format!("{neighbour_on_wire} is not a neighbour on the wire"),
                 "an address in the host's network",
             );
         }
@@ -448,14 +496,8 @@ fn check(addresses: &HostAddresses, neighbours: &[NeighbourSettings]) -> Result<
         if it.connect_retry_s == 0 {
             return refuse("connect_retry_s", "0 s".to_string(), "1 to 65535");
         }
-        let missing =
-            it.families.ipv4 && addresses.ipv4.is_none() || it.families.ipv6 && addresses.ipv6.is_none();
-        if missing || !(it.families.ipv4 || it.families.ipv6) {
-            return refuse(
-                "families",
-                "the host has no next hop for them".to_string(),
-                "families of which the host has an address",
-            );
+        if !(it.families.ipv4 || it.families.ipv6) {
+            return refuse("families", "there is none".to_string(), "IPv4, IPv6 or both");
         }
         if let Some(bfd) = it.bfd {
             if bfd.interval_us < 1_000 || bfd.interval_us > 60_000_000 {

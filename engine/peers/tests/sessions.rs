@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
-use p4mesh_peers::bgp::{Announcement, Families};
+use p4mesh_peers::bgp::{Announcement, Attributes, Families, Origin, Segment};
 use p4mesh_peers::{
-    BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, NeighbourSettings, Speaker,
+    BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, Multihop, NeighbourSettings, Speaker,
 };
 use smoltcp::wire::{Ipv4Packet, TcpPacket};
 
@@ -34,6 +34,7 @@ fn towards(own: u8, other: u8) -> NeighbourSettings {
         passive: own == 2,
         connect_retry_s: 5,
         bfd: None,
+        multihop: None,
     }
 }
 
@@ -45,6 +46,8 @@ struct Wire {
     cut: bool,
     /// There is a router on the wire: it takes one hop of each IPv4 packet.
     routed: bool,
+    /// TCP segments over IPv4 have no checksum, as between interfaces of Linux that leave it to each other.
+    unsummed: bool,
     /// TCP segments get the option of an MD5 signature.
     signed: bool,
     /// One frame in so many is lost; 0: no loss.
@@ -61,6 +64,7 @@ impl Wire {
             flying: Vec::new(),
             cut: false,
             routed: false,
+            unsummed: false,
             signed: false,
             lose_every: 0,
             sent: 0,
@@ -109,6 +113,9 @@ impl Wire {
                     let mut packet = Ipv4Packet::new_unchecked(&mut frame[14..]);
                     packet.set_hop_limit(packet.hop_limit() - 1);
                     packet.fill_checksum();
+                }
+                if self.unsummed && frame[12..14] == [8, 0] && frame[23] == 6 {
+                    TcpPacket::new_unchecked(&mut frame[34..]).set_checksum(0);
                 }
                 if self.signed && frame[12..14] == [8, 0] && frame[23] == 6 {
                     sign(&mut frame);
@@ -161,24 +168,25 @@ fn networks_v6(count: u32) -> Vec<IpNet> {
 fn routes_of_both_families_cross_and_are_withdrawn() {
     let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
     let all: Vec<IpNet> = networks(2_048).into_iter().chain(networks_v6(1_024)).collect();
-    wire.hosts[0].announce(0, &Announcement { networks: all.clone(), as_path: vec![65_000] }, 0);
+    wire.hosts[0].announce(0, &Announcement::new(all.clone(), &[65_000]), 0);
     wire.run_until(2 * S);
     assert!(wire.hosts.iter().all(|it| it.is_up(0)));
     assert_eq!(wire.hosts[1].learned(0), all.len());
     let changes = wire.hosts[1].route_changes(0);
     assert_eq!(changes.len(), all.len());
     for change in &changes {
-        assert_eq!(change.as_path, [64_513, 65_000]);
+        let attributes = change.attributes.as_ref().unwrap();
+        assert!(attributes.path().eq([64_513, 65_000]));
         let expected: IpAddr =
             if change.network.addr().is_ipv4() { "192.0.2.1" } else { "2001:db8::1" }.parse().unwrap();
-        assert_eq!(change.next_hop, Some(expected));
+        assert_eq!(attributes.next_hop, Some(expected));
     }
     assert_eq!(wire.events.iter().filter(|it| it.1 == EventKind::Announced).count(), 1);
     wire.hosts[0].withdraw(0, &all[100..2_100], wire.now);
     wire.run_until(4 * S);
     assert_eq!(wire.hosts[1].learned(0), all.len() - 2_000);
     let gone = wire.hosts[1].route_changes(0);
-    assert!(gone.len() == 2_000 && gone.iter().all(|it| it.next_hop.is_none()));
+    assert!(gone.len() == 2_000 && gone.iter().all(|it| it.attributes.is_none()));
 }
 
 #[test]
@@ -202,7 +210,7 @@ fn a_session_stays_up_for_an_hour_and_a_cut_wire_ends_it_after_the_hold_time() {
 #[test]
 fn routes_are_gone_with_the_session_and_come_again_with_it() {
     let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
-    wire.hosts[0].announce(0, &Announcement { networks: networks(8), as_path: Vec::new() }, 0);
+    wire.hosts[0].announce(0, &Announcement::new(networks(8), &[]), 0);
     wire.run_until(2 * S);
     assert_eq!(wire.hosts[1].learned(0), 8);
     wire.cut = true;
@@ -226,7 +234,7 @@ fn routes_are_gone_with_the_session_and_come_again_with_it() {
 fn a_wire_that_loses_frames_only_makes_it_slower() {
     let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
     wire.lose_every = 7;
-    wire.hosts[0].announce(0, &Announcement { networks: networks(20_000), as_path: Vec::new() }, 0);
+    wire.hosts[0].announce(0, &Announcement::new(networks(20_000), &[]), 0);
     wire.run_until(120 * S);
     assert_eq!(wire.hosts[1].learned(0), 20_000);
 }
@@ -234,7 +242,7 @@ fn a_wire_that_loses_frames_only_makes_it_slower() {
 #[test]
 fn a_table_of_128000_routes_is_learned() {
     let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
-    wire.hosts[0].announce(0, &Announcement { networks: networks(128_000), as_path: Vec::new() }, 0);
+    wire.hosts[0].announce(0, &Announcement::new(networks(128_000), &[]), 0);
     wire.run_until(10 * S);
     assert_eq!(wire.hosts[1].learned(0), 128_000);
 }
@@ -254,18 +262,94 @@ fn as_numbers_of_four_octets_are_known() {
     let one = NeighbourSettings { own_as: 4_200_000_001, ..towards(1, 2) };
     let two = NeighbourSettings { neighbour_as: Some(4_200_000_001), ..towards(2, 1) };
     let mut wire = Wire::pair(one, two);
-    wire.hosts[0].announce(0, &Announcement { networks: networks(1), as_path: Vec::new() }, 0);
+    wire.hosts[0].announce(0, &Announcement::new(networks(1), &[]), 0);
     wire.run_until(2 * S);
-    assert_eq!(wire.hosts[1].route_changes(0)[0].as_path, [4_200_000_001]);
+    let changes = wire.hosts[1].route_changes(0);
+    assert!(changes[0].attributes.as_ref().unwrap().path().eq([4_200_000_001]));
 }
 
 #[test]
 fn routes_with_the_own_as_in_their_path_are_not_used() {
     let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
-    wire.hosts[0].announce(0, &Announcement { networks: networks(3), as_path: vec![64_514] }, 0);
+    wire.hosts[0].announce(0, &Announcement::new(networks(3), &[64_514]), 0);
     wire.run_until(2 * S);
     assert!(wire.hosts[1].is_up(0));
-    assert_eq!(wire.hosts[1].learned(0), 0);
+    assert_eq!((wire.hosts[1].learned(0), wire.hosts[1].received(0)), (0, 3));
+    assert!(wire.hosts[1].route_changes(0).is_empty());
+}
+
+/// Attributes of every kind.
+fn attributes() -> Attributes {
+    Attributes {
+        origin: Origin::Incomplete,
+        as_path: vec![
+            Segment { is_set: false, as_numbers: vec![7, 4_200_000_001] },
+            Segment { is_set: true, as_numbers: vec![8, 9] },
+        ],
+        next_hop: Some(IpAddr::from([192, 0, 2, 9])),
+        metric: Some(50),
+        local_preference: Some(200),
+        communities: vec![0x0001_0002, 0xffff_ff01],
+        extended_communities: vec![
+            [0, 2, 0, 1, 0, 0, 0, 9],
+            [3, 11, 0, 0, 0, 0, 0, 7],
+            [0x77, 1, 2, 3, 4, 5, 6, 7],
+        ],
+    }
+}
+
+#[test]
+fn attributes_arrive_as_they_were_announced() {
+    let within =
+        |own: u8, other: u8| NeighbourSettings { own_as: 64_512, neighbour_as: None, ..towards(own, other) };
+    let sequence = |as_numbers: &[u32]| Segment { is_set: false, as_numbers: as_numbers.to_vec() };
+    for (one, two, whole_path, first, local_preference) in [
+        (towards(1, 2), towards(2, 1), true, sequence(&[7, 4_200_000_001]), None),
+        (towards(1, 2), towards(2, 1), false, sequence(&[64_513, 7, 4_200_000_001]), None),
+        // Within an AS the path stays as it is, and the preference is told.
+        (within(1, 2), within(2, 1), false, sequence(&[7, 4_200_000_001]), Some(200)),
+    ] {
+        let mut wire = Wire::pair(one, two);
+        let all = vec![networks(1)[0], networks_v6(1)[0]];
+        let announcement =
+            Announcement { networks: all.clone(), attributes: attributes().into(), whole_path };
+        wire.hosts[0].announce(0, &announcement, 0);
+        wire.run_until(2 * S);
+        let found: Vec<_> =
+            wire.hosts[1].routes(0, None).map(|(network, it)| (network, it.clone())).collect();
+        let expected = |next_hop: &str| Attributes {
+            as_path: vec![first.clone(), attributes().as_path[1].clone()],
+            next_hop: Some(next_hop.parse().unwrap()),
+            local_preference,
+            ..attributes()
+        };
+        assert_eq!(found, [(all[0], expected("192.0.2.9")), (all[1], expected("2001:db8::1"))]);
+    }
+}
+
+#[test]
+fn sessions_from_addresses_on_no_wire_go_by_way_of_a_router() {
+    let on_wire = |address: IpAddr, number: u8| match address {
+        IpAddr::V4(_) => IpAddr::V4(host(number).ipv4.unwrap().address),
+        IpAddr::V6(_) => IpAddr::V6(host(number).ipv6.unwrap().address),
+    };
+    for (source, other) in [("10.9.0.1", "10.9.0.2"), ("2001:db8:9::1", "2001:db8:9::2")] {
+        let from = |own: u8, source: &str, neighbour: &str| NeighbourSettings {
+            address: neighbour.parse().unwrap(),
+            multihop: Some(Multihop {
+                source: source.parse().unwrap(),
+                gateway: on_wire(source.parse().unwrap(), 3 - own),
+            }),
+            ..towards(own, 3 - own)
+        };
+        let mut wire = Wire::pair(from(1, source, other), from(2, other, source));
+        wire.hosts[0].announce(0, &Announcement::new(vec![networks(1)[0], networks_v6(1)[0]], &[]), 0);
+        wire.run_until(5 * S);
+        assert!(wire.hosts.iter().all(|it| it.is_up(0)), "{:?}", wire.downs());
+        let hops: Vec<IpAddr> = wire.hosts[1].routes(0, None).filter_map(|it| it.1.next_hop).collect();
+        assert_eq!(hops.len(), 2);
+        assert!(hops.contains(&source.parse().unwrap()), "{hops:?}");
+    }
 }
 
 #[test]
@@ -311,6 +395,14 @@ fn a_neighbour_that_signs_its_segments_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_neighbour_that_leaves_out_checksums_is_heard() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.unsummed = true;
+    wire.run_until(3 * S);
+    assert!(wire.hosts.iter().all(|it| it.is_up(0)));
+}
+
+#[test]
 fn a_host_that_listens_serves_many_neighbours() {
     let many: Vec<u8> = (10..40).collect();
     let listening: Vec<NeighbourSettings> = many.iter().map(|it| towards(2, *it)).collect();
@@ -334,7 +426,7 @@ fn sessions_over_ipv6_carry_both_families() {
     };
     let mut wire = Wire::pair(over_ipv6(1, 2), over_ipv6(2, 1));
     let all: Vec<IpNet> = networks(5).into_iter().chain(networks_v6(5)).collect();
-    wire.hosts[0].announce(0, &Announcement { networks: all, as_path: Vec::new() }, 0);
+    wire.hosts[0].announce(0, &Announcement::new(all, &[]), 0);
     wire.run_until(5 * S);
     assert_eq!(wire.hosts[1].learned(0), 10);
 }

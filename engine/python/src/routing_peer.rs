@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use p4mesh_peers::bgp::{Announcement, Families};
+use p4mesh_peers::bgp::{Announcement, Attributes, Families, Origin, Segment};
 use p4mesh_peers::{
-    BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, NeighbourSettings, Speaker,
+    BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, Multihop, NeighbourSettings, Speaker,
 };
 use pyo3::prelude::*;
 
@@ -15,6 +15,7 @@ use crate::error::refused;
 #[pyclass(module = "p4mesh._engine")]
 pub struct RoutingPeer {
     speaker: Speaker,
+    sessions: usize,
 }
 
 /// An address with the length of its network's prefix.
@@ -36,6 +37,35 @@ struct Session {
     connect_retry_s: u16,
     bfd_interval_us: Option<u32>,
     bfd_multiplier: u8,
+    /// Own address of a session with a neighbour that is not on the wire, and the router to it.
+    multihop: Option<(IpAddr, IpAddr)>,
+    /// Routes of both families, of whatever version the host's addresses are.
+    both_families: bool,
+}
+
+/// Attributes of routes. In an announcement `as_path` is the whole path; without it the path is the own AS.
+#[derive(FromPyObject)]
+struct Announced {
+    origin: String,
+    as_path: Option<Vec<(bool, Vec<u32>)>>,
+    next_hop: Option<IpAddr>,
+    metric: Option<u32>,
+    local_preference: Option<u32>,
+    communities: Vec<u32>,
+    extended_communities: Vec<[u8; 8]>,
+}
+
+/// A route of the neighbour.
+#[derive(IntoPyObject)]
+struct Route {
+    network: String,
+    origin: &'static str,
+    as_path: Vec<(bool, Vec<u32>)>,
+    next_hop: Option<IpAddr>,
+    metric: Option<u32>,
+    local_preference: Option<u32>,
+    communities: Vec<u32>,
+    extended_communities: Vec<[u8; 8]>,
 }
 
 #[pymethods]
@@ -66,17 +96,18 @@ impl RoutingPeer {
                 own_as: it.own_as,
                 router_id,
                 hold_time_s: it.hold_time_s,
-                families,
+                families: if it.both_families { Families { ipv4: true, ipv6: true } } else { families },
                 passive: it.passive,
                 connect_retry_s: it.connect_retry_s,
                 bfd: it
                     .bfd_interval_us
                     .map(|interval_us| BfdSettings { interval_us, multiplier: it.bfd_multiplier }),
+                multihop: it.multihop.map(|(source, gateway)| Multihop { source, gateway }),
             })
         });
         let neighbours: Vec<NeighbourSettings> = neighbours.collect::<PyResult<_>>()?;
         let speaker = Speaker::new(&addresses, &neighbours, seed, now_ns).map_err(refused)?;
-        Ok(RoutingPeer { speaker })
+        Ok(RoutingPeer { speaker, sessions: neighbours.len() })
     }
 
     fn on_frame(&mut self, frame: &[u8], now_ns: u64) {
@@ -104,6 +135,10 @@ impl RoutingPeer {
             EventKind::BfdUp => ("bfd_up", None),
             EventKind::BfdDown(reason) => ("bfd_down", Some(reason)),
         };
+        // Routes are read from the table: nobody asks for their changes.
+        for session in 0..self.sessions {
+            self.speaker.route_changes(session);
+        }
         let events = self.speaker.events().into_iter();
         events
             .map(|it| {
@@ -121,8 +156,29 @@ impl RoutingPeer {
         self.speaker.learned(session)
     }
 
-    fn announce(&mut self, session: usize, networks: Vec<String>, now_ns: u64) -> PyResult<()> {
-        let announcement = Announcement { networks: parse(&networks)?, as_path: Vec::new() };
+    fn received(&self, session: usize) -> usize {
+        self.speaker.received(session)
+    }
+
+    /// Routes of the neighbour behind a network, or from the first one on; at most `count`.
+    fn routes(&self, session: usize, behind: Option<String>, count: usize) -> PyResult<Vec<Route>> {
+        let behind = behind.map(|text| network(&text)).transpose()?;
+        Ok(self.speaker.routes(session, behind).take(count).map(|(network, it)| route(network, it)).collect())
+    }
+
+    #[pyo3(signature = (session, networks, now_ns, attributes=None))]
+    fn announce(
+        &mut self,
+        session: usize,
+        networks: Vec<String>,
+        now_ns: u64,
+        attributes: Option<Announced>,
+    ) -> PyResult<()> {
+        let mut announcement = Announcement::new(parse(&networks)?, &[]);
+        if let Some(given) = attributes {
+            announcement.whole_path = given.as_path.is_some();
+            announcement.attributes = attributes_of(given)?.into();
+        }
         self.speaker.announce(session, &announcement, now_ns);
         Ok(())
     }
@@ -137,7 +193,46 @@ impl RoutingPeer {
     }
 }
 
+fn attributes_of(given: Announced) -> PyResult<Attributes> {
+    let origin = match given.origin.as_str() {
+        "igp" => Origin::Igp,
+        "egp" => Origin::Egp,
+        "incomplete" => Origin::Incomplete,
+        other => return Err(refused(format!("origin: '{other}'; valid: igp, egp, incomplete"))),
+    };
+    let path = given.as_path.unwrap_or_default().into_iter();
+    Ok(Attributes {
+        origin,
+        as_path: path.map(|(is_set, as_numbers)| Segment { is_set, as_numbers }).collect(),
+        next_hop: given.next_hop,
+        metric: given.metric,
+        local_preference: given.local_preference,
+        communities: given.communities,
+        extended_communities: given.extended_communities,
+    })
+}
+
+fn route(network: IpNet, it: &Attributes) -> Route {
+    Route {
+        network: network.to_string(),
+        origin: match it.origin {
+            Origin::Igp => "igp",
+            Origin::Egp => "egp",
+            Origin::Incomplete => "incomplete",
+        },
+        as_path: it.as_path.iter().map(|it| (it.is_set, it.as_numbers.clone())).collect(),
+        next_hop: it.next_hop,
+        metric: it.metric,
+        local_preference: it.local_preference,
+        communities: it.communities.clone(),
+        extended_communities: it.extended_communities.clone(),
+    }
+}
+
+fn network(text: &String) -> PyResult<IpNet> {
+    text.parse().map_err(|_| refused(format!("'{text}' is no network")))
+}
+
 fn parse(networks: &[String]) -> PyResult<Vec<IpNet>> {
-    let one = |text: &String| text.parse().map_err(|_| refused(format!("'{text}' is no network")));
-    networks.iter().map(one).collect()
+    networks.iter().map(network).collect()
 }

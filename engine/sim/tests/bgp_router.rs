@@ -52,6 +52,7 @@ fn peer(port: u8) -> Speaker {
         passive: false,
         connect_retry_s: 1,
         bfd: (port == 1).then_some(BfdSettings { interval_us: 100_000, multiplier: 3 }),
+        multihop: None,
     };
     Speaker::new(&addresses, &[settings], u64::from(port), 0).unwrap()
 }
@@ -125,7 +126,7 @@ fn networks(count: u32) -> Vec<IpNet> {
 #[test]
 fn packets_take_learned_routes_while_their_session_is_up() {
     let mut bench = Bench::new("");
-    bench.peers[1].announce(0, &Announcement { networks: networks(500), as_path: Vec::new() }, 0);
+    bench.peers[1].announce(0, &Announcement::new(networks(500), &[]), 0);
     bench.run_until_ms(3 * S);
     assert!(bench.peers.iter().all(|it| it.is_up(0)));
     assert_eq!(bench.counter("bgp_routes"), 500);
@@ -135,7 +136,8 @@ fn packets_take_learned_routes_while_their_session_is_up() {
     assert_eq!(told.len(), 500, "the other neighbour is told of them");
     assert!(told
         .iter()
-        .all(|it| it.as_path == [65_000, 64_514] && it.next_hop == Some(IpAddr::from([198, 18, 1, 1]))));
+        .map(|it| it.attributes.as_ref().unwrap())
+        .all(|it| it.path().eq([65_000, 64_514]) && it.next_hop == Some(IpAddr::from([198, 18, 1, 1]))));
     bench.peers[1].withdraw(0, &networks(8), 3 * S * 1_000_000);
     bench.run_until_ms(4 * S);
     assert_eq!(bench.route([20, 0, 7, 1]), None, "withdrawn");
@@ -151,7 +153,7 @@ fn packets_take_learned_routes_while_their_session_is_up() {
 #[test]
 fn the_table_has_a_limit_that_is_counted() {
     let mut bench = Bench::new(r#""max_ipv4_routes": 100,"#);
-    bench.peers[1].announce(0, &Announcement { networks: networks(130), as_path: Vec::new() }, 0);
+    bench.peers[1].announce(0, &Announcement::new(networks(130), &[]), 0);
     bench.run_until_ms(3 * S);
     assert_eq!((bench.counter("bgp_routes"), bench.counter("bgp_routes_refused")), (100, 30));
     let refused = |networks| vec![("dut".to_string(), RefusedRoutes { ip_version: 4, networks, most: 100 })];
@@ -161,7 +163,7 @@ fn the_table_has_a_limit_that_is_counted() {
         // The 30 do not fit again, and each of them is one network however often it comes.
         bench.peers[1].withdraw(0, &networks(130)[100..], (4 + 2 * again) * S * 1_000_000);
         bench.run_until_ms((5 + 2 * again) * S);
-        let announcement = Announcement { networks: networks(130)[100..].to_vec(), as_path: Vec::new() };
+        let announcement = Announcement::new(networks(130)[100..].to_vec(), &[]);
         bench.peers[1].announce(0, &announcement, (5 + 2 * again) * S * 1_000_000);
         bench.run_until_ms((6 + 2 * again) * S);
     }
@@ -174,7 +176,7 @@ fn the_processor_works_off_one_change_after_the_other() {
     let mut bench = Bench::new(r#""route_time_ns": 1000000000,"#);
     bench.run_until_ms(3 * S);
     let now_ns = 3 * S * 1_000_000;
-    bench.peers[1].announce(0, &Announcement { networks: networks(3), as_path: Vec::new() }, now_ns);
+    bench.peers[1].announce(0, &Announcement::new(networks(3), &[]), now_ns);
     bench.peers[1].withdraw(0, &networks(1), now_ns);
     for (done, reached) in
         [(0, [false, false, false]), (1, [true, false, false]), (3, [true; 3]), (4, [false, true, true])]
@@ -193,7 +195,7 @@ fn the_processor_works_off_one_change_after_the_other() {
 #[test]
 fn a_new_start_forgets_the_routes_and_learns_them_again() {
     let mut bench = Bench::new("");
-    bench.peers[1].announce(0, &Announcement { networks: networks(10), as_path: Vec::new() }, 0);
+    bench.peers[1].announce(0, &Announcement::new(networks(10), &[]), 0);
     bench.run_until_ms(3 * S);
     bench.network.reset_device("dut", 300 * MS_PS).unwrap();
     bench.run_until_ms(3_500);

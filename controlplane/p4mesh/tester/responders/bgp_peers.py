@@ -81,6 +81,8 @@ class _Neighbour:
     bfd_multiplier: int
     connect_retry_s: int
     passive: bool = False
+    multihop: None = None
+    both_families: bool = False
 
 
 class BgpPeers:

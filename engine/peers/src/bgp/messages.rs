@@ -1,16 +1,16 @@
 //! Messages of BGP: UPDATEs of the largest valid size, and the routes of a neighbour's UPDATE.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use netgauze_bgp_pkt::nlri::{Ipv4Unicast, Ipv4UnicastAddress, Ipv6Unicast, Ipv6UnicastAddress};
-use netgauze_bgp_pkt::path_attribute::{
-    As2PathSegment, As4Path, As4PathSegment, AsPath, AsPathSegmentType, MpReach, MpUnreach, NextHop, Origin,
-    PathAttribute, PathAttributeValue,
-};
+use netgauze_bgp_pkt::path_attribute::{MpReach, MpUnreach, NextHop, PathAttribute, PathAttributeValue};
 use netgauze_bgp_pkt::update::BgpUpdateMessage;
 use netgauze_bgp_pkt::BgpMessage;
 use netgauze_parse_utils::WritablePdu;
+
+use super::attributes::{optional, well_known, Attributes};
 
 /// Longest message (RFC 4271 section 4.1).
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4_096;
@@ -19,25 +19,45 @@ pub(crate) const HEADER_BYTES: usize = 19;
 /// Room for the header, the two lengths, and NEXT_HOP or the fields of MP_REACH_NLRI and MP_UNREACH_NLRI beside
 /// networks.
 const FIXED_BYTES: usize = HEADER_BYTES + 4 + 32;
-/// Stands for an AS number of four octets where there are two (RFC 6793 section 9).
-pub(crate) const AS_TRANS: u16 = 23_456;
-/// AS numbers of one segment of a path (RFC 4271 section 4.3).
-const MAX_SEGMENT: usize = 255;
+
+/// A network of IPv6 with the length of its prefix.
+const MAX_NETWORK_BYTES: usize = 17;
 
 /// Networks that are announced with the same attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
     pub networks: Vec<IpNet>,
-    /// The path behind the speaker's own AS, nearest first.
-    pub as_path: Vec<u32>,
+    pub attributes: Arc<Attributes>,
+    /// The path goes out as it is. Else the speaker's AS goes in front of it, but not to neighbours of the same AS
+    /// (RFC 4271 section 5.1.2).
+    pub whole_path: bool,
+}
+
+impl Announcement {
+    /// Networks behind the speaker's own AS and these, nearest first.
+    pub fn new(networks: Vec<IpNet>, as_path: &[u32]) -> Announcement {
+        Announcement { networks, attributes: Arc::new(Attributes::of_path(as_path)), whole_path: false }
+    }
+}
+
+/// Facts that all messages of a session depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conversation {
+    pub own_as: u32,
+    /// The neighbour knows AS numbers of four octets (RFC 6793).
+    pub four_octets: bool,
+    /// The neighbour is of the same AS.
+    pub internal: bool,
 }
 
 /// Routes of an UPDATE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Routes {
     pub withdrawn: Vec<IpNet>,
-    pub reached: Vec<(IpNet, IpAddr)>,
-    pub as_path: Vec<u32>,
+    /// Networks with the next hop of all of them: those of the message, and those of MP_REACH_NLRI.
+    pub reached: Vec<(IpAddr, Vec<IpNet>)>,
+    /// Attributes but the next hop.
+    pub attributes: Attributes,
 }
 
 /// Writes a message.
@@ -47,19 +67,20 @@ pub(crate) fn encode(message: &BgpMessage) -> Vec<u8> {
     bytes
 }
 
-/// UPDATEs that announce networks from `own_as`; `next_hop` gives the next hop per family, and networks of a family
-/// without one are left out. `four_octets`: the neighbour knows AS numbers of four octets (RFC 6793).
+/// UPDATEs that announce networks; `next_hop` gives the next hop per family, and networks of a family without one are
+/// left out.
 pub(crate) fn announce(
     announcement: &Announcement,
-    own_as: u32,
-    four_octets: bool,
+    conversation: Conversation,
     next_hop: impl Fn(&IpNet) -> Option<IpAddr>,
 ) -> Vec<BgpMessage> {
-    let path: Vec<u32> = std::iter::once(own_as).chain(announcement.as_path.iter().copied()).collect();
-    let mut common = vec![well_known(PathAttributeValue::Origin(Origin::IGP))];
-    common.extend(path_attributes(&path, four_octets));
+    let Conversation { own_as, four_octets, internal } = conversation;
+    let in_front = (!announcement.whole_path && !internal).then_some(own_as);
+    let common = announcement.attributes.announced(in_front, four_octets, internal);
     let path_bytes: usize = common.iter().map(WritablePdu::len).sum();
-    let room = MAX_MESSAGE_BYTES - FIXED_BYTES - path_bytes;
+    let room =
+        MAX_MESSAGE_BYTES.checked_sub(FIXED_BYTES + path_bytes).filter(|room| *room > MAX_NETWORK_BYTES);
+    let room = room.expect("attributes that leave room for networks");
     let mut messages = Vec::new();
     let (ipv4, ipv6) = by_family(&announcement.networks);
     for networks in parts(&ipv4, room, |network| network.prefix_len()) {
@@ -99,17 +120,18 @@ pub(crate) fn routes(message: &BgpUpdateMessage, withdraws: bool) -> Routes {
     let v6 = |it: &Ipv6UnicastAddress| IpNet::V6(it.network().address().trunc());
     let mut found =
         Routes { withdrawn: message.withdraw_routes().iter().map(v4).collect(), ..Routes::default() };
-    let (mut origin, mut path, mut hop) = (false, None, None);
+    let (mut origin, mut path, mut hop) = (false, false, None);
     for attribute in message.path_attributes() {
+        found.attributes.take(attribute.value());
         match attribute.value() {
             PathAttributeValue::Origin(_) => origin = true,
-            PathAttributeValue::AsPath(value) => path = Some(numbers(value)),
+            PathAttributeValue::AsPath(_) => path = true,
             PathAttributeValue::NextHop(value) => hop = Some(IpAddr::V4(value.next_hop())),
             PathAttributeValue::MpReach(MpReach::Ipv4Unicast { next_hop, nlri, .. }) => {
-                found.reached.extend(nlri.iter().map(|it| (v4(it), *next_hop)));
+                found.reached.push((*next_hop, nlri.iter().map(v4).collect()));
             }
             PathAttributeValue::MpReach(MpReach::Ipv6Unicast { next_hop_global, nlri, .. }) => {
-                found.reached.extend(nlri.iter().map(|it| (v6(it), IpAddr::V6(*next_hop_global))));
+                found.reached.push((IpAddr::V6(*next_hop_global), nlri.iter().map(v6).collect()));
             }
             PathAttributeValue::MpUnreach(MpUnreach::Ipv4Unicast { nlri }) => {
                 found.withdrawn.extend(nlri.iter().map(v4));
@@ -121,25 +143,13 @@ pub(crate) fn routes(message: &BgpUpdateMessage, withdraws: bool) -> Routes {
         }
     }
     match hop {
-        Some(hop) => found.reached.extend(message.nlri().iter().map(|it| (v4(it), hop))),
+        Some(hop) => found.reached.push((hop, message.nlri().iter().map(v4).collect())),
         None => found.withdrawn.extend(message.nlri().iter().map(v4)),
     }
-    if withdraws || !origin || path.is_none() {
-        found.withdrawn.extend(found.reached.drain(..).map(|(network, _)| network));
+    if withdraws || !origin || !path {
+        found.withdrawn.extend(found.reached.drain(..).flat_map(|(_, networks)| networks));
     }
-    found.as_path = path.unwrap_or_default();
     found
-}
-
-fn numbers(path: &AsPath) -> Vec<u32> {
-    match path {
-        AsPath::As2PathSegments(segments) => {
-            segments.iter().flat_map(|it| it.as_numbers().iter().map(|number| u32::from(*number))).collect()
-        }
-        AsPath::As4PathSegments(segments) => {
-            segments.iter().flat_map(|it| it.as_numbers().iter().copied()).collect()
-        }
-    }
 }
 
 fn by_family(networks: &[IpNet]) -> (Vec<Ipv4Net>, Vec<Ipv6Net>) {
@@ -151,29 +161,6 @@ fn by_family(networks: &[IpNet]) -> (Vec<Ipv4Net>, Vec<Ipv6Net>) {
         }
     }
     (ipv4, ipv6)
-}
-
-/// AS_PATH, and AS4_PATH where the neighbour knows two octets only and the path does not fit in these.
-fn path_attributes(path: &[u32], four_octets: bool) -> Vec<PathAttribute> {
-    let four = || -> Vec<As4PathSegment> {
-        path.chunks(MAX_SEGMENT)
-            .map(|it| As4PathSegment::new(AsPathSegmentType::AsSequence, it.to_vec()))
-            .collect()
-    };
-    if four_octets {
-        return vec![well_known(PathAttributeValue::AsPath(AsPath::As4PathSegments(four())))];
-    }
-    let short: Vec<u16> = path.iter().map(|number| u16::try_from(*number).unwrap_or(AS_TRANS)).collect();
-    let two: Vec<As2PathSegment> = short
-        .chunks(MAX_SEGMENT)
-        .map(|it| As2PathSegment::new(AsPathSegmentType::AsSequence, it.to_vec()))
-        .collect();
-    let mut attributes = vec![well_known(PathAttributeValue::AsPath(AsPath::As2PathSegments(two)))];
-    if path.iter().any(|number| u16::try_from(*number).is_err()) {
-        let value = PathAttributeValue::As4Path(As4Path::new(four()));
-        attributes.push(PathAttribute::from(true, true, false, true, value).expect("flags of AS4_PATH"));
-    }
-    attributes
 }
 
 /// Networks in parts of which each fits in `room` bytes: a byte for the length of the prefix, and the prefix.
@@ -213,14 +200,4 @@ fn update(
     nlri: Vec<Ipv4UnicastAddress>,
 ) -> BgpMessage {
     BgpMessage::Update(BgpUpdateMessage::new(withdrawn, attributes, nlri))
-}
-
-fn well_known(value: PathAttributeValue) -> PathAttribute {
-    // Two bytes of length where a path is long.
-    let extended = matches!(value, PathAttributeValue::AsPath(_));
-    PathAttribute::from(false, true, false, extended, value).expect("flags of a well-known attribute")
-}
-
-fn optional(value: PathAttributeValue) -> PathAttribute {
-    PathAttribute::from(true, false, false, true, value).expect("flags of an optional attribute")
 }

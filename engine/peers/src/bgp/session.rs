@@ -1,7 +1,8 @@
 //! The state machine of one session (RFC 4271 section 8), on bytes: the caller owns the TCP connection.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 use ipnet::IpNet;
 use netgauze_bgp_pkt::capabilities::{
@@ -16,8 +17,10 @@ use netgauze_bgp_pkt::wire::deserializer::BgpParsingContext;
 use netgauze_bgp_pkt::BgpMessage;
 use netgauze_iana::address_family::AddressType;
 
-use super::messages::{self, Announcement, AS_TRANS};
+use super::attributes::{Attributes, AS_TRANS};
+use super::messages::{self, Announcement, Conversation};
 use super::reading::{decode, Received};
+use super::routes_in::RoutesIn;
 use crate::{Nanoseconds, NS_PER_S};
 
 /// Hold time until the neighbour's OPEN says another (RFC 4271 section 8.2.2).
@@ -46,12 +49,11 @@ pub struct SessionSettings {
     pub next_hops: Vec<IpAddr>,
 }
 
-/// A new route of the neighbour, or one that is gone: its next hop is `None`.
+/// A new route of the neighbour, or one that is gone: it has no attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteChange {
     pub network: IpNet,
-    pub next_hop: Option<IpAddr>,
-    pub as_path: Vec<u32>,
+    pub attributes: Option<Arc<Attributes>>,
     pub at: Nanoseconds,
 }
 
@@ -87,7 +89,7 @@ pub(crate) struct Session {
     /// its routes go with the session.
     restarts_gracefully: bool,
     families: Families,
-    learned: BTreeSet<IpNet>,
+    learned: RoutesIn,
     changes: Vec<RouteChange>,
 }
 
@@ -106,7 +108,7 @@ impl Session {
             internal: false,
             restarts_gracefully: false,
             families,
-            learned: BTreeSet::new(),
+            learned: RoutesIn::default(),
             changes: Vec::new(),
         }
     }
@@ -115,8 +117,8 @@ impl Session {
         self.state == State::Established
     }
 
-    /// Routes of the neighbour that are in use.
-    pub fn learned(&self) -> &BTreeSet<IpNet> {
+    /// Routes of the neighbour.
+    pub fn learned(&self) -> &RoutesIn {
         &self.learned
     }
 
@@ -194,12 +196,17 @@ impl Session {
     /// Messages that announce networks; nothing unless the session is up. Networks of a family that the neighbour
     /// does not speak are left out.
     pub fn announce(&self, announcement: &Announcement) -> Vec<u8> {
-        self.bytes_of(messages::announce(announcement, self.settings.own_as, self.four_octets, |network| {
-            let hops = &self.settings.next_hops;
+        let conversation = Conversation {
+            own_as: self.settings.own_as,
+            four_octets: self.four_octets,
+            internal: self.internal,
+        };
+        self.bytes_of(messages::announce(announcement, conversation, |network| {
+            let (hops, given) = (&self.settings.next_hops, announcement.attributes.next_hop);
             let spoken =
                 if matches!(network, IpNet::V4(_)) { self.families.ipv4 } else { self.families.ipv6 };
-            let same_family = |hop: &&IpAddr| hop.is_ipv4() == matches!(network, IpNet::V4(_));
-            hops.iter().find(same_family).copied().filter(|_| spoken)
+            let same_family = |hop: &IpAddr| hop.is_ipv4() == matches!(network, IpNet::V4(_));
+            given.into_iter().chain(hops.iter().copied()).find(same_family).filter(|_| spoken)
         }))
     }
 
@@ -236,6 +243,12 @@ impl Session {
             (State::Established, BgpMessage::Update(update)) => {
                 self.heard(now);
                 self.learn(&update, received.withdraws, now);
+                if self.learned.is_full() {
+                    let error = CeaseError::MaximumNumberOfPrefixesReached { value: [].into() };
+                    let reason =
+                        format!("{} routes are more than there is memory for", self.learned.received());
+                    return self.refuse(now, BgpNotificationMessage::CeaseError(error), reason);
+                }
                 Vec::new()
             }
             (state, unexpected) => {
@@ -298,19 +311,24 @@ impl Session {
 
     fn learn(&mut self, update: &BgpUpdateMessage, withdraws: bool, now: Nanoseconds) {
         let routes = messages::routes(update, withdraws);
-        let looped = routes.as_path.contains(&self.settings.own_as);
-        let (reached, lost) =
-            if looped { (Vec::new(), routes.reached) } else { (routes.reached, Vec::new()) };
-        let gone = routes.withdrawn.into_iter().chain(lost.into_iter().map(|(network, _)| network));
-        for network in gone {
+        let usable = routes.attributes.path().all(|it| it != self.settings.own_as);
+        for network in routes.withdrawn {
             if self.learned.remove(&network) {
-                self.changes.push(RouteChange { network, next_hop: None, as_path: Vec::new(), at: now });
+                self.changes.push(RouteChange { network, attributes: None, at: now });
             }
         }
-        for (network, next_hop) in reached {
-            self.learned.insert(network);
-            let (next_hop, as_path) = (Some(next_hop), routes.as_path.clone());
-            self.changes.push(RouteChange { network, next_hop, as_path, at: now });
+        for (next_hop, networks) in routes.reached {
+            let attributes = Arc::new(Attributes { next_hop: Some(next_hop), ..routes.attributes.clone() });
+            let lost = self.learned.add(&networks, &attributes, usable);
+            let now_used = if usable { networks } else { Vec::new() };
+            let gone = lost.into_iter().map(|network| (network, None));
+            let come = now_used.into_iter().map(|network| (network, Some(attributes.clone())));
+            let changes = gone.chain(come);
+            self.changes.extend(changes.map(|(network, attributes)| RouteChange {
+                network,
+                attributes,
+                at: now,
+            }));
         }
     }
 
@@ -328,9 +346,8 @@ impl Session {
     fn end(&mut self, now: Nanoseconds, reason: String) -> Vec<Output> {
         self.state = State::Idle;
         (self.hold_until, self.keepalive_at) = (None, None);
-        for network in std::mem::take(&mut self.learned) {
-            self.changes.push(RouteChange { network, next_hop: None, as_path: Vec::new(), at: now });
-        }
+        let gone = std::mem::take(&mut self.learned);
+        self.changes.extend(gone.in_use().map(|network| RouteChange { network, attributes: None, at: now }));
         vec![Output::Down(reason)]
     }
 

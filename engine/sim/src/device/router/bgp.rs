@@ -191,6 +191,7 @@ impl Bgp {
                 families: Families { ipv4: addresses.ipv4.is_some(), ipv6: addresses.ipv6.is_some() },
                 passive: true,
                 connect_retry_s: 1,
+                multihop: None,
                 bfd: it.bfd.map(|bfd| BfdSettings {
                     interval_us: bfd.interval_ms.get() as u32 * 1_000,
                     multiplier: bfd.multiplier.get() as u8,
@@ -355,9 +356,8 @@ impl Bgp {
         let network = change.network;
         let before = best(self.paths.get(&network));
         let was_there = !before.is_empty();
-        if change.next_hop.is_some()
-            && !was_there
-            && self.routes[family(network)] >= self.max_routes[family(network)]
+        let reached = change.attributes.as_ref().and_then(|it| Some((it.next_hop?, it)));
+        if reached.is_some() && !was_there && self.routes[family(network)] >= self.max_routes[family(network)]
         {
             self.counters.routes_refused += 1;
             self.refused[family(network)].insert(network);
@@ -365,8 +365,8 @@ impl Bgp {
         }
         let paths = self.paths.entry(network).or_default();
         paths.retain(|it| it.from != from);
-        if let Some(hop) = change.next_hop {
-            paths.push(Path { from, via: (from.0, hop), as_path: change.as_path.clone().into() });
+        if let Some((hop, attributes)) = reached {
+            paths.push(Path { from, via: (from.0, hop), as_path: attributes.path().collect() });
         }
         let is_there = !paths.is_empty();
         if !is_there {
@@ -391,7 +391,7 @@ impl Bgp {
         for (session, it) in self.sessions.iter_mut().enumerate() {
             for neighbour in (0..it.settings.len()).filter(|neighbour| (session, *neighbour) != source) {
                 for (path, networks) in &reached {
-                    let announcement = Announcement { networks: networks.clone(), as_path: path.to_vec() };
+                    let announcement = Announcement::new(networks.clone(), path);
                     it.speaker.announce(neighbour, &announcement, now_ns);
                 }
                 if !gone.is_empty() {

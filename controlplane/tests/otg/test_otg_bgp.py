@@ -1,0 +1,227 @@
+"""Routes of BGP over the Open Traffic Generator API: what a device announces is what the other has learned.
+
+Method: two devices on the ends of a wire are peers of each other, each the gateway of the other; and a router of the
+simulation between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.otg import TRANSPORTS, OtgServer, errors_of, serving_otg, two_ports
+
+ADDRESSES = {4: ("10.0.0.1", "10.0.0.2"), 6: ("2001:db8::1", "2001:db8::2")}
+LOOPBACKS = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8:1::1", "2001:db8:1::2")}
+ROUTES = {4: "198.51.100.0", 6: "2001:db8:100::"}
+
+
+@pytest.fixture(scope="module")
+def wire() -> Iterator[OtgServer]:
+    with serving_otg("back-to-back") as served:
+        yield served
+
+
+def two_speakers(api: Any, version: int = 4, *, on_loopbacks: bool = False, as_type: str = "ebgp") -> tuple[Any, Any]:
+    """Return a configuration with devices d1 and d2, and their peers peer1 and peer2."""
+    config = two_ports(api)
+    # The client of the test before lets its devices speak on.
+    config.options.port_options.location_preemption = True
+    own, peers = LOOPBACKS[version] if on_loopbacks else ADDRESSES[version], []
+    for place in (0, 1):
+        device = config.devices.add(name=f"d{place + 1}")
+        ethernet = device.ethernets.add(name=f"e{place + 1}", mac=f"02:00:00:00:00:0{place + 1}")
+        ethernet.connection.port_name = f"p{place + 1}"
+        for each, (key, keys) in ((4, ("ipv4", "ipv4_addresses")), (6, ("ipv6", "ipv6_addresses"))):
+            name, addresses = f"d{place + 1}.{key}", ADDRESSES[each]
+            getattr(ethernet, keys).add(name=name, address=addresses[place], gateway=addresses[1 - place])
+        name = f"d{place + 1}.ipv{version}"
+        if on_loopbacks:
+            name = f"d{place + 1}.lo"
+            getattr(device, f"ipv{version}_loopbacks").add(name=name, eth_name=ethernet.name, address=own[place])
+        device.bgp.router_id = ADDRESSES[4][place]
+        interface = getattr(device.bgp, f"ipv{version}_interfaces").add()
+        setattr(interface, f"ipv{version}_name", name)
+        peer = interface.peers.add(name=f"peer{place + 1}", peer_address=own[1 - place], as_type=as_type)
+        peer.as_number = 65001 + (place if as_type == "ebgp" else 0)
+        peer.learned_information_filter.set(unicast_ipv4_prefix=True, unicast_ipv6_prefix=True)
+        peers.append(peer)
+    return config, peers
+
+
+def announced(peer: Any, version: int, count: int = 1) -> Any:
+    """Add a range of routes."""
+    routes = getattr(peer, f"v{version}_routes").add(name=f"{peer.name}.v{version}")
+    routes.addresses.add(address=ROUTES[version], prefix=28 if version == 4 else 64, count=count)
+    return routes
+
+
+def protocols(api: Any, state: str) -> None:
+    control = api.control_state()
+    control.protocol.all.state = state
+    api.set_control_state(control)
+
+
+def prefixes(api: Any, peer: str, **wanted: Any) -> tuple[list[Any], list[Any]]:
+    """Return the routes of both versions that a peer has learned, after five seconds."""
+    request = api.states_request()
+    request.bgp_prefixes.set(bgp_peer_names=[peer], **wanted)
+    for _ in range(5):
+        (state,) = api.get_states(request).bgp_prefixes
+    return list(state.ipv4_unicast_prefixes), list(state.ipv6_unicast_prefixes)
+
+
+def path(prefix: Any) -> list[tuple[str, list[int]]]:
+    return [(segment.type, list(segment.as_numbers)) for segment in prefix.as_path.segments]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_attributes_arrive_as_they_were_announced(wire: OtgServer, transport: str) -> None:
+    api = wire.api(transport)
+    config, (one, _) = two_speakers(api)
+    for version, hop in ((4, "10.0.0.77"), (6, "2001:db8::77")):
+        routes = announced(one, version)
+        routes.set(next_hop_mode="manual", next_hop_address_type=f"ipv{version}")
+        setattr(routes, f"next_hop_ipv{version}_address", hop)
+        routes.advanced.set(multi_exit_discriminator=50, origin="egp")
+        routes.communities.add(type="manual_as_number", as_number=1, as_custom=2)
+        routes.communities.add(type="no_export")
+        routes.extended_communities.add().transitive_2octet_as_type.route_target_subtype.set(
+            global_2byte_as=65001, local_4byte_admin=258
+        )
+        routes.extended_communities.add().custom.set(community_type="43", community_subtype="0a", value="010203040506")
+        routes.as_path.as_set_mode = "include_as_seq"
+        routes.as_path.segments.add(type="as_set", as_numbers=[7, 4200000001])
+    api.set_config(config)
+    protocols(api, "start")
+    for version, found in zip((4, 6), prefixes(api, "peer2"), strict=True):
+        (prefix,) = found
+        assert getattr(prefix, f"ipv{version}_address") == ROUTES[version]
+        assert prefix.prefix_length == (28 if version == 4 else 64)
+        assert getattr(prefix, f"ipv{version}_next_hop") == ("10.0.0.77" if version == 4 else "2001:db8::77")
+        assert (prefix.origin, prefix.multi_exit_discriminator, prefix.local_preference) == ("egp", 50, None)
+        assert path(prefix) == [("as_seq", [65001]), ("as_set", [7, 4200000001])]
+        told = [(it.type, it.as_number, it.as_custom) for it in prefix.communities]
+        assert told == [("manual_as_number", 1, 2), ("no_export", 0xFFFF, 0xFF01)]
+        assert [it.raw for it in prefix.extended_communities] == ["0002fde900000102", "430a010203040506"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("do_not_include_local_as", [("as_seq", [7, 8])]),
+        ("include_as_seq", [("as_seq", [65001]), ("as_seq", [7, 8])]),
+        ("include_as_set", [("as_set", [65001]), ("as_seq", [7, 8])]),
+        ("prepend_to_first_segment", [("as_seq", [65001, 7, 8])]),
+    ],
+)
+def test_the_own_as_is_put_into_the_path(wire: OtgServer, mode: str, expected: list[tuple[str, list[int]]]) -> None:
+    api = wire.api()
+    config, (one, _) = two_speakers(api)
+    routes = announced(one, 4)
+    routes.as_path.as_set_mode = mode
+    routes.as_path.segments.add(type="as_seq", as_numbers=[7, 8])
+    api.set_config(config)
+    protocols(api, "start")
+    assert [path(prefix) for prefix in prefixes(api, "peer2")[0]] == [expected]
+
+
+def test_within_an_as_the_path_is_empty_and_the_preference_is_told(wire: OtgServer) -> None:
+    api = wire.api()
+    config, (one, _) = two_speakers(api, as_type="ibgp")
+    announced(one, 4).advanced.local_preference = 200
+    api.set_config(config)
+    protocols(api, "start")
+    (prefix,) = prefixes(api, "peer2")[0]
+    assert (path(prefix), prefix.local_preference, prefix.ipv4_next_hop) == ([], 200, ADDRESSES[4][0])
+
+
+def test_routes_with_the_own_as_in_their_path_are_among_those_that_came(wire: OtgServer) -> None:
+    api = wire.api()
+    config, (one, _) = two_speakers(api)
+    routes = announced(one, 4)
+    routes.as_path.as_set_mode = "include_as_seq"
+    routes.as_path.segments.add(type="as_seq", as_numbers=[65002])
+    api.set_config(config)
+    protocols(api, "start")
+    assert [prefix.ipv4_address for prefix in prefixes(api, "peer2")[0]] == [ROUTES[4]]
+
+
+def test_requests_ask_for_some_of_the_routes(wire: OtgServer) -> None:
+    """Of 3 routes of each version some are asked for; a peer without the filter of learned information keeps none."""
+    api = wire.api()
+    config, (one, two) = two_speakers(api)
+    for peer in (one, two):
+        for version in (4, 6):
+            announced(peer, version, count=3)
+    one.learned_information_filter.unicast_ipv4_prefix = False
+    api.set_config(config)
+    protocols(api, "start")
+    assert [len(found) for found in prefixes(api, "peer2")] == [3, 3]
+    assert [len(found) for found in prefixes(api, "peer1")] == [0, 3]
+    assert [len(found) for found in prefixes(api, "peer2", prefix_filters=["ipv6_unicast"])] == [0, 3]
+    request = api.states_request()
+    request.bgp_prefixes.bgp_peer_names = ["peer2"]
+    request.bgp_prefixes.ipv4_unicast_filters.add(addresses=["198.51.100.16", "198.51.100.99"], origin="igp")
+    request.bgp_prefixes.ipv4_unicast_filters.add(addresses=["198.51.100.32"], prefix_length=24)
+    (state,) = api.get_states(request).bgp_prefixes
+    assert [prefix.ipv4_address for prefix in state.ipv4_unicast_prefixes] == ["198.51.100.16"]
+    protocols(api, "stop")
+    assert prefixes(api, "peer2") == ([], [])
+
+
+def test_an_answer_has_at_most_20000_routes(wire: OtgServer) -> None:
+    api = wire.api()
+    config, (one, _) = two_speakers(api)
+    routes = one.v4_routes.add(name="many")
+    routes.addresses.add(address="20.0.0.0", prefix=32, count=20_001)
+    api.set_config(config)
+    protocols(api, "start")
+    request = api.metrics_request()
+    request.bgpv4.peer_names = ["peer2"]
+    for _ in range(20):
+        (metric,) = api.get_metrics(request).bgpv4_metrics
+        if metric.routes_received == 20_001:
+            break
+    (told,) = errors_of(lambda: prefixes(api, "peer2"))
+    assert told.startswith("the routes are more than 20000 (ask for ")
+    assert [len(found) for found in prefixes(api, "peer2", prefix_filters=["ipv6_unicast"])] == [0, 0]
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_sessions_from_loopbacks_go_by_way_of_the_gateway(wire: OtgServer, version: int) -> None:
+    """The next hop is the loopback; routes of the other version have the address of the Ethernet interface."""
+    api = wire.api()
+    config, (one, _) = two_speakers(api, version, on_loopbacks=True)
+    for each in (4, 6):
+        announced(one, each)
+    api.set_config(config)
+    protocols(api, "start")
+    hops = [[prefix.ipv4_next_hop or prefix.ipv6_next_hop for prefix in found] for found in prefixes(api, "peer2")]
+    own = {**{each: ADDRESSES[each][0] for each in (4, 6)}, version: LOOPBACKS[version][0]}
+    assert hops == [[own[4]], [own[6]]]
+
+
+def test_a_router_tells_a_device_what_another_has_announced() -> None:
+    """The router of the topology has AS 64512 and takes the stations 198.18.P.2 of AS 64512 + P as neighbours."""
+    with serving_otg("router-4x1g-bgp") as server:
+        api = server.api()
+        config = two_ports(api)
+        for number in (1, 2):
+            device = config.devices.add(name=f"d{number}")
+            ethernet = device.ethernets.add(name=f"e{number}", mac=f"02:00:00:00:00:0{number}")
+            ethernet.connection.port_name = f"p{number}"
+            own, router = (f"198.18.{number}.{host}" for host in (2, 1))
+            ethernet.ipv4_addresses.add(name=f"i{number}", address=own, gateway=router)
+            device.bgp.router_id = own
+            peer = device.bgp.ipv4_interfaces.add(ipv4_name=f"i{number}").peers.add(name=f"peer{number}")
+            peer.set(peer_address=router, as_type="ebgp", as_number=64512 + number)
+            peer.learned_information_filter.unicast_ipv4_prefix = True
+            peer.v4_routes.add(name=f"r{number}").addresses.add(address=f"10.{number}.0.0", prefix=24, count=2)
+        api.set_config(config)
+        protocols(api, "start")
+        found, _ = prefixes(api, "peer2")
+        assert [(it.ipv4_address, it.ipv4_next_hop, path(it)) for it in found] == [
+            (f"10.1.{host}.0", "198.18.2.1", [("as_seq", [64512, 64513])]) for host in (0, 1)
+        ]
