@@ -63,9 +63,9 @@ def _xena(directory: Path, out: str | None) -> list[Path]:
     paths = []
     for run, outcome in _runs(directory):
         folder = Path(out) / run.path.name if out and is_suite(directory) else Path(out or run.path)
-        with storing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
         for name, text in xena_csv(outcome).items():
+            with storing(folder):
+                folder.mkdir(parents=True, exist_ok=True)
             paths.append(folder / f"xena_{name}.csv")
             write_atomically(paths[-1], text)
     if not paths:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from support.networks import TOPOLOGIES
 from p4mesh import RunOptions, run
 from p4mesh.cli.main import main
 from p4mesh.methods.results.fields import MEANINGS
+from p4mesh.report.export.hdr_histograms import hdr_log
 from p4mesh.report.export.prometheus import Metrics
 from p4mesh.report.publish import outcome_of
 from p4mesh.store.stored_run import read_run
@@ -62,10 +64,23 @@ def test_a_log_has_the_latencies_of_every_trial_with_a_histogram(finished: Path)
     assert reader.get_next_interval_histogram() is None
 
 
-def test_a_run_without_histograms_has_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_histogram_of_all_ports_of_a_stream_names_none(finished: Path) -> None:
+    stored = read_run(finished)
+    trial = next(trial for trial in stored.trials if trial.result["histograms"])
+    joined = [{**one, "tx_port": None, "rx_port": None} for one in trial.result["histograms"]]
+    of_all = replace(stored, trials=(replace(trial, result={**trial.result, "histograms": joined}),))
+    tag = hdr_log(of_all).splitlines()[-1].partition(",")[0]
+    assert tag == f"Tag={trial.unit}:{trial.index}:{joined[-1]['stream']}"
+
+
+def test_a_run_without_histograms_has_no_log_and_one_of_another_rfc_no_columns_of_xena(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = RunOptions(
         "rfc2544.frame_loss", TOPOLOGIES / "back-to-back.yaml", "64", ("scaled_frames=50",), tmp_path / "run", jobs=1
     )
     directory = run(options).directory
     assert main(["export", str(directory), "--format", "hdr"]) == 2
     assert "no trial has a histogram of latency" in capsys.readouterr().err
+    assert main(["export", str(directory), "--format", "xena", "--out", str(tmp_path / "tables")]) == 2
+    assert not (tmp_path / "tables").exists(), "what is refused leaves nothing"

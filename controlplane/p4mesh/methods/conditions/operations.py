@@ -84,7 +84,7 @@ class Operations(Extension):
         try:
             frame_of_text(stack)
         except ParameterError as error:
-            hint = f"{self._names} such as {operation.usual}"
+            hint = f"{self._names} with spaces between them, such as {operation.usual}"
             raise ParameterError(f"--set {self._names}={' '.join(given)}: {error.message}", hint=hint) from None
         usual = next(iter(FRAME_FORMATS))
         return ParameterSet({**parameters.values, HEADERS: stack, "frame_format": usual})

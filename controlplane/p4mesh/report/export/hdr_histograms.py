@@ -45,7 +45,8 @@ def hdr_log(run: StoredRun) -> str:
                 histogram.record_value(value_ns, frames)
             if not histogram.get_total_count():
                 continue
-            tag = _NOT_IN_TAGS.sub("_", f"{trial.unit}:{trial.index}:{one['stream']}:{one['tx_port']}-{one['rx_port']}")
+            pair = "" if one["tx_port"] is None else f":{one['tx_port']}-{one['rx_port']}"
+            tag = _NOT_IN_TAGS.sub("_", f"{trial.unit}:{trial.index}:{one['stream']}{pair}")
             began_s, lasted_s = times.get((trial.unit, trial.index), 0.0), trial.result["duration_ns"] / _NS_PER_S
             highest_us = histogram.get_max_value() / _NS_PER_US
             payload = histogram.encode().decode("ascii")
