@@ -11,7 +11,7 @@ from random import Random
 
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.quantities import number_text
-from p4mesh.traffic.imix import NAMED_MIXES
+from p4mesh.traffic.imix import NAMED_MIXES, MixPart, sizes_by_weight
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, STANDARD_IFG_BYTES, frame_time_ns
 from p4mesh.traffic.rates import Rate, RateUnit
 from p4mesh.traffic.stream import Burst
@@ -100,13 +100,7 @@ def _in_turn(pairs: Sequence[tuple[int, Fraction]]) -> list[int]:
     counts = [count // divisor for count in counts]
     if sum(counts) > _MOST_SIZES:
         return [0] * sum(counts)
-    credit, sizes = [0] * len(counts), []
-    for _ in range(sum(counts)):
-        credit = [left + count for left, count in zip(credit, counts, strict=True)]
-        place = credit.index(max(credit))
-        credit[place] -= sum(counts)
-        sizes.append(pairs[place][0])
-    return sizes
+    return sizes_by_weight([MixPart(size, count) for (size, _), count in zip(pairs, counts, strict=True)])
 
 
 def timing(flow: Element, sizes: Sequence[int], line_rate_bps: int) -> Timing:

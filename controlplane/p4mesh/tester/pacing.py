@@ -14,7 +14,7 @@ from functools import cache
 from p4mesh.errors import LoopOverloadError
 from p4mesh.quantities import number_text
 from p4mesh.target.loop import LoopModel
-from p4mesh.traffic.arrivals import MOST_DEPARTURES, Arrivals, spaced
+from p4mesh.traffic.arrivals import MOST_DEPARTURES, Arrivals, Recorded, spaced
 
 _FRACTION_BITS = 32
 LONGEST_SLOT_TICKS = 1 << 30
@@ -104,7 +104,8 @@ def scheduled_clock(
 ) -> DepartureClock:
     """Clock whose departures have the times of ``arrivals``, no two closer than a frame on the wire.
 
-    The wire takes ``wire_slots_ps`` for the frames of a round, or as long as the longest one for each.
+    The wire takes ``wire_slots_ps`` for frames in turn. A round begins with the first of them where it can be a little
+    shorter for that; else each frame may be the longest.
 
     Raises ValueError where they do not fit: the text says what is valid.
     """
@@ -112,8 +113,12 @@ def scheduled_clock(
     if departures > MOST_DEPARTURES:
         raise ValueError(f"{departures} departures before they come again: at most {MOST_DEPARTURES}")
     round_ticks = departures * _PS_PER_S / rate_fps / tick_ps
-    slots = wire_slots_ps if len(wire_slots_ps) == departures else [max(wire_slots_ps)] * departures
-    least_ticks = [_ceil(slot / tick_ps) for slot in slots]
+    if departures < frame_count and not isinstance(arrivals, Recorded):
+        departures -= departures % len(wire_slots_ps) if departures >= len(wire_slots_ps) else 0
+        round_ticks = departures * _PS_PER_S / rate_fps / tick_ps
+    in_turn = departures >= frame_count or departures % len(wire_slots_ps) == 0
+    slots = [_ceil(slot / tick_ps) for slot in (wire_slots_ps if in_turn else [max(wire_slots_ps)])]
+    least_ticks = [slots[number % len(slots)] for number in range(departures)]
     if sum(least_ticks) > int(round_ticks):
         highest_fps = departures * _PS_PER_S / (sum(least_ticks) * tick_ps)
         raise ValueError(f"rates up to {number_text(highest_fps)} frames/s have room for them")

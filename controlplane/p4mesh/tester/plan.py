@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import compress
+from math import gcd
 
 import numpy as np
 
@@ -527,6 +528,8 @@ def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> Depar
             min(1000 * frame_time_ns(size, rate_bps_of[port]) for port in stream.tx_ports)
             for size in stream.frame_sizes_bytes
         ]
+        if any(gcd(len(slots), positions) > 1 for positions in _positions(stream)):
+            slots = [max(slots)]  # Sizes are out of step with departures, so that each destination gets all of them.
         try:
             return scheduled_clock(stream.arrivals, stream.rate_fps, stream.frame_count, limits.tick_ps, slots)
         except ValueError as error:
@@ -537,6 +540,11 @@ def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> Depar
     return departure_clock(
         stream.rate_fps, stream.frame_count, limits.tick_ps, burst_frames=burst, wire_slot_ps=wire_slot
     )
+
+
+def _positions(stream: Stream) -> set[int]:
+    """Destinations in turn of each transmitter."""
+    return {stream.pattern.places(stream, source).positions for source in range(len(stream.tx_ports))}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -31,6 +31,10 @@ class Arrivals(ABC):
         """Departures until everything comes again, for a stream of so many frames; at least 1."""
 
     @abstractmethod
+    def of_sender(self, number: int) -> Arrivals:
+        """Arrivals of the same kind that do not depend on those of other numbers; 0 leaves them as they are."""
+
+    @abstractmethod
     def times(self, departures: int) -> list[Fraction]:
         """Times of the departures of a round as parts of it, ascending, from 0 on and below 1."""
 
@@ -40,9 +44,13 @@ class Poisson(Arrivals):
     """Independent arrivals: exponential distances from a seed, the same on every machine."""
 
     seed: int = 0
+    longest_round: int = MOST_DEPARTURES
 
     def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
-        return min(frames, MOST_DEPARTURES)
+        return min(frames, self.longest_round)
+
+    def of_sender(self, number: int) -> Poisson:
+        return replace(self, seed=_own_seed(self.seed, number))
 
     def times(self, departures: int) -> list[Fraction]:
         return _as_parts([_exponential(self.seed, number) for number in range(departures)])
@@ -59,9 +67,13 @@ class OnOff(Arrivals):
     """Mean part of the time that is on."""
     bursts: int
     seed: int = 0
+    longest_round: int = MOST_DEPARTURES
 
     def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
-        return min(frames, MOST_DEPARTURES)
+        return min(frames, self.longest_round)
+
+    def of_sender(self, number: int) -> OnOff:
+        return replace(self, seed=_own_seed(self.seed, number))
 
     def times(self, departures: int) -> list[Fraction]:
         on = [self.on_share * _exponential(self.seed, 2 * number) for number in range(self.bursts)]
@@ -82,12 +94,17 @@ class Profile(Arrivals):
     points: tuple[tuple[Fraction, Fraction], ...]
     """(part of the period, rate); two points at one time are a jump. Only proportions of the rates count."""
     period_ns: int
+    later: Fraction = Fraction(0)
+    """Part of the period by which everything is later, and with it what it ends with comes first."""
 
     def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
         return max(1, round(rate_fps * self.period_ns / 10**9))
 
+    def of_sender(self, number: int) -> Profile:
+        return replace(self, later=_own_part(number))
+
     def times(self, departures: int) -> list[Fraction]:
-        return _times_of_profile(self.points, departures)
+        return sorted((time + self.later) % 1 for time in _times_of_profile(self.points, departures))
 
 
 @dataclass(frozen=True)
@@ -95,12 +112,17 @@ class Recorded(Arrivals):
     """Times between frames of a capture, one after the other, stretched to the mean rate."""
 
     gaps_ns: tuple[int, ...]
+    first: int = 0
+    """Place of the frame that begins."""
 
     def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
         return len(self.gaps_ns)
 
+    def of_sender(self, number: int) -> Recorded:
+        return replace(self, first=int(_own_part(number) * len(self.gaps_ns)))
+
     def times(self, departures: int) -> list[Fraction]:
-        return _as_parts([Fraction(gap) for gap in self.gaps_ns])
+        return _as_parts([Fraction(gap) for gap in (*self.gaps_ns[self.first :], *self.gaps_ns[: self.first])])
 
 
 def spaced(times: Sequence[Fraction], round_ticks: Fraction, least_ticks: Sequence[int]) -> tuple[int, list[int]]:
@@ -153,6 +175,15 @@ def _as_parts(gaps: Sequence[Fraction]) -> list[Fraction]:
         times.append(at / whole)
         at += gap
     return times
+
+
+def _own_seed(seed: int, number: int) -> int:
+    return splitmix64(seed << 32 | number) >> 32 if number else seed
+
+
+def _own_part(number: int) -> Fraction:
+    """A place of its own in a period."""
+    return Fraction(splitmix64(number) >> 32, 1 << 32) if number else Fraction(0)
 
 
 def _exponential(seed: int, number: int) -> Fraction:

@@ -64,23 +64,38 @@ def drifting(stream: Stream, duration_ns: int | None, seed: int = 0) -> tuple[St
     stream = with_independent_phases(stream, seed)
     random = Random(f"clocks {seed} {stream.name}")
     streams = []
-    for source, port in enumerate(stream.tx_ports):
+    for source in range(len(stream.tx_ports)):
         # Never faster: a stream at line rate would no longer fit.
         rate_fps = stream.rate_fps * (1 - Fraction(random.randrange(1000 * CLOCK_SPREAD_PPM), 10**9))
-        to_each = tuple(flow.ports[0] for flow in stream.pattern.flows(stream, source))
-        streams.append(
-            replace(
-                stream,
-                name=f"{stream.name}/{port}",
-                rate_fps=rate_fps,
-                frame_count=stream.frame_count if duration_ns is None else tx_frames(duration_ns, rate_fps),
-                pattern=stream.pattern if stream.pattern.to_many else InPhase(),
-                tx_ports=(port,),
-                rx_ports=stream.rx_ports if stream.pattern.to_many else to_each,
-                start_offset_ns=stream.start_offset_ns[source : source + 1],
-            )
-        )
+        frames = stream.frame_count if duration_ns is None else tx_frames(duration_ns, rate_fps)
+        streams.append(replace(_of_sender(stream, source), rate_fps=rate_fps, frame_count=frames))
     return tuple(streams)
+
+
+def with_own_arrivals(stream: Stream, first: int = 0) -> tuple[Stream, ...]:
+    """Splits a stream into one per transmit port, whose arrivals do not depend on each other.
+
+    The senders are numbers ``first`` and up; the destinations of each and their order stay.
+    """
+    assert stream.arrivals is not None
+    return tuple(
+        replace(_of_sender(stream, source), arrivals=stream.arrivals.of_sender(first + source))
+        for source in range(len(stream.tx_ports))
+    )
+
+
+def _of_sender(stream: Stream, source: int) -> Stream:
+    """The part of a stream that one of its ports sends."""
+    port = stream.tx_ports[source]
+    to_each = tuple(flow.ports[0] for flow in stream.pattern.flows(stream, source))
+    return replace(
+        stream,
+        name=f"{stream.name}/{port}",
+        pattern=stream.pattern if stream.pattern.to_many else InPhase(),
+        tx_ports=(port,),
+        rx_ports=stream.rx_ports if stream.pattern.to_many else to_each,
+        start_offset_ns=stream.start_offset_ns[source : source + 1],
+    )
 
 
 def in_turn(stream: Stream, sizes_bytes: Sequence[int], interval_carries_bytes: Rational) -> Stream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,6 +15,18 @@ class MixPart:
 
     frame_size_bytes: int
     weight: int
+
+
+def sizes_by_weight(parts: Sequence[MixPart]) -> list[int]:
+    """Sizes of a mix in turn, as many as the weights sum to: each is spread as evenly as its weight allows."""
+    total = sum(part.weight for part in parts)
+    credit, sizes = [0] * len(parts), []
+    for _ in range(total):
+        credit = [left + part.weight for left, part in zip(credit, parts, strict=True)]
+        place = credit.index(max(credit))
+        credit[place] -= total
+        sizes.append(parts[place].frame_size_bytes)
+    return sizes
 
 
 SIMPLE_IMIX = (MixPart(64, 7), MixPart(570, 4), MixPart(1518, 1))

@@ -214,9 +214,7 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     burst_frames: Annotated[
         Annotated[int, Meta(ge=1, le=65_535)], Meta(title="frames back to back; 1 = evenly spaced")
     ] = 1
-    arrivals: Annotated[
-        Arrivals | UnsetType, Meta(title="departures that are not evenly spaced; one size, all senders in step")
-    ] = UNSET
+    arrivals: Annotated[Arrivals | UnsetType, Meta(title="departures that are not evenly spaced")] = UNSET
     priority: Annotated[_Priority, Meta(title="queue of the sender's port and, with a VLAN tag, its priority")] = 0
     vlan: Annotated[
         _Vlan | Annotated[list[_Vlan], Meta(min_length=1, max_length=2)] | UnsetType,

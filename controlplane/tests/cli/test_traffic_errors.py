@@ -55,7 +55,11 @@ FILES: dict[str, str] = {
     "size_below_the_headers": GOOD.replace("sizes: 128", "sizes: 64\n    vlan: 7"),
     "size_given_twice": GOOD.replace("sizes: 128", "sizes: [{bytes: 128}, {bytes: 128, weight: 2}]"),
     "arrivals_beside_bursts": GOOD.replace("sizes: 128", "sizes: 128\n    burst_frames: 2\n    arrivals: {shape: saw}"),
-    "arrivals_of_several_sizes": GOOD.replace("sizes: 128", "sizes: imix\n    arrivals: {shape: poisson}"),
+    "arrivals_of_senders_that_drift": GOOD.replace(
+        "sizes: 128", "sizes: 128\n    phases: drifting\n    arrivals: {shape: poisson}"
+    ),
+    "arrivals_of_sizes_with_latencies": "latency_definition: FILO\n"
+    + GOOD.replace("sizes: 128", "sizes: imix\n    arrivals: {shape: poisson}"),
     "arrivals_that_begin_later": GOOD.replace("sizes: 128", "sizes: 128\n    start_ms: 1\n    arrivals: {shape: saw}"),
     "arrivals_above_the_line": GOOD.replace("10 %", "60 %").replace(
         "sizes: 128", "sizes: 128\n    arrivals: {shape: ramp}"

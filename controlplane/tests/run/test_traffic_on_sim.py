@@ -219,6 +219,31 @@ interarrival: {per}
     assert "Histogram of times between frames" in (run.directory / "report.html").read_text()
 
 
+def test_arrivals_of_a_mix_to_several_receivers_and_of_senders_of_their_own(tmp_path: Path) -> None:
+    """Goal: each size of a mix in its share; two Poisson senders to one output, whose times are not the same."""
+    text = f"""\
+name: several
+latency_definition: FIFO
+interarrival: flow
+{PHASES}classes:
+  mix: {{senders: 1, receivers: 2-4, pattern: one_to_many, rate: 20000 frames/s, sizes: imix, frames: 3600,
+        arrivals: {{shape: on_off, bursts: 20}}}}
+  many: {{senders: 2-3, receivers: 4, pattern: rotate, rate: 6000 frames/s, sizes: 1000, frames: 1000,
+         phases: independent, arrivals: {{shape: poisson}}, headers: {{udp_source: 7}}}}
+"""
+    run = send(tmp_path, text)
+    mix, many = rows(run, "classes")
+    assert (mix["tx_frames"], mix["lost_frames"], many["tx_frames"], many["lost_frames"]) == (3600, 0, 2000, 0)
+    assert mix["rx_bytes"] == 300 * (7 * 64 + 4 * 570 + 1518)
+    flows = [
+        row for row in rows(run, "interarrival") if row["measured_at"] == "sender" and row["traffic_class"] == "many"
+    ]
+    assert [(row["tx_port"], row["rx_port"], row["times"]) for row in flows] == [(2, 4, 999), (3, 4, 999)]
+    assert flows[0]["between_p50_us"] != flows[1]["between_p50_us"]
+    for row in flows:
+        assert row["variation"] == pytest.approx(1, abs=3 * row["variation_error"])
+
+
 def test_a_genome_has_a_row_for_each_size(tmp_path: Path) -> None:
     """LILO over a wire of 510 ns behind a store-and-forward switch: 8 L ns + 510 ns for frames of L bytes alone."""
     text = f"""\

@@ -77,6 +77,29 @@ def test_the_mean_is_exact_to_the_fraction_of_the_clock(arrivals: Arrivals, rate
     assert clock.slot_ticks >= 672
 
 
+@pytest.mark.parametrize("arrivals", [Poisson(1), OnOff(HALF, 7), Profile(UP, 10**7), Recorded((1, 5, 9, 200))])
+def test_arrivals_of_another_sender_are_others(arrivals: Poisson | OnOff | Profile | Recorded) -> None:
+    """Goal: those of a profile and of a record are the same round, begun elsewhere; sender 0 keeps what it has."""
+    departures = arrivals.departures_in_round(RATE_FPS, 1000)
+    of_senders = [arrivals.of_sender(number).times(departures) for number in range(4)]
+    assert of_senders[0] == arrivals.times(departures)
+    assert of_senders[1] != of_senders[0]
+    assert all(sorted(times) == times and times[0] >= 0 and times[-1] < 1 for times in of_senders)
+    if not isinstance(arrivals, (Poisson, OnOff)):
+        rounds = [sorted(after - before for before, after in pairwise([*times, times[0] + 1])) for times in of_senders]
+        assert rounds == [rounds[0]] * 4
+
+
+def test_a_round_of_sizes_in_turn_has_all_of_them_equally_often() -> None:
+    """1,000 departures of three sizes are 999, so that a short frame may be followed as soon as it has left."""
+    slots_ps = [Fraction(600_000), Fraction(600_000), Fraction(12_000_000)]
+    clock = scheduled_clock(Poisson(1, 1000), Fraction(100_000), 5000, 1000, slots_ps)
+    assert len(clock.longer_by_ticks) == 999
+    gaps = [clock.interval_ticks + longer for longer in clock.longer_by_ticks]
+    assert [min(gaps[size::3]) for size in range(3)] == [600, 600, 12_000]
+    assert sum(gaps) == 9_990_000
+
+
 def sent(
     arrivals: Poisson | OnOff | Profile | Recorded | None, frames: int = 3000, burst: Burst | None = None
 ) -> TrialResult:

@@ -8,11 +8,11 @@ from math import pi, sin
 
 from msgspec import UNSET
 
-from p4mesh.methods.traffic.frames import Place, is_range
+from p4mesh.methods.traffic.frames import Place
 from p4mesh.quantities import number_text, typed_text
-from p4mesh.traffic.arrivals import OnOff, Poisson, Profile, Recorded
+from p4mesh.traffic.arrivals import MOST_DEPARTURES, OnOff, Poisson, Profile, Recorded
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic_file.model import RECORDED, Arrivals, TrafficClass
+from p4mesh.traffic_file.model import Arrivals, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
 
 _SINE_PIECES, _SINE_DIGITS = 64, 6
@@ -24,29 +24,38 @@ def arrivals_of(
     run: FileRun,
     place: Place,
     given: TrafficClass,
-    parts: int,
+    senders: int,
     rate_fps: Fraction,
     line_fps: Fraction,
     duration_s: Fraction,
 ) -> Poisson | OnOff | Profile | Recorded | None:
-    """The arrivals of a class of ``parts`` sizes; raises TrafficFileError where its highest rate is above the line."""
+    """The arrivals of a class; raises TrafficFileError where its highest rate is above the line.
+
+    Classes, and ``senders`` with arrivals of their own, share the departures that the data plane has room for.
+    """
     if given.arrivals is UNSET:
         return None
     asked, where = given.arrivals, (*place, "arrivals")
-    if (parts > 1 and not is_range(given) and given.sizes != RECORDED) or given.burst_frames > 1:
-        raise run.error(where, "beside bursts, or sizes with weights", "give the class one size, or a range")
-    if given.start_ms or given.stagger_us or given.phases != "in_step":
-        raise run.error(where, "beside start_ms, stagger_us or phases", "leave them out: all senders are in step")
+    if given.burst_frames > 1:
+        raise run.error(where, "beside bursts", "leave burst_frames out; on_off has bursts")
+    if given.start_ms or given.stagger_us or given.phases == "drifting":
+        raise run.error(
+            where,
+            "beside start_ms, stagger_us or drifting senders",
+            "leave them out, or use phases: independent, in which each sender has arrivals of its own",
+        )
+    classes = sum(other.arrivals is not UNSET for other in run.traffic.classes.values())
+    longest_round = MOST_DEPARTURES // (classes * senders)
     if asked.shape == "replay":
         return Recorded(_recorded_gaps_ns(run, place, asked))
     if asked.gaps_us or asked.pcap is not UNSET:
         raise run.error(where, f"times of one's own beside shape {asked.shape}", "use shape: replay")
     if asked.shape == "poisson":
-        return Poisson(asked.seed)
+        return Poisson(asked.seed, longest_round)
     if asked.shape == "on_off":
         share = Fraction(str(asked.on_pct)) / 100
         _require_line(run, where, rate_fps / share, line_fps)
-        return OnOff(share, asked.bursts, asked.seed)
+        return OnOff(share, asked.bursts, asked.seed, longest_round)
     points = _points(asked)
     mean = sum(((after[0] - before[0]) * (before[1] + after[1]) / 2 for before, after in pairwise(points)), Fraction(0))
     _require_line(run, where, rate_fps * max(rate for _, rate in points) / mean, line_fps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import gcd
 
 from msgspec import UNSET
 
@@ -14,8 +15,16 @@ from p4mesh.methods.results.latency import Definition, shift_ns
 from p4mesh.methods.traffic.arrivals import arrivals_of, recorded_rate_fps
 from p4mesh.methods.traffic.frames import Place, frame_of, is_range, mean_bytes, modifiers_of, sizes_of
 from p4mesh.quantities import number_text, typed_text
-from p4mesh.traffic.derived import drifting, in_turn, mixed_in_turn, with_independent_phases, with_start_skew
-from p4mesh.traffic.imix import MixPart
+from p4mesh.traffic.arrivals import Recorded
+from p4mesh.traffic.derived import (
+    drifting,
+    in_turn,
+    mixed_in_turn,
+    with_independent_phases,
+    with_own_arrivals,
+    with_start_skew,
+)
+from p4mesh.traffic.imix import MixPart, sizes_by_weight
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import (
     Broadcast,
@@ -95,10 +104,10 @@ def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
     rate_fps = _rate_fps(run, place, given, [ports[n] for one, _ in directions for n in one], parts)
     duration_s, frames = _length(run, place, given, rate_fps)
     frame = frame_of(run, place, given, parts)
-    line_fps = min(
-        max_rate_fps(parts[-1].frame_size_bytes, ports[n].own_rate_bps) for one, _ in directions for n in one
-    )
-    arrivals = arrivals_of(run, place, given, len(parts), rate_fps, line_fps, duration_s)
+    bytes_in_turn = parts[-1].frame_size_bytes if is_range(given) else mean_bytes(parts)
+    line_fps = min(max_rate_fps(bytes_in_turn, ports[n].own_rate_bps) for one, _ in directions for n in one)
+    clocks = sum(len(one) if given.phases == "independent" else 1 for one, _ in directions)
+    arrivals = arrivals_of(run, place, given, clocks, rate_fps, line_fps, duration_s)
     streams: list[Stream] = []
     for number, (one, other) in enumerate(directions):
         stream = Stream(
@@ -116,7 +125,7 @@ def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
             modifiers=modifiers_of(run, place, given),
             traffic_class=name,
         )
-        for started in _started(run, place, given, stream, duration_s):
+        for started in _started(run, place, given, stream, duration_s, number * len(senders)):
             streams += _sized(run, place, started, parts, bed)
     longest_ns = max(offset for stream in streams for offset in (*stream.start_offset_ns, 0))
     return LaidClass(
@@ -234,15 +243,22 @@ def _pattern(
 
 
 def _started(
-    run: FileRun, place: Place, given: TrafficClass, stream: Stream, duration_s: Fraction
+    run: FileRun, place: Place, given: TrafficClass, stream: Stream, duration_s: Fraction, first: int
 ) -> tuple[Stream, ...]:
+    """A class with the starts of its senders, of which the first one has this number."""
     first_ns = round(Fraction(str(given.start_ms)) * _NS_PER_MS)
     step_ns = round(Fraction(str(given.stagger_us)) * _NS_PER_US)
     skews = {port: first_ns + place * step_ns for place, port in enumerate(stream.tx_ports)}
     stream = with_start_skew(stream, skews)
+    if given.own_groups and (given.phases == "drifting" or (stream.arrivals and given.phases == "independent")):
+        raise run.error(
+            (*place, "phases"),
+            f"{given.phases} senders with a group each",
+            "use phases: in_step" if stream.arrivals else "use phases: independent",
+        )
+    if stream.arrivals and given.phases == "independent":
+        return with_own_arrivals(stream, first)
     if given.phases == "drifting":
-        if given.own_groups:
-            raise run.error((*place, "phases"), "drifting senders with a group each", "use phases: independent")
         return drifting(stream, None if given.frames is not UNSET else int(duration_s * NS_PER_S))
     return (with_independent_phases(stream) if given.phases == "independent" else stream,)
 
@@ -252,6 +268,11 @@ def _sized(run: FileRun, place: Place, stream: Stream, parts: Sequence[MixPart],
         return (stream,)
     if run.traffic.classes[stream.traffic_class].sizes == RECORDED:
         return (_recorded(run, place, stream, bed),)
+    if stream.arrivals and not is_range(run.traffic.classes[stream.traffic_class]):
+        divisor = gcd(*(part.weight for part in parts))
+        order = sizes_by_weight([MixPart(part.frame_size_bytes, part.weight // divisor) for part in parts])
+        _require_one_shift(run, place, stream, (min(order), max(order)), bed)
+        return (replace(stream, frame_size_bytes=max(order), sizes_in_turn_bytes=tuple(order)),)
     if stream.frame_count < sum(part.weight for part in parts):
         raise run.error(
             (*place, "sizes"),
@@ -273,7 +294,8 @@ def _recorded(run: FileRun, place: Place, stream: Stream, bed: Bed) -> Stream:
             "give each sender one receiver, or the class one size",
         )
     _require_one_shift(run, place, stream, (min(sizes), max(sizes)), bed)
-    return replace(stream, frame_size_bytes=max(sizes), sizes_in_turn_bytes=sizes)
+    first = stream.arrivals.first if isinstance(stream.arrivals, Recorded) else 0
+    return replace(stream, frame_size_bytes=max(sizes), sizes_in_turn_bytes=(*sizes[first:], *sizes[:first]))
 
 
 def _in_turn(run: FileRun, place: Place, stream: Stream, sizes: Sequence[int], bed: Bed) -> Stream:
@@ -294,7 +316,7 @@ def _require_one_shift(run: FileRun, place: Place, stream: Stream, sizes: Sequen
                     (*place, "sizes"),
                     f"sizes in turn from port {tx_port} to port {rx_port}: their latency {definition.value} is not the "
                     "measured one plus the same time for each size",
-                    "use latency_definition: FIFO, or a list of sizes",
+                    f"use latency_definition: FIFO, or {'one size' if stream.arrivals else 'a list of sizes'}",
                 )
 
 
