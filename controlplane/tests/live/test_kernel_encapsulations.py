@@ -26,7 +26,7 @@ SOURCE, SEGMENT = "2001:db8:7::1", "2001:db8:2::1"
 
 
 LACKING = ("not supported", "No such file", "Unknown device type")
-"""What is said of a function that the kernel does not have."""
+"""Words of a refusal where the kernel does not have a function."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The tests of RFC 5695 6, in the order of the text: those of RFC 2544 with the labels of an operation."""
+"""The tests of RFC 5695, in the order of the text: those of RFC 2544 with the labels of an operation."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def _stack(labels: Sequence[str]) -> str:
 
 
 OPERATIONS = Operations(
-    "RFC 5695 6.1",
+    "RFC 5695 Throughput",
     "labels",
     {
-        "push": Operation("the device puts labels on packets (6.1.1)"),
-        "swap": Operation("it changes the label on top (6.1.2)", "100", _stack),
-        "pop_unlabeled": Operation("it takes the label off and sends the packet on by it (6.1.3)", "101", _stack),
-        "pop_aggregate": Operation("it takes the label off and routes the packet (6.1.4)", "102", _stack),
+        "push": Operation("the device puts labels on packets"),
+        "swap": Operation("it changes the label on top", "100", _stack),
+        "pop_unlabeled": Operation("it takes the label off and sends the packet on by it", "101", _stack),
+        "pop_aggregate": Operation("it takes the label off and routes the packet", "102", _stack),
     },
 )
 
 SUITE = Suite(
     "rfc5695",
     (
-        test_of(Throughput(), "rfc5695.throughput", "RFC 5695 6.1", SIZES_BYTES),
-        test_of(Latency(), "rfc5695.latency", "RFC 5695 6.2", SIZES_BYTES),
-        test_of(FrameLoss(), "rfc5695.frame_loss", "RFC 5695 6.3", SIZES_BYTES),
-        test_of(SystemRecovery(), "rfc5695.system_recovery", "RFC 5695 6.4", SIZES_BYTES),
-        test_of(Reset(), "rfc5695.reset", "RFC 5695 6.5", (SMALLEST_BYTES,)),
+        test_of(Throughput(), "rfc5695.throughput", "RFC 5695 Throughput", SIZES_BYTES),
+        test_of(Latency(), "rfc5695.latency", "RFC 5695 Latency", SIZES_BYTES),
+        test_of(FrameLoss(), "rfc5695.frame_loss", "RFC 5695 Frame Loss Rate", SIZES_BYTES),
+        test_of(SystemRecovery(), "rfc5695.system_recovery", "RFC 5695 System Recovery", SIZES_BYTES),
+        test_of(Reset(), "rfc5695.reset", "RFC 5695 Reset", (SMALLEST_BYTES,)),
     ),
     (UnderConditions(), OPERATIONS),
 )
