@@ -23,7 +23,7 @@ def verification_streams(streams: Sequence[Stream], rate_bps_of: dict[int, int])
     duration_ns = 0
     for stream in streams:
         pattern = stream.pattern.for_each_address()
-        if stream.may_be_filtered or pattern is None:
+        if stream.may_be_filtered or stream.frame.bad_checksums or pattern is None:
             continue
         rate_bps = min(rate_bps_of[port] for port in stream.tx_ports)
         rate = min(stream.rate_fps, rate_at_pct(_LOAD_PCT, stream.frame_size_bytes, rate_bps))

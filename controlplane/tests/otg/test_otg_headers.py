@@ -11,7 +11,7 @@ from scapy.contrib.gtp import GTP_U_Header
 from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import GRE, Dot1Q
+from scapy.layers.l2 import GRE, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.utils import rdpcap
 from support.otg import OtgServer, flow_metrics, serving_otg, transmit, two_ports
@@ -79,6 +79,19 @@ def test_ip_alone_and_its_fields(server: OtgServer) -> None:
     frame = sent(server, headers)[0]
     assert (frame[Dot1Q].vlan, frame[Dot1Q].prio, frame[IP].src, frame[IP].dst) == (7, 3, "10.1.2.3", "10.4.5.6")
     assert (frame[IP].tos, frame[IP].ttl, str(frame[IP].flags)) == (46 << 2, 9, "DF")
+
+
+@pytest.mark.parametrize(("header", "name"), [("ipv4", "header_checksum"), ("udp", "checksum")])
+def test_a_checksum_that_is_to_be_bad_is(server: OtgServer, header: str, name: str) -> None:
+    def headers(packet: Any) -> None:
+        _, ipv4, udp = packet.ethernet().ipv4().udp()
+        getattr({"ipv4": ipv4, "udp": udp}[header], name).generated = "bad"
+
+    layer = {"ipv4": IP, "udp": UDP}[header]
+    for frame in sent(server, headers):
+        written = frame[layer].chksum
+        del frame[layer].chksum
+        assert written not in (0, Ether(bytes(frame))[layer].chksum)
 
 
 def test_vxlan_with_an_inner_frame(server: OtgServer) -> None:

@@ -142,3 +142,21 @@ def test_frames_of_a_class_that_are_too_small_are_refused(tmp_path: Path) -> Non
     with pytest.raises(TrafficFileError, match=r"64 B: frames of ethernet, ipv4, udp, vxlan, .* need 126 B") as caught:
         run_traffic(RunOptions(file, shipped("back-to-back"), None, (), tmp_path / "out", 1))
     assert caught.value.hint == "sizes of 126 B or more, or fewer layers"
+
+
+def test_a_class_changes_six_fields_and_has_a_wrong_checksum(tmp_path: Path) -> None:
+    fields = ("ipv4.ttl", "ipv4.dscp", "ipv4_src", "ipv4.identification", "udp_src", "udp_dst")
+    modifiers = ", ".join(f"{{field: {name}, count: 4}}" for name in fields)
+    file = tmp_path / "traffic.yaml"
+    text = TRAFFIC.replace("LAYERS", "ipv4(checksum=bad)/udp").replace('{field: "FIELD", count: 4}', modifiers)
+    file.write_text(text)
+    ran = run_traffic(RunOptions(file, shipped("back-to-back"), None, (), tmp_path / "out", 1))
+    assert ran.outcome.state is Verdict.PASS
+
+
+def test_a_router_drops_a_wrong_checksum_that_is_not_taken_for_an_address_unlearned(tmp_path: Path) -> None:
+    layers = "ipv4(checksum=bad)/udp"
+    settings = ("routed=true", f"headers={layers}", "scaled_frames=100", "ports=first_pair")
+    run_test(RunOptions("rfc2544.frame_loss", shipped("p4-l3-4ports"), "256", settings, str(tmp_path / "out"), jobs=1))
+    trials = [json.loads(line) for line in (tmp_path / "out" / "trials.jsonl").read_text().splitlines()]
+    assert {(trial["result"]["status"], trial["result"]["rx_frames"]) for trial in trials} == {("MEASURED", 0)}
