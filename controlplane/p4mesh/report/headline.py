@@ -1,4 +1,4 @@
-"""The few numbers that a reader wants first, with the trial duration for which each of them holds."""
+"""The few numbers that a reader wants first, with their errors and the trial duration for which each of them holds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
-from p4mesh.quantities import time_text
+from p4mesh.quantities import number_text, time_text
 from p4mesh.report.document import Grid, GridRow
+from p4mesh.report.errors_of_numbers import NumberErrors
 from p4mesh.report.grids import cells_of, errors_of, heads_of, is_average, rows_of
-from p4mesh.report.numbers import cell_text
+from p4mesh.report.numbers import cell_text, error_text
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.store.stored_run import StoredRun
 
 DURATION = Column("trial_duration", "Trials of")
 _DURATION_KEY = "duration_ms"
@@ -23,13 +25,15 @@ _UNITS_OF_LOADS = ("% of line", "frames/s")
 _OTHERWISE = 4
 """Headline columns of a table that names none."""
 _MOST_ROWS = 16
+_ERROR_DIGITS = 2
+_UNKNOWN = "+-?: measured once, so its error is not known."
 _NS_PER_MS = 1_000_000
 
 
-def headline_grids(outcome: Outcome, trials: Sequence[StoredTrial]) -> tuple[Grid, ...]:
+def headline_grids(outcome: Outcome, run: StoredRun) -> tuple[Grid, ...]:
     """Headline of every table that has one; of the first table with rows where none has."""
-    durations = _Durations(trials)
-    return tuple(_grid(table, durations) for table in _chosen(outcome))
+    durations, errors = _Durations(run.trials), NumberErrors(run.config, outcome.tables)
+    return tuple(_grid(table, durations, errors) for table in _chosen(outcome))
 
 
 def _chosen(outcome: Outcome) -> list[Table]:
@@ -51,17 +55,43 @@ def is_whole_on_cover(table: Table) -> bool:
     )
 
 
-def _grid(table: Table, durations: _Durations) -> Grid:
+def _grid(table: Table, durations: _Durations, number_errors: NumberErrors) -> Grid:
     rows = _shown(rows_of(table))
     wanted = (*table.keys, ITERATION.key, *table.headline)
     columns = [column for column in table.columns if column.key in wanted]
     columns = [column for column in columns if any(row.get(column.key) is not None for row in rows)]
     heads = heads_of((*columns, DURATION), rows, table.keys)
     cut, errors = rows[:_MOST_ROWS], errors_of(table)
-    lines = tuple(GridRow((*cells_of(columns, row, errors), durations.of(row))) for row in cut)
+    lines = tuple(
+        GridRow((*_with_errors(table, columns, row, errors, number_errors), durations.of(row))) for row in cut
+    )
     left = len(rows) - len(cut)
-    note = f"{left:,} more rows below." if left else ""
-    return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, note)
+    notes = [f"{left:,} more rows below."] if left else []
+    notes += [_UNKNOWN] if any(str(cell).endswith(error_text(None)) for line in lines for cell in line.cells) else []
+    return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, " ".join(notes))
+
+
+def _with_errors(
+    table: Table,
+    columns: Sequence[Column],
+    row: Mapping[str, Cell],
+    errors: Mapping[str, Column],
+    number_errors: NumberErrors,
+) -> Iterator[str]:
+    """Cells of a row as text, each number with its error: that of its column, of its search, resolution or stamps.
+
+    A result whose error is not known has a question mark; counts and what was asked for are exact.
+    """
+    for column, text in zip(columns, cells_of(columns, row, errors), strict=True):
+        value = row.get(column.key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or column.key in (*errors, *table.keys, fields.UPPER_PCT.key):
+            yield text
+        elif error := number_errors.error_of(table, row, column):
+            yield text + error_text(number_text(error, _ERROR_DIGITS))
+        else:
+            is_result = isinstance(value, float) and quantity_of(column.key).sense in (Sense.HIGHER, Sense.LOWER)
+            yield text + error_text(None) if is_result else text
 
 
 def _shown(rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:

@@ -48,7 +48,7 @@ def cover_blocks(run: StoredRun, outcome: Outcome) -> tuple[Block, ...]:
         Bullets("Deviations from the RFC", outcome.deviations),
         Bullets("Findings", outcome.findings, Tone.BAD),
     )
-    return (*headline_grids(outcome, run.trials), *(found for found in lists if found.items))
+    return (*headline_grids(outcome, run), *(found for found in lists if found.items))
 
 
 def facts_of(run: StoredRun, outcome: Outcome) -> Facts:

@@ -52,7 +52,7 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
     shown: set[tuple[object, ...]] = set()
     for test in tests:
         title = _title(test)
-        for grid in headline_grids(test.outcome, test.run.trials):
+        for grid in headline_grids(test.outcome, test.run):
             # A latency and others find the throughput first: the same numbers once.
             if _content(grid) not in shown:
                 cover.append(replace(grid, title=_titled(title, grid.title)))

@@ -17,7 +17,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.report.compare.differences import Measured, Sign, configuration_differences, differences, welch
 from p4mesh.report.compare.document import comparison
-from p4mesh.report.compare.errors_of_numbers import NumberErrors
+from p4mesh.report.errors_of_numbers import NumberErrors
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
 from p4mesh.store.stored_run import StoredRun

@@ -16,6 +16,7 @@ import pytest
 from pypdf import PdfReader
 
 from p4mesh.cli.main import main
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
@@ -131,13 +132,26 @@ def test_the_cover_has_the_numbers_with_the_duration_under_which_they_hold(finis
     assert ("Operator", "Ada") in document.facts.pairs
 
 
+def test_numbers_of_the_cover_have_their_errors(finished: Path) -> None:
+    """A search with steps of 0.5 % of line found 50 %, which is 1,000 frames/s: both are known within a hundredth."""
+    size: dict[str, Cell] = {"frame_size_bytes": 64}
+    searches = Table("searches", "S", (SIZE, fields.RESOLUTION_PCT), ({**size, "resolution_pct": 0.5},))
+    columns = (SIZE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT, fields.LOSS_PCT, fields.AVG_US)
+    row: dict[str, Cell] = {**size, "load_pct": 50.0, "offered_fps": 1000.0, "upper_pct": 50.5, "loss_pct": 0.25}
+    headline = tuple(column.key for column in columns[1:])
+    table = Table("t", "T", columns, (row,), keys=("frame_size_bytes",), headline=headline)
+    run = replace(read_run(finished), trials=())
+    (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (table, searches), ()), run)
+    assert grid.rows[0].cells[:-1] == ("64", "50.0000 +-0.5", "1,000 +-10", "50.5000", "0.2500 +-?")
+
+
 def test_a_table_that_no_report_knows_is_shown_on_the_cover_and_below(finished: Path) -> None:
     columns = (SIZE, Column("wobble_us", "Wobble", "us", 3), Column("mood", "Mood"))
     table = Table("new", "Brand new", columns, ({"frame_size_bytes": 64, "wobble_us": 1.5, "mood": "calm"},))
     new = Outcome(Verdict.MEASURED, "x", (table,), ())
     stored = read_run(finished)
     shown = page(run_document(stored, new))
-    assert [grid.title for grid in headline_grids(new, stored.trials)] == ["Brand new"]
+    assert [grid.title for grid in headline_grids(new, stored)] == ["Brand new"]
     assert key_numbers(new) == "Brand new: Wobble 1.500 us"
     assert shown.count("1.500") >= 2
 
@@ -203,7 +217,7 @@ def test_a_figure_that_would_be_empty_is_not_drawn_and_numbers_of_tables_stand_t
     assert isinstance(alone, Chart) and alone.numbers is not None
 
 
-def test_iterations_that_measured_the_same_are_one_row() -> None:
+def test_iterations_that_measured_the_same_are_one_row(finished: Path) -> None:
     rows: tuple[dict[str, Cell], ...] = tuple(
         {"frame_size_bytes": 64, "iteration": word, "rate_pct": 17.5} for word in ("1", "2", "avg", "max")
     )
@@ -214,7 +228,7 @@ def test_iterations_that_measured_the_same_are_one_row() -> None:
     differing = replace(table, rows=(*rows[:1], {**rows[1], "rate_pct": 17.6}, *rows[2:]))
     assert len(grid_of(differing).rows) == 4
     new = Outcome(Verdict.MEASURED, "x", (table,), ())
-    (headline,) = headline_grids(new, ())
+    (headline,) = headline_grids(new, replace(read_run(finished), trials=()))
     assert [row.cells[:3] for row in headline.rows] == [("64", "each of 2", "17.50")]
 
 

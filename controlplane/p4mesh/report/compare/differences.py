@@ -17,7 +17,7 @@ from p4mesh.errors import UsageError
 from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
-from p4mesh.report.compare.errors_of_numbers import NumberErrors
+from p4mesh.report.errors_of_numbers import NumberErrors
 from p4mesh.store.stored_run import StoredRun
 
 CONFIDENCE = 0.95
