@@ -36,7 +36,7 @@ _VALID = "a stack of docs/HEADERS.md, such as vlan/ipv4/udp or ipv4/udp/vxlan/et
 _STACKS_OF_TOFINO = re.compile(rf"ethernet( vlan){{0,2}}( (ipv4|ipv6( (?!segment)({_EXTENSION}))*) udp)?")
 _VALID_ON_TOFINO = "Ethernet, up to two VLAN tags, then nothing or UDP over IPv4 or IPv6 with extension headers"
 _LONGEST_EXTENSION_BYTES, _MOST_EXTENSION_BYTES = 32, 64
-_MOST_WORDS = {"outer": 10, "inner": 10, "own": 5}
+_MOST_WORDS = {"outer": 10, "inner": 10, "own": 6}
 _WORDS = {
     "outer": "between the outermost Ethernet header with its first IP header and the innermost IP header",
     "inner": "between the inner Ethernet header and the innermost IP header",
