@@ -16,7 +16,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 
 pytestmark = [pytest.mark.live, needs_root]
 FRAMES, RATE_FPS = 200, Fraction(400)
-ARRIVALS = (Poisson(1), OnOff(Fraction(1, 4), 5), Recorded((1, 1, 8)))
+ARRIVALS: tuple[Poisson | OnOff | Recorded, ...] = (Poisson(1), OnOff(Fraction(1, 4), 5), Recorded((1, 1, 8)))
 
 
 def test_every_time_between_frames_is_counted_at_both_sides() -> None:
