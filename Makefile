@@ -157,7 +157,8 @@ wheel: setup ## build the wheel into dist, and try it where there is no compiler
 	$(BIN)/python scripts/try_wheel.py
 
 release: docs ## make all that a release has into dist, try it in an empty environment, print the steps that publish it
-	@$(PIP) cyclonedx-bom
+	@# zig is the linker for the other processor, where Rust has its standard library.
+	@$(PIP) cyclonedx-bom ziglang
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/release.py
 
 clean: ## remove what was built; runs/ stays

@@ -70,10 +70,10 @@ def other_wheel() -> str:
     if not (Path(found) / "lib" / "rustlib" / OTHER).is_dir():
         return f"no wheel for {OTHER}: the standard library of Rust for it is not installed (rustup target add {OTHER})"
     if subprocess.run([sys.executable, "-m", "ziglang", "version"], capture_output=True, check=False).returncode:
-        return f"no wheel for {OTHER}: no linker for it (pip install ziglang)"
+        return f"no wheel for {OTHER}: no linker for it (make release installs one; by hand: pip install ziglang)"
     if build_wheel.main(["--out", str(RELEASE), "--target", OTHER]):
         return f"no wheel for {OTHER}: its build failed"
-    return f"the wheel for {OTHER} was built on {platform.machine()} and has not been run"
+    return f"the wheel for {OTHER} was built on {platform.machine()}; docs/RELEASE.md says how to try it"
 
 
 def archive_source() -> None:
