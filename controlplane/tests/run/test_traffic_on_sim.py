@@ -18,6 +18,7 @@ from p4mesh.run.events import Event, RunStarted, SampleTaken
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun
 from p4mesh.run.traffic import run_traffic
+from p4mesh.store.stored_run import read_run
 from p4mesh.verdict import Verdict
 
 ROOT = Path(__file__).parents[3]
@@ -67,7 +68,7 @@ duration_s: 0.01
     assert (notes["tx_frames"], notes["expected_frames"], notes["rx_frames"]) == (7, 21, 21)
     assert notes["state"] == "MEASURED"
     assert run.outcome.state is Verdict.FAIL
-    cover = [head.title for head in headline_grids(run.outcome, ())[0].heads]
+    cover = [head.title for head in headline_grids(run.outcome, read_run(run.directory))[0].heads]
     assert cover == ["Class", "Rate", "State", "Lost", "Loss ratio", "Avg", "Max", "Trials of"]
     pairs = {(row["traffic_class"], row["tx_port"], row["rx_port"]): row["tx_frames"] for row in rows(run, "pairs")}
     assert pairs == {
