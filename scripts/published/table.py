@@ -130,13 +130,25 @@ def measured(
     return {table.name: [dict(row) for row in table.rows] for table in finished.outcome.tables}
 
 
+def binomial_error_pct(trial: Mapping[str, Any]) -> float:
+    """Return the standard error of the loss of a trial whose frames are lost independently of each other, in %."""
+    lost = trial["loss_pct"] / 100
+    return float(100 * (lost * (1 - lost) / trial["tx_frames"]) ** 0.5)
+
+
 def searched(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> Mapping[str, Any]:
     """Load, loss and result of the search of one cell as the reports print them.
 
     Their searches end within the resolution above the minimum, which ours try at last: the load before it is compared.
     """
     (row,), (goal,) = tables["mesh_throughput"], tables["searches"]
-    above = [trial for trial in tables["search_trials"] if trial["load_pct"] > goal["minimum_pct"]]
-    if any(trial["verdict"] == "PASS" for trial in above):
-        return row
-    return {"load_pct": above[-1]["load_pct"], "loss_pct": above[-1]["loss_pct"], "state": "FAIL"}
+    trials = tables["search_trials"]
+    above = [trial for trial in trials if trial["load_pct"] > goal["minimum_pct"]]
+    passed = any(trial["verdict"] == "PASS" for trial in above)
+    last = [trial for trial in trials if trial["load_pct"] == row["load_pct"]][-1] if passed else above[-1]
+    return {
+        "load_pct": last["load_pct"],
+        "loss_pct": last["loss_pct"],
+        "loss_error_pct": binomial_error_pct(last),
+        "state": row["state"] if passed else "FAIL",
+    }

@@ -27,8 +27,8 @@ of the other sizes, the smallest of 90 bytes, the mean of 750 bytes, where 0.02 
 that a frame of 4.3 us has filled, and tables 3.3.b, 3.3.c and 3.3.e.
 
 Sampling: rates and smallest latencies have none, since all frames meet the same. A largest latency is that of 30 ms
-instead of 30 s, in which some ten frames of the switches are in the way; a loss ratio p of n frames has the standard
-error sqrt(p / n), 10 % of p in table 3.2 (some 10,000 frames lost or not), and as the tables 3.3 say.
+instead of 30 s, in which some ten frames of the switches are in the way. A loss stands beside its standard error, that
+of frames that are lost independently of each other.
 
 It does not explain the 0.1 to 0.4 us by which the other published means exceed the smallest values (offsets of the
 report's tester modules), nor the first 12 frames that each receiver of service frames lost."""
@@ -67,7 +67,8 @@ def _broadcast(cell: str, folder: Path) -> Row:
 def _to_one(cell: str, folder: Path) -> Row:
     settings = {**_PHASES, "duration_ms": 30000, "parts": "throughput"}
     rate = searched(measured("gsi.b2b", "gsi-4-layers", _size(cell), settings, folder))
-    return {"tx_rate_pct": rate["load_pct"] / 0.009, "result": rate["state"], "loss_pct": rate["loss_pct"]}
+    shown = {key: rate[key] for key in ("loss_pct", "loss_error_pct")}
+    return {"tx_rate_pct": rate["load_pct"] / 0.009, "result": rate["state"], **shown}
 
 
 @cache
@@ -93,27 +94,29 @@ def _latencies(cell: str, folder: Path) -> Row:
     }
 
 
-def _lost_ppm(b2b_mbps: float, b2b_bytes: int, dm_mbps: float, dm_bytes: int, folder: Path) -> float:
+def _lost_ppm(b2b_mbps: float, b2b_bytes: int, dm_mbps: float, dm_bytes: int, folder: Path) -> dict[str, float | None]:
+    """Return the loss with its standard error, that of a count; none lost show no error."""
     settings = (
         f"dm.rate={dm_mbps:g} Mbit/s L1", f"dm.sizes={dm_bytes}", f"b2b.rate={b2b_mbps:g} Mbit/s L1",
         f"b2b.sizes={b2b_bytes}", f"duration_s={_LOSS_S[b2b_mbps]}", "departure_error_ns=1000000",
     )  # fmt: skip
     row = next(row for row in _mixed(settings, folder, service=False) if row["traffic_class"] == "b2b")
-    return float(1e6 * row["lost_frames"] / row["expected_frames"])
+    lost, of_one = row["lost_frames"], 1e6 / row["expected_frames"]
+    return {"lost_ppm": lost * of_one, "lost_error_ppm": lost**0.5 * of_one if lost else None}
 
 
 def _loss_by_dm_rate(cell: str, folder: Path) -> Row:
     words = cell.split()
-    return {"lost_ppm": _lost_ppm(2, 90, float(words[2]), int(words[-2]), folder)}
+    return _lost_ppm(2, 90, float(words[2]), int(words[-2]), folder)
 
 
 def _loss_by_rate(cell: str, folder: Path) -> Row:
     words = cell.split()
-    return {"lost_ppm": _lost_ppm(float(words[0]), 90, 100, int(words[-2]), folder)}
+    return _lost_ppm(float(words[0]), 90, 100, int(words[-2]), folder)
 
 
 def _loss_by_size(cell: str, folder: Path) -> Row:
-    return {"loss": "detected" if _lost_ppm(32, int(_size(cell)), 100, 90, folder) else "not detected"}
+    return {"loss": "detected" if _lost_ppm(32, int(_size(cell)), 100, 90, folder)["lost_ppm"] else "not detected"}
 
 
 def _mixed(
@@ -167,7 +170,10 @@ COMPARISONS = (
         _REPORT,
         _ABOUT,
         "Table 3.2: 17 ports to one; rate in % of 9 Mbit/s",
-        (Quantity("tx_rate_pct", "rate"), Quantity("result", "result"), Quantity("loss_pct", "loss %")),
+        (
+            Quantity("tx_rate_pct", "rate"), Quantity("result", "result"),
+            Quantity("loss_pct", "loss %", error="loss_error_pct"),
+        ),
         _by_size("t3_2_b2b_throughput"),
         _to_one,
         cheap=("750 B",),
@@ -177,7 +183,7 @@ COMPARISONS = (
         _REPORT,
         _ABOUT,
         "Table 3.3.b: lost of 1,000,000 bunch-to-bucket frames at 2 Mbit/s, by the rate of DM",
-        (Quantity("lost_ppm", "lost", 1, ratio=True),),
+        (Quantity("lost_ppm", "lost", 1, ratio=True, error="lost_error_ppm"),),
         _LOSSES_BY_DM_RATE,
         _loss_by_dm_rate,
         "Of the frames of all six ports; the report divides by those of one. Senders have clocks of their own "
@@ -189,7 +195,7 @@ COMPARISONS = (
         _REPORT,
         _ABOUT,
         "Table 3.3.c: lost of 1,000,000 bunch-to-bucket frames, by their rate",
-        (Quantity("lost_ppm", "lost", 1, ratio=True),),
+        (Quantity("lost_ppm", "lost", 1, ratio=True, error="lost_error_ppm"),),
         _LOSSES,
         _loss_by_rate,
         "As in table 3.3.b, with runs of 40 s at 2 Mbit/s, 20 s at 4 and 4 s at 32. The model loses a bunch-to-bucket "
