@@ -80,6 +80,7 @@ FILES: dict[str, str] = {
     )
     .replace("sizes: 128", "sizes: recorded\n    frames: 9\n    arrivals: {shape: replay, pcap: some.pcap}")
     .replace("duration_s: 0.01\n", ""),
+    "a_key_of_another_shape": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: poisson, on_pct: 20}"),
     "capture_beside_a_shape": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: saw, pcap: some.pcap}"),
     "recorded_rate_of_no_replay": GOOD.replace("10 %", "recorded"),
     "recorded_sizes_of_no_capture": GOOD.replace(

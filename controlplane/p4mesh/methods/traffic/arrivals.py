@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import pi, sin
 
 from msgspec import UNSET
+from msgspec.structs import fields
 
 from p4mesh.methods.traffic.frames import Place
 from p4mesh.quantities import number_text, typed_text
@@ -17,6 +18,14 @@ from p4mesh.traffic_file.reader import FileRun
 
 _SINE_PIECES, _SINE_DIGITS = 64, 6
 _NS_PER_MS, _NS_PER_US = 10**6, 1000
+_KEYS_OF_RATES = ("period_ms", "low_pct")
+_KEYS = {
+    "poisson": ("seed",),
+    "on_off": ("on_pct", "bursts", "seed"),
+    "steps": (*_KEYS_OF_RATES, "stairs"),
+    "replay": ("gaps_us", "pcap"),
+}
+"""Keys of the shapes that have others than those of rates that go up and down."""
 Points = tuple[tuple[Fraction, Fraction], ...]
 
 
@@ -46,10 +55,12 @@ def arrivals_of(
         )
     classes = sum(other.arrivals is not UNSET for other in run.traffic.classes.values())
     longest_round = MOST_DEPARTURES // (classes * senders)
+    of_shape = _KEYS.get(asked.shape, _KEYS_OF_RATES)
+    for key in fields(asked):
+        if key.name not in ("shape", *of_shape) and getattr(asked, key.name) not in (key.default, []):
+            raise run.error(where, f"{key.name} beside shape {asked.shape}", f"its keys: {', '.join(of_shape)}")
     if asked.shape == "replay":
         return Recorded(_recorded_gaps_ns(run, place, asked))
-    if asked.gaps_us or asked.pcap is not UNSET:
-        raise run.error(where, f"times of one's own beside shape {asked.shape}", "use shape: replay")
     if asked.shape == "poisson":
         return Poisson(asked.seed, longest_round)
     if asked.shape == "on_off":
