@@ -206,7 +206,7 @@ class AWrongChecksumIsWrongInEveryFrame(HeadersTest):
 
 
 class AsManyFieldsChangeAsTheProgramHasModifiers(HeadersTest):
-    """Goal: six fields of different layers take their values at the same time, each in its own turn, and start again
+    """Goal: four fields of different layers take their values at the same time, each in its own turn, and start again
     with the next stream."""
 
     __test__ = True
@@ -217,12 +217,10 @@ class AsManyFieldsChangeAsTheProgramHasModifiers(HeadersTest):
             "udp[0].source": Progression(4, 3),
             "vxlan.vni": ValueList((0, 5, 9)),
             "ipv6.flow_label": Progression(2),
-            "ipv4[0].source": ValueList((7, 0)),
-            "ipv6.ttl": Progression(4, -1),
         }
         frame = Frame(STACKS["vxlan"])
         modifiers = [FieldModifier(Modifiable.of_name(name), values) for name, values in changes.items()]
-        for count in (3, 4, 5, 6):
+        for count in (3, 4):
             with self.subTest(modifiers=count):
                 for number, got in enumerate(self.sent(frame, *modifiers[:count])):
                     layers = list(self.addressed(frame).layers)

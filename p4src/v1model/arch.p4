@@ -44,18 +44,6 @@
 #define ID_ACTION_LIST_D       0x0100_0065
 #define ID_ACTION_RANDOM_D     0x0100_0066
 #define ID_ACTION_VALUE_D      0x0100_0067
-#define ID_TABLE_MODIFIER_E    0x0200_0034
-#define ID_TABLE_VALUE_E       0x0200_0035
-#define ID_ACTION_PROGRESSION_E 0x0100_0068
-#define ID_ACTION_LIST_E       0x0100_0069
-#define ID_ACTION_RANDOM_E     0x0100_006A
-#define ID_ACTION_VALUE_E      0x0100_006B
-#define ID_TABLE_MODIFIER_F    0x0200_0036
-#define ID_TABLE_VALUE_F       0x0200_0037
-#define ID_ACTION_PROGRESSION_F 0x0100_006C
-#define ID_ACTION_LIST_F       0x0100_006D
-#define ID_ACTION_RANDOM_F     0x0100_006E
-#define ID_ACTION_VALUE_F      0x0100_006F
 
 // Ports of the target that are not test ports. simple_switch_grpc is started with --cpu-port 510;
 // a frame that egress recirculates never leaves through the loop port.

@@ -67,7 +67,7 @@ class FieldModifier:
     values: Progression | ValueList | PseudoRandom
 
 
-FEWEST_MODIFIERS, MAX_MODIFIERS = 2, 6
+FEWEST_MODIFIERS, MAX_MODIFIERS = 2, 4
 """Of one stream: those that every program has, which transmitters name, and those of the program that has most."""
 MAX_ADDRESSES_PER_PORT = 1024
 
