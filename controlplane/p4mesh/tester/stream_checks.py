@@ -72,7 +72,7 @@ def require_frame_sizes(streams: Iterable[Stream], largest_bytes: int, target: s
         if longest > largest_bytes:
             raise UnsupportedError(
                 f"not supported on {target}: stream '{stream.name}' has frames of {longest} bytes",
-                hint=f"frame sizes up to {largest_bytes} B" + ("" if target == "sim" else ", or --target sim"),
+                hint=f"frame sizes up to {largest_bytes} B",
             )
 
 

@@ -40,8 +40,10 @@ OTHER_DEVICES = (
     "hop_by_hop",
     "multiple_devices",
     "gsi.mixed",
+    "rfc5695.",
+    "srv6.",
 )
-"""Tests that need routers, tunnels, failures, resets, several devices or a role for each port."""
+"""Tests that need routers, labels, segments, tunnels, failures, resets, several devices or a role for each port."""
 ON_A_SWITCH = [test.name for test in TESTS if not any(word in test.name for word in OTHER_DEVICES)]
 ELSEWHERE = {"routed", "advertised_networks", "advertised_prefix", "modifier"}
 """Parameters for routers."""

@@ -81,7 +81,18 @@ fn after(code: &Code, layout: &Layout, op: &Op, before: Known) -> Known {
         (first as usize..first as usize + count).contains(&(row.index as usize))
     };
     let keeps = effects(code, layout, op).is_some_and(|effects| {
-        effects.extracts.is_none() && !effects.writes.iter().chain(&effects.may_write).any(writes_index)
+        let writes = effects.writes.iter().chain(&effects.may_write);
+        effects.extracts.is_none() && !writes.chain(&changed_header(code, layout, op)).any(writes_index)
     });
     Known::Kept(keeps.then_some(row))
+}
+
+/// The slots of a header that an instruction clears or copies as a whole.
+fn changed_header(code: &Code, layout: &Layout, op: &Op) -> Option<(Slot, usize)> {
+    let (Op::AddHeader { header } | Op::RemoveHeader { header } | Op::AssignHeader { dst: header, .. }) = *op else {
+        return None;
+    };
+    // Instructions whose header is no constant have no known effects.
+    let header = code.constant(header).and_then(|id| u16::try_from(id).ok())?;
+    Some((layout.headers[header as usize].base, layout.shape_of(header).slots.into()))
 }
