@@ -89,7 +89,8 @@ fn after(code: &Code, layout: &Layout, op: &Op, before: Known) -> Known {
 
 /// The slots of a header that an instruction clears or copies as a whole.
 fn changed_header(code: &Code, layout: &Layout, op: &Op) -> Option<(Slot, usize)> {
-    let (Op::AddHeader { header } | Op::RemoveHeader { header } | Op::AssignHeader { dst: header, .. }) = *op else {
+    let (Op::AddHeader { header } | Op::RemoveHeader { header } | Op::AssignHeader { dst: header, .. }) = *op
+    else {
         return None;
     };
     // Instructions whose header is no constant have no known effects.
