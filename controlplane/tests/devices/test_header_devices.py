@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv4Address
+from pathlib import Path
 
 import pytest
 from scapy.contrib.mpls import MPLS
@@ -14,11 +15,13 @@ from scapy.layers.l2 import Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet
 from support.hosted_network import HostedNetwork
-from support.networks import shipped
+from support.networks import TOPOLOGIES, shipped
 
 from p4mesh.layers.ipv4 import DESTINATION
 from p4mesh.layers.layer import Modifiable
 from p4mesh.layers.notation import frame_of_text
+from p4mesh.run.options import RunOptions
+from p4mesh.run.single import run
 from p4mesh.tester.stations import station
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.traffic.patterns import Pairs
@@ -230,3 +233,17 @@ def test_address_and_port_change_in_step_through_65536_values() -> None:
         spec = TrialSpec("all", (stream,), count * 2000, Learning(enabled=False), 10**6, 0)
         result = measurer.measure(spec)
     assert (result.status, result.tx_frames, result.rx_frames) == (Verdict.MEASURED, count, len(bound))
+
+
+NO_UNICAST = {"p4-tunnels-4ports"}
+"""Devices that forward groups alone: the tests of tunnels in RFC 3918 run on them."""
+
+
+@pytest.mark.parametrize("name", sorted({path.stem for path in TOPOLOGIES.glob("p4-*.yaml")} - NO_UNICAST))
+def test_a_shipped_p4_device_has_a_throughput_without_further_settings(tmp_path: Path, name: str) -> None:
+    """Goal: `p4mesh run rfc2544.throughput --topology NAME` gives a number that can be trusted."""
+    options = RunOptions("rfc2544.throughput", name, "128", ("scaled_frames=1000",), tmp_path / "out", 1)
+    outcome = run(options).outcome
+    (row,) = outcome.tables[0].rows
+    assert outcome.state is Verdict.MEASURED
+    assert isinstance(row["throughput_fps"], float) and row["throughput_fps"] > 0

@@ -11,6 +11,7 @@ from support.networks import shipped
 from p4mesh.cli.single_command import run_test
 from p4mesh.errors import ParameterError, TrafficFileError
 from p4mesh.run.options import RunOptions
+from p4mesh.run.single import run
 from p4mesh.run.traffic import run_traffic
 from p4mesh.verdict import Verdict
 
@@ -91,6 +92,31 @@ def test_a_stack_that_cannot_be_sent_is_refused_before_the_run(
     assert caught.value.message.startswith(message)
     assert hint in (caught.value.hint or "")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "noted"),
+    [
+        ("headers=ipv4/tcp", 1),
+        ("headers=ipv6(source=2001:db8::1, destination=2001:db8::2)/ipv4/udp", 1),
+        ("frame_format=ipv4", 1),
+        ("headers=ipv4(source=192.0.2.1, destination=192.0.2.2)/ipv6/tcp", 0),
+        ("frame_format=ipv6", 0),
+    ],
+)
+def test_frames_that_rfc_5180_is_not_about_are_a_deviation(tmp_path: Path, setting: str, noted: int) -> None:
+    settings = (setting, "scaled_frames=100")
+    found = run(RunOptions("rfc5180.frame_loss", shipped("back-to-back"), "256", settings, str(tmp_path / "out"), 1))
+    assert sum(text.startswith("The frames carry no IPv6") for text in found.outcome.deviations) == noted
+
+
+def test_hop_by_hop_options_have_to_be_among_the_headers(tmp_path: Path) -> None:
+    message = "rfc5180.hop_by_hop: headers=ipv6/udp has no hop-by-hop options"
+    with pytest.raises(ParameterError) as caught:
+        run_test(options(tmp_path / "out", "rfc5180.hop_by_hop", "headers=ipv6/udp"))
+    assert caught.value.message == message
+    settings = ("headers=ipv6/hop_by_hop/tcp", "scaled_frames=100", "ports=first_pair")
+    run_test(RunOptions("rfc5180.hop_by_hop", shipped("p4-l3-4ports"), "256", settings, str(tmp_path / "out"), jobs=1))
 
 
 @pytest.mark.parametrize("headers", ["mpls(label=100)/ipv6/udp", "vlan(vid=7)"])

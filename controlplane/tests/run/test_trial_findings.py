@@ -23,19 +23,27 @@ QUICK = ("scaled_frames=100",)
 
 
 @pytest.mark.parametrize(
-    ("test", "topology", "hint"),
+    ("test", "topology", "settings", "hint"),
     [
         (
             "rfc2889.congestion_control",
             "router-4x1g",
+            (),
             "no frame came through: device 'router' is a router; rfc2889.congestion_control is for switches; use a "
             "test that has routed=true",
         ),
-        ("rfc2544.throughput", "p4-l3-4ports", "no frame came through: if the device routes, set routed=true"),
+        (
+            "rfc2544.throughput",
+            "p4-l3-4ports",
+            ("routed=false",),
+            "no frame came through: if the device routes, set routed=true",
+        ),
     ],
 )
-def test_frames_for_a_switch_at_a_router_get_a_hint(tmp_path: Path, test: str, topology: str, hint: str) -> None:
-    found = run(RunOptions(test, TOPOLOGIES / f"{topology}.yaml", "64", QUICK, tmp_path / "run", 1))
+def test_frames_for_a_switch_at_a_router_get_a_hint(
+    tmp_path: Path, test: str, topology: str, settings: tuple[str, ...], hint: str
+) -> None:
+    found = run(RunOptions(test, TOPOLOGIES / f"{topology}.yaml", "64", (*QUICK, *settings), tmp_path / "run", 1))
     assert found.outcome.state is Verdict.INVALID
     assert found.outcome.findings[0] == hint
 

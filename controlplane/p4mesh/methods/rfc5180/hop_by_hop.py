@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import HopByHop as HopByHopOptions
 from p4mesh.methods.base import Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Mesh, measure_loads
@@ -59,6 +60,12 @@ class HopByHop(MeshTest[LossSweep]):
             raise ParameterError(
                 f"{self.name}: frame_format={parameters.text('frame_format')} has no hop-by-hop options",
                 hint="use frame_format=ipv6",
+            )
+        stack = parameters.text(shared.HEADERS)
+        if stack and not any(isinstance(layer, HopByHopOptions) for layer in shared.frame_of(parameters).layers):
+            raise ParameterError(
+                f"{self.name}: headers={stack} has no hop-by-hop options",
+                hint="put hop_by_hop behind ipv6, such as headers=ipv6/hop_by_hop/udp",
             )
         if parameters.values.get("routed") is False:
             raise ParameterError(

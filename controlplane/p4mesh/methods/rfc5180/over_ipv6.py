@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from p4mesh.layers import IPv6
+from p4mesh.methods.composition import Assemble, Case, Extension, Results
 from p4mesh.methods.options.parameters import with_defaults
+from p4mesh.methods.options.shared import frame_of
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
@@ -15,6 +21,18 @@ SMALLEST_BYTES = 84
 SIZES_BYTES = (SMALLEST_BYTES, 128, 256, 512, 1024, 1280, 1518)
 """The sizes of RFC 5180 5.1.1, but 64 bytes, which the headers and the signature do not fit in."""
 _IPV6 = "ipv6"
+
+
+class Ipv6Frames(Extension):
+    """Says where frames of the user's choice are none of IPv6."""
+
+    def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
+        """The outcome, with the deviation of frames whose innermost packet is none of IPv6."""
+        outcome = assemble(results)
+        if isinstance(frame_of(case.parameters).network, IPv6):
+            return outcome
+        noted = "The frames carry no IPv6, which RFC 5180 is about: headers or frame_format ask for others."
+        return replace(outcome, deviations=(*outcome.deviations, noted))
 
 
 class ThroughputOverIpv6(Throughput):

@@ -8,6 +8,7 @@ from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
 from p4mesh.methods.rfc5180.over_ipv6 import (
     BackToBackOverIpv6,
     FrameLossOverIpv6,
+    Ipv6Frames,
     LatencyOverIpv6,
     ResetOverIpv6,
     SystemRecoveryOverIpv6,
@@ -25,5 +26,5 @@ SUITE = Suite(
         SystemRecoveryOverIpv6(),
         ResetOverIpv6(),
     ),
-    (UnderConditions(),),
+    (UnderConditions(), Ipv6Frames()),
 )
