@@ -32,6 +32,7 @@ from p4mesh.run.worker_processes import WorkerProcesses
 from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory
+from p4mesh.store.stored_run import setting_of
 from p4mesh.store.writing import storing
 from p4mesh.verdict import Verdict
 from p4mesh.version import __version__
@@ -44,7 +45,7 @@ class FinishedRun:
     directory: Path
     outcome: Outcome
     setting: str
-    """Kind of devices and of time, for people."""
+    """Kind of devices and of time, and which model they are, for people."""
 
 
 def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
@@ -85,14 +86,15 @@ def execute(prepared: Prepared, path: Path, observer: Observer, limits: Delivery
 
     ``limits`` are those of the tester that earlier tests have found; they learn from this one, measured now or before.
     """
-    with RunDirectory.open(path, _config(prepared)) as directory:
+    config = _config(prepared)
+    with RunDirectory.open(path, config) as directory:
         if directory.is_finished:
             for unit in prepared.method.units(prepared.job.parameters, prepared.sizes):
                 limits.recall(directory.stored(unit.key))
         else:
             with directory.discarded_when_nothing_was_measured():
                 _measure(prepared, directory, observer, limits)
-        finished = FinishedRun(directory.path, publish(directory), prepared.job.setting)
+        finished = FinishedRun(directory.path, publish(directory), setting_of(config))
     observer(RunFinished(prepared.method.name, finished.directory, finished.outcome))
     return finished
 

@@ -64,8 +64,20 @@ class StoredRun:
 
     @property
     def setting(self) -> str:
-        """Kind of devices and of time, for people; empty in runs that did not say so yet."""
-        return str(self.config.get("setting", ""))
+        """Kind of devices and of time; see :func:`setting_of`."""
+        return setting_of(self.config)
+
+
+def setting_of(config: Mapping[str, Any]) -> str:
+    """Kind of devices and of time, for people, with the model and the source of its parameters where notes have them.
+
+    Empty in runs that did not say so yet.
+    """
+    kind, notes = str(config.get("setting", "")), config.get("notes", {})
+    model = " ".join(notes[key] for key in ("vendor", "model") if key in notes)
+    source = f"parameters: {notes['model_parameters']}" if "model_parameters" in notes else ""
+    about = "; ".join(text for text in (model, source) if text)
+    return f"{kind} ({about})" if kind and about else kind
 
 
 def read_run(directory: str | Path) -> StoredRun:

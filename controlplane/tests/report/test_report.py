@@ -21,6 +21,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
 from p4mesh.report.document import Badge, Chart, Document, Grid, GridRow, Head, Paragraph, Tone
+from p4mesh.report.export.json_document import run_data
 from p4mesh.report.figures import chart_of, figures_of
 from p4mesh.report.grids import MOST_ROWS, grid_of
 from p4mesh.report.headline import headline_grids, key_numbers
@@ -301,11 +302,16 @@ def test_the_pdf_numbers_its_pages_and_repeats_heads(finished: Path) -> None:
 def test_a_report_on_paper_is_short_and_each_sheet_says_that_the_device_is_simulated(finished: Path) -> None:
     sheets = text_of(document_of(finished))
     assert len(sheets) <= 8
-    assert all("simulated devices, virtual time" in re.sub(r"\s+", " ", sheet) for sheet in sheets)
+    setting = (
+        "simulated devices, virtual time (White Rabbit WRS-3/18; "
+        "parameters: measured behaviour in the RFC 2889 report of GSI, 2023)"
+    )
+    assert all(setting in re.sub(r"\s+", " ", sheet) for sheet in sheets)
     flat = re.sub(r"\s+", " ", " ".join(sheets))
     assert "Place, date and signature" in flat and "Deviations from the RFC" in re.sub(r"\s+", " ", sheets[0])
     assert "Trial log" not in flat
-    assert "Measured on: simulated devices, virtual time" in (finished / "report.html").read_text()
+    assert f"Measured on: {setting}" in (finished / "report.html").read_text()
+    assert run_data(finished)["setting"] == setting
 
 
 def test_line_breaks_of_a_note_are_seen_on_the_page_and_on_paper(finished: Path) -> None:
