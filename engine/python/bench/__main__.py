@@ -1,7 +1,7 @@
 """Runs all measurements, prints the comparison, writes runs/bench.json (``python -m bench``).
 
-``python -m bench GROUP...`` runs groups: engine, simple_switch, control or live. ``python -m bench GROUP.NAME`` runs
-one measurement in this process and prints it as JSON.
+``python -m bench GROUP...`` runs groups: engine, simple_switch, control or live; a missed target is exit code 1.
+``python -m bench GROUP.NAME`` runs one measurement in this process and prints it as JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import control_plane, engine_paths, live_ports, scale, simple_switch
-from bench.report import markdown, text
+from bench.report import markdown, rows, text
 
 gc.set_threshold(400_000, 20, 20)  # as the command p4mesh has it
 
@@ -90,10 +90,10 @@ def main(arguments: list[str]) -> int:
                 results[group][name] = max(first, further, key=lambda it: it.get("frames_per_s", 0))
     _JSON.parent.mkdir(exist_ok=True)
     _JSON.write_text(json.dumps(results, indent=2) + "\n")
-    print(text(results))
+    print(text(results, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ))
     if write_table:
         _TABLE.write_text(markdown(results))
-    return 0
+    return 1 if any(row.missed for row in rows(results)) else 0
 
 
 def _parser() -> argparse.ArgumentParser:

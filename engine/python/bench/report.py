@@ -1,130 +1,230 @@
-"""The results as text for the terminal and as the table of docs/BENCHMARKS.md."""
+"""The results as text for the terminal and as the table of docs/BENCHMARKS.md.
+
+A target is a ratio to something that the same run measured on the same machine, never a number of one machine.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+_FRAMES, _CONTROL, _INTERFACES = "Frames", "Control plane", "Linux interfaces"
 _PATHS = {
     "transmit": "transmit path: seed pass to 18 copies",
     "receive": "receive path: classify and measure",
     "forward": "L3 forwarding program",
-    "simulation": "complete simulation, wrs-18x1g full mesh, 64 bytes, 100 %",
 }
-_SENDERS = {
-    "fastest": "P4Mesh (live), one core to send, one to receive",
-    "bmv2": "P4Mesh on simple_switch_grpc (bmv2)",
+_SIMULATION = "complete simulation, wrs-18x1g full mesh, 64 bytes, 100 %"
+_PEERS = {
     "trafgen": "trafgen",
     "tcpreplay": "tcpreplay",
     "testpmd": "dpdk-testpmd, af_packet",
     "iperf3": "iperf3, UDP",
 }
-_FLOOR_RATIO = 20
-_FLOOR_FPS = 500_000
 
 
-def rows(results: dict[str, Any]) -> list[tuple[str, str, str, str, str]]:
-    """Return (name, engine, simple_switch, ratio, target) of each measurement."""
-    table = []
+@dataclass(frozen=True)
+class Row:
+    """One measurement beside another one of the same run."""
+
+    part: str
+    what: str
+    measured: str
+    beside: str = "-"
+    ratio: float | None = None
+    """How many times as good as the other one; None where that was not measured."""
+    least: float | None = None
+    """Target of the ratio; None for a row that has none."""
+    fault: str = ""
+    """Reason for which the row is missed whatever its ratio is."""
+
+    @property
+    def missed(self) -> bool:
+        """Whether the row has a target that this run does not reach."""
+        return bool(self.fault) or (None not in (self.ratio, self.least) and self.ratio < self.least)  # type: ignore[operator]
+
+    @property
+    def words(self) -> tuple[str, str, str, str, str]:
+        """Cells of the row: what, measured, beside, ratio, target."""
+        ratio = "-" if self.ratio is None else f"{self.ratio:.3g}"
+        target = "-" if self.least is None else f">= {self.least:g}"
+        return (self.what, self.measured, self.beside, ratio, f"{target} missed" if self.missed else target)
+
+
+def rows(results: dict[str, Any]) -> list[Row]:
+    """All that was measured, with its targets."""
+    return [*_frames(results), *_control_plane(results), *_interfaces(results)]
+
+
+def _frames(results: dict[str, Any]) -> Iterator[Row]:
+    engine, peers = results["engine"], results["simple_switch"]
     for name, what in _PATHS.items():
-        engine, reference = _rate(results["engine"].get(name)), _rate(results["simple_switch"].get(name))
-        ratio = engine / reference if engine and reference else 0.0
-        target = f">= {_FLOOR_FPS:,} frames/s" if name == "simulation" else f">= {_FLOOR_RATIO} times"
-        table.append((what, _number(engine), _number(reference), f"{ratio:.1f}" if ratio else "-", target))
-    return table
+        if fault := engine.get(name, {}).get("failed"):
+            yield Row(_FRAMES, what, "-", fault=fault)
+        elif rate := _fps(engine, name):
+            yield _faster(_FRAMES, what, rate, "simple_switch", _fps(peers, name), least=20)
+    if fault := engine.get("simulation", {}).get("failed"):
+        yield Row(_FRAMES, _SIMULATION, "-", fault=fault)
+    elif rate := _fps(engine, "simulation"):
+        yield _faster(_FRAMES, _SIMULATION, rate, "L3 forwarding", _fps(engine, "forward"), least=0.5)
+        memory = engine["simulation"]["peak_memory_mib"]
+        yield Row(_FRAMES, "peak memory of the complete simulation, Python included", f"{memory} MiB")
 
 
-def control_rows(results: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return (name, measured, target) of the control plane, the event queue and memory."""
-    control = results["control"]
-    table = []
-    if "entries_per_s" in control.get("table_entries", {}):
-        writes = control["table_entries"]
-        rates = f"{writes['entries_per_s']:,}/s ({writes['entries_per_cpu_s']:,} per CPU second)"
-        table.append(("table entries in batched writes", rates, ">= 100,000/s"))
-    if "seconds" in control.get("flow_records", {}):
-        flows = control["flow_records"]
-        table.append((f"{flows['flows']:,} flows read in band", f"{flows['seconds']:.2f} s", "< 2 s"))
-    if "cells_per_s" in control.get("counters", {}):
-        table.append(("counter cells read", f"{control['counters']['cells_per_s']:,}/s", ">= 1,000,000/s"))
-    for name, cost in control.get("event_queue", {}).items():
-        pending = name.split("_")[3] if name.startswith("ns_per_event_") else name
-        table.append((f"event queue, {pending} pending", f"{cost} ns/event", "< 40 ns"))
-    if "seconds" in control.get("full_mesh", {}):
-        mesh = control["full_mesh"]
-        counts = "exact counts" if mesh["exact"] else "WRONG COUNTS"
-        what = f"256 x 100G full mesh, 64 bytes, 99.994 %, 100 us: {mesh['frames']:,} frames, {mesh['flows']:,} flows"
-        table.append(
-            (what, f"{counts}, {mesh['seconds']} s, {mesh['peak_memory_mib']} MiB", "exact, < 60 s, < 4096 MiB")
+def _control_plane(results: dict[str, Any]) -> Iterator[Row]:
+    for name, rows_of in _ROWS_OF.items():
+        found = results["control"].get(name, {})
+        if "failed" in found:
+            yield Row(_CONTROL, name, "-", fault=found["failed"])
+        elif found:
+            yield from rows_of(found, results)
+
+
+def _entries(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row]:
+    what, alone = "table entries in batched writes", found["encoded_per_s"]
+    yield _faster(_CONTROL, what, found["entries_per_s"], "messages made", alone, least=0.4, unit="/s")
+
+
+def _counters(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row]:
+    what, alone = "counter cells read", found["decoded_per_s"]
+    yield _faster(_CONTROL, what, found["cells_per_s"], "message decoded", alone, least=0.05, unit="/s")
+
+
+def _flow_records(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row]:
+    what, rate = f"{found['flows']:,} flows read in band", round(found["flows"] / found["seconds"])
+    cells = results["control"].get("counters", {}).get("cells_per_s", 0)
+    yield _faster(_CONTROL, what, rate, "counter cells", cells, least=0.1, unit="/s")
+
+
+def _event_queue(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row]:
+    for pending, cost in found.items():
+        yield Row(
+            _CONTROL,
+            f"event queue, {int(pending):,} pending",
+            f"{cost['queue_ns']} ns/event",
+            f"binary heap: {cost['heap_ns']} ns/event",
+            cost["heap_ns"] / cost["queue_ns"],
+            least=0.8,
         )
-    if "seconds" in control.get("multicast", {}):
-        groups = control["multicast"]
-        counts = "exact counts" if groups["exact"] else "WRONG COUNTS"
-        what = (
-            f"1 to 255 x 100G, 4,095 groups, 64 bytes, 100 %, 100 us: {groups['frames']:,} frames, "
-            f"{groups['memberships']:,} memberships"
-        )
-        measured = (
-            f"{counts}, {groups['seconds']} s; joins, one frame and leaves {groups['joins_seconds']} s, "
-            f"{groups['peak_memory_mib']} MiB"
-        )
-        table.append((what, measured, "exact, < 60 s, < 2048 MiB"))
-    memory = results["engine"].get("simulation", {}).get("peak_memory_mib")
-    if memory:
-        table.append(("peak memory of the complete simulation, Python included", f"{memory} MiB", "-"))
-    return table
 
 
-def interface_rows(results: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """Return (name, frames/s, load of the machine, remarks) of frames over a veth pair."""
-    live = results.get("live", {})
-    table = []
+def _full_mesh(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row]:
+    what = f"256 x 100G full mesh, 64 bytes, 99.994 %, 100 us: {found['frames']:,} frames, {found['flows']:,} flows"
+    yield _whole_trial(what, found, found["frames"], results, 4_096, least=0.2)
+
+
+def _multicast(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row]:
+    memberships = found["memberships"]
+    what = f"1 to 255 x 100G, 4,095 groups, 64 bytes, 100 %, 100 us: {memberships:,} joins and leaves"
+    yield _whole_trial(what, found, found["frames"] + 2 * memberships, results, 2_048, least=0.07)
+
+
+_ROWS_OF: dict[str, Callable[[dict[str, Any], dict[str, Any]], Iterator[Row]]] = {
+    "table_entries": _entries,
+    "counters": _counters,
+    "flow_records": _flow_records,
+    "event_queue": _event_queue,
+    "full_mesh": _full_mesh,
+    "multicast": _multicast,
+}
+
+
+def _whole_trial(
+    what: str, found: dict[str, Any], frames: int, results: dict[str, Any], most_mib: int, least: float
+) -> Row:
+    """A trial of the largest network, all phases included, beside that of 18 ports."""
+    simulation = results["engine"].get("simulation", {})
+    per_frame = simulation["trial_seconds"] / simulation["frames"] if "trial_seconds" in simulation else None
+    faults = [] if found["exact"] else ["wrong counts"]
+    faults += [f"more than {most_mib:,} MiB"] if found["peak_memory_mib"] > most_mib else []
+    return Row(
+        _CONTROL,
+        what,
+        f"{found['cpu_seconds']} s ({found['seconds']} s on the wall), {found['peak_memory_mib']} MiB",
+        f"18 ports, as many frames: {per_frame * frames:.1f} s" if per_frame else "-",
+        per_frame * frames / found["cpu_seconds"] if per_frame else None,
+        least,
+        fault=", ".join(faults),
+    )
+
+
+def _interfaces(results: dict[str, Any]) -> Iterator[Row]:
+    live = results["live"]
+    fastest = max(_PEERS, key=lambda name: live.get(name, {}).get("fps", 0))
+    peer, peer_fps = _PEERS[fastest], live.get(fastest, {}).get("fps", 0)
     if "trials" in live.get("floor", {}):
-        trials = live["floor"]["trials"]
-        lost = ", ".join(str(trial["lost"]) for trial in trials)
-        held = f"{live['floor']['held']} of {len(trials)} trials of 10 s held; lost: {lost}; {_errors(trials[0])}"
-        table.append(("P4Mesh, the floor", f"{live['floor']['fps']:,}", f"{trials[0]['load']:.1f}", held))
-    for key, name in _SENDERS.items():
-        found = live.get(key, {})
-        if not found:
-            continue
-        rate = f"{found['fps']:,}" if found.get("fps") else "-"
-        load = f"{found['load']:.1f}" if "load" in found else "-"
-        remark = found.get("missing") or found.get("failed") or "sent, not measured"
-        if "rate_error_ppm" in found:
-            remark = f"highest rate without loss; {_errors(found)}"
-        table.append((name, rate, load, remark))
-    return table
+        trials, held, fps = live["floor"]["trials"], live["floor"]["held"], live["floor"]["fps"]
+        lost = ", ".join(f"{trial['lost']:,}" for trial in trials)
+        what = f"P4Mesh, 10 s at a fixed rate, {held} of {len(trials)} trials held, lost: {lost}; {_errors(trials[0])}"
+        fault = "" if held == len(trials) else "a trial lost frames"
+        yield _faster(_INTERFACES, what, fps, peer, peer_fps, least=None, fault=fault)
+    shown = {
+        "fastest": ("P4Mesh (live), one core to send, one to receive", peer, peer_fps, 1.0),
+        "bmv2": (
+            "P4Mesh on simple_switch_grpc (bmv2)",
+            "simple_switch, copies sent",
+            _fps(results["simple_switch"], "transmit"),
+            0.2,
+        ),
+    }
+    for name, (what, other, other_fps, least) in shown.items():
+        if fault := live.get(name, {}).get("failed"):
+            yield Row(_INTERFACES, what, "-", fault=fault)
+        elif found := live.get(name):
+            what = f"{what}, highest rate without loss; {_errors(found)}"
+            yield _faster(_INTERFACES, what, found["fps"], other, other_fps, least=least)
+    for name, what in _PEERS.items():
+        if found := live.get(name):
+            rate = f"{found['fps']:,} frames/s" if found.get("fps") else found.get("missing") or found["failed"]
+            yield Row(_INTERFACES, f"{what}, sent, not measured", rate)
+
+
+def _faster(
+    part: str,
+    what: str,
+    rate: int,
+    other: str,
+    other_rate: int,
+    least: float | None,
+    unit: str = " frames/s",
+    fault: str = "",
+) -> Row:
+    """A rate beside another one; 0 where the other one was not measured."""
+    if not other_rate:
+        return Row(part, what, f"{rate:,}{unit}", least=least, fault=fault)
+    return Row(part, what, f"{rate:,}{unit}", f"{other}: {other_rate:,}{unit}", rate / other_rate, least, fault)
 
 
 def _errors(found: dict[str, Any]) -> str:
-    """Return how exact rate and departures were; a trial that sent too little has no errors."""
+    """How exact rate and departures were; a trial that sent too little has no errors."""
     if found.get("rate_error_ppm") is None:
         return "errors not measured"
     departures = f"departures {found['departure_error_ns'] / 1000:.1f} us off at most, as declared"
     return f"rate error {found['rate_error_ppm']:.1f} ppm, mean jitter {found['jitter_avg_us']:.1f} us, {departures}"
 
 
-def text(results: dict[str, Any]) -> str:
-    """Return the results for people."""
-    lines = [f"{'frames/s on one core':<60} {'engine':>12} {'simple_switch':>14} {'ratio':>7}  target"]
-    lines += [f"{what:<60} {a:>12} {b:>14} {ratio:>7}  {target}" for what, a, b, ratio, target in rows(results)]
-    lines += [f"{what:<60} {measured:>35}  {target}" for what, measured, target in control_rows(results)]
-    lines += [
-        f"{name:<50} {rate:>12} frames/s, load {load}: {remark}" for name, rate, load, remark in interface_rows(results)
-    ]
-    return "\n".join(lines)
+def text(results: dict[str, Any], colour: bool) -> str:
+    """The results for people; missed targets are red on a terminal."""
+    lines = []
+    for row in rows(results):
+        what, measured, beside, ratio, target = row.words
+        line = f"{what}\n    {measured}; {beside}; ratio {ratio}, target {target}"
+        line += f": {row.fault}" if row.fault else ""
+        lines.append(f"\x1b[31m{line}\x1b[0m" if colour and row.missed else line)
+    missed = sum(row.missed for row in rows(results))
+    judged = sum((row.ratio is not None and row.least is not None) or bool(row.fault) for row in rows(results))
+    return "\n".join([*lines, f"{missed} of {judged} targets missed"])
 
 
 def markdown(results: dict[str, Any]) -> str:
-    """Return docs/BENCHMARKS.md."""
+    """The page docs/BENCHMARKS.md."""
     machine = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in results["machine"].items())
-    frames = "\n".join(f"| {' | '.join(row)} |" for row in rows(results))
-    control = "\n".join(f"| {' | '.join(row)} |" for row in control_rows(results))
-    interfaces = "\n".join(f"| {' | '.join(row)} |" for row in interface_rows(results))
     return f"""# Benchmarks
 
-Written by `make bench ARGS=--write-table`; `make bench` prints the same table for your machine and
-keeps all numbers in `runs/bench.json`.
+Written by `make bench ARGS=--write-table`; `make bench` prints the same rows for your machine and
+keeps all numbers in `runs/bench.json`. A target is a ratio to something that the same run measured, so
+that it holds on any machine; a run that misses one says so and ends with exit code 1.
 
 | machine | |
 |---|---|
@@ -139,35 +239,33 @@ Its egress queues hold 64 packets, so it gets no more work than it can finish: t
 transmit path (its best number of 1, 2, 4 and 16); for the forwarding program the cost of the threads
 that see all frames, and of those of egress for each frame that it sends, are added up. The engine's
 frames come over simulated lines, and their events count. Both are measured in three turns; the best
-of each counts.
+of each counts. A frame of the complete simulation passes the tester twice and a switch once.
 
-| what | engine | simple_switch | ratio | target |
-|---|---|---|---|---|
-{frames}
+{_table(results, _FRAMES)}
 
 ## Control plane
 
-Wall time on all cores, Python client and server in one process.
+Processor time of all cores, Python client and server in one process. Beside the rates stand what the client
+alone does for them: making and encoding the messages of writes, decoding that of a reading. Flows are
+read in band by frames that pass the program. Trials of the largest network count with all their phases and
+the start of the program, beside the time that a trial of 18 ports takes for as many frames.
 
-| what | measured | target |
-|---|---|---|
-{control}
+{_table(results, _CONTROL)}
 
 ## Linux interfaces
 
 Frames of 64 bytes from one end of a veth pair to the other, as root. P4Mesh stamps and numbers every frame and measures
-every one that arrives; the other programs do neither, and the receiving interface counts. The floor is
-700,000 frames/s for 10 s without loss, 3 times of 3.
+every one that arrives; the other programs do neither, and the receiving interface counts. P4Mesh stands beside the
+fastest of them.
 
-| what | frames/s | load | |
-|---|---|---|---|
-{interfaces}
+{_table(results, _INTERFACES)}
 """
 
 
-def _rate(result: dict[str, Any] | None) -> int:
-    return int(result.get("frames_per_s", 0)) if result else 0
+def _table(results: dict[str, Any], part: str) -> str:
+    lines = [f"| {' | '.join(row.words)} |" for row in rows(results) if row.part == part]
+    return "\n".join(["| what | measured | beside it | ratio | target |", "|---|---|---|---|---|", *lines])
 
 
-def _number(rate: int) -> str:
-    return f"{rate:,}" if rate else "-"
+def _fps(group: dict[str, Any], name: str) -> int:
+    return int(group.get(name, {}).get("frames_per_s", 0))
