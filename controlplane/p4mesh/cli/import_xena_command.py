@@ -61,6 +61,8 @@ def _text(imported: Imported, topology: Path, run: Path, *, everything: bool) ->
     counts = f"{imported.total - imported.mapped:,} of {imported.total:,} values"
     lines += ["", f"Not mapped: {counts}" + ("" if everything else "; --all lists them with the reasons")]
     lines += others if everything else []
+    if all(test.problem for test in imported.tests):
+        return "\n".join([*lines, "", f"no test runs: take the comment marks off one in {run}, and the line [] out"])
     lines += ["", f"run it with: p4mesh run {run}"]
     if imported.trial_time_ms:
         lines.append("short trials on sim: add --set duration_ms=scaled")

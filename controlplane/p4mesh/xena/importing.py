@@ -164,8 +164,10 @@ def _run_text(
     ]
     if shared.sizes:
         lines.append(f"sizes: [{', '.join(map(str, shared.sizes))}]")
-    running = [entry for entry in entries if enabled or not problems[id(entry)]]
-    lines += ["parameters:", *(f"  {key}: {_yaml(value)}" for key, value in _held(shared, running).items())]
+    # Where no test runs, the parameters are those of the tests that a user takes out of their comments.
+    running = [entry for entry in entries if enabled or not problems[id(entry)]] or entries
+    held = _held(shared, running)
+    lines += ["parameters:", *(f"  {key}: {_yaml(value)}" for key, value in held.items())] if held else []
     lines.append("tests:")
     for entry in entries:
         problem = problems[id(entry)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,25 @@ def test_what_a_test_cannot_carry_is_named_and_commented_out() -> None:
     Path("topology.yaml").write_text(found.topology)
     Path("run.yaml").write_text(found.run)
     assert len(plan_file(load_run_file("run.yaml"), RunOptions("run.yaml"))) == 8
+
+
+def test_a_file_that_enables_no_test_says_so_and_each_of_its_tests_can_be_made_to_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = config(ROUTER)
+    tests = data["TestOptions"]["TestTypeOptionMap"]
+    for options in tests.values():
+        options["Enabled"] = False
+    Path("off.v2544").write_text(json.dumps(data))
+    assert main(["import-xena", "off.v2544"]) == 0
+    said = capsys.readouterr().out
+    assert "no test runs: take the comment marks off one in off.yaml, and the line [] out" in said
+    assert "run it with" not in said
+    assert main(["run", "off.yaml"]) == 2
+    assert "off.yaml:" in (said := capsys.readouterr().err) and "tests: [] is not valid" in said
+    text = Path("off.yaml").read_text()
+    Path("off.yaml").write_text(re.sub(r"^  # (?=[- ] )", "  ", text, flags=re.MULTILINE).replace("  []\n", ""))
+    assert len(plan_file(load_run_file("off.yaml"), RunOptions("off.yaml"))) == len(tests)
 
 
 def test_unknown_keys_and_other_kinds_of_values_are_listed() -> None:
