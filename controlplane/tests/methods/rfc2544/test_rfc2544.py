@@ -215,6 +215,13 @@ def test_a_short_search_with_a_confirmation_of_the_rfc_says_so() -> None:
     assert outcome.deviations == ()
 
 
+def test_tests_of_a_suite_say_in_the_same_words_that_trials_are_short() -> None:
+    _, searched = run(Throughput(), FakeMeasurer(wire), 64)
+    _, swept = run(FrameLoss(), FakeMeasurer(wire), 64)
+    assert searched.deviations[0] == swept.deviations[0], "the page of the suite shows it once"
+    assert searched.deviations[1:] == ("Confirming trials take 2 times as long as those of the search.",)
+
+
 def test_latency_as_the_rfc_wants_it_departs_from_nothing() -> None:
     _, outcome = run(Latency(), FakeMeasurer(wire), 64, "duration_ms=60000", "mode=rfc")
     assert outcome.deviations == ()
