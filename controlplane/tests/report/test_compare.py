@@ -177,6 +177,24 @@ def test_configurations_are_compared_and_other_questions_refused() -> None:
         comparison([first, goal])
 
 
+def test_values_of_settings_are_written_as_elsewhere() -> None:
+    """Commas between thousands, ranges of ports, and a unit behind numbers alone."""
+
+    def having(value: str, ports: int) -> Measured:
+        cap = {"name": "port_rate_cap_mbps", "value": value, "unit": "Mbit/s"}
+        beds = [{"number": number, "rate_bps": 10**6 * ports} for number in range(1, ports + 1)]
+        topology = {"name": "x", "text": f"nodes: [{{latency_ns: {1000 * ports}}}]"}
+        return measured("a", [1.0], parameters=[cap], ports=beds, topology=topology)
+
+    assert dict(configuration_differences([having("none", 2), having("10000", 4)])) | {"topology file": ()} == {
+        "topology file": (),
+        "ports": ("1-2", "1-4"),
+        "port rates (bit/s)": ("2,000,000", "4,000,000"),
+        "port_rate_cap_mbps": ("none", "10,000 Mbit/s"),
+        "topology.nodes[0].latency_ns": ("2,000", "4,000"),
+    }
+
+
 def test_keys_of_topologies_that_differ_are_named_where_they_are_few() -> None:
     def on(text: str) -> Measured:
         return measured("a", [1.0], topology={"name": "x", "text": text})

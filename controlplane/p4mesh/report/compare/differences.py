@@ -17,6 +17,7 @@ from p4mesh.errors import UsageError
 from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.quantities import grouped, ports_text
 from p4mesh.report.errors_of_numbers import NumberErrors
 from p4mesh.store.stored_run import StoredRun
 
@@ -142,7 +143,7 @@ def _leaves(value: object, path: str = "topology") -> Iterator[tuple[str, str]]:
         for number, inner in enumerate(value):
             yield from _leaves(inner, f"{path}[{number}]")
     else:
-        yield path, str(value)
+        yield path, grouped(str(value))
 
 
 def differences(runs: Sequence[Measured]) -> Iterator[Difference]:
@@ -247,12 +248,18 @@ def _flat(config: Mapping[str, Any]) -> dict[str, str]:
     found = {name: str(config[name]) for name in ("version", "target")}
     found["topology"] = config["topology"]["name"]
     found["topology file"] = _digest(config["topology"]["text"])
-    found["ports"] = ", ".join(str(port["number"]) for port in config["ports"])
-    found["port rates (bit/s)"] = ", ".join(dict.fromkeys(str(port["rate_bps"]) for port in config["ports"]))
+    found["ports"] = ports_text(port["number"] for port in config["ports"])
+    found["port rates (bit/s)"] = ", ".join(dict.fromkeys(f"{port['rate_bps']:,}" for port in config["ports"]))
     found["frame sizes (B)"] = ", ".join(map(str, config["frame_sizes_bytes"]))
     found["calibration"] = "yes" if config["calibration"] else "no"
     found |= {f"note {name}": text for name, text in config.get("notes", {}).items()}
-    return found | {item["name"]: f"{item['value']} {item['unit']}".rstrip() for item in config["parameters"]}
+    return found | {item["name"]: _value(item) for item in config["parameters"]}
+
+
+def _value(parameter: Mapping[str, Any]) -> str:
+    """Value of a parameter; words such as ``none`` and ``scaled`` have no unit."""
+    value = str(parameter["value"])
+    return f"{grouped(value)} {parameter['unit']}".rstrip() if value[-1:].isdecimal() else value
 
 
 def _digest(text: str) -> str:
