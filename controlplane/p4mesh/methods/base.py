@@ -16,6 +16,7 @@ from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import HasSearch
+from p4mesh.traffic.imix import size_name
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -35,7 +36,7 @@ class Unit:
     """
 
     frame_size_bytes: int
-    """0 for a part of a test that is not about one frame size."""
+    """0 for a part of a test that is not about one frame size; a MixedSize where frames have a mix of sizes."""
     part: str
     iteration: int = 1
 
@@ -43,7 +44,8 @@ class Unit:
     def key(self) -> str:
         """Stable name of the unit in stored results."""
         repeated = f"/{self.iteration}" if self.iteration > 1 else ""
-        size = f"{self.frame_size_bytes}B/" if self.frame_size_bytes else ""
+        named = size_name(self.frame_size_bytes)
+        size = f"{named}/" if isinstance(named, str) else f"{named}B/" if named else ""
         return f"{size}{self.part}{repeated}"
 
 
@@ -88,6 +90,10 @@ class MethodOf(ABC, Generic[Result]):
     frame_sizes_bytes: tuple[int, ...] = RFC_FRAME_SIZES_BYTES
     reset_between: str = "none"
     """Default reset of the device before each trial."""
+
+    def refuses_mix(self, parameters: ParameterSet) -> str:
+        """Why the frames of a trial cannot have a mix of sizes; empty where they can."""
+        return "frames of a trial have one size"
 
     def goal(self, parameters: ParameterSet) -> str:
         """The goal that PASS and FAIL judge, in words; empty where the test has none."""

@@ -81,6 +81,9 @@ class Composed(MethodOf[Record]):
             parameters = extension.derived(self.name, parameters)
         return self._method.derived(parameters)
 
+    def refuses_mix(self, parameters: ParameterSet) -> str:
+        return self._method.refuses_mix(parameters)
+
     def goal(self, parameters: ParameterSet) -> str:
         return self._method.goal(parameters)
 

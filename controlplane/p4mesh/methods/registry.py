@@ -11,6 +11,7 @@ from p4mesh.methods.composition import Extension
 from p4mesh.methods.extensions.clocks import ClockNote
 from p4mesh.methods.extensions.iterations import Iterations
 from p4mesh.methods.extensions.load_axis import LoadAxis
+from p4mesh.methods.extensions.mixes import Mixes
 from p4mesh.methods.extensions.resets import Resets
 from p4mesh.methods.names import NAMES, unknown
 
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     TESTS: tuple[Method, ...]
     """Every test, suite by suite."""
 
-EVERY_TEST: tuple[Extension, ...] = (Resets(), ClockNote(), LoadAxis(), Iterations())
+EVERY_TEST: tuple[Extension, ...] = (Resets(), ClockNote(), LoadAxis(), Mixes(), Iterations())
 """Extensions of every test, applied around those of its suite: a trial of RFC 2544 is offered under its
 conditions, then gets its reset; the note on clocks and percent of a cap are in the report of each iteration;
-iterations repeat all of it."""
+streams of a mix are split last; iterations repeat all of it."""
 
 
 def suites() -> dict[str, tuple[Method, ...]]:

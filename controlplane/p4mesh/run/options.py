@@ -41,9 +41,11 @@ class RunOptions:
     """A topology, or the file that it is in; None: that of the run file."""
     sizes: str | None = field(
         default=None,
-        metadata=_set_by("--sizes", "frame sizes in bytes with FCS; default: those of the RFC", metavar="B,B"),
+        metadata=_set_by(
+            "--sizes", "frame sizes in bytes with FCS, or mixes such as imix; default: those of the RFC", metavar="B,B"
+        ),
     )
-    """Frame sizes in bytes with FCS, separated by commas; None: those of the RFC."""
+    """Frame sizes in bytes with FCS and mixes, separated by commas; None: those of the RFC."""
     settings: tuple[str, ...] = field(
         default=(), metadata=_set_by("--set", "set a test parameter", metavar="KEY=VALUE", action="append")
     )

@@ -21,6 +21,7 @@ from p4mesh.methods.options.shared import EXTENSION_HEADERS, HEADERS, SCALED_FRA
 from p4mesh.methods.registry import find_test
 from p4mesh.run.checks import notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
+from p4mesh.run.mixes import check_mixes
 from p4mesh.run.options import RunOptions
 from p4mesh.run.router_addresses import check_router_addresses
 from p4mesh.run.tester_ports import chosen_ports, ports_of
@@ -34,6 +35,7 @@ from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.device_events import failures_of
 from p4mesh.topology.device_keys import P4_DEVICE, ROUTER
 from p4mesh.topology.memory import memory_of, memory_without_verification
+from p4mesh.traffic.imix import sizes_in
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES
 
 _SOFTWARE_SEARCH = {"search_method": "mlr", "mlr_goals": "software"}
@@ -71,7 +73,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     parameters, chosen = _resolve(method, topology, options, bed)
     parameters = method.derived(parameters)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
-    _check_format(method, sizes, parameters)
+    _check_format(method, [each for size in sizes for each in sizes_in(size)], parameters)
     if parameters.values.get(ROUTED) is True:
         check_router_addresses(topology, bed.port_numbers)
     method.check(bed, parameters)
@@ -81,6 +83,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
         TARGETS[options.target_name].check(topology)
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
+    check_mixes(method, bed, parameters, sizes)
     job = replace(job_of(method, topology, bed, parameters, options), chosen=chosen)
     cluster, echo = options.workers or "", echo_of(topology, options)
     return Prepared(method, job, sizes, options.processes, cluster, options.target_name, echo)
@@ -224,7 +227,7 @@ def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple
     return replace(bed, calibration=calibration)
 
 
-def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
+def _check_format(method: Method, sizes: Sequence[int], parameters: ParameterSet) -> None:
     """Raise ParameterError for a frame size that cannot carry the headers and the signature."""
     stack = str(parameters.values.get(HEADERS, ""))
     if "frame_format" not in parameters.values and not stack:

@@ -34,6 +34,7 @@ from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.stored_run import setting_of
 from p4mesh.store.writing import storing
+from p4mesh.traffic.imix import size_name
 from p4mesh.verdict import Verdict
 from p4mesh.version import __version__
 
@@ -197,7 +198,7 @@ def _config(prepared: Prepared) -> dict[str, Any]:
         "ports": [encode(port) for port in job.bed.ports],
         "time_stamps": encode(job.bed.stamps),
         "calibration": encode(job.bed.calibration),
-        "frame_sizes_bytes": list(prepared.sizes),
+        "frame_sizes_bytes": [size_name(size) for size in prepared.sizes],
         "parameters": [
             {
                 "name": item.name,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from p4mesh.traffic.imix import MIX_PATTERN, NAMED_MIXES
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 from p4mesh.traffic_file.model import Name, Ports
 
@@ -14,12 +15,21 @@ Value = Annotated[
     Meta(description="a number, a word, or true or false; p4mesh tests NAME lists what is valid"),
 ]
 Parameters = Annotated[dict[str, Value], Meta(title="parameters, as in p4mesh tests NAME")]
+_VALID_SIZE = (
+    f"bytes in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES}, or a mix: {', '.join(NAMED_MIXES)}, a genome of RFC 6985 "
+    "such as a7d4g1"
+)
+_Size = Annotated[
+    Annotated[int, Meta(ge=SMALLEST_FRAME_BYTES, le=LARGEST_FRAME_BYTES)]
+    | Annotated[str, Meta(pattern=f"^({MIX_PATTERN})$")],
+    Meta(description=_VALID_SIZE),
+]
 Sizes = Annotated[
-    list[Annotated[int, Meta(ge=SMALLEST_FRAME_BYTES, le=LARGEST_FRAME_BYTES)]],
+    list[_Size],
     Meta(
         min_length=1,
         title="frame sizes with FCS; else those of the RFC",
-        description=f"a list of bytes in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES}, such as [64, 1518]",
+        description=f"a list such as [64, 1518] of {_VALID_SIZE}",
     ),
 ]
 _NOTE_KEY = "^[a-z][a-z0-9_-]{0,39}$"

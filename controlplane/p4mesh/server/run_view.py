@@ -44,7 +44,7 @@ class _Config(Struct):
     version: str
     target: str
     topology: _Topology
-    frame_sizes_bytes: list[int]
+    frame_sizes_bytes: list[int | str]
     notes: dict[str, str] = {}
 
 

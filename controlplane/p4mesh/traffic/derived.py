@@ -36,7 +36,7 @@ def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Strea
         )
     left = stream.frame_count - sum(made.frame_count for made in streams)
     streams[0] = replace(streams[0], frame_count=streams[0].frame_count + left)
-    return tuple(streams)
+    return tuple(made for made in streams if made.frame_count)
 
 
 def mixed_in_turn(stream: Stream, parts: Sequence[MixPart]) -> tuple[Stream, ...]:

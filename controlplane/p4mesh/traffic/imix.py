@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+from p4mesh.quantities import number_text
 
 
 @dataclass(frozen=True)
@@ -63,3 +66,50 @@ def mix_of(text: str) -> tuple[MixPart, ...]:
     for letter, count in re.findall("([a-j])([0-9]*)", text):
         shares[GENOME_BYTES[letter]] += int(count or 1)
     return tuple(MixPart(size, weight) for size, weight in sorted(shares.items()))
+
+
+class MixedSize(Fraction):
+    """A mix in the place of a frame size: a number, the mean of its sizes, so that rates and times follow from it."""
+
+    __slots__ = ("name", "parts")
+    name: str
+    parts: tuple[MixPart, ...]
+
+    def __new__(cls, name: str) -> MixedSize:
+        """Read a name or a genome that fits MIX_PATTERN."""
+        parts = mix_of(name)
+        frames = sum(part.weight for part in parts)
+        size = super().__new__(cls, sum(part.weight * part.frame_size_bytes for part in parts), frames)
+        size.name, size.parts = name, parts
+        return size
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of the frames in bytes."""
+        return tuple(part.frame_size_bytes for part in self.parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name,)
+
+    def __str__(self) -> str:
+        return f"{self.name} of {number_text(self)}"
+
+    def __format__(self, _: str) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        """A mix is no frame size, also where its mean is one."""
+        return isinstance(other, MixedSize) and self.name == other.name
+
+    def __hash__(self) -> int:  # type: ignore[override]  # as that of Fraction
+        return hash(self.name)
+
+
+def sizes_in(frame_size_bytes: int) -> tuple[int, ...]:
+    """The sizes of a mix, or the size itself."""
+    return frame_size_bytes.sizes if isinstance(frame_size_bytes, MixedSize) else (frame_size_bytes,)
+
+
+def size_name(frame_size_bytes: int) -> int | str:
+    """The name of a mix, or the size itself: what stands in tables and files."""
+    return frame_size_bytes.name if isinstance(frame_size_bytes, MixedSize) else frame_size_bytes

@@ -96,7 +96,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "tagged_network_without_tags": ("run", "rfc2544.latency", *RUN[2:], "--set", "tagged_network=new"),
     "iterations_out_of_range": (*RUN, "--set", "iterations=0"),
     "sizes_too_small": (*RUN, "--sizes", "60"),
-    "sizes_not_a_number": (*RUN, "--sizes", "64,big"),
+    "sizes_not_a_number": (*RUN, "--sizes", "64,large"),
     "sizes_twice": (*RUN, "--sizes", "64,64"),
     "jobs_zero": (*RUN, "--jobs", "0"),
     "jobs_too_many": (*RUN, "--jobs", "1000000000"),

@@ -26,7 +26,8 @@ def test_the_example_runs_as_a_notebook_would_run_it(tmp_path: Path) -> None:
     assert "64B/throughput is done" in shown
     assert shown[-2:] == [
         "error: --sizes 60: '60' is not valid",
-        " hint: frame sizes are integers in 64..16000 B with FCS, such as 64,1518",
+        " hint: frame sizes are integers in 64..16000 B with FCS, such as 64,1518, or mixes: imix, ipsec_imix, "
+        "ipv6_imix, standard_imix, tcp_imix, a genome of RFC 6985 such as a7d4g1",
     ]
     assert (tmp_path / "runs" / "first" / "report.html").exists()
 

@@ -119,6 +119,7 @@ def _error(key: str, of: str, meaning: str, digits: int = 3) -> Column:
 
 _group("Which trial", Sense.SETTING)
 FRAME_SIZE_BYTES = _column("frame_size_bytes", "Frame size", "length of the test frames with FCS", "B")
+MIX = _column("mix", "Mix", "mix of sizes that frames of this size belong to")
 TRAFFIC_CLASS = _column("traffic_class", "Class", "class of a traffic file")
 STREAM = _column("stream", "Stream", "stream that the frames belong to")
 PART = _column("part", "Part", "part of the test that needed the trial")

@@ -23,6 +23,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Table, with_reasons
+from p4mesh.traffic.imix import MixedSize
 
 _OMITTED, _INLINE = "omitted", "inline"
 OMITTED: Mapping[str, bool] = MappingProxyType({_OMITTED: True})
@@ -173,5 +174,7 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, MixedSize):
+        return value.name
     assert value is None or isinstance(value, bool | int | float | str), value
     return value

@@ -48,6 +48,9 @@ class FrameLoss(MeshTest[LossSweep]):
         *shared.trial_parameters(SECTION, RFC_DURATION_S),
     )
 
+    def refuses_mix(self, parameters: ParameterSet) -> str:
+        return ""
+
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
         return mesh_of(self.name, bed, parameters)
 

@@ -43,6 +43,7 @@ from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, lat
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
 from p4mesh.methods.shapes import SearchTest
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import MixedSize
 from p4mesh.traffic.line_rate import NS_PER_S
 
 SECTION = "RFC 2544 26.2"
@@ -104,6 +105,10 @@ class Latency(SearchTest[LatencyUnit]):
         choice("tagged_network", SAME, SECTION, "destination network of tagged frames", (SAME, NEW, BOTH)),
         *SEARCHED,
     )
+
+    def refuses_mix(self, parameters: ParameterSet) -> str:
+        mode = parameters.text("mode")
+        return "" if mode == ALL_FRAMES else f"mode={mode} measures one frame, which has one size"
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, and contradicting parameters."""
@@ -326,7 +331,8 @@ def _architecture(bed: Bed, rows: Sequence[LatencyRow]) -> str:
     smallest: dict[int, Fraction] = {}
     for row in rows:
         defined = row.definitions if isinstance(row, LinkLatency) else None
-        if isinstance(defined, AllDefinitions) and defined.fifo_min_us is not None:
+        mixed = isinstance(_size(row), MixedSize)
+        if not mixed and isinstance(defined, AllDefinitions) and defined.fifo_min_us is not None:
             smallest.setdefault(_size(row), Fraction(defined.fifo_min_us) * 1000)
     return "" if bed.mixed_rates else latency.architecture(smallest, bed.slowest_rate_bps)
 

@@ -83,6 +83,10 @@ class Throughput(SearchTest[ThroughputUnit]):
         *_searched(_SEARCH_S),
     )
 
+    def refuses_mix(self, parameters: ParameterSet) -> str:
+        decision = parameters.text("decision")
+        return "" if decision == AGGREGATE else f"decision={decision} is for frames of one size"
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, and contradicting search bounds."""
         super().check(bed, parameters)

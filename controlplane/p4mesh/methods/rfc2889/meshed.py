@@ -62,6 +62,9 @@ def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
 class Meshed(MeshTest[MeshUnit]):
     """Throughput search and forwarding-rate sweep over one traffic pattern."""
 
+    def refuses_mix(self, parameters: ParameterSet) -> str:
+        return ""
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds that the pattern cannot use, and contradicting parameters."""
         super().check(bed, parameters)

@@ -1,0 +1,142 @@
+"""Tests with mixes of frame sizes (`--sizes imix`): shares, rates, counts of each size, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from support.networks import parsed as topology_of
+from support.networks import shipped, switch, wire
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.results.outcome import Cell, Outcome
+from p4mesh.run.options import RunOptions
+from p4mesh.run.run_files import run_file
+from p4mesh.run.single import FinishedRun, run
+from p4mesh.topology import Topology
+from p4mesh.traffic.imix import SIMPLE_IMIX, MixedSize
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.verdict import Verdict
+
+MEAN = Fraction(7 * 64 + 4 * 570 + 1518, 12)
+"""Of simple IMIX (RFC 6985 section 3)."""
+QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1", "scaled_frames=1200")
+
+
+def outcome(out: Path, test: str, sizes: str, *settings: str, topology: Topology | None = None) -> Outcome:
+    topology = topology or topology_of(wire())
+    return run(RunOptions(test, topology, sizes, (*QUICK, *settings), out / f"{test}-{sizes}", 1)).outcome
+
+
+def rows(found: Outcome, name: str) -> list[dict[str, Cell]]:
+    (table,) = (table for table in found.tables if table.name == name)
+    return [dict(row) for row in table.rows]
+
+
+def test_a_mix_fills_the_line_in_the_shares_of_its_sizes(tmp_path: Path) -> None:
+    """Goal: 100 % of line rate is that of the mean size; each size has exactly its share of the frames."""
+    found = outcome(tmp_path, "rfc2544.throughput", "imix,64", "search_max_pct=100")
+    of_mix, of_64 = rows(found, "throughput")
+    assert (found.state, of_mix["frame_size_bytes"], of_64["frame_size_bytes"]) == (Verdict.MEASURED, "imix", 64)
+    assert of_mix["throughput_fps"] == pytest.approx(2 * float(max_rate_fps(MEAN, 10**9)))
+    sizes = rows(found, "sizes")
+    assert {row["mix"] for row in sizes} == {"imix"}
+    of_trial = [row for row in sizes if row["trial"] == 1]
+    assert [row["frame_size_bytes"] for row in of_trial] == [64, 570, 1518]
+    assert (
+        [row["tx_frames"] for row in of_trial] == [2 * 700, 2 * 400, 2 * 100] == [row["rx_frames"] for row in of_trial]
+    )
+    assert {row["lost_frames"] for row in sizes} == {0}
+    assert any("64 B : 7, 570 B : 4, 1,518 B : 1, in the mean 353.833 B" in text for text in found.deviations)
+    trials = [json.loads(line) for line in (tmp_path / "rfc2544.throughput-imix,64" / "trials.jsonl").open()]
+    sent = {stream["frame_size_bytes"] for trial in trials for stream in trial["spec"]["streams"]}
+    assert sent == {64, 570, 1518}
+
+
+def test_losses_of_a_mix_are_told_by_size(tmp_path: Path) -> None:
+    """Goal: a device that drops long frames loses one in 12 of all, each of the longest and none of the others."""
+    device = topology_of(switch("max_frame_bytes: 1000", ports=2))
+    found = outcome(tmp_path, "rfc2544.frame_loss", "imix", "step_pct=10", topology=device)
+    losses = [row["loss_pct"] for row in rows(found, "frame_loss")]
+    assert losses == pytest.approx([100 / 12] * len(losses))
+    by_size = {row["frame_size_bytes"]: row["loss_pct"] for row in rows(found, "sizes")}
+    assert by_size == {64: 0, 570: 0, 1518: 100}
+
+
+def test_each_size_of_a_mix_has_the_latency_that_it_has_alone(tmp_path: Path) -> None:
+    device = topology_of(switch("latency_ns: 1000", ports=2))
+    settings = ("search_max_pct=10", "search_initial_pct=10", "latency_definition=LILO")
+    mixed = outcome(tmp_path, "rfc2544.latency", "imix", *settings, topology=device)
+    alone = outcome(tmp_path, "rfc2544.latency", "64,570,1518", *settings, topology=device)
+    least = {row["frame_size_bytes"]: row["min_us"] for row in rows(alone, "latency")}
+    of_sizes = {row["frame_size_bytes"]: row["min_us"] for row in rows(mixed, "sizes") if row["min_us"] is not None}
+    assert of_sizes == least
+    assert len(set(least.values())) == 3
+    (whole,) = rows(mixed, "latency")
+    assert (whole["frame_size_bytes"], whole["min_us"]) == ("imix", min(map(float, map(str, least.values()))))
+
+
+def test_meshes_take_genomes_and_repeat(tmp_path: Path) -> None:
+    settings = ("iterations=2", "latency_percentiles=true", "sweep_start_pct=50", "sweep_step_pct=50")
+    found = outcome(tmp_path, "rfc2889.fully_meshed", "aaaf", *settings, topology=shipped("two-switches"))
+    assert found.state is Verdict.MEASURED
+    assert {row["frame_size_bytes"] for row in rows(found, "sizes")} == {64, 1280}
+
+
+@pytest.mark.parametrize(
+    ("test", "sizes", "settings", "message", "hint"),
+    [
+        ("rfc2544.back_to_back", "imix", (), "frames of a trial have one size", "rfc2544.throughput, rfc2544.latency"),
+        ("rfc2889.broadcast", "64,imix", (), "frames of a trial have one size", "rfc2889.fully_meshed"),
+        ("rfc2544.throughput", "imix", ("burst_frames=4",), "burst_frames=4 of several", "leave burst_frames out"),
+        ("rfc2544.throughput", "imix", ("decision=per_source_port",), "decision=per_source_port", "rfc2544.frame_loss"),
+        ("rfc2544.latency", "imix", ("mode=rfc",), "mode=rfc measures one frame", "rfc2544.latency"),
+        ("rfc2544.latency", "imix", ("latency_definition=LIFO",), "latency_definition=LIFO is not", "=FIFO"),
+        ("rfc2544.throughput", "imix", ("full_load=1000 frames/s",), "full_load=1000 frames/s is for", "in % of line"),
+    ],
+)
+def test_a_mix_is_refused_where_a_test_cannot_take_it(
+    tmp_path: Path, test: str, sizes: str, settings: tuple[str, ...], message: str, hint: str
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        outcome(tmp_path, test, sizes, *settings)
+    assert caught.value.message.startswith(f"--sizes imix: {test}: {message}")
+    assert hint in (caught.value.hint or "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("imix,imix", "--sizes imix,imix: imix is given twice"),
+        ("a7k2", "--sizes a7k2: 'a7k2' is not valid"),
+        ("a0", "--sizes a0: 'a0' is not valid"),
+        ("ipv6_imix", "frame size 60 B: ipv4 frames with a signature need 64 B"),
+    ],
+)
+def test_what_is_no_mix_or_has_frames_too_small_is_refused(tmp_path: Path, sizes: str, message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        outcome(tmp_path, "rfc2544.throughput", sizes)
+    assert caught.value.message == message
+
+
+def test_a_run_file_has_mixes_among_its_sizes(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(
+        f"name: lab\ntopology: {shipped('back-to-back').source}\nsizes: [imix, a3g1, 64]\n"
+        "parameters: {scaled_frames: 120}\ntests: [rfc2544.frame_loss]\n"
+    )
+    found = run_file(RunOptions(file, None, None, (), tmp_path / "out", 1))
+    assert isinstance(found, FinishedRun)
+    assert [row["frame_size_bytes"] for row in rows(found.outcome, "frame_loss")[::2]] == ["imix", "a3g1", 64]
+
+
+def test_a_mix_is_a_number_but_no_frame_size() -> None:
+    mix = MixedSize("ac")
+    assert (float(mix), mix.sizes) == (160, (64, 256))
+    assert mix != 160 and mix == MixedSize("ac") and len({mix, 160}) == 2
+    assert pickle.loads(pickle.dumps(mix)) == mix
+    assert MixedSize("imix").parts == SIMPLE_IMIX and MixedSize("imix") * 12 == 12 * MEAN
