@@ -13,6 +13,7 @@ from p4mesh.config_files.words import word_of
 from p4mesh.errors import EXIT_OK, RunFileError
 from p4mesh.methods.registry import find_test
 from p4mesh.run.run_file_template import TOPOLOGY, run_file_text
+from p4mesh.shipped import topology_file
 from p4mesh.topology.loader import load_topology
 
 
@@ -27,7 +28,8 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
         topology = beside.name
     else:
         load_topology(arguments.topology)
-        topology = os.path.relpath(arguments.topology, path.parent)
+        is_shipped = topology_file(arguments.topology) is not None
+        topology = arguments.topology if is_shipped else os.path.relpath(arguments.topology, path.parent)
     texts[path] = run_file_text(word_of(path.stem, "run"), topology, tests)
     for file in texts:
         if file.exists():

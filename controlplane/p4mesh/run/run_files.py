@@ -21,6 +21,7 @@ from p4mesh.run.single import FinishedRun, directory_path, execute
 from p4mesh.run.suite import FinishedSuite, Planned, for_test, run_planned
 from p4mesh.run_file.model import RequestedTest
 from p4mesh.run_file.reader import RunText, load_run_file
+from p4mesh.shipped import topology_file
 from p4mesh.target.table import TARGETS
 from p4mesh.topology import Topology
 
@@ -65,7 +66,7 @@ def _topology_paths(text: RunText) -> Iterator[tuple[Place, str]]:
 def _topology(text: RunText, options: RunOptions, place: Place, name: str) -> Topology:
     if options.topology is not None:
         return topology_of(options.topology, options.access, options.interfaces)
-    path = text.folder / name
+    path = topology_file(name) or text.folder / name
     if not path.exists():
         raise text.error(place, f"{path}: no such topology file", "a path begins in the folder of the run file")
     return topology_of(path, options.access, options.interfaces)

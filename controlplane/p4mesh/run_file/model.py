@@ -58,7 +58,12 @@ class RunFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[Name, Meta(title="name of the run")]
     description: Annotated[str, Meta(title="one sentence for people")] = ""
     topology: Annotated[
-        str, Meta(min_length=1, title="topology file, from the folder of the run file", description="a path")
+        str,
+        Meta(
+            min_length=1,
+            title="topology file, from the folder of the run file, or the name of one that comes with P4Mesh",
+            description="a path",
+        ),
     ]
     target: Annotated[Literal["bmv2", "live", "sim", "tofino"], Meta(title="what runs the P4 program")] = "sim"
     ports: Annotated[Ports | UnsetType, Meta(title="tester ports that take part, in this order; else all")] = UNSET

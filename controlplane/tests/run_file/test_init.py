@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from p4mesh.cli.main import main
 from p4mesh.methods.registry import TESTS
 from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import Prepared
 from p4mesh.run.run_file_schema import published
 from p4mesh.run.run_files import plan_file, run_file
 from p4mesh.run_file.reader import load_run_file
@@ -49,6 +50,16 @@ def test_every_value_that_is_commented_out_is_the_one_that_holds_without_it(test
     for name, value in entry["parameters"].items():
         word = str(value).lower() if isinstance(value, bool) else str(value)
         assert defaults[name].parse(word) == defaults[name].default
+
+
+def test_a_topology_that_comes_with_p4mesh_is_named_wherever_the_file_is(folder: Path) -> None:
+    (folder / "lab").mkdir()
+    for name in ("run.yaml", "lab/run.yaml"):
+        assert main(["init", name, "--topology", "wrs-18x1g"]) == 0
+        text = load_run_file(name)
+        assert text.file.topology == "wrs-18x1g"
+        for item in plan_file(text, RunOptions(name)):
+            assert isinstance(item.prepared, Prepared) and item.prepared.job.topology.name == "wrs-18x1g"
 
 
 def test_a_topology_and_tests_of_the_users_own_are_named(folder: Path) -> None:
