@@ -13,6 +13,16 @@ _NodeName = Annotated[
 ]
 _End = Annotated[str, Meta(pattern="^[!-9;-~]+:[!-9;-~]+$", description="NODE:INTERFACE, such as leaf1:e1-1")]
 _Word = Annotated[str, Meta(pattern="^[!-~]*$", description="a word of printable ASCII")]
+# A lab's name is part of the names of its folder and of its containers.
+_LabName = Annotated[
+    str,
+    Meta(
+        pattern="^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$",
+        max_length=64,
+        description="1 to 64 letters, digits, -, _ and ., not beginning with . or -",
+    ),
+]
+_Prefix = Annotated[str, Meta(pattern="^[a-zA-Z0-9_.-]*$", description="letters, digits, -, _ and .")]
 _LARGEST_MTU = 65_535
 
 
@@ -78,9 +88,9 @@ class TopologyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class LabEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A containerlab file."""
 
-    name: Annotated[str, Meta(pattern="^[!-~]+$", description="a word of printable ASCII")]
+    name: _LabName
     topology: TopologyEntry
-    prefix: _Word | None = None
+    prefix: _Prefix | None = None
     mgmt: Any = None
     settings: Any = None
     debug: Any = None

@@ -81,7 +81,8 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
     if any(flow.has_several_receivers for flow in found):
         # A port finds the flow of a frame in one way.
         found = tuple(flow.to_any_receiver() for flow in found)
-    return Configuration(ports, devices, found, captures, (*warnings, *devices.warnings), starts)
+    told = (*warnings, *devices.warnings, *(warning for flow in found for warning in flow.warnings))
+    return Configuration(ports, devices, found, captures, told, starts)
 
 
 def validated(message: pb2.Config) -> Mapping[str, Any]:

@@ -38,8 +38,11 @@ class Element:
         return int(self._take(key, default))
 
     def number(self, key: str, default: int = 0) -> Fraction:
-        """Number as its decimal text says, such as 0.1."""
-        return Fraction(Decimal(str(self._take(key, default))))
+        """Number as its decimal text says, such as 0.1; raises OtgError for one without end and for none."""
+        number = Decimal(str(self._take(key, default)))
+        if not number.is_finite():
+            raise refusal(self.at(key), "is not a number", "a finite number")
+        return Fraction(number)
 
     def flag(self, key: str, default: bool = False) -> bool:
         return bool(self._take(key, default))
@@ -81,11 +84,20 @@ class Element:
     def choice(self, *valid: str, default: str) -> str:
         """The kind that ``choice`` names; raises OtgError for one that is not among the valid ones."""
         chosen = self.text("choice", default)
+        if not chosen:
+            raise refusal(self.at("choice"), "is left out", valid)
         if chosen not in valid:
             raise refusal(self.at(chosen), "is not supported", valid)
         # The chosen key is asked for by who reads it; the others are left out of a valid configuration.
         self._asked.extend(valid)
         return chosen
+
+    def one_of(self, key: str, *valid: str) -> str:
+        """One of a few words; raises OtgError where it is left out, or another one."""
+        found = self.text(key)
+        if found not in valid:
+            raise refusal(self.at(key), f"is {found}" if found else "is left out", valid)
+        return found
 
     def require(self, key: str, *valid: object, what: str = "is not supported") -> None:
         """Raise OtgError unless the value of a key is left out or one of the valid ones."""

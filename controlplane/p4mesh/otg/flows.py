@@ -16,7 +16,7 @@ from p4mesh.otg.interfaces import Interface
 from p4mesh.otg.patterns import Tag
 from p4mesh.otg.payloads import read_payload
 from p4mesh.otg.ports import Port, port_of
-from p4mesh.otg.rates import Timing, frame_sizes, sizes_in_turn, timing
+from p4mesh.otg.rates import Timing, frame_sizes, one_if_equal, sizes_in_turn, timing
 from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.tester.stations import destinations_of, station
 from p4mesh.topology import TesterPort
@@ -59,6 +59,8 @@ class Flow:
     """Names of the ports that receive, by their numbers."""
     asking: tuple[Interface, ...] = ()
     """Interface of each stream whose gateway the frames go to; empty where the destination is given."""
+    warnings: tuple[str, ...] = ()
+    """Facts that a client is to know: what differs from what it asked for."""
 
     def addressed(self, macs: Callable[[Interface], bytes | None]) -> Flow:
         """The flow to the MAC addresses of its gateways; raises OtgError where one is not known."""
@@ -133,9 +135,11 @@ def read_flow(
         pairs = _device_pairs(ends, devices, version) if of_devices else _port_pairs(ends, ports, tester_ports)
         sizes = frame_sizes(element.element("size"))
         smallest = max(minimum_frame_bytes(item.frame) for item in headers)
+        warnings = []
         if min(sizes) < smallest:
-            what = f"has frames of {min(sizes)} bytes, and its headers, signature and FCS need {smallest}"
-            raise refusal(element.at("size"), what, f"{smallest} bytes or more")
+            what = f"{element.at('size')} has frames of {min(sizes):,} bytes"
+            warnings.append(f"{what}: they have {smallest:,}, which headers, signature and FCS need")
+            sizes = one_if_equal([max(smallest, size) for size in sizes])
         given = element.element("payload")
         payload = read_payload(given, max(sizes)) if "payload" in element else COUNTING
         measured = _measured(element.element("metrics"))
@@ -163,6 +167,7 @@ def read_flow(
         ",".join(receivers.values()),
         receivers,
         () if headers[0].destination_mac else tuple(part.tx.interface for part in parts if part.tx.interface),
+        tuple(warnings),
     )
 
 

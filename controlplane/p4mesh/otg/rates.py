@@ -60,23 +60,29 @@ def frame_sizes(element: Element) -> tuple[int, ...]:
         if kind == "fixed":
             return (element.integer("fixed", 64),)
         with element.element(kind).whole() as inner:
+            sizes: Sequence[int]
             if kind == "weight_pairs":
                 sizes = _in_turn(_weights(inner))
             elif kind == "increment":
                 first, last, step = inner.integer("start", 64), inner.integer("end", 1518), inner.integer("step", 1)
-                sizes = list(range(first, last + 1, max(1, step)))
+                sizes = range(first, last + 1, max(1, step))
             else:
                 random, lowest, highest = Random(1), inner.integer("min", 64), inner.integer("max", 1518)
                 sizes = [random.randint(lowest, highest) for _ in range(_RANDOM_SIZES)] if lowest <= highest else []
     if not 1 <= len(sizes) <= _MOST_SIZES:
-        raise refusal(element.at(kind), f"makes {len(sizes)} sizes", f"1 to {_MOST_SIZES}")
+        raise refusal(element.at(kind), "makes no size" if not sizes else "makes too many sizes", f"1 to {_MOST_SIZES}")
+    return one_if_equal(sizes)
+
+
+def one_if_equal(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The sizes in turn; one alone where all are the same."""
     return tuple(sizes) if len(set(sizes)) > 1 else (sizes[0],)
 
 
 def sizes_in_turn(sizes: Sequence[int], step: int, place: int) -> tuple[int, ...]:
     """Sizes of every ``step``-th frame, from frame ``place`` on."""
-    found = tuple(sizes[(place + number * step) % len(sizes)] for number in range(len(sizes) // gcd(len(sizes), step)))
-    return found if len(set(found)) > 1 else found[:1]
+    period = len(sizes) // gcd(len(sizes), step)
+    return one_if_equal([sizes[(place + number * step) % len(sizes)] for number in range(period)])
 
 
 def _weights(element: Element) -> list[tuple[int, Fraction]]:
@@ -90,8 +96,8 @@ def _weights(element: Element) -> list[tuple[int, Fraction]]:
     return [pair for pair in pairs if pair[1] > 0]
 
 
-def _in_turn(pairs: Sequence[tuple[int, Fraction]]) -> list[int]:
-    """Sizes in an order in which each is spread as evenly as its weight allows."""
+def _in_turn(pairs: Sequence[tuple[int, Fraction]]) -> Sequence[int]:
+    """Sizes in an order in which each is spread as evenly as its weight allows; too many stand for far too many."""
     total = sum(weight for _, weight in pairs)
     counts = [int(weight) for _, weight in pairs]
     if any(weight.denominator > 1 for _, weight in pairs):
@@ -99,7 +105,7 @@ def _in_turn(pairs: Sequence[tuple[int, Fraction]]) -> list[int]:
     divisor = reduce(gcd, counts, 0) or 1
     counts = [count // divisor for count in counts]
     if sum(counts) > _MOST_SIZES:
-        return [0] * sum(counts)
+        return range(_MOST_SIZES + 1)
     return sizes_by_weight([MixPart(size, count) for (size, _), count in zip(pairs, counts, strict=True)])
 
 

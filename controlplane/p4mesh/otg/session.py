@@ -14,7 +14,7 @@ from p4mesh.otg.bgp_states import bgp_prefixes
 from p4mesh.otg.captures import Captures
 from p4mesh.otg.configuration import Configuration, json_of, read_configuration
 from p4mesh.otg.devices import Devices
-from p4mesh.otg.elements import Element
+from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.flow_metrics import Line, TaggedRequest, flow_metric
 from p4mesh.otg.hosts import Hosts
 from p4mesh.otg.locations import Topologies
@@ -26,7 +26,7 @@ from p4mesh.tester.instrument import Tester
 from p4mesh.tester.opening import open_tester
 from p4mesh.version import __version__
 
-API_VERSION = str(snappi.api().get_local_version().api_spec_version)
+API_VERSION = str(snappi.api(version_check=True).get_local_version().api_spec_version)
 """Version of the API that the package snappi has."""
 
 
@@ -118,6 +118,8 @@ class Session:
             with root.element("flows").whole() as inner:
                 properties = inner.texts("property_names") or ["rate", "size"]
                 names = [flow.text("name") for flow in inner.elements("flows")]
+                if not names:
+                    raise refusal(inner.at("flows"), "is left out", "flows of the configuration")
         config = self._copied()
         flows = {flow.name: flow for flow in config.flows}
         for name, given in zip(chosen(names, flows, "flow"), message.flows.flows, strict=True):
@@ -195,14 +197,14 @@ class Session:
                 "pause": self._traffic.pause,
                 "resume": self._traffic.resume,
             }
-            names, state = inner.texts("flow_names"), inner.text("state")
+            names, state = inner.texts("flow_names"), inner.one_of("state", *verbs)
         if state in ("pause", "stop"):
             self._traffic.read()
         verbs[state](names)
 
     def _protocols(self, element: Element) -> None:
         with element.element("all").whole() as inner:
-            if inner.text("state") == "start":
+            if inner.one_of("state", "start", "stop") == "start":
                 self._hosts.start()
             else:
                 self._hosts.stop()
@@ -210,18 +212,19 @@ class Session:
     def _routes(self, element: Element) -> None:
         known = {routes.name: routes for peer in self._configuration.devices.peers.values() for routes in peer.routes}
         with element.element("route").whole() as inner:
+            state = inner.one_of("state", "withdraw", "advertise")
             names = chosen(inner.texts("names"), known, "range of routes")
-            self._hosts.change_routes(names, announced=inner.text("state") == "advertise")
+            self._hosts.change_routes(names, announced=state == "advertise")
 
     def _capture(self, element: Element) -> None:
         with element.element("capture").whole() as inner:
-            names = chosen(inner.texts("port_names"), self._configuration.captures, "port with a capture")
-            change = self._captures.start if inner.text("state") == "start" else self._captures.stop
-            change(names)
+            changes = {"start": self._captures.start, "stop": self._captures.stop}
+            change = changes[inner.one_of("state", *changes)]
+            change(chosen(inner.texts("port_names"), self._configuration.captures, "port with a capture"))
 
     def _link(self, element: Element) -> None:
         with element.element("link").whole() as inner:
-            names, up = inner.texts("port_names"), inner.text("state") == "up"
+            names, up = inner.texts("port_names"), inner.one_of("state", "up", "down") == "up"
         for name in chosen(names, self._configuration.ports, "port"):
             self.tester.target.set_link(self._configuration.ports[name].number, up)
 

@@ -199,12 +199,17 @@ def _require_harmless(tests: Iterable[Method], settings: Iterable[str]) -> None:
 
 
 def _require_fields(wanted: Any) -> None:
-    """Raise UsageError for what the form does not have: it would be left out without a word."""
-    unknown = sorted(set(wanted) - {*_PLACES, *_OFFERED}) if isinstance(wanted, dict) else ()
-    if unknown:
-        raise UsageError(
-            f"'{unknown[0][:40]}' is no field of the form", hint=f"valid: {', '.join((*_PLACES, *_OFFERED))}"
-        )
+    """Raise UsageError for what is no form, and for a field that it does not have: it would be left out in silence."""
+    fields_of_form = (*_PLACES, *_OFFERED)
+    if not isinstance(wanted, dict):
+        what = "the request is no object with the fields of the form"
+    elif unknown := sorted(set(wanted) - set(fields_of_form)):
+        what = f"'{unknown[0][:40]}' is no field of the form"
+    elif not wanted.get("test"):
+        what = "'test' is left out"
+    else:
+        return
+    raise UsageError(what, hint=f"valid: {', '.join(fields_of_form)}")
 
 
 def _value(wanted: Any, item: Field[Any]) -> Any:
@@ -214,14 +219,14 @@ def _value(wanted: Any, item: Field[Any]) -> Any:
 
 
 def _text(wanted: Any, key: str) -> str:
-    value = wanted.get(key, "") if isinstance(wanted, dict) else ""
+    value = wanted.get(key, "")
     if not isinstance(value, str) or "\0" in value:
         raise UsageError(f"'{key}' is not a text", hint="send the form of the page")
     return value.strip()
 
 
 def _texts(wanted: Any, key: str) -> list[str]:
-    values = wanted.get(key, []) if isinstance(wanted, dict) else []
+    values = wanted.get(key, [])
     if not isinstance(values, list) or not all(isinstance(item, str) and "\0" not in item for item in values):
         raise UsageError(f"'{key}' is not a list of texts", hint="send the form of the page")
     return [item for item in (value.strip() for value in values) if item]

@@ -287,6 +287,11 @@ FAULTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "link_type": (changed((LINK, "    - {type: wifi, endpoint: {node: tester, interface: eth2}}\n")), ()),
     "mtu_too_small": (changed(('"r:eth2"]', '"r:eth2"]\n      mtu: 40')), ()),
     "name_missing": (ROUTER.replace("name: pair\n", ""), ()),
+    "name_of_many_letters": (ROUTER.replace("pair", "p" * 65), ()),
+    "name_that_is_a_path": (ROUTER.replace("pair", "../../pair"), ()),
+    "prefix_that_is_a_path": (ROUTER.replace("name: pair", "name: pair\nprefix: ../.."), ()),
+    "kind_that_is_a_list": (ROUTER.replace("kind: linux, image: alpine", "kind: [linux]"), ()),
+    "node_given_twice": (ROUTER.replace("  links", "    r: {kind: linux}\n  links"), ()),
     "network_twice": (
         changed(
             ('"r:eth1"]', '"r:eth1"]\n      ipv4: ["", 10.1.1.1/24]'),

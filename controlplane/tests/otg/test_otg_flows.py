@@ -208,6 +208,28 @@ def test_sizes_come_in_turn_as_weighted(api: Any) -> None:
     assert polled(api, "steps").bytes_rx == 10 * (100 + 200 + 300)
 
 
+def test_frames_that_have_no_room_for_a_signature_are_as_short_as_can_be_and_the_client_is_told(api: Any) -> None:
+    config = two_ports(api)
+    # Over IPv6 and UDP the signature needs 84 bytes; the API's own size is 64.
+    config.flows.append(add_flow(api.config(), "usual").clone())
+    usual = config.flows[0]
+    usual.packet.clear()
+    usual.packet.ethernet().ipv6().udp()
+    usual.size.fixed, usual.duration.fixed_packets.packets = 64, 50
+    mixed = add_flow(config, "mixed", "p2", "p1")
+    mixed.size.increment.start, mixed.size.increment.end, mixed.size.increment.step = 60, 70, 5
+    mixed.duration.fixed_packets.packets = 30
+    told = api.set_config(config).warnings
+    assert told == [
+        "flows[0].size has frames of 64 bytes: they have 84, which headers, signature and FCS need",
+        "flows[1].size has frames of 60 bytes: they have 64, which headers, signature and FCS need",
+    ]
+    transmit(api, "start")
+    metric = polled(api, "usual")
+    assert (metric.frames_rx, metric.bytes_tx, metric.bytes_rx, metric.loss) == (50, 50 * 84, 50 * 84, 0)
+    assert polled(api, "mixed").bytes_rx == 10 * (64 + 65 + 70)
+
+
 def test_update_append_and_delete_change_flows(api: Any) -> None:
     config = two_ports(api)
     add_flow(config, "first").duration.fixed_packets.packets = 10

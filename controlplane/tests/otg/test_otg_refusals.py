@@ -82,7 +82,6 @@ CASES: dict[str, Callable[[Any], object]] = {
     "five_fields_that_change": with_flow(_five_changes),
     "a_wrong_checksum": with_flow(lambda flow: set_to(flow.packet[1].header_checksum, custom=7)),
     "a_next_protocol_that_does_not_follow": with_flow(lambda flow: set_to(flow.packet[1].protocol, value=6)),
-    "frames_too_short_for_the_signature": with_flow(lambda flow: set_to(flow.size, fixed=60)),
     "more_than_the_line": with_flow(lambda flow: set_to(flow.rate, percentage=101)),
     "store_and_forward_latency_of_several_sizes": with_flow(_mixed),
     "no_rate": with_flow(lambda flow: set_to(flow.rate, percentage=0)),
@@ -96,7 +95,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_device_without_a_port": with_config(lambda config: set_to(_ethernet(config).connection, port_name="p7")),
     "a_device_flow_to_nobody": with_flow(lambda flow: flow.tx_rx.device.set(tx_names=["d"], rx_names=["e"])),
     "two_things_at_once": with_config(
-        lambda config: (config.lags.lag(name="lag"), set_to(add_flow(config, "f").size, fixed=60))
+        lambda config: (config.lags.lag(name="lag"), set_to(add_flow(config, "f").rate, percentage=0))
     ),
     "metrics_of_a_flow_that_there_is_not": unknown_flow_metrics,
     "routes_beyond_the_last_address": with_config(lambda config: _routes(config, count=257)),
@@ -200,7 +199,7 @@ def test_what_is_not_supported_is_refused_with_its_place_and_what_is_valid(serve
 
 
 def test_both_transports_tell_the_same(server: OtgServer) -> None:
-    case = CASES["frames_too_short_for_the_signature"]
+    case = CASES["no_rate"]
     assert errors_of(lambda: case(server.api("http"))) == errors_of(lambda: case(server.api("grpc")))
 
 

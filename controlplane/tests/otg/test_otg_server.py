@@ -134,6 +134,11 @@ HOSTILE = {
     "an address that is empty": b'{"ports": [{"name": "p", "location": "1"}], "devices": [{"name": "d", "ethernets":'
     b' [{"name": "e", "mac": "02:00:00:00:00:01", "connection": {"choice": "port_name", "port_name": "p"}}],'
     b' "ipv4_loopbacks": [{"name": "l", "eth_name": "e", "address": ""}]}]}',
+    "sizes without bound": b'{"ports": [{"name": "p", "location": "1"}], "flows": [{"name": "f", "tx_rx": {"port":'
+    b' {"tx_name": "p"}}, "size": {"choice": "increment", "increment": {"end": 4294967295}}}]}',
+    "weights without bound": b'{"ports": [{"name": "p", "location": "1"}], "flows": [{"name": "f", "tx_rx": {"port":'
+    b' {"tx_name": "p"}}, "size": {"choice": "weight_pairs", "weight_pairs": {"choice": "custom", "custom":'
+    b' [{"size": 64, "weight": 3e38}, {"size": 65, "weight": 1}]}}}]}',
     "a number without end": b'{"flows": [{"name": "f", "rate": {"pps": ' + b"9" * 5000 + b"}}]}",
 }
 
@@ -144,6 +149,36 @@ def test_hostile_requests_are_refused_and_harm_nothing(server: OtgServer, case: 
     assert (status, answer["kind"], len(answer["errors"])) == (400, "validation", 1)
     assert "bug" not in answer["errors"][0]
     assert server.api().get_version().api_spec_version
+
+
+INCOMPLETE = {
+    ("POST", "/control/state", "{}"): "choice is left out (valid: port, protocol, traffic)",
+    ("POST", "/control/state", '{"choice": "traffic"}'): "traffic.choice is left out (valid: flow_transmit)",
+    ("POST", "/control/state", '{"choice": "traffic", "traffic": {"choice": "flow_transmit"}}'): (
+        "traffic.flow_transmit.state is left out (valid: start, stop, pause, resume)"
+    ),
+    ("POST", "/control/state", '{"choice": "port", "port": {"choice": "link"}}'): (
+        "port.link.state is left out (valid: up, down)"
+    ),
+    ("POST", "/control/state", '{"choice": "port", "port": {"choice": "capture"}}'): (
+        "port.capture.state is left out (valid: start, stop)"
+    ),
+    ("POST", "/control/state", '{"choice": "protocol", "protocol": {"choice": "all"}}'): (
+        "protocol.all.state is left out (valid: start, stop)"
+    ),
+    ("POST", "/control/state", '{"choice": "protocol", "protocol": {"choice": "route"}}'): (
+        "protocol.route.state is left out (valid: withdraw, advertise)"
+    ),
+    ("POST", "/control/action", "{}"): "protocol.choice is left out (valid: ipv4, ipv6)",
+    ("PATCH", "/config", '{"choice": "flows"}'): "flows.flows is left out (valid: flows of the configuration)",
+}
+
+
+@pytest.mark.parametrize("asked", INCOMPLETE, ids=" ".join)
+def test_requests_that_leave_out_what_to_do_are_told_so(server: OtgServer, asked: tuple[str, str, str]) -> None:
+    method, path, body = asked
+    answer = requests.request(method, server.places["http"] + path, data=body, timeout=30)
+    assert (answer.status_code, answer.json()["errors"]) == (400, [INCOMPLETE[asked]])
 
 
 def test_flows_without_bound_are_refused(server: OtgServer) -> None:

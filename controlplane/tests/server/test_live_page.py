@@ -287,6 +287,18 @@ def test_half_a_surrogate_pair_is_no_text(controlled: LivePage, path: str, data:
     assert (refused.status, refused.text) == (400, "the request is not JSON of texts")
 
 
+@pytest.mark.parametrize("data", [[], None, 7, "rfc2544.throughput", {}, {"test": ""}, {"tests": "x"}])
+def test_a_run_is_started_by_a_form_alone(controlled: LivePage, data: object) -> None:
+    refused = controlled.post("/control/start", data, authorization=f"Bearer {TOKEN}")
+    told = json.loads(refused.body)
+    assert refused.status == 400 and told["hint"] == "valid: test, topology, target, sizes, ports, settings, notes"
+    assert told["error"] in (
+        "the request is no object with the fields of the form",
+        "'test' is left out",
+        "'tests' is no field of the form",
+    )
+
+
 def test_control_runs_no_command_of_a_file(tmp_path: Path) -> None:
     files, marker = tmp_path / "files", tmp_path / "marker"
     files.mkdir()
