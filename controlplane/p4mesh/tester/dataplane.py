@@ -77,6 +77,8 @@ class DataPlane:
 
     numeric_ports = False
     """Whether groups name ports as servers before P4Runtime 1.4 know them."""
+    counters_see_fcs = False
+    """Whether bytes of counters are with the FCS."""
 
     def __init__(
         self,
@@ -318,10 +320,11 @@ class DataPlane:
         sent = {self._reason_cell(port, "transmitted"): port for port in ports}
         received = {self._reason_cell(port, reason): port for port in ports for reason in PORT_REASONS}
         totals = {port: [0, 0, 0, 0] for port in ports}
+        unseen_bytes = 0 if self.counters_see_fcs else FCS_BYTES
         for counter, cells, place in (("transmit_reason", sent, 0), ("receive_reason", received, 2)):
             for cell, data in self._client.read_counters(counter, list(cells)):
                 totals[cells[cell]][place] += data.packets
-                totals[cells[cell]][place + 1] += data.bytes + data.packets * FCS_BYTES
+                totals[cells[cell]][place + 1] += data.bytes + data.packets * unseen_bytes
         return {port: PortTotals(*found) for port, found in totals.items()}
 
     def ended_seeds(self) -> int:

@@ -1,9 +1,10 @@
 """States that a parser of a Tofino takes for a frame: one clock each, which must not be more than its time on the wire.
 
-The states are those of ``p4src/tna/parser.p4``, a state for each header and for each 32 bytes of it, as many as a state
-takes from its input. The compiler merges some and splits others: its ``parser.characterize.log`` has the longest path.
-Its rule is used here: a parser serves 100 Gbit/s, and a frame occupies its bytes, 8 of preamble and 1 of gap, because a
-device may send with the shortest gap there is.
+The states are those that the compiler makes of the ingress parser for Tofino 1 (``p4mesh.bfa``; the longest path is in
+its ``parser.characterize.log``): one that loads what the first one matches on, one for a header, two for an IP header,
+and two for the signature. Egress takes fewer. Tofino 2 is reckoned alike. The rule of the compiler is used: a parser
+serves 100 Gbit/s, and a frame occupies its bytes, 8 of preamble and 1 of gap, because a device may send with the
+shortest gap there is.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.layers import Encapsulation, ExtensionHeader, Frame
+from p4mesh.layers import ExtensionHeader, Frame
 from p4mesh.layers.extension import UNIT_BYTES
+from p4mesh.layers.network import NetworkLayer
 from p4mesh.target.capabilities import Pipes
 from p4mesh.tester.plan import Plan
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import Stream
 
-_STATE_BYTES = 32
+_STATES_WITHOUT_HEADERS = 4
+_EXTENSION_UNITS = 4
 _PREAMBLE_AND_GAP_BYTES = 9
 _BITS = 8
 
@@ -29,17 +32,16 @@ _BITS = 8
 def parser_states(frame: Frame) -> int:
     """States from the start to the signature.
 
-    An extension header has one that looks at its length, and one for each 8 bytes; an encapsulation has no such look.
+    Extension headers have one for each 8 bytes, one more where another header follows the first one, and one more where
+    they are as long as the parser takes them.
     """
-    states = 1
+    extensions = frame.extensions
+    units = sum(header.header_bytes for header in extensions) // UNIT_BYTES
+    states = _STATES_WITHOUT_HEADERS + units + (len(extensions) > 1) + (units == _EXTENSION_UNITS)
     for layer in frame.layers:
-        if isinstance(layer, Encapsulation):
-            states += layer.header_bytes // UNIT_BYTES
-        elif isinstance(layer, ExtensionHeader):
-            states += 1 + layer.header_bytes // UNIT_BYTES
-        else:
-            states += -(-layer.header_bytes // _STATE_BYTES)
-    return states + 2  # To look for the signature, and to take it.
+        if not isinstance(layer, ExtensionHeader):
+            states += 2 if isinstance(layer, NetworkLayer) else 1
+    return states
 
 
 def shortest_frame_bytes(states: int, clock_hz: int, rate_bps: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Encapsulation, Frame, HopByHop
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Encapsulation, Frame, HopByHop
 from p4mesh.target.capabilities import Pipes
 from p4mesh.target.chips import TOFINO_1, TOFINO_2
 from p4mesh.tester.parser_time import parser_states, shortest_frame_bytes
@@ -27,16 +27,19 @@ def test_documents_agree_on_where_the_program_has_run(name: str) -> None:
 @pytest.mark.parametrize(
     ("row", "frames"),
     [
-        ("UDP over IPv4", [UDP_OVER_IPV4]),
-        ("VLAN, or UDP over IPv6", [UDP_OVER_IPV4.tagged(1), UDP_OVER_IPV6]),
+        ("none but Ethernet and up to two tags", [PLAIN.tagged(1, 2)]),
+        ("UDP over IPv4 or IPv6", [UDP_OVER_IPV4, UDP_OVER_IPV6]),
         (
-            "QinQ with IPv4, VLAN with IPv6, IPv6 with ESP",
-            [UDP_OVER_IPV4.tagged(1, 2), UDP_OVER_IPV6.tagged(1), UDP_OVER_IPV6.extended([Encapsulation()])],
+            "these behind a VLAN tag, or with an extension header of 8 bytes or ESP",
+            [
+                *(UDP_OVER_IPV4.tagged(1), UDP_OVER_IPV6.tagged(1)),
+                *(UDP_OVER_IPV6.extended([header]) for header in (HopByHop(), Encapsulation())),
+            ],
         ),
-        ("IPv6 with one extension header of 8 bytes", [UDP_OVER_IPV6.extended([HopByHop()])]),
+        ("UDP over IP behind two tags", [UDP_OVER_IPV4.tagged(1, 2), UDP_OVER_IPV6.tagged(1, 2)]),
         (
-            "QinQ, IPv6 with extension headers of 32 bytes",
-            [UDP_OVER_IPV6.tagged(1, 2).extended([DestinationOptions(options=bytes(30))])],
+            "IPv6 behind two tags, with two extension headers of 32 bytes together",
+            [UDP_OVER_IPV6.tagged(1, 2).extended([HopByHop(), DestinationOptions(options=bytes(22))])],
         ),
     ],
 )

@@ -402,8 +402,9 @@ class FakeBfSwitchd(TofinoChip):
             self._put_register(found, table, index)
         else:
             known = self._synchronised[name]
-            packets = known.get((0, name.rpartition(".")[2], index), 0)
-            put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": 0})
+            short = name.rpartition(".")[2]
+            packets = known.get((0, short, index), 0)
+            put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": self.octets[short, index]})
 
     def _statistics_of(self, port: int, from_hardware: bool) -> dict[str, int]:
         """Return the counters of a MAC, or what has been polled of it in the last second."""

@@ -137,6 +137,7 @@ class FakeTofino(TofinoChip):
             found.CopyFrom(asked)
             name = self._counter_names[asked.counter_id]
             found.data.packet_count = self.counters[name, asked.index.index]
+            found.data.byte_count = self.octets[name, asked.index.index]
         yield answer
 
     def _handlers(self) -> Any:

@@ -77,6 +77,8 @@ class TofinoChip(ABC):
         self.cells: dict[tuple[int, str, int], int] = defaultdict(int)
         """By pipe, name in docs/DATAPLANE.md and number."""
         self.counters: dict[tuple[str, int], int] = defaultdict(int)
+        self.octets: dict[tuple[str, int], int] = defaultdict(int)
+        """Bytes of the frames that counters have counted, FCS included."""
         self._now = 1_000_000
 
     @abstractmethod
@@ -126,14 +128,15 @@ class TofinoChip(ABC):
                 self.faults.append(f"stream {stream}: loops {loops}, seeds {dict(self.seeds)}")
                 continue
             transmitters = [(port, replica) for port, replica in replicas if replica]
+            size = max(self.frame_sizes[stream])
             gap = entry["interval_ticks"] + entry["interval_fraction_q32"] / 2**32
             for departure in range(entry["departure_count"]):
                 time = base + round(departure * gap)
                 for port, replica in transmitters:
                     waiting = round(departure * gap * self.slower_ppm.get(port, 0) / 1e6)
-                    self._depart(port, replica, departure, time + waiting)
+                    self._depart(port, replica, departure, time + waiting, size)
 
-    def _depart(self, port: int, replica: int, departure: int, time: int) -> None:
+    def _depart(self, port: int, replica: int, departure: int, time: int, size: int) -> None:
         source = self.tables["transmitter"].get(replica)
         if source is None:
             return
@@ -151,12 +154,18 @@ class TofinoChip(ABC):
         self.cells[pipe, "flow_sequence", flow] += 1
         self.cells[pipe, "first_departure", replica] = self.cells[pipe, "first_departure", replica] or time
         self.cells[pipe, "last_departure", replica] = time
-        self.counters["transmit_reason", port << 5 | TRANSMITTED] += 1
+        self._count("transmit_reason", port << 5 | TRANSMITTED, size)
         mac, tag = station["mac"].to_bytes(6, "big"), station["receiver_tag"]
         for out, latency in self.device(port, mac, departure):
-            self._arrive(out, mac, tag, flow, sequence, latency, time + latency)
+            self._arrive(out, mac, tag, flow, sequence, latency, time + latency, size)
 
-    def _arrive(self, port: int, mac: bytes, tag: int, flow: int, sequence: int, latency: int, time: int) -> None:
+    def _count(self, counter: str, cell: int, size: int) -> None:
+        self.counters[counter, cell] += 1
+        self.octets[counter, cell] += size
+
+    def _arrive(
+        self, port: int, mac: bytes, tag: int, flow: int, sequence: int, latency: int, time: int, size: int
+    ) -> None:
         pipe, cells = port // PORTS_PER_PIPE, self.cells
         if last := cells[pipe, "last_start", port]:
             nearest = max(cells[pipe, "spacing_min_inverted", port], ALL_ONES - (time - last))
@@ -164,7 +173,7 @@ class TofinoChip(ABC):
         cells[pipe, "last_start", port] = time
         owner = self._receiver(port, mac)
         reason = FLOODED if owner is None else EXPECTED if owner["receiver_tag"] == tag else MISDIRECTED
-        self.counters["receive_reason", port << 5 | reason] += 1
+        self._count("receive_reason", port << 5 | reason, size)
         if owner is None or reason == MISDIRECTED:
             return
         flow += owner["flow_offset"]

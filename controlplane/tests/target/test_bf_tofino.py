@@ -35,13 +35,17 @@ from p4mesh.bfruntime import BfProgramError, BfRefusedError, BfRuntimeError, BfT
 from p4mesh.bfruntime.ports import PortSettings
 from p4mesh.errors import ParameterError, TargetError, TopologyError, UnsupportedError
 from p4mesh.target import tofino
+from p4mesh.target.table import TARGETS
 from p4mesh.target.tofino import BfTofinoTarget
 from p4mesh.tester.contract import P4SRC
+from p4mesh.tester.dataplane import PortTotals
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.tester.opening import open_tester
 from p4mesh.topology.keys import FrontLoop
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -328,6 +332,15 @@ def test_streams_circulate_in_front_ports_that_the_parser_is_told(fake: FakeBfSw
     ]
     assert sorted(fake.groups) == [1, 2], "the group of the stream that is gone has been removed with its nodes"
     assert sorted(port for port, replica in fake.groups[2] if replica == 0) in ([8], [LOOP])
+
+
+def test_bytes_of_ports_have_the_fcs_once(fake: FakeBfSwitchd) -> None:
+    """Goal: counters of the chip see the FCS, those of v1model do not: 10 frames of 128 bytes are 1,280 bytes."""
+    stream = Stream("one", 128, Fraction(1_000_000), 10, Pairs(), (1,), (3,))
+    with open_tester(TARGETS["tofino"], bfrt_topology(fake.address)) as tester:
+        TrialEngine(tester).measure(replace(mesh(), streams=(stream,)))
+        totals = tester.dataplane.port_totals([1, 3])
+    assert totals == {1: PortTotals(10, 1280, 0, 0), 3: PortTotals(0, 0, 10, 1280)}
 
 
 def test_frames_of_the_controller_leave_by_device_ports(fake: FakeBfSwitchd) -> None:

@@ -36,16 +36,19 @@ def check(frame: Frame, size: int, share: Fraction | int, burst: Burst | None = 
 @pytest.mark.parametrize(
     ("frame", "states", "shortest"),
     [
-        (PLAIN, 4, 32),
-        (UDP_OVER_IPV4, 6, 53),
-        (UDP_OVER_IPV4.tagged(10), 7, 63),
-        (QINQ, 8, 73),
-        (UDP_OVER_IPV6, 7, 63),
-        (UDP_OVER_IPV6.tagged(10), 8, 73),
+        (PLAIN, 5, 43),
+        (PLAIN.tagged(10, 20), 7, 63),
+        (UDP_OVER_IPV4, 8, 73),
+        (UDP_OVER_IPV4.tagged(10), 9, 84),
+        (QINQ, 10, 94),
+        (UDP_OVER_IPV6, 8, 73),
+        (UDP_OVER_IPV6.tagged(10), 9, 84),
         (UDP_OVER_IPV6.extended([HopByHop()]), 9, 84),
-        (UDP_OVER_IPV6.extended([HopByHop(), DestinationOptions(options=bytes(22))]), 13, 125),
-        (UDP_OVER_IPV6.extended([Encapsulation()]), 8, 73),
-        (UDP_OVER_IPV6.tagged(10, 20).extended([DestinationOptions(options=bytes(30))]), 14, 135),
+        (UDP_OVER_IPV6.extended([DestinationOptions(options=bytes(14))]), 10, 94),
+        (UDP_OVER_IPV6.extended([HopByHop(), DestinationOptions(options=bytes(22))]), 14, 135),
+        (UDP_OVER_IPV6.extended([Encapsulation()]), 9, 84),
+        (UDP_OVER_IPV6.tagged(10, 20).extended([DestinationOptions(options=bytes(30))]), 15, 145),
+        (UDP_OVER_IPV6.tagged(10, 20).extended([HopByHop(), DestinationOptions(options=bytes(22))]), 16, 155),
     ],
 )
 def test_a_stack_of_headers_needs_a_frame_of_some_length(frame: Frame, states: int, shortest: int) -> None:
@@ -60,9 +63,9 @@ def test_seven_states_are_what_a_frame_of_64_bytes_has_time_for() -> None:
 
 
 def test_a_frame_below_the_shortest_size_of_its_headers_is_refused_at_line_rate() -> None:
-    check(QINQ, 73, 1)
+    check(UDP_OVER_IPV4, 73, 1)
     with pytest.raises(UnsupportedError) as caught:
-        check(QINQ, 72, 1)
+        check(UDP_OVER_IPV4, 72, 1)
     assert str(caught.value) == (
         "not supported on tofino: port 1 sends frames of stream 's1' with 72 bytes, whose headers take 8 states of the "
         "parser; it has time for 98.8 % of them"
@@ -72,15 +75,15 @@ def test_a_frame_below_the_shortest_size_of_its_headers_is_refused_at_line_rate(
 
 def test_below_line_rate_the_parser_has_the_time_between_frames() -> None:
     """Goal: 64 bytes with 8 states take 112 % of their time; two streams at 44 % pass, at 45 % port 3 gets too many."""
-    check(QINQ, 64, Fraction(44, 100))
+    check(UDP_OVER_IPV4, 64, Fraction(44, 100))
     with pytest.raises(UnsupportedError, match="port 3 receives frames of stream 's1' with 64 bytes"):
-        check(QINQ, 64, Fraction(45, 100))
+        check(UDP_OVER_IPV4, 64, Fraction(45, 100))
 
 
 def test_a_burst_is_at_line_rate() -> None:
-    check(QINQ, 64, Fraction(1, 10))
+    check(UDP_OVER_IPV4, 64, Fraction(1, 10))
     with pytest.raises(UnsupportedError, match="port 1 sends frames"):
-        check(QINQ, 64, Fraction(1, 10), Burst(10))
+        check(UDP_OVER_IPV4, 64, Fraction(1, 10), Burst(10))
 
 
 def test_a_slow_port_has_time_for_every_stack() -> None:
