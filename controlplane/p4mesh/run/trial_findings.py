@@ -56,7 +56,7 @@ def _corruption(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not any(counts):
         return ()
     return (
-        f"{sum(counts)} corrupted frames received in {sum(map(bool, counts))} trials of {unit}: their FCS is good, "
+        f"{sum(counts):,} corrupted frames received in {sum(map(bool, counts)):,} trials of {unit}: their FCS is good, "
         "their payload is not the one that was sent; they count as lost",
     )
 

@@ -15,6 +15,7 @@ from p4mesh.methods.base import Session, TrialNote, Unit
 from p4mesh.methods.composition import Assemble, Case, Extension, Results, Run
 from p4mesh.methods.conditions.background import renamed
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Group,
@@ -52,6 +53,7 @@ class SizeCounts(Record):
     tx_frames: Annotated[int, fields.TX_FRAMES]
     rx_frames: Annotated[int, fields.RX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    corrupted: Corrupted = field(metadata=INLINE)
     loss_pct: Annotated[float, fields.LOSS_PCT]
     latency: Record | None = field(default=None, metadata=OMITTED)
 
@@ -165,6 +167,7 @@ class _Split:
             tx_frames=expected,
             rx_frames=sum(flow.rx_frames for flow in flows),
             lost_frames=lost,
+            corrupted=CorruptedAtPorts(result).of(flows),
             loss_pct=float(Fraction(100 * lost, expected)) if expected else 0.0,
             latency=latency,
         )

@@ -10,9 +10,10 @@ from typing import Annotated
 from p4mesh.measurement.counts import FlowCounts, MessageCounts, Trend
 from p4mesh.methods.messages.results import damaged
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import late_frames
-from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
@@ -30,6 +31,7 @@ class InputRow(Record):
     port: Annotated[int, retitled(fields.PORT, "Input", "port")]
     tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    corrupted: Corrupted = field(metadata=INLINE)
     late_frames: Annotated[int, fields.LATE_FRAMES]
     frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO]
     """Late frames count as lost, as a longer trial loses them."""
@@ -173,9 +175,11 @@ class _Shared:
         counted = {item.tx_port: item for item in result.messages}
         # An output that gets more than its line carries has a queue, whether readings saw it fill or not.
         late = sum(port.late_frames for port in result.ports if port.port == held)
+        corrupted = CorruptedAtPorts(result)
         shares = _late_of_inputs(late if load_pct > _LINE_PCT else late_frames(result), by_input)
         inputs = tuple(
-            _input_row(port, flows, frames, counted.get(port), shares[port]) for port, flows in by_input.items()
+            _input_row(port, flows, frames, counted.get(port), shares[port], corrupted.of(flows))
+            for port, flows in by_input.items()
         )
         longest_ns = stream.frame_count * NS_PER_S / stream.rate_fps + max((*stream.start_offset_ns, 0))
         arrived = [(flow.first_rx_ns, flow.last_rx_ns) for flow in result.flows if flow.rx_frames]
@@ -197,6 +201,7 @@ def _together(trials: Sequence[InputRow]) -> InputRow:
         port=trials[0].port,
         tx_frames=sent,
         lost_frames=lost,
+        corrupted=sum((item.corrupted for item in trials), Corrupted()),
         late_frames=late,
         frame_loss_ratio=ratio(lost + late, sent),
         messages=total("messages"),
@@ -226,7 +231,12 @@ def _most_damaged(inputs: Sequence[InputRow]) -> int:
 
 
 def _input_row(
-    port: int, flows: Sequence[FlowCounts], frames: int, counted: MessageCounts | None, late_frames: int
+    port: int,
+    flows: Sequence[FlowCounts],
+    frames: int,
+    counted: MessageCounts | None,
+    late_frames: int,
+    corrupted: Corrupted,
 ) -> InputRow:
     sent = sum(flow.tx_frames for flow in flows)
     messages = counted.sent if counted else sent // frames
@@ -235,6 +245,7 @@ def _input_row(
         port=port,
         tx_frames=sent,
         lost_frames=lost,
+        corrupted=corrupted,
         late_frames=late_frames,
         frame_loss_ratio=ratio(lost + late_frames, sent),
         messages=messages,

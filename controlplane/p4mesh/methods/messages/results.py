@@ -22,10 +22,11 @@ from p4mesh.measurement.counts import FlowCounts, MessageCounts, MessageTime
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.parameters import slot_ns
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
-from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
@@ -148,6 +149,7 @@ class PositionRow(Record):
     tx_frames: Annotated[int, fields.TX_FRAMES]
     rx_frames: Annotated[int, fields.RX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    corrupted: Corrupted = field(metadata=INLINE)
     min_us: Annotated[float | None, retitled(fields.MIN_US, "FIFO min")]
     avg_us: Annotated[float | None, fields.AVG_US]
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US]
@@ -165,7 +167,7 @@ class MessageRow(Record):
     reason: str
     messages: Annotated[int, fields.MESSAGES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
-    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
+    corrupted: Corrupted = field(metadata=INLINE)
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
     damaged_messages_min: Annotated[int, fields.DAMAGED_MESSAGES_MIN]
@@ -188,10 +190,11 @@ def message_row(
 ) -> MessageRow:
     """The row of the measured messages of a trial; ``wire_ns`` is the latency of the tester itself."""
     times = measured.times()
-    rows = [_times_row(times, RAW)]
+    circumstances = Circumstances.of([result])
+    rows = [_times_row(times, RAW, circumstances)]
     if wire_ns is not None:
-        rows.append(_times_row(times.less(wire_ns) if times else None, CALIBRATED))
-    sent = measured.part(1).tx_frames
+        rows.append(_times_row(times.less(wire_ns) if times else None, CALIBRATED, circumstances))
+    sent, corrupted = measured.part(1).tx_frames, CorruptedAtPorts(result)
     lost, low, high = damaged(measured.flows, measured.frames, sent, measured.counted)
     return MessageRow(
         frame_size_bytes=measured.frame_size_bytes,
@@ -201,13 +204,13 @@ def message_row(
         reason=result.reason,
         messages=sent,
         lost_frames=lost,
-        corrupted_frames=result.corrupted_frames or None,
+        corrupted=corrupted.of(measured.flows),
         complete_messages=measured.counted.complete if measured.counted else None,
         damaged_messages_min=low,
         damaged_messages_max=high,
-        departure_error_ns=Circumstances.of([result]).departure_error_ns,
+        departure_error_ns=circumstances.departure_error_ns,
         times=tuple(rows),
-        positions=_position_rows(measured),
+        positions=_position_rows(measured, corrupted, circumstances),
     )
 
 
@@ -234,11 +237,11 @@ def width_of(part: str) -> int:
     return last - first + 1
 
 
-def _times_row(times: MessageTimes | None, calibrated: str) -> TimesRow:
+def _times_row(times: MessageTimes | None, calibrated: str, circumstances: Circumstances) -> TimesRow:
     if times is None:
         return TimesRow(calibrated=calibrated)
     spreads = (times.fifo, times.lilo, times.filo, times.mimo)
-    error_us = us(max(spread.average_error_ns for spread in spreads)) if times.mimo.count > 1 else None
+    error_us = us(max(_error_ns(spread, circumstances) for spread in spreads)) if times.mimo.count > 1 else None
     cells = {
         f"{name}_us_{which}": us(getattr(spread, f"{which}_ns"))
         for name, spread in zip(("fifo", "lilo", "filo", "mimo"), spreads, strict=True)
@@ -249,14 +252,16 @@ def _times_row(times: MessageTimes | None, calibrated: str) -> TimesRow:
     return replace(TimesRow(calibrated=calibrated, **cells), avg_error_us=error_us, dif_pct=dif)
 
 
-def _position_rows(measured: Measured) -> tuple[PositionRow, ...]:
+def _position_rows(
+    measured: Measured, corrupted: CorruptedAtPorts, circumstances: Circumstances
+) -> tuple[PositionRow, ...]:
     """The classes of positions, and those of the report that join several: 2..n-1 and 3..n-2."""
     flows = {_bounds(flow.part): [flow] for flow in measured.flows}
     alone = dict(flows)
     for first, last in ((2, measured.frames - 1), (3, measured.frames - 2)):
         if first < last and (first, last) not in alone:
             flows[first, last] = [flow for (low, high), (flow,) in alone.items() if first <= low and high <= last]
-    return tuple(_position_row(bounds, flows[bounds]) for bounds in sorted(flows))
+    return tuple(_position_row(bounds, flows[bounds], corrupted, circumstances) for bounds in sorted(flows))
 
 
 def _bounds(part: str) -> tuple[int, int]:
@@ -264,7 +269,9 @@ def _bounds(part: str) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
-def _position_row(bounds: tuple[int, int], flows: Sequence[FlowCounts]) -> PositionRow:
+def _position_row(
+    bounds: tuple[int, int], flows: Sequence[FlowCounts], corrupted: CorruptedAtPorts, circumstances: Circumstances
+) -> PositionRow:
     first, last = bounds
     spread = _fifo(flows)
     return PositionRow(
@@ -272,8 +279,14 @@ def _position_row(bounds: tuple[int, int], flows: Sequence[FlowCounts]) -> Posit
         tx_frames=sum(flow.tx_frames for flow in flows),
         rx_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
         lost_frames=sum(flow.lost_frames for flow in flows),
+        corrupted=corrupted.of(flows),
         min_us=us(spread.min_ns) if spread else None,
         avg_us=us(spread.avg_ns) if spread else None,
-        avg_error_us=us(spread.average_error_ns) if spread and spread.count > 1 else None,
+        avg_error_us=us(_error_ns(spread, circumstances)) if spread and spread.count > 1 else None,
         max_us=us(spread.max_ns) if spread else None,
     )
+
+
+def _error_ns(times: Spread, circumstances: Circumstances) -> Fraction:
+    """Error of an average of times of messages."""
+    return times.average_error_ns + circumstances.delayed_ns(times.avg_ns - times.min_ns)

@@ -167,6 +167,7 @@ def _measured(unit: CaseUnit) -> dict[str, Any]:
     return {
         "tx_frames": trials[0].tx_frames if trials else None,
         "lost_frames": sum(item.lost_frames for item in trials),
+        "corrupted_frames": sum(item.corrupted_frames or 0 for item in trials),
         "stddev_us": _stddev(_values(trials, "avg_us")),
         **{f"{kind}_us": _mean(trials, f"{kind}_us") for kind in _KINDS},
     }
@@ -214,6 +215,7 @@ def _switchover(units: Sequence[CaseUnit]) -> dict[str, Any]:
         "lost_frames_min": min(lost),
         "lost_frames_avg": sum(lost) / len(lost),
         "lost_frames_max": max(lost),
+        "corrupted_frames_avg": sum(item.corrupted_frames or 0 for item in trials) / len(trials),
         "loss_ms_min": min(recovery, default=None),
         "loss_ms_avg": _mean(trials, "loss_ms"),
         "loss_ms_max": max(recovery, default=None),

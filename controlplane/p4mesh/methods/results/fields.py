@@ -52,6 +52,8 @@ QUANTITIES: dict[str, Quantity] = {}
 """The meaning of differences of a column, by its key."""
 MEANINGS: dict[str, str] = {}
 """The meaning of the numbers of a column, by its key."""
+LOSSES: set[str] = set()
+"""Keys of the columns that say how much was lost: corrupted frames are among it, and stand beside it."""
 BY_TOPIC: dict[str, list[Column]] = {}
 """The columns by what they are about, for docs/RESULTS.md."""
 
@@ -72,8 +74,16 @@ _SENSES: list[Sense] = []
 
 def quantity_of(key: str) -> Quantity:
     """Meaning of differences of a column, also of one for a frame size or in percent of a cap; none for others."""
-    of_line = re.sub(r"_[0-9]+B$", "", key).replace("_of_cap_pct", "_pct")
-    return QUANTITIES.get(of_line, Quantity(Sense.NEITHER))
+    return QUANTITIES.get(_without_size(key).replace("_of_cap_pct", "_pct"), Quantity(Sense.NEITHER))
+
+
+def is_loss(key: str) -> bool:
+    """Whether a column, also one for a frame size, says how much was lost."""
+    return _without_size(key) in LOSSES
+
+
+def _without_size(key: str) -> str:
+    return re.sub(r"_[0-9]+B$", "", key)
 
 
 def _group(about: str, sense: Sense) -> None:
@@ -99,8 +109,11 @@ def _column(
     sense: Sense | None = None,
     error: str = "",
     resolution: str = "",
+    loss: bool = False,
 ) -> Column:
     assert key not in MEANINGS, key
+    if loss:
+        LOSSES.add(key)
     MEANINGS[key] = meaning
     QUANTITIES[key] = Quantity(sense or _SENSES[-1], error, resolution)
     column = Column(key, title, unit, digits)
@@ -110,6 +123,7 @@ def _column(
 
 _higher, _lower = partial(_column, sense=Sense.HIGHER), partial(_column, sense=Sense.LOWER)
 _neutral, _setting = partial(_column, sense=Sense.NEITHER), partial(_column, sense=Sense.SETTING)
+_loss = partial(_column, sense=Sense.LOWER, loss=True)
 
 
 def _error(key: str, of: str, meaning: str, digits: int = 3) -> Column:
@@ -220,14 +234,14 @@ LOWER_PCT = _column(
 )
 CARRIED_PCT = _higher(
     "carried_pct",
-    "For good",
+    "For good, no bucket",
     "throughput less the excess over what the device carries for any time that its trial does not exclude",
     "% of line",
     4,
 )
 BUCKET_PCT = _higher(
     "bucket_pct",
-    "Bucket of 1000",
+    "For good, bucket of 1000",
     "the least that a device carries for any time if it forgives each port 1000 frames, as policers do",
     "% of line",
     4,
@@ -299,11 +313,17 @@ RX_BYTES = _neutral("rx_bytes", "Rx", "bytes received", "bytes")
 EXPECTED_FRAMES = _setting("expected_frames", "Expected", "copies that should arrive", "frames")
 MEAN_BYTES = _setting("mean_bytes", "Frame", "mean length of the frames", "B mean", 1)
 LATE_FRAMES = _column("late_frames", "Late", "received after the transmission, from queues of the device", "frames")
-LOST_FRAMES = _column("lost_frames", "Lost", "frames that did not arrive", "frames")
+LOST_FRAMES = _loss("lost_frames", "Lost", "frames that did not arrive", "frames")
 CORRUPTED_FRAMES = _column(
     "corrupted_frames",
     "Corrupted",
     "of the lost frames, those that came with a good FCS and signature, and another payload than was sent",
+    "frames",
+)
+SHARED_CORRUPTED_FRAMES = _column(
+    "shared_corrupted_frames",
+    "Corrupted there",
+    "corrupted frames at the receivers of these frames, where others come, too: which ones they were is not known",
     "frames",
 )
 DOUBTFUL_FRAMES = _column(
@@ -323,8 +343,8 @@ DUPLICATE_FRAMES = _column("duplicate_frames", "Duplicate", "frames that came mo
 REORDERED_FRAMES = _column("reordered_frames", "Reordered", "frames that came behind a later one (RFC 4737)", "frames")
 FOREIGN_FRAMES = _column("foreign_frames", "Foreign", "frames without a signature of the tester", "frames")
 MISINSERTED_FRAMES = _column("misinserted_frames", "Mis-inserted", "frames that the device made", "frames")
-LOSS_PCT = _column("loss_pct", "Loss", "lost of sent frames, or of expected copies", "%", 4)
-LOSS_RATIO = _column("loss_ratio", "Loss ratio", "lost of expected copies", "of expected")
+LOSS_PCT = _loss("loss_pct", "Loss", "lost of sent frames, or of expected copies", "%", 4)
+LOSS_RATIO = _loss("loss_ratio", "Loss ratio", "lost of expected copies", "of expected")
 LOSS_RATIO_BELOW = _setting(
     "loss_ratio_below", "Below, 95 %", "bound of the loss ratio with 95 % confidence", "of expected"
 )
@@ -341,7 +361,7 @@ TOTAL_TX_FRAMES = _setting("total_tx_frames", "Tx, all", "all frames sent, fault
 TOTAL_RX_FRAMES = _neutral("total_rx_frames", "Rx, all", "all frames received, faulty ones included", "frames")
 VALID_TX_FRAMES = _setting("valid_tx_frames", "Valid Tx", "frames without a fault sent", "frames")
 VALID_RX_FRAMES = _neutral("valid_rx_frames", "Valid Rx", "frames without a fault received", "frames")
-VALID_LOSS_PCT = _column("valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4)
+VALID_LOSS_PCT = _loss("valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4)
 OVERSIZE_TX_FRAMES = _setting("oversize_tx_frames", "Oversize Tx", "frames sent that are too long", "frames")
 OVERSIZE_RX_FRAMES = _neutral("oversize_rx_frames", "Oversize Rx", "frames received that are too long", "frames")
 OVERSIZE_HANDLING = _column("oversize_handling", "Oversize", "what the device does with frames that are too long")
@@ -505,7 +525,7 @@ CONSERVED = _column("conserved", "Conserved", "whether the output carried its li
 CONSERVED_LOSS_RATIO = _setting(
     "conserved_loss_ratio", "1 - 1/load", "loss of an output that is busy all the time", "ratio", 6
 )
-FRAME_LOSS_RATIO = _column("frame_loss_ratio", "Frame loss", "lost of sent frames", "ratio", 6)
+FRAME_LOSS_RATIO = _loss("frame_loss_ratio", "Frame loss", "lost of sent frames", "ratio", 6)
 FRAME_JAIN = _higher(
     "frame_jain", "Jain index", "Jain's index of fairness of frame loss among the inputs", "frame loss", 4
 )
@@ -560,9 +580,9 @@ ACTUAL_BUFFER_S = _higher(
 )
 ACTUAL_FPS = _setting("actual_fps", "at rate", "rate that the correction uses", "frames/s", 0)
 OVERLOAD_FPS = _setting("overload_fps", "Overload", "rate that overloads the device (RFC 2544 26.5)", "frames/s", 0)
-OVERLOAD_LOST_FRAMES = _column("overload_lost_frames", "Lost in overload", "frames lost during the overload", "frames")
+OVERLOAD_LOST_FRAMES = _loss("overload_lost_frames", "Lost in overload", "frames lost during the overload", "frames")
 REDUCED_FPS = _setting("reduced_fps", "Reduced", "rate after the overload", "frames/s", 0)
-REDUCED_LOST_FRAMES = _column("reduced_lost_frames", "Lost after it", "frames lost after the overload", "frames")
+REDUCED_LOST_FRAMES = _loss("reduced_lost_frames", "Lost after it", "frames lost after the overload", "frames")
 RECOVERY_US = _column(
     "recovery_us", "Recovery", "time from the reduction to the last lost frame (RFC 2544 26.5)", "us", 3
 )
@@ -591,24 +611,27 @@ STAMPS_MS_AVG = _column(
     "stamps_ms_avg", "By time stamps avg", "mean outage by time stamps", "ms", 6, error="resolution_ms"
 )
 RESOLUTION_MS = _setting("resolution_ms", "Resolution", "resolution of an outage: the distance of two frames", "ms", 6)
-LOST_FRAMES_AVG = _column("lost_frames_avg", "Lost avg", "mean of the lost frames", "frames", 1)
-LOST_FRAMES_MIN = _column("lost_frames_min", "Lost min", "fewest lost frames", "frames")
-LOST_FRAMES_MAX = _column("lost_frames_max", "Lost max", "most lost frames", "frames")
+LOST_FRAMES_AVG = _loss("lost_frames_avg", "Lost avg", "mean of the lost frames", "frames", 1)
+CORRUPTED_FRAMES_AVG = _column(
+    "corrupted_frames_avg", "Corrupted avg", "mean of the corrupted frames among the lost ones", "frames", 1
+)
+LOST_FRAMES_MIN = _loss("lost_frames_min", "Lost min", "fewest lost frames", "frames")
+LOST_FRAMES_MAX = _loss("lost_frames_max", "Lost max", "most lost frames", "frames")
 RECOVERED = _column("recovered", "Recovered", "whether frames came again before the end of the trial")
 
 _group("Congestion, pressure and addresses", Sense.NEITHER)
 CONGESTED_TX_FRAMES = _setting("congested_tx_frames", "C Tx", "frames sent to the congested port", "frames")
 CONGESTED_RX_FRAMES = _column("congested_rx_frames", "C Rx", "frames received at the congested port", "frames")
 CONGESTED_FPS = _higher("congested_fps", "C FR", "forwarding rate of the congested port", "frames/s", 0)
-CONGESTED_LOSS_PCT = _lower("congested_loss_pct", "C loss", "loss of the congested port", "%", 4)
+CONGESTED_LOSS_PCT = _loss("congested_loss_pct", "C loss", "loss of the congested port", "%", 4)
 CONGESTED_LATE_FRAMES = _column(
     "congested_late_frames", "C late", "frames that the congested port got after the transmission", "frames"
 )
 UNCONGESTED_TX_FRAMES = _setting("uncongested_tx_frames", "U Tx", "frames sent to the uncongested port", "frames")
 UNCONGESTED_RX_FRAMES = _column("uncongested_rx_frames", "U Rx", "frames received at the uncongested port", "frames")
 UNCONGESTED_FPS = _higher("uncongested_fps", "U FR", "forwarding rate of the uncongested port", "frames/s", 0)
-UNCONGESTED_LOSS_PCT = _lower("uncongested_loss_pct", "U loss", "loss of the uncongested port", "%", 4)
-ALONE_LOSS_PCT = _lower(
+UNCONGESTED_LOSS_PCT = _loss("uncongested_loss_pct", "U loss", "loss of the uncongested port", "%", 4)
+ALONE_LOSS_PCT = _loss(
     "alone_loss_pct", "Loss of source 1 alone", "loss of the first source when it sends alone", "%", 4
 )
 HEAD_OF_LINE_BLOCKING = _column(
@@ -691,13 +714,13 @@ RESOLUTION_US = _setting(
     "resolution_us", "Resolution", "resolution of a delay: the distance of two frames of the group", "us", 3
 )
 MULTICAST_FPS = _higher("multicast_fps", "Multicast throughput", "throughput of multicast copies", "copies/s", 0)
-MULTICAST_LOST_FRAMES = _lower(
+MULTICAST_LOST_FRAMES = _loss(
     "multicast_lost_frames", "Multicast lost", "multicast copies that did not arrive", "copies"
 )
 MULTICAST_PCT = _setting("multicast_pct", "Multicast", "share of multicast frames", "% of frames", 2)
 MULTICAST_TX_FRAMES = _setting("multicast_tx_frames", "Multicast Tx", "multicast frames sent", "frames")
 UNICAST_FPS = _higher("unicast_fps", "Unicast throughput", "throughput of unicast frames", "frames/s", 0)
-UNICAST_LOST_FRAMES = _lower("unicast_lost_frames", "Unicast lost", "unicast frames that did not arrive", "frames")
+UNICAST_LOST_FRAMES = _loss("unicast_lost_frames", "Unicast lost", "unicast frames that did not arrive", "frames")
 UNICAST_TX_FRAMES = _setting("unicast_tx_frames", "Unicast Tx", "unicast frames sent", "frames")
 OFFERED_SIZE_BYTES = _setting(
     "offered_size_bytes", "Offered frame size", "length of the frames that the tester sends", "B"

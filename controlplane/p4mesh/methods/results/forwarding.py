@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.corrupted import Corrupted
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
@@ -38,6 +39,7 @@ class Direction(Record):
     rx_frames: Annotated[int, fields.RX_FRAMES]
     lost_frames: Annotated[int | None, fields.LOST_FRAMES]
     """None where it is not known."""
+    corrupted: Corrupted = field(metadata=INLINE)
 
 
 @dataclass(frozen=True, kw_only=True)

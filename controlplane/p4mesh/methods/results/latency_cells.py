@@ -10,7 +10,7 @@ from typing import Annotated, overload
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.latency import Definition, LatencySummary
+from p4mesh.methods.results.latency import Definition, LatencySummary, Percentiles, Spread
 from p4mesh.methods.results.metrics import late_frames
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import OMITTED, Record
@@ -144,15 +144,31 @@ class Circumstances:
         if latency.count <= 1 or self.filling or self.average_error_ns is None:
             return None
         queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
-        return max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns)
+        sampled_ns = max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns)
+        return sampled_ns + self.delayed_ns(latency.avg_ns - latency.min_ns)
+
+    def delayed_ns(self, above_least_ns: Fraction) -> Fraction:
+        """How much of a latency, or of a difference of latencies, late departures may be.
+
+        A frame is stamped when it leaves: late ones change no latency but where a queue forms, by no more than they
+        were late, and by no more than the queue adds to the least latency.
+        """
+        return min(Fraction(self.departure_error_ns or 0), max(Fraction(0), above_least_ns))
 
     def percentile_error_ns(self, summary: LatencySummary, percent: float) -> Fraction | None:
         """Error of a percentile; None where the frames are too few for it, and where no trial of any length has it."""
         sampled_ns = summary.percentile_errors_ns.get(percent)
         if sampled_ns is None or self.filling or self.average_error_ns is None:
             return None
-        queue_ns = summary.latency.max_ns - summary.percentiles_ns[percent] if self.overflowed else Fraction(0)
-        return max(sampled_ns, Fraction(self.average_error_ns), Fraction(self.single_error_ns or 0), queue_ns)
+        value_ns = summary.percentiles_ns[percent]
+        queue_ns = summary.latency.max_ns - value_ns if self.overflowed else Fraction(0)
+        error_ns = max(sampled_ns, Fraction(self.average_error_ns), Fraction(self.single_error_ns or 0), queue_ns)
+        return error_ns + self.delayed_ns(value_ns - summary.latency.min_ns)
+
+    def difference_error_ns(self, jitter: Spread | None) -> Fraction | None:
+        """Error of the average of differences between neighbours; None of less than two."""
+        sampled_ns = jitter.difference_error_ns if jitter else None
+        return None if jitter is None or sampled_ns is None else sampled_ns + self.delayed_ns(abs(jitter.avg_ns))
 
 
 def latency_cells(
@@ -178,7 +194,7 @@ def latency_cells(
         samples=summary.latency.count,
         jitter_min_us=us(jitter.min_ns) if jitter else None,
         jitter_avg_us=us(jitter.avg_ns) if jitter else None,
-        jitter_avg_error_us=us(jitter.difference_error_ns) if jitter else None,
+        jitter_avg_error_us=us(circumstances.difference_error_ns(jitter)),
         jitter_max_us=us(jitter.max_ns) if jitter else None,
         calibrated=calibrated,
         queues=circumstances.queues,
@@ -207,28 +223,35 @@ def definition_cells(
     )
 
 
-def variation_cells(summary: LatencySummary | None, bed: Bed) -> VariationCells:
+def variation_cells(summary: LatencySummary | None, bed: Bed, circumstances: Circumstances) -> VariationCells:
     """The cells of jitter and delay variation of a summary, from time stamps of the bed."""
     if summary is None or summary.latency.count < 2:
         return VariationCells()
     ipdv, rfc3550 = summary.ipdv, summary.rfc3550
+    smoothed_ns = summary.smoothed_error_ns(bed.stamps.resolution_ns)
+    rfc3550_ns = rfc3550.avg_ns if rfc3550 else Fraction(0)
+
+    def error_us(values: Percentiles, sampled: Percentiles, percent: float) -> float | None:
+        sampled_ns = sampled.get(percent)
+        return None if sampled_ns is None else us(sampled_ns + circumstances.delayed_ns(abs(values[percent])))
+
     return VariationCells(
         pdv_p99_us=us(summary.pdv_percentiles_ns.get(99.0)),
-        pdv_p99_error_us=us(summary.pdv_percentile_errors_ns.get(99.0)),
+        pdv_p99_error_us=error_us(summary.pdv_percentiles_ns, summary.pdv_percentile_errors_ns, 99.0),
         pdv_p99_9_us=us(summary.pdv_percentiles_ns.get(99.9)),
-        pdv_p99_9_error_us=us(summary.pdv_percentile_errors_ns.get(99.9)),
+        pdv_p99_9_error_us=error_us(summary.pdv_percentiles_ns, summary.pdv_percentile_errors_ns, 99.9),
         pdv_max_us=us(summary.pdv_max_ns),
         ipdv_min_us=us(ipdv.min_ns) if ipdv else None,
         ipdv_p1_us=us(summary.ipdv_percentiles_ns.get(1.0)),
-        ipdv_p1_error_us=us(summary.ipdv_percentile_errors_ns.get(1.0)),
+        ipdv_p1_error_us=error_us(summary.ipdv_percentiles_ns, summary.ipdv_percentile_errors_ns, 1.0),
         ipdv_avg_us=us(ipdv.avg_ns) if ipdv else None,
-        ipdv_avg_error_us=us(ipdv.difference_error_ns) if ipdv else None,
+        ipdv_avg_error_us=us(circumstances.difference_error_ns(ipdv)),
         ipdv_p99_us=us(summary.ipdv_percentiles_ns.get(99.0)),
-        ipdv_p99_error_us=us(summary.ipdv_percentile_errors_ns.get(99.0)),
+        ipdv_p99_error_us=error_us(summary.ipdv_percentiles_ns, summary.ipdv_percentile_errors_ns, 99.0),
         ipdv_max_us=us(ipdv.max_ns) if ipdv else None,
         ipdv_samples=ipdv.count if ipdv else None,
         rfc3550_avg_us=us(rfc3550.avg_ns) if rfc3550 else None,
-        rfc3550_avg_error_us=us(summary.smoothed_error_ns(bed.stamps.resolution_ns)),
+        rfc3550_avg_error_us=us(None if smoothed_ns is None else smoothed_ns + circumstances.delayed_ns(rfc3550_ns)),
         rfc3550_max_us=us(rfc3550.max_ns) if rfc3550 else None,
     )
 

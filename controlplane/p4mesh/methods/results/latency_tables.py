@@ -19,7 +19,8 @@ LATENCY_COLUMNS = LatencyCells.columns()
 OF_MANY_FRAMES = frozenset(column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "jitter")))
 """Columns that are empty for a single frame of a flow."""
 DEPARTURES_NOTE = (
-    "Departures: how far a frame may have left from its time; jitter, and latency where a queue forms, contain it."
+    "Departures: how far a frame may have left from its time; jitter, and latency where a queue forms, contain it, and "
+    "so do their errors."
 )
 ERRORS_NOTE = (
     "Errors (+-): how far the number of a longer trial may be, 95 % confidence; up to the maximum where a full queue "

@@ -12,7 +12,7 @@ from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.latency import Definition, Group, summary_of
-from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, LatencyCells
+from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, Circumstances, LatencyCells
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.record import Record, Row, table_of
 
@@ -46,7 +46,12 @@ class PortLatency:
 
     @classmethod
     def of_groups(
-        cls, groups: Sequence[Group], bed: Bed, frame_size_bytes: int, definition: Definition
+        cls,
+        groups: Sequence[Group],
+        bed: Bed,
+        frame_size_bytes: int,
+        definition: Definition,
+        circumstances: Circumstances,
     ) -> Iterator[PortLatency]:
         """Yield the latency of each group that has samples, and again less that of its wire where that is known."""
         for calibrated in (RAW, CALIBRATED) if bed.calibration is not None else (RAW,):
@@ -55,7 +60,8 @@ class PortLatency:
                 if summary is not None:
                     found = summary.latency
                     low, mean, high = (time_ns / NS_PER_US for time_ns in (found.min_ns, found.avg_ns, found.max_ns))
-                    error_us = summary.average_error_ns / NS_PER_US
+                    error_ns = circumstances.error_ns(summary)
+                    error_us = None if error_ns is None else error_ns / NS_PER_US
                     yield cls(group.rx_port, found.count, low, mean, high, error_us, calibrated)
 
 

@@ -152,6 +152,7 @@ def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[M
             cells = by_load.setdefault(row.load_pct, {"load_pct": row.load_pct})
             if row.trusted:
                 cells[column.key] = _share(row, key)
+                cells["corrupted_frames"] = int(cells.get("corrupted_frames") or 0) + (row.corrupted_frames or 0)
             else:
                 why = (cells.get(fields.REASON.key), f"{size} B: {row.status.value}")
                 cells[fields.REASON.key] = "; ".join(str(text) for text in why if text)
@@ -237,7 +238,7 @@ def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
             reordered = sum(row.reordered_frames for row in unit.rows)
             for word, count in (("duplicate", duplicate), ("reordered", reordered)):
                 if count:
-                    found.append(f"{count} {word} frames received ({where})")
+                    found.append(f"{count:,} {word} frames received ({where})")
             skewed = max(unit.rows, key=lambda row: row.start_skew_pct)
             if skewed.start_skew_pct > START_WITHIN_PCT:
                 found.append(

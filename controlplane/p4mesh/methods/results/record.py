@@ -14,7 +14,7 @@ A field that is a column is annotated with its entry of :mod:`p4mesh.methods.res
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -32,16 +32,13 @@ INLINE: Mapping[str, bool] = MappingProxyType({_INLINE: True})
 """Metadata of a field whose own fields are stored in its place; nothing where it is None."""
 
 
-_LOSSES = {
-    column.key
-    for column in (
-        *(fields.LOST_FRAMES, fields.LOSS_PCT, fields.LOSS_RATIO, fields.FRAME_LOSS_RATIO),
-        *(fields.CONGESTED_LOSS_PCT, fields.VALID_LOSS_PCT),
-    )
-}
-"""Columns that corrupted frames stand behind."""
-_BEHIND = ((fields.CORRUPTED_FRAMES, _LOSSES), (fields.SINGLE_ERROR_US, {fields.MAX_US.key}))
-"""Columns of few rows, each behind the first of others where a row has it."""
+_BEHIND: tuple[tuple[Column, Callable[[str], bool]], ...] = (
+    (fields.SHARED_CORRUPTED_FRAMES, fields.is_loss),
+    (fields.CORRUPTED_FRAMES, fields.is_loss),
+    (fields.CORRUPTED_FRAMES_AVG, fields.is_loss),
+    (fields.SINGLE_ERROR_US, lambda key: key == fields.MAX_US.key),
+)
+"""Columns of few rows, each behind the first of others, and those that follow it at once, where a row has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +71,7 @@ class Record:
         hints = get_type_hints(cls, include_extras=True)
         for item in dataclasses.fields(cls):
             if _INLINE in item.metadata:
-                found += _record_class(hints[item.name]).columns()
+                found += record_class(hints[item.name]).columns()
             for of in getattr(hints[item.name], "__metadata__", ()):
                 assert of.key == item.name, f"{cls.__name__}.{item.name} is declared as {of.key}"
                 found.append(of)
@@ -136,14 +133,15 @@ def table_of(
 
 
 def _with_column(
-    columns: Sequence[Column], column: Column, before: Collection[str], rows: Iterable[Mapping[str, Cell]]
+    columns: Sequence[Column], column: Column, before: Callable[[str], bool], rows: Iterable[Mapping[str, Cell]]
 ) -> Sequence[Column]:
     """The columns, and a further one behind the first of some where a row has a number there."""
     keys = [found.key for found in columns]
-    place = next((place for place, key in enumerate(keys, 1) if key in before), None)
-    if place is None or column.key in keys or not any(row.get(column.key) for row in rows):
+    if not any(map(before, keys)) or column.key in keys or not any(row.get(column.key) for row in rows):
         return columns
-    return (*columns[:place], column, *columns[place:])
+    first = next(place for place, key in enumerate(keys) if before(key))
+    behind = next((place for place, key in enumerate(keys) if place > first and not before(key)), len(keys))
+    return (*columns[:behind], column, *columns[behind:])
 
 
 def _joined(row: Row, known: Collection[str]) -> dict[str, Cell]:
@@ -159,12 +157,12 @@ def _cell(value: Any) -> Cell:
     return cell
 
 
-def _record_class(hint: Any) -> type[Record]:
+def record_class(hint: Any) -> type[Record]:
     """The class of an inline record: of ``Cells | None``, or of ``Searched[MeshTrial]``."""
     kind = get_origin(hint) or hint
     if isinstance(kind, type) and issubclass(kind, Record):
         return kind
-    return next(_record_class(member) for member in get_args(hint) if member is not type(None))
+    return next(record_class(member) for member in get_args(hint) if member is not type(None))
 
 
 def _plain(value: Any) -> Any:

@@ -23,8 +23,9 @@ from p4mesh.verdict import Verdict
 
 NS_PER_MS = 1_000_000
 FOR_GOOD_NOTE = (
-    "'For good': what the device carries for any time, less what the trial of the result does not exclude. 'Bucket of "
-    f"{BUCKET_FRAMES}': the same for a device that forgives each port a burst of so many frames, which delays none."
+    "'For good': what the device carries for any time, less what the trial of the result does not exclude; of a device "
+    "that forgives no burst, and of one that forgives each port a burst of up to "
+    f"{BUCKET_FRAMES:,} frames (bucket), which delays none."
 )
 AT_LEAST = "at least"
 """Reason of a result that is only a floor: nothing above it was judged."""

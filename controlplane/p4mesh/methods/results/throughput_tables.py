@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.forwarding import Direction, MeshThroughput
 from p4mesh.methods.results.outcome import Table
@@ -48,7 +49,8 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
             "throughput_l1_mbps": shown.offered_l1_mbps,
             "throughput_l2_mbps": l2_mbps,
         }
-        tried = {"tried_pct": shown.load_pct, "loss_pct": shown.loss_pct} if shown.trusted else {}
+        lossy = {"loss_pct": shown.loss_pct, "corrupted_frames": shown.corrupted_frames}
+        tried = {"tried_pct": shown.load_pct, **lossy} if shown.trusted else {}
         row = rates if found else tried
         rows.append(
             (result, result.search.judgement, {"duration_ms": shown.duration_ms, **row}, result.search.for_good)
@@ -79,7 +81,7 @@ def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: Tria
 
     A port counts a frame that came twice as two: without flows, duplicates hide how many were lost in a direction.
     """
-    rows = []
+    rows, at_ports = [], CorruptedAtPorts(result)
     lost: int | None
     for tx_ports, rx_ports in legs:
         flows = [flow for flow in result.flows if flow.tx_port in tx_ports and flow.rx_port in rx_ports]
@@ -87,10 +89,13 @@ def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: Tria
         if flows:
             sent, received = sum(flow.tx_frames for flow in flows), sum(flow.rx_frames for flow in flows)
             lost = sum(flow.lost_frames for flow in flows)
+            corrupted = at_ports.of(flows)
         else:
             sent = sum(ports[port].tx_frames for port in tx_ports if port in ports)
             received = sum(ports[port].rx_frames for port in rx_ports if port in ports)
             lost = None if result.duplicate_frames else sent - received
+            found = sum(ports[port].corrupted_frames for port in rx_ports if port in ports)
+            corrupted = Corrupted(corrupted_frames=found or None)
         rows.append(
             Direction(
                 from_ports=", ".join(map(str, tx_ports)),
@@ -98,6 +103,7 @@ def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: Tria
                 tx_frames=sent,
                 rx_frames=received,
                 lost_frames=lost,
+                corrupted=corrupted,
             )
         )
     return tuple(rows)

@@ -152,7 +152,7 @@ def latency_rows(
                         for (tx, rx), summary in pairs.items()
                     ),
                     latency=_named(whole, name, circumstances, calibrated),
-                    variation=None if calibrated else variation_cells(whole, bed),
+                    variation=None if calibrated else variation_cells(whole, bed, circumstances),
                     definitions=None if calibrated else _definitions(runs, bed, size, circumstances),
                 )
             )

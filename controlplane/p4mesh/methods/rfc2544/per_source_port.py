@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated
 
-from p4mesh.measurement.counts import Trend
+from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.criterion import Criterion, criterion_of, kept_share
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import search_verdict
@@ -71,6 +73,7 @@ class PortTrial(Record):
     load_pct: Annotated[float, fields.LOAD_PCT]
     tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    corrupted: Corrupted = field(metadata=INLINE)
     verdict: Annotated[Verdict, fields.VERDICT]
     status: Verdict
     reason: str
@@ -237,8 +240,12 @@ def per_port_state(results: Sequence[PortThroughputs]) -> Verdict:
     return Verdict.worst(row.state for result in results for row in result.ports)
 
 
+def _flows(result: TrialResult, port: int) -> list[FlowCounts]:
+    return [flow for flow in result.flows if flow.tx_port == port]
+
+
 def _lost(result: TrialResult, port: int) -> tuple[int, int]:
-    flows = [flow for flow in result.flows if flow.tx_port == port]
+    flows = _flows(result, port)
     return sum(flow.tx_frames for flow in flows), sum(flow.lost_frames for flow in flows)
 
 
@@ -248,6 +255,11 @@ class _JudgedPorts:
 
     result: TrialResult
     of_ports: Mapping[int, Verdict]
+
+    @cached_property
+    def corrupted(self) -> CorruptedAtPorts:
+        """Corrupted frames of the trial."""
+        return CorruptedAtPorts(self.result)
 
     @property
     def verdict(self) -> Verdict:
@@ -283,6 +295,7 @@ def _trial_row(size: int, number: int, length_ns: int, port: int, load: Fraction
         load_pct=float(load),
         tx_frames=sent,
         lost_frames=lost,
+        corrupted=judged.corrupted.of(_flows(result, port)),
         verdict=judged.of_ports[port],
         watched=queue_cells(result),
         status=result.status,

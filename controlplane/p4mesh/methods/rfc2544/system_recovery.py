@@ -17,7 +17,7 @@ from p4mesh.methods.port_patterns import DURATION_CLAUSE, RFC_DURATION_S
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import INLINE, Record, table_of
+from p4mesh.methods.results.record import INLINE, OMITTED, Record, table_of
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.searched import ForGood
 from p4mesh.methods.results.throughput_tables import throughput_table
@@ -56,6 +56,7 @@ class Recovery(Record):
     recovery_us_stddev: Annotated[float | None, fields.RECOVERY_US_STDDEV] = None
     overload_lost_frames: Annotated[int | None, fields.OVERLOAD_LOST_FRAMES] = None
     reduced_lost_frames: Annotated[int | None, fields.REDUCED_LOST_FRAMES] = None
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     runs: Annotated[int | None, fields.RUNS] = None
     throughput: MeshThroughput
     each_us: tuple[float | None, ...] = ()
@@ -251,6 +252,7 @@ def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) ->
         reduced_fps=float(ports * reduced.rate_fps),
         overload_lost_frames=sum(_lost(result, OVERLOAD) for result in results),
         reduced_lost_frames=sum(_lost(result, REDUCED) for result in results),
+        corrupted_frames=sum(result.corrupted_frames for result in results) or None,
         runs=len(results),
     )
     if row.state is not Verdict.PASS:

@@ -105,7 +105,7 @@ def port_latencies(
         )
         every = {other: summary_of([group], bed, size, other) for other in Definition}
         definitions = definition_cells(every, circumstances)
-        rows.append(replace(row, variation=variation_cells(whole, bed), definitions=definitions))
+        rows.append(replace(row, variation=variation_cells(whole, bed, circumstances), definitions=definitions))
         if bed.calibration is not None:
             calibrated = summary_of([group], bed, size, kind, calibrated=True)
             wire = calibration_cells(bed, size, group.tx_port, group.rx_port, us(whole.latency.avg_ns))

@@ -52,7 +52,7 @@ class Congestion(Record):
     congested_rx_frames: Annotated[int, fields.CONGESTED_RX_FRAMES]
     congested_late_frames: Annotated[int, fields.CONGESTED_LATE_FRAMES]
     congested_loss_pct: Annotated[float | None, fields.CONGESTED_LOSS_PCT]
-    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
+    corrupted_frames: Annotated[int | None, fields.CORRUPTED_FRAMES] = field(default=None, metadata=OMITTED)
     uncongested_fps: Annotated[float, fields.UNCONGESTED_FPS]
     congested_fps: Annotated[float, fields.CONGESTED_FPS]
     alone_loss_pct: Annotated[float | None, fields.ALONE_LOSS_PCT]
@@ -132,6 +132,7 @@ class CongestionControl(MethodOf[Congestion]):
             "it, from the queue; they are in no rate and count as lost, because a longer trial loses as many more. So "
             "do late ones of the uncongested port, which U Rx contains. No loss of n frames excludes, with 95 % "
             "confidence, a loss ratio above 3/n.",
+            optional=(fields.CORRUPTED_FRAMES,),
             headline=(
                 fields.STATE,
                 fields.UNCONGESTED_LOSS_PCT,

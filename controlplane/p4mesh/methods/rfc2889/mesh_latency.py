@@ -90,7 +90,7 @@ class MeshLatency:
         rows = [
             MeshLatencyRow(
                 latency=latency_cells(whole, self._name, circumstances),
-                variation=variation_cells(whole, bed),
+                variation=variation_cells(whole, bed, circumstances),
                 definitions=self._definitions(result),
             )
         ]
@@ -106,7 +106,9 @@ class MeshLatency:
                     wires.append(calibration_cells(bed, size, group.tx_port, group.rx_port, average_us))
         layers = None
         if has_layers(bed):
-            layers = layer_cells(bed, PortLatency.of_groups(_groups(result), bed, size, self._definition))
+            layers = layer_cells(
+                bed, PortLatency.of_groups(_groups(result), bed, size, self._definition, circumstances)
+            )
         return replace(row, latency=tuple(rows), wires=tuple(wires), layers=layers)
 
     def _definitions(self, result: TrialResult) -> DefinitionCells | None:

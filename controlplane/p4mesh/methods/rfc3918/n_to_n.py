@@ -18,7 +18,7 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal, 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition, definition_of, groups_of
-from p4mesh.methods.results.latency_cells import LatencyCells
+from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, OF_HISTOGRAMS, latency_note
 from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
 from p4mesh.methods.results.metrics import judge_loss
@@ -278,5 +278,5 @@ def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fracti
 
 def _layers(setup: Setup, size: int, result: TrialResult) -> tuple[LayerCells, ...] | None:
     kind = definition_of(setup.parameters)
-    groups = groups_of(result, (MULTICAST,))
-    return layer_cells(setup.bed, PortLatency.of_groups(groups, setup.bed, size, kind)) or None
+    groups, circumstances = groups_of(result, (MULTICAST,)), Circumstances.of([result])
+    return layer_cells(setup.bed, PortLatency.of_groups(groups, setup.bed, size, kind, circumstances)) or None

@@ -82,6 +82,7 @@ class ResetUnit(Record):
     for_good: ForGood = field(default=ForGood(), metadata=INLINE)
     offered_fps: Annotated[float | None, fields.OFFERED_FPS] = None
     lost_frames_avg: Annotated[float | None, fields.LOST_FRAMES_AVG] = None
+    corrupted_frames_avg: float | None = field(default=None, metadata=OMITTED)
     reset_ms_avg: Annotated[float | None, fields.RESET_MS_AVG] = None
     method: Annotated[str | None, fields.METHOD] = None
     reset_ms_min: Annotated[float | None, fields.RESET_MS_MIN] = None
@@ -316,6 +317,7 @@ def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results
         row,
         reason="" if any(lost_frames) else NO_LOSS,
         lost_frames_avg=float(spread_of(lost_frames).mean),
+        corrupted_frames_avg=sum(result.corrupted_frames for result in results) / len(results) or None,
         each=tuple(each),
     )
     if not all(time.recovered for time in times):

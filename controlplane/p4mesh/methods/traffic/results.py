@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,6 +10,7 @@ from typing import Annotated
 from p4mesh.measurement.counts import FlowCounts, InterarrivalStats, TimesBetween, Trend
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
 from p4mesh.methods.results.latency_cells import NS_PER_US, Circumstances, us
@@ -39,8 +39,7 @@ class Counts(Record):
     """Frames among those lost that may have come late; None where there is none."""
     late_frames: Annotated[int | None, fields.LATE_FRAMES] = field(default=None, metadata=OMITTED)
     """From a queue that an overload has filled; they count as lost in ratios. None where there is none."""
-    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
-    """Lost frames that came with another payload; None where there is none, and at ports that others share."""
+    corrupted: Corrupted = field(default=Corrupted(), metadata=INLINE)
     reordered_frames: Annotated[int, fields.REORDERED_FRAMES]
     duplicate_frames: Annotated[int, fields.DUPLICATE_FRAMES]
 
@@ -204,13 +203,10 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
     """The counts of one trial, class by class."""
     flows = {item.name: [] for item in run.classes}  # type: dict[str, list[Found]]
     streams = {stream.name: stream for stream in run.spec.streams}
-    port_flows = Counter(flow.rx_port for flow in result.flows)
-    corrupted = {port.port: port.corrupted_frames for port in result.ports}
+    corrupted = CorruptedAtPorts(result)
     for flow, late in zip(result.flows, late_of_flows(run.spec, result), strict=True):
         stream = streams[flow.stream]
-        flows[stream.traffic_class].append(
-            Found(stream, flow, late, port_flows[flow.rx_port], corrupted.get(flow.rx_port, 0))
-        )
+        flows[stream.traffic_class].append(Found(stream, flow, late, corrupted))
     classes = tuple(_class_result(run, item, flows[item.name], result, bed, definition) for item in run.classes)
     return RunResult(
         run=run.label,
@@ -259,10 +255,8 @@ class Found:
     flow: FlowCounts
     late_frames: Fraction
     """From a queue that an overload has filled."""
-    port_flows: int
-    """Flows to its receiver."""
-    port_corrupted_frames: int
-    """Corrupted ones of all of them."""
+    corrupted: CorruptedAtPorts
+    """Those of its trial."""
 
 
 def _by_pair(found: Sequence[Found]) -> Iterable[list[Found]]:
@@ -296,7 +290,7 @@ def _row(
         flooded_frames=sum(one.flow.flooded_frames for one in found) if counted else None,
         misdirected_frames=sum(one.flow.misdirected_frames for one in found) if counted else None,
         latency=_latency(summary, None, Circumstances.of([result])),
-        jitter=_jitter(summary),
+        jitter=_jitter(summary, Circumstances.of([result])),
     )
 
 
@@ -345,7 +339,7 @@ def _sizes(
             frame_size_bytes=size,
             counts=_counts(inside),
             latency=_latency(whole, None, Circumstances.of([result])),
-            jitter=_jitter(whole),
+            jitter=_jitter(whole, Circumstances.of([result])),
         )
 
 
@@ -375,7 +369,7 @@ def _layers(
             low_us=min(means, default=None),
             high_us=max(means, default=None),
             increment_us=None if whole is None else increments.after(kind, us(whole.latency.avg_ns)),
-            jitter=_jitter(whole),
+            jitter=_jitter(whole, Circumstances.of([result])),
         )
 
 
@@ -393,19 +387,10 @@ def _counts(found: Sequence[Found]) -> Counts:
         lost_frames=sum(flow.lost_frames for flow in flows),
         doubtful_frames=sum(flow.doubtful_frames for flow in flows) or None,
         late_frames=round(sum(one.late_frames for one in found)) or None,
-        corrupted_frames=_corrupted(found) or None,
+        corrupted=found[0].corrupted.of(flows) if found else Corrupted(),
         reordered_frames=sum(flow.reordered_frames for flow in flows),
         duplicate_frames=sum(flow.duplicate_frames for flow in flows),
     )
-
-
-def _corrupted(found: Sequence[Found]) -> int:
-    """Corrupted frames at receivers that get nothing but some flows; 0 where one gets more."""
-    own = Counter(one.flow.rx_port for one in found)
-    ports = {one.flow.rx_port: one for one in found}
-    if any(one.port_flows > own[port] for port, one in ports.items()):
-        return 0
-    return sum(one.port_corrupted_frames for one in ports.values())
 
 
 def _summaries(found: Sequence[Found], bed: Bed, definition: Definition) -> list[LatencySummary]:
@@ -429,7 +414,7 @@ def _class_result(
     counts = _counts(found)
     summary = merged(_summaries(found, bed, definition))
     latency = _latency(summary, _percentiles(item, found, result, bed, definition), Circumstances.of([result]))
-    jitter = _jitter(summary)
+    jitter = _jitter(summary, Circumstances.of([result]))
     missed = counts.lost_frames + (counts.late_frames or 0)
     ratio = Fraction(missed, counts.expected_frames) if counts.expected_frames else None
     judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
@@ -514,14 +499,14 @@ def _latency(
     )
 
 
-def _jitter(summary: LatencySummary | None) -> Jitter:
+def _jitter(summary: LatencySummary | None, circumstances: Circumstances) -> Jitter:
     found = summary.jitter if summary else None
     if found is None:
         return Jitter()
     return Jitter(
         jitter_min_us=us(found.min_ns),
         jitter_avg_us=us(found.avg_ns),
-        jitter_avg_error_us=us(found.difference_error_ns),
+        jitter_avg_error_us=us(circumstances.difference_error_ns(found)),
         jitter_max_us=us(found.max_ns),
     )
 

@@ -15,6 +15,7 @@ from support.networks import network, node, parsed
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.base import Method
 from p4mesh.methods.results.latency import Definition, Group
+from p4mesh.methods.results.latency_cells import Circumstances
 from p4mesh.methods.results.layers import PortLatency, has_layers, layer_cells
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
@@ -59,7 +60,7 @@ def test_layers_are_compared_in_the_order_of_their_ports_and_roles_without_order
             (4, 10, 1900, 2100, 9000),
         )
     ]
-    found = layer_cells(where, PortLatency.of_groups(groups, where, 64, Definition.LILO))
+    found = layer_cells(where, PortLatency.of_groups(groups, where, 64, Definition.LILO, Circumstances()))
     assert [(row.kind, row.name, row.receivers) for row in found] == [
         ("layer", "top", 1),
         ("layer", "bottom", 2),

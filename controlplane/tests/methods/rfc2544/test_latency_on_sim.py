@@ -136,7 +136,8 @@ def test_the_type_of_the_device_is_found(
 def test_variation_of_uniform_jitter(tmp_path: Path) -> None:
     """Each frame waits 0 to 2 us more, evenly: closed forms of the uniform distribution of width w.
 
-    PDV p99 = 0.99 w; |D(i) - D(i-1)| has the mean w/3; its signed form has 1 % beyond 0.859 w on each side.
+    PDV p99 = 0.99 w; |D(i) - D(i-1)| has the mean w/3; its signed form has 1 % beyond 0.859 w on each side. Departures
+    are up to 20 ns late, which is in every error: nothing tells jitter from a queue.
     """
     model = "latency_ns: 5000, jitter: {uniform: {max_ns: 2000}}"
     directory = run(
@@ -152,13 +153,13 @@ def test_variation_of_uniform_jitter(tmp_path: Path) -> None:
     assert float(row["pdv_max_us"]) == pytest.approx(2.0, abs=0.02)
     width = 2 * (1 - 0.02**0.5)
     for cells, key, truth, largest_error in (
-        (latency, "p50", 6.512, 0.1),
-        (latency, "p99", 7.492, 0.1),
-        (row, "pdv_p99", 1.98, 0.1),
-        (latency, "jitter_avg", 2 / 3, 0.05),
-        (row, "ipdv_avg", 0.0, 0.1),
-        (row, "ipdv_p99", width, 0.1),
-        (row, "ipdv_p1", -width, 0.1),
+        (latency, "p50", 6.512, 0.12),
+        (latency, "p99", 7.492, 0.12),
+        (row, "pdv_p99", 1.98, 0.12),
+        (latency, "jitter_avg", 2 / 3, 0.07),
+        (row, "ipdv_avg", 0.0, 0.12),
+        (row, "ipdv_p99", width, 0.12),
+        (row, "ipdv_p1", -width, 0.12),
         (row, "rfc3550_avg", 2 / 3, 0.5),
     ):
         error = float(cells[f"{key}_error_us"])
@@ -245,3 +246,21 @@ def test_a_calibration_takes_the_tester_out_of_the_latency_of_each_pair(
         assert float(row["wire_us"]) == pytest.approx((10 + own) / 1000), row
     calibrated = [row for row in table(directory, "latency") if row["calibrated"] == "yes"]
     assert {round(float(row["max_us"]) - float(row["min_us"]), 3) for row in calibrated} <= {0.0, 0.001, 0.002}
+
+
+@pytest.mark.parametrize(("size", "gap_bits"), [(64, 104), (512, 100)])
+def test_errors_cover_what_late_departures_add_near_capacity(size: int, gap_bits: int, tmp_path: Path) -> None:
+    """Goal: the printed error covers the closed form, a latency of 2 us and the frame for every frame.
+
+    Method: the device leaves a few bits more between frames than the tester, so that a search ends just below its
+    capacity. There a frame that leaves late delays those behind it, and averages and percentiles are too high.
+    """
+    finely = (*QUICK[:3], "search_resolution_pct=0.01", "scaled_frames=20000")
+    network = switch("latency_ns: 2000", port=f"queue_frames: 200, ifg_bits: {gap_bits}", ports=2, tester=TICK)
+    (row,) = table(run(tmp_path, network, str(size), common=finely), "latency")
+    true_us = 2 + 8 * size / 1000
+    assert float(row["avg_us"]) > true_us + 0.001, "else nothing is shown"
+    for key in ("avg", "p50", "p99"):
+        # Cells are rounded to a picosecond.
+        assert abs(float(row[f"{key}_us"]) - true_us) <= float(row[f"{key}_error_us"]) + 2e-6, key
+    assert float(row["jitter_avg_us"]) <= float(row["jitter_avg_error_us"]) + 2e-6, "no jitter"
