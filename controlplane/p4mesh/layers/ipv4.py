@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import ClassVar
 
+from p4mesh.errors import ParameterError
 from p4mesh.layers.checksum import checksum
 from p4mesh.layers.layer import (
     Modifiable,
@@ -54,6 +55,14 @@ class IPv4(NetworkLayer):
     source: IPv4Address | None = ipv4_address()
     destination: IPv4Address | None = ipv4_address()
     options: bytes = tail(b"")
+
+    def __post_init__(self) -> None:
+        """Refuse options that are no number of words."""
+        super().__post_init__()
+        if len(self.options) % _WORD_BYTES:
+            raise ParameterError(
+                f"ipv4.options: {len(self.options)} bytes", hint=f"use a multiple of {_WORD_BYTES} bytes"
+            )
 
     def tail_bytes(self) -> int:
         """Words behind the fifth."""

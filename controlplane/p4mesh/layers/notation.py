@@ -15,6 +15,7 @@ from p4mesh.layers.frame import Frame
 from p4mesh.layers.layer import BAD, BAD_CHECKSUM, Layer
 
 _LAYER = re.compile(r"\s*(?P<kind>[a-z0-9_]+)\s*(\((?P<values>[^()]*)\))?\s*")
+_SOME_BYTES = "01020304"
 _EXAMPLE = "such as vlan(vid=7)/ipv4(dscp=46)/udp"
 
 
@@ -46,8 +47,12 @@ def _layer(part: str) -> Layer:
     values: dict[str, Any] = {}
     for pair in filter(None, (pair.strip() for pair in (found["values"] or "").split(","))):
         name, equals, value = (word.strip() for word in pair.partition("="))
-        if not equals or name not in readers:
+        if name not in readers:
             raise ParameterError(f"{kind.kind} has no field '{name}'", hint=f"fields are {', '.join(readers)}")
+        if not equals:
+            raise ParameterError(f"{kind.kind}.{name} has no value", hint=f"write {name}={_usual(kind, name)}")
+        if name in values:
+            raise ParameterError(f"{kind.kind}.{name} is given twice", hint="give each field once")
         try:
             values[name] = readers[name](value)
         except ValueError:
@@ -60,6 +65,8 @@ def _layer(part: str) -> Layer:
 def _usual(kind: type[Layer], name: str) -> str:
     """Write a value that the field may have."""
     item = next(item for item in fields(kind) if item.name == name)
+    if item.default == b"":
+        return _SOME_BYTES
     return value_text(item, item.metadata["wire"].of_number(1) if item.default is None else item.default)
 
 

@@ -188,7 +188,7 @@ class _Plan:
             if any(setting.partition("=")[0] == name for setting in self.options.settings):
                 return error
             where = (*place, "parameters", name) if name in entry.parameters else ("parameters", name)
-            return self.text.error(where, error.message.removeprefix(_SET), error.hint)
+            return self.text.error(where, error.message.removeprefix(_SET).removeprefix(f"{name}: "), error.hint)
         for option_name in ("sizes", "ports"):
             if name.partition(" ")[0] == f"--{option_name}":
                 if getattr(self.options, option_name) is not None:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import (
+    Bth,
     Ethernet,
     Frame,
     IPv4,
@@ -55,6 +56,16 @@ _NAMES_PAYLOAD = ("ethernet", "vlan", "service_tag", "gre", "geneve", "udp", "tc
 def require_sendable(stream: str, frame: Frame) -> None:
     """Raise ParameterError for headers that no program of the tester sends as they are."""
     kinds = " ".join(layer.kind for layer in frame.layers)
+    if re.search(r"\bbytes (?!bytes)", kinds):
+        raise ParameterError(
+            f"stream '{stream}': bytes in front of another header, which no header says the length of",
+            hint="put them behind the last header, or into options of ipv4, hop_by_hop, destination or geneve",
+        )
+    if Bth.kind in kinds.split():
+        raise ParameterError(
+            f"stream '{stream}': bth ends with a CRC of the payload, which the tester changes in every frame",
+            hint="udp(destination=4791)/bytes(content=...) with its 12 bytes has no CRC: routers do not look at it",
+        )
     if not _STACKS.fullmatch(kinds) or not _is_followed(frame):
         raise ParameterError(
             f"stream '{stream}': the tester does not send frames of {kinds.replace(' ', ', ')}{_misnamed(frame)}",
@@ -164,6 +175,8 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
                 f"has {layer.header_bytes} bytes",
                 f"use {_FIRST_UNIT_BYTES} bytes and up to {_MOST_SEGMENTS} times {_SEGMENT_BYTES} in a tunnel",
             )
+        case SegmentRouting() if layer.segments_left > (count := len(layer.segments) // _SEGMENT_BYTES):
+            return f"has segments_left={layer.segments_left} of {count} segments", f"use 0 to {count}"
         case SegmentRouting() if place > _innermost(frame) and layer.segments_left:
             return (
                 f"has segments_left={layer.segments_left} in front of the station's packet",

@@ -225,7 +225,12 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = UNSET
     headers: Annotated[Headers, Meta(title="headers of the frames")] = field(default_factory=Headers)
     modifiers: Annotated[
-        list[Modifier], Meta(max_length=MAX_MODIFIERS, title="fields that change from frame to frame")
+        list[Modifier],
+        Meta(
+            max_length=MAX_MODIFIERS,
+            title="fields that change from frame to frame",
+            description=f"a list of at most {MAX_MODIFIERS}",
+        ),
     ] = field(default_factory=list)
     accept: Annotated[Accept | UnsetType, Meta(title="criteria; without them there is no verdict")] = UNSET
 

@@ -6,12 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from scapy.contrib.roce import BTH
+from scapy.layers.l2 import Ether
 from support.networks import shipped
 
 from p4mesh.cli.single_command import run_test
-from p4mesh.errors import ParameterError, TrafficFileError
+from p4mesh.errors import ParameterError, TrafficFileError, UsageError
+from p4mesh.layers.notation import frame_of_text
 from p4mesh.run.options import RunOptions
+from p4mesh.run.run_files import run_file
 from p4mesh.run.single import run
+from p4mesh.run.suite import FinishedSuite
 from p4mesh.run.traffic import run_traffic
 from p4mesh.verdict import Verdict
 
@@ -74,6 +79,28 @@ def test_a_test_sends_its_frames_with_these_headers(tmp_path: Path, test: str, h
             "use a stack",
         ),
         (["headers=mpls(lable=1)/ipv4/udp"], "128", "--set headers: mpls has no field 'lable'", "fields are label"),
+        (["headers=ipv4(ttl)/udp"], "128", "--set headers: ipv4.ttl has no value", "write ttl=64"),
+        (["headers=ipv4(ttl=3, ttl=4)/udp"], "128", "--set headers: ipv4.ttl is given twice", "each field once"),
+        (["headers=ipv4(options=010101)/udp"], "128", "--set headers: ipv4.options: 3 bytes", "multiple of 4"),
+        (
+            ["headers=ipv4/udp/bytes(content=zz)"],
+            "128",
+            "--set headers: bytes.content=zz: not valid",
+            "content=01020304",
+        ),
+        (
+            ["headers=ipv4/bytes(content=01020304)/udp"],
+            "128",
+            "--set headers: bytes in front of another header",
+            "behind the last header",
+        ),
+        (["headers=ipv4/udp/bth"], "128", "--set headers: bth ends with a CRC of the payload", "with its 12 bytes"),
+        (
+            ["headers=ipv6(source=2001:db8::1, destination=2001:db8::9)/segment_routing(segments_left=2)/ipv4/udp"],
+            "256",
+            "--set headers: segment_routing has segments_left=2 of 1 segments",
+            "use 0 to 1",
+        ),
         (["headers=ipv4/ipv4/udp"], "128", "--set headers: ipv4 has no source", "only the innermost IP header"),
         (["headers=ipv4(checksum=1)/udp"], "128", "--set headers: ipv4.checksum cannot be given", "leave it out"),
         (
@@ -91,6 +118,63 @@ def test_a_stack_that_cannot_be_sent_is_refused_before_the_run(
         run_test(options(tmp_path / "out", "rfc2544.throughput", *settings, sizes=sizes))
     assert caught.value.message.startswith(message)
     assert hint in (caught.value.hint or "")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_base_transport_header_of_rocev2_is_sent_as_bytes_without_its_crc(tmp_path: Path) -> None:
+    header = BTH(opcode=0x64, dqpn=17, psn=3)
+    del header.icrc
+    stack = f"ipv4/udp(destination=4791)/bytes(content={bytes(header)[:12].hex()})"
+    found = run(
+        RunOptions(
+            "rfc2544.frame_loss",
+            shipped("back-to-back"),
+            "256",
+            (f"headers={stack}", "scaled_frames=100"),
+            tmp_path / "o",
+            1,
+        )
+    )
+    assert found.outcome.state is Verdict.MEASURED
+    assert {row["lost_frames"] for row in found.outcome.tables[0].rows} == {0}
+    packet = Ether(frame_of_text(stack).write(bytes(60)))
+    assert (packet[BTH].dqpn, packet[BTH].psn) == (17, 3)
+
+
+MULTICAST_FILE = """\
+name: groups
+topology: TOPOLOGY
+sizes: [256]
+parameters: {scaled_frames: 100, joins_per_s: 100000, HEADERS}
+tests: [rfc3918.mixed_class, rfc3918.aggregated, rfc3918.group_capacity, rfc3918.latency, rfc3918.join_delay]
+"""
+
+
+def test_a_run_file_gives_headers_to_the_tests_of_groups(tmp_path: Path) -> None:
+    """Goal: with headers of its own, every test has the result that it has without, and each frame has them."""
+    states = []
+    for name, headers in (("plain", ""), ("own", "headers: vlan(vid=7)/ipv4(dscp=46)/tcp")):
+        file = tmp_path / f"{name}.yaml"
+        text = MULTICAST_FILE.replace("TOPOLOGY", shipped("back-to-back").source).replace("HEADERS", headers)
+        file.write_text(text.replace(", }", "}"))
+        found = run_file(RunOptions(file, None, None, (), tmp_path / name, 1))
+        assert isinstance(found, FinishedSuite)
+        states.append([entry.run.outcome.state for entry in found.entries if entry.run])
+    assert states[0] == states[1] and len(states[0]) == 5
+    for trials in (tmp_path / "own").glob("*/trials.jsonl"):
+        for line in trials.read_text().splitlines():
+            for stream in json.loads(line)["spec"]["streams"]:
+                kinds = [layer if isinstance(layer, str) else layer["kind"] for layer in stream["frame"]["layers"]]
+                assert kinds == ["ethernet", "vlan", "ipv4", "tcp"]
+
+
+def test_a_run_file_refuses_headers_that_cannot_be_sent_with_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    text = MULTICAST_FILE.replace("TOPOLOGY", shipped("back-to-back").source)
+    file.write_text(text.replace("HEADERS", "headers: mpls(lable=1)/ipv4/udp"))
+    with pytest.raises(UsageError) as caught:
+        run_file(RunOptions(file, None, None, (), tmp_path / "out", 1))
+    assert caught.value.message.endswith("bad.yaml:4: parameters.headers: mpls has no field 'lable'")
     assert not (tmp_path / "out").exists()
 
 
@@ -150,7 +234,7 @@ def test_a_class_sends_its_frames_with_these_headers_and_a_field_that_changes(
             "udp.source",
             "classes.one.headers.layers: the tester does not send frames of ethernet, mpls, udp",
         ),
-        (f"{VXLAN}/bytes(content={'00' * 60})/{LABELS}", "udp.source", "the tester does not send frames of"),
+        (f"{VXLAN}/bytes(content={'00' * 60})/{LABELS}", "udp.source", "bytes in front of another header"),
     ],
 )
 def test_a_class_that_cannot_be_sent_is_refused_with_its_place(

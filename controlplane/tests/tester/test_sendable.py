@@ -74,7 +74,7 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (Frame((Ethernet(), Mpls())), "does not send frames of ethernet, mpls"),
         (Frame((Ethernet(), Vxlan(), *UDP_OVER_IPV4.layers)), "does not send frames of ethernet, vxlan, ethernet"),
         (Frame((Ethernet(), OUTER, Udp(), Vxlan(), *UDP_OVER_IPV4.changed(Udp, destination=4789).layers)), "vxlan"),
-        (Frame((Ethernet(), OwnBytes(bytes(4)), *UDP_OVER_IPV4.layers[1:])), "frames of ethernet, bytes, ipv4, udp"),
+        (Frame((Ethernet(), OwnBytes(bytes(4)), *UDP_OVER_IPV4.layers[1:])), "bytes in front of another header"),
         (Frame((IPv4(), Udp())), "does not send frames of ipv4, udp"),
         (Frame((Ethernet(), IPv4(), IPv6(), Udp())), "ipv4 has no source"),
         (Frame((Ethernet(), IPv6(), Gre(), IPv4(), Udp())), "ipv6 has no source"),
