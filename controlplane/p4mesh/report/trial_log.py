@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from p4mesh.methods.results.outcome import Table
 from p4mesh.quantities import grouped, number_text
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
 from p4mesh.report.shown_latency import measured_definition
+from p4mesh.report.verdict import reason_of
 from p4mesh.store.csv_files import trial_row
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
-from p4mesh.verdict import Verdict
 
 _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("load_pct", "Iload", "% of line"),
@@ -85,7 +84,8 @@ def log_chapter(run: StoredRun) -> Chapter:
         cells |= {"elapsed_s": timing.elapsed_s} if timing else {}
         started = timing.started_utc[11:19] if timing else "-"
         numbers = (_text(cells.get(key)) for key, _, _ in columns)
-        rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, _why(cells), *numbers, started)))
+        why = reason_of(trial.verdict, cells["reason"] or "", cells["lost_frames"], cells.get("excess_ppm"))
+        rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, why, *numbers, started)))
     note = (
         f"Latency: {measured_definition(run.config)}. Loads are those that were asked for (Iload) and sent (Oload). "
         "A frame that was received has a signature that fits its check and, unless a deviation says otherwise, the "
@@ -100,15 +100,6 @@ def log_chapter(run: StoredRun) -> Chapter:
 def is_in_log(table: Table) -> bool:
     """Whether a result table is a log, and nothing but columns of the log of all trials: it would be there twice."""
     return not table.keys and {column.key for column in table.columns} <= _HERE
-
-
-def _why(cells: Mapping[str, Any]) -> str:
-    """Reason of a verdict that the counts beside it do not show: a load without a loss that a buffer carries."""
-    if cells.get("reason"):
-        return str(cells["reason"])
-    if cells["verdict"] == Verdict.FAIL.value and not cells["lost_frames"] and cells.get("excess_ppm"):
-        return f"a queue fills by {number_text(cells['excess_ppm'], 4)} ppm"
-    return ""
 
 
 def _cells(trial: StoredTrial) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.quantities import number_text
 from p4mesh.report.document import Badge, Tone
 from p4mesh.verdict import Verdict
 
@@ -20,6 +21,16 @@ def badge(verdict: Verdict, goal: str) -> Badge:
     if verdict is Verdict.FAIL:
         return Badge("missed the goal" if goal else "no result", Tone.BAD)
     return _BADGES[verdict]
+
+
+def reason_of(verdict: Verdict, reason: str, lost_frames: int, excess_ppm: float | None) -> str:
+    """Reason of a trial's verdict that the counts beside it do not show.
+
+    ``reason`` is that of a trial that cannot be trusted. A load without a loss fails where a buffer alone carries it.
+    """
+    if not reason and verdict is Verdict.FAIL and not lost_frames and excess_ppm:
+        return f"a queue fills by {number_text(excess_ppm, 4)} ppm"
+    return reason
 
 
 def statement_of(outcome: Outcome) -> str:

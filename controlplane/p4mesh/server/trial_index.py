@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from p4mesh.errors import RunDirectoryError
+from p4mesh.report.verdict import reason_of
 from p4mesh.server.growing_file import GrowingFile
 from p4mesh.store.confined import Folder
 from p4mesh.store.stored_run import TRIALS
@@ -31,6 +32,10 @@ class _Latency(Struct):
     max_ns: float
 
 
+class _Queues(Struct):
+    excess_ppm: float | None = None
+
+
 class _Result(Struct):
     status: str
     reason: str
@@ -40,6 +45,7 @@ class _Result(Struct):
     lost_frames: int
     duration_ns: int
     latency: _Latency | None = None
+    queues: _Queues | None = None
 
 
 class _Trial(Struct):
@@ -102,14 +108,16 @@ class TrialIndex:
 def _row(place: int, trial: _Trial) -> dict[str, Any]:
     result, latency = trial.result, trial.result.latency
     measured = latency is not None and latency.count > 0
+    verdict = verdict_of(trial.verdict)
+    excess_ppm = result.queues.excess_ppm if result.queues else None
     return {
         "number": place + 1,
         "unit": trial.unit,
         "trial": trial.trial + 1,
         "load_pct": trial.load_pct,
-        "verdict": verdict_of(trial.verdict).value,
+        "verdict": verdict.value,
         "status": verdict_of(result.status).value,
-        "reason": result.reason,
+        "reason": reason_of(verdict, result.reason, result.lost_frames, excess_ppm),
         "duration_ns": result.duration_ns,
         "tx_frames": result.tx_frames,
         "rx_frames": result.rx_frames,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -128,6 +129,17 @@ def test_the_rest_of_a_run_can_be_read_beside_a_trial_that_is_damaged(tmp_path: 
         refused = page.get(f"/runs/{key}/trials?first=0&most=2")
         assert refused.status == 400 and "trials.jsonl: line 2: damaged" in refused.text
         assert page.get(f"/runs/{key}/trials?first=-1&most=2").status == 400
+
+
+def test_a_trial_that_fails_without_a_loss_says_why(tmp_path: Path) -> None:
+    options = RunOptions(
+        "rfc2544.throughput", TOPOLOGIES / "wrs-18x1g.yaml", "512", ("scaled_frames=200",), tmp_path / "run",
+        ports="1-2", jobs=1,
+    )  # fmt: skip
+    run(options)
+    with serving(tmp_path) as page:
+        failed = [row for row in page.trials("run")["rows"] if row["verdict"] == "FAIL" and not row["lost_frames"]]
+    assert failed and all(re.fullmatch(r"a queue fills by [\d,.]+ ppm", row["reason"]) for row in failed)
 
 
 def test_reports_and_files_are_those_of_the_run(page: LivePage, root: Path) -> None:
