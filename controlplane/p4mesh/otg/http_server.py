@@ -7,6 +7,7 @@ import base64
 from collections.abc import Awaitable, Callable
 
 from google.protobuf import json_format
+from snappi import otg_pb2 as pb2
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
@@ -103,9 +104,12 @@ def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaita
             return _response(Failure.of(error))
         if isinstance(answer, bytes):
             return Response(answer, media_type="application/octet-stream")
-        return Response(
-            json_format.MessageToJson(answer, preserving_proto_field_name=True, indent=None), media_type=_JSON
+        # Scripts count the warnings of an answer: an empty list is there, too.
+        empty = isinstance(answer, pb2.Warning)
+        text = json_format.MessageToJson(
+            answer, preserving_proto_field_name=True, indent=None, always_print_fields_with_no_presence=empty
         )
+        return Response(text, media_type=_JSON)
 
     return handle
 

@@ -181,6 +181,14 @@ def test_requests_that_leave_out_what_to_do_are_told_so(server: OtgServer, asked
     assert (answer.status_code, answer.json()["errors"]) == (400, [INCOMPLETE[asked]])
 
 
+def test_answers_over_http_have_a_list_of_warnings_where_there_is_none(server: OtgServer) -> None:
+    api = server.api()
+    assert api.set_config(two_ports(api)).warnings == []
+    control = api.control_state()
+    control.protocol.all.state = "start"
+    assert api.set_control_state(control).warnings == []
+
+
 def test_flows_without_bound_are_refused(server: OtgServer) -> None:
     api = server.api()
     config = two_ports(api)
