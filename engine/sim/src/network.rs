@@ -180,12 +180,12 @@ impl Network {
 
     /// Events handled since the beginning.
     pub fn events_done(&self) -> u64 {
-        self.events_done + self.tester.as_ref().map_or(0, Tester::slept_events)
+        self.events_done + self.tester.as_ref().map_or(0, |tester| tester.slept().events)
     }
 
     /// Idle passes of the loop that were computed instead of executed.
     pub fn skipped_passes(&self) -> u64 {
-        self.skipped_passes + self.tester.as_ref().map_or(0, Tester::known_passes)
+        self.skipped_passes + self.tester.as_ref().map_or(0, |tester| tester.slept().passes)
     }
 
     /// Handles everything up to and including `until_ps`, and sets the clock to it.

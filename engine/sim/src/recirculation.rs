@@ -1,7 +1,7 @@
 //! Packets in the recirculation loop, behind the wire of the loop port and before ingress.
 //!
 //! The loop has a module of its own because it repeats: idle seeds come back in the same order with the same period.
-//! [`crate::idle`] jumps over rounds in which nothing else happens, and [`crate::known`] knows what single passes do.
+//! [`crate::idle`] computes their passes, and [`crate::known`] keeps what is proved of them.
 //!
 //! A loop may also sleep while other things happen: it has no events until the first pass that is not known to be idle.
 //! What wakes it up earlier (a packet for the loop port, a change of a register that its passes read, the end of the run)
@@ -26,7 +26,7 @@ pub(crate) struct Returning {
     ticket: Ticket,
     pub packet: IngressPacket,
     /// Knowledge about its next pass.
-    pub known: Known,
+    known: Known,
 }
 
 /// The delay line between the loop port and ingress.
@@ -71,20 +71,14 @@ impl Recirculation {
     }
 
     /// A packet whose bits passed the loop port in `slot`, and whose egress pass saw the time stamp `stamp_ps`.
-    pub fn push(
-        &mut self,
-        packet: IngressPacket,
-        known: Known,
-        slot: &Slot,
-        stamp_ps: u64,
-        events: &mut EventQueue,
-    ) {
+    pub fn push(&mut self, packet: IngressPacket, slot: &Slot, stamp_ps: u64, events: &mut EventQueue) {
         let at_ps = slot.last_bit_ps + self.latency_ps;
         let ticket = events.ticket();
         if self.returning.is_empty() {
             events.push(at_ps, ticket, Source::Loop);
         }
         let first_bit_ps = slot.first_bit_ps + self.latency_ps;
+        let known = Known::default();
         self.returning.push_back(Returning { at_ps, first_bit_ps, stamp_ps, ticket, packet, known });
     }
 
@@ -201,17 +195,17 @@ impl Recirculation {
     }
 
     /// Takes what is known of the packets to the computation.
-    fn take_proofs(&mut self, switch: &Switch, knowledge: &mut Knowledge) {
+    fn take_proofs(&mut self, switch: &Switch, knowledge: &Knowledge) {
         let Recirculation { returning, idle, .. } = self;
         idle.proofs.clear();
         idle.proofs.extend(returning.iter_mut().map(|it| knowledge.take(&mut it.known, switch)));
         self.lay_ring();
     }
 
-    fn give_proofs_back(&mut self, knowledge: &mut Knowledge) {
+    fn give_proofs_back(&mut self, knowledge: &Knowledge) {
         for (packet, proof) in self.returning.iter_mut().zip(&mut self.idle.proofs) {
             if let Some(proof) = proof.take() {
-                knowledge.put(&mut packet.known, proof, 0);
+                knowledge.put(&mut packet.known, proof);
             }
         }
     }
@@ -243,7 +237,7 @@ impl Recirculation {
         &mut self,
         skipped: Skipped,
         switch: &mut Switch,
-        knowledge: &mut Knowledge,
+        knowledge: &Knowledge,
         events: &mut EventQueue,
     ) {
         let Recirculation { returning, idle, .. } = self;
@@ -262,7 +256,7 @@ impl Recirculation {
                 packet.stamp_ps = circling.stamp_ps;
                 packet.ticket = events.ticket();
             }
-            knowledge.put(&mut packet.known, proof, circling.passes);
+            knowledge.put(&mut packet.known, proof);
         }
         if let Some(first) = returning.front() {
             events.push(first.at_ps, first.ticket, Source::Loop);

@@ -1,17 +1,15 @@
 //! The way of packets through the tester: passes, queues, wires, and the loop.
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, EgressTimes, Frame, IngressPacket, InstanceType, LoopPass, Passes,
-    Preserved, QueueTimes,
+    Dispatch, DropReason, EgressPacket, EgressTimes, Frame, IngressPacket, InstanceType, Passes, Preserved,
+    QueueTimes,
 };
 
 use crate::arrival::Arrival;
 use crate::drops::DropCause;
 use crate::event::{Source, Ticket};
 use crate::fabric::Fabric;
-use crate::known::Known;
 use crate::line::{wire_bytes, FCS_BYTES, MIN_WIRE_BYTES};
-use crate::recirculation::Returning;
 
 use super::node::{Digest, Place, Queued, Tester, PRIORITIES};
 
@@ -46,53 +44,7 @@ impl Tester {
         let Some(returning) = self.recirculation.pop(ticket, &mut fabric.events) else {
             return;
         };
-        let Some(Returning { packet, first_bit_ps, known, .. }) = self.idle_pass(returning, fabric) else {
-            return;
-        };
-        self.executed = known.after_execution();
-        Flow::new(self, fabric).take(packet, first_bit_ps);
-        self.executed = Known::default();
-    }
-
-    /// Sends a packet of the loop round once more if its pass is known to be idle; gives back a packet whose pass is to
-    /// be executed.
-    #[inline]
-    fn idle_pass(&mut self, mut returning: Returning, fabric: &mut Fabric) -> Option<Returning> {
-        let loop_index = self.loop_index;
-        let Some(switch) = &mut self.switch else {
-            return Some(returning);
-        };
-        // As `Flow::place` and `Flow::leave` do.
-        let port = &mut fabric.ports[self.base + loop_index];
-        let now_ps = fabric.now_ps;
-        let from_ps = now_ps + self.egress_latency_ps;
-        if self.ports[loop_index].occupied != 0 || port.line.free_ps() > from_ps {
-            return Some(returning);
-        }
-        let stamp_ps = port.line.next_first_bit_ps(from_ps) - self.egress_latency_ps;
-        let last_stamp_ps = returning.stamp_ps;
-        let pass = LoopPass { packet: &returning.packet, last_stamp_ps, stamp_ps, former: None };
-        if !self.knowledge.is_idle(switch, &mut returning.known, &pass) {
-            return Some(returning);
-        }
-        let Returning { mut packet, known, .. } = returning;
-        if let Some(proof) = known.proof() {
-            switch.repeat_idle(proof, 1, now_ps, now_ps);
-            switch.restamp_idle(proof, &mut packet.frame, stamp_ps);
-        }
-        self.send_round(packet, known, stamp_ps, fabric);
-        None
-    }
-
-    /// Over the wire of the loop port and back to ingress.
-    #[inline]
-    fn send_round(&mut self, packet: IngressPacket, known: Known, stamp_ps: u64, fabric: &mut Fabric) {
-        let length = wire_bytes(&packet.frame);
-        let port = &mut fabric.ports[self.base + self.loop_index];
-        let slot = port.line.send(fabric.now_ps + self.egress_latency_ps, length);
-        port.counters.tx_frames += 1;
-        port.counters.tx_bytes += u64::from(length);
-        self.recirculation.push(packet, known, &slot, stamp_ps, &mut fabric.events);
+        Flow::new(self, fabric).take(returning.packet, returning.first_bit_ps);
     }
 
     /// The wire of a port is free.
@@ -366,8 +318,12 @@ impl Dispatch for Flow<'_> {
             fabric.out.pool.give(packet.frame);
             return;
         }
-        let known = std::mem::take(&mut tester.executed);
-        tester.send_round(packet, known, tester.egress_stamp_ps, fabric);
+        let length = wire_bytes(&packet.frame);
+        let port = &mut fabric.ports[tester.base + tester.loop_index];
+        let slot = port.line.send(fabric.now_ps + tester.egress_latency_ps, length);
+        port.counters.tx_frames += 1;
+        port.counters.tx_bytes += u64::from(length);
+        tester.recirculation.push(packet, &slot, tester.egress_stamp_ps, &mut fabric.events);
     }
 
     fn digest(&mut self, digest: u32, fields: Vec<Vec<u8>>) {

@@ -9,7 +9,7 @@ use crate::drops::{DropCause, DropCounters};
 use crate::event::{Source, Ticket};
 use crate::fabric::{ArrivalRule, Fabric};
 use crate::idle::{Bounds, Skipped};
-use crate::known::{Knowledge, Known};
+use crate::known::Knowledge;
 use crate::line::{Line, FCS_BYTES, PREAMBLE_BITS, STANDARD_GAP_BITS};
 use crate::recirculation::Recirculation;
 use crate::sleepiness::Sleepiness;
@@ -86,12 +86,10 @@ pub struct Tester {
     pub(super) places: Vec<Place>,
     pub(super) ports: Vec<TesterPort>,
     pub(super) recirculation: Recirculation,
-    pub(super) knowledge: Knowledge,
+    knowledge: Knowledge,
     sleepiness: Sleepiness,
     /// All that was skipped in sleep.
     slept: Skipped,
-    /// Knowledge about the packet of the loop whose pass is in work.
-    pub(super) executed: Known,
     pub(super) packet_ins: VecDeque<Frame>,
     pub(super) packet_ins_total: u64,
     pub(super) digests: VecDeque<Digest>,
@@ -160,10 +158,9 @@ impl Tester {
             places,
             ports,
             recirculation: Recirculation::new(recirculation.latency_ns.ps()),
-            knowledge: Knowledge::new(skip_idle_loops),
+            knowledge: Knowledge::default(),
             sleepiness: Sleepiness::new(skip_idle_loops),
             slept: Skipped::default(),
-            executed: Known::default(),
             packet_ins: VecDeque::new(),
             packet_ins_total: 0,
             digests: VecDeque::new(),
@@ -228,14 +225,9 @@ impl Tester {
         self.place(port) != Place::Unknown
     }
 
-    /// Passes of the loop, beside those of [`Tester::skip_idle`], that were known to be idle and not executed.
-    pub fn known_passes(&self) -> u64 {
-        self.knowledge.passes() + self.slept.passes
-    }
-
-    /// Events that were left out while the loop slept.
-    pub fn slept_events(&self) -> u64 {
-        self.slept.events
+    /// All that was skipped while the loop slept.
+    pub(crate) fn slept(&self) -> Skipped {
+        self.slept
     }
 
     /// Packets in the queues of the ports, without those of the loop.
