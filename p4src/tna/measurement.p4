@@ -169,38 +169,30 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
     @hidden action duplicates_update() { duplicates_count.execute(FLOW_CELL); }
     CELL_TABLE(duplicates, 9, local.flow_op, local.duplicate : ternary;, 1, _)
 
-    // Next sequence number that a flow is expected to bring. A stateful ALU compares numbers; it cannot test the sign
-    // of a difference. Numbers near 0 are compared as signed, near 2^31 as unsigned. Each comparison is right as long
-    // as both are less than 2^30 apart.
+    // Next sequence number that a flow is expected to bring. Numbers wrap: the sign of their difference, for which the
+    // stateful ALU has comparisons of its own, tells which is later while they are less than 2^31 apart.
     WORDS(sequence, BANK_FLOWS);
-    RegisterAction<bit<32>, bit<32>, bit<8>>(sequence_cells) advance_near_half = {
+#define REACHED ((int<32>)hdr.signature.sequence - (int<32>)cell >= 0)
+    RegisterAction<bit<32>, bit<32>, bit<8>>(sequence_cells) sequence_advance = {
         void apply(inout bit<32> cell, out bit<8> order) {
-            order = this.predicate(hdr.signature.sequence >= cell, hdr.signature.sequence == cell);
-            if (hdr.signature.sequence >= cell) { cell = local.following; }
+            order = this.predicate(REACHED, hdr.signature.sequence == cell);
+            if (REACHED) { cell = local.following; }
         }
     };
-    RegisterAction<bit<32>, bit<32>, bit<8>>(sequence_cells) advance_near_zero = {
-        void apply(inout bit<32> cell, out bit<8> order) {
-            order = this.predicate((int<32>)hdr.signature.sequence >= (int<32>)cell, hdr.signature.sequence == cell);
-            if ((int<32>)hdr.signature.sequence >= (int<32>)cell) { cell = local.following; }
-        }
-    };
+#undef REACHED
     READ_WORD(sequence, FLOW_CELL, hdr.half.next_sequence)
-    @hidden action sequence_near_half() { local.order = advance_near_half.execute(FLOW_CELL); }
-    @hidden action sequence_near_zero() { local.order = advance_near_zero.execute(FLOW_CELL); }
+    @hidden action sequence_update() { local.order = sequence_advance.execute(FLOW_CELL); }
     @hidden AT_STAGE(4) table sequence {
-        key = { local.flow_op : exact; local.duplicate : ternary; hdr.signature.sequence : ternary; }
-        actions = { sequence_near_half; sequence_near_zero; sequence_low; sequence_clear; @defaultonly NoAction; }
+        key = { local.flow_op : exact; local.duplicate : ternary; }
+        actions = { sequence_update; sequence_low; sequence_clear; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = {
-            (OP_UPDATE, 0, 0x00000000 &&& 0xC0000000) : sequence_near_zero();
-            (OP_UPDATE, 0, 0xC0000000 &&& 0xC0000000) : sequence_near_zero();
-            (OP_UPDATE, 0, _) : sequence_near_half();
-            (OP_LOW, _, _) : sequence_low();
-            (OP_HIGH, _, _) : sequence_low();
-            (OP_CLEAR, _, _) : sequence_clear();
+            (OP_UPDATE, 0) : sequence_update();
+            (OP_LOW, _) : sequence_low();
+            (OP_HIGH, _) : sequence_low();
+            (OP_CLEAR, _) : sequence_clear();
         }
-        size = 8;
+        size = 4;
     }
 
     WORDS(reordered, BANK_FLOWS);
@@ -336,6 +328,17 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
 #endif
     Histograms() histograms;
 
+    @brief("Bytes of the frames of each flow, with FCS, without duplicates")
+    Counter<bit<32>, bit<32>>(FLOWS, CounterType_t.BYTES) flow_bytes;
+    @hidden action bytes_update() { flow_bytes.count((bit<32>)local.cell[15:0]); }
+    @hidden table bytes {
+        key = { local.flow_op : exact; local.duplicate : exact; }
+        actions = { bytes_update; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = { (OP_UPDATE, 0) : bytes_update(); }
+        size = 1;
+    }
+
     apply {
 #if FLOWS > BANK_FLOWS
         if (local.cell[BANK_BITS:BANK_BITS] == 1) {
@@ -345,6 +348,7 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
         {
             cells.apply(hdr, local, arrival);
         }
+        bytes.apply();
         histograms.apply(hdr, local, arrival);
     }
 }

@@ -11,20 +11,10 @@
 control DepartureClock(in ingress_headers_t hdr, inout ingress_t local, in bit<32> time, in bit<32> amount)
                       (bit<32> streams) {
     PAIRS(clock, streams);
-    RegisterAction<pair_t, bit<32>, bit<8>>(clock_cells) depart_near_half = {
+    RegisterAction<pair_t, bit<32>, bit<8>>(clock_cells) clock_depart = {
         void apply(inout pair_t cell, out bit<8> departs) {
             departs = 0;
-            if (cell.high != 0 && time >= cell.low) {
-                departs = 1;
-                cell.low = cell.low + amount;
-                cell.high = (bit<32>)((int<32>)cell.high |-| 1);
-            }
-        }
-    };
-    RegisterAction<pair_t, bit<32>, bit<8>>(clock_cells) depart_near_zero = {
-        void apply(inout pair_t cell, out bit<8> departs) {
-            departs = 0;
-            if (cell.high != 0 && (int<32>)time >= (int<32>)cell.low) {
+            if (cell.high != 0 && (int<32>)time - (int<32>)cell.low >= 0) {
                 departs = 1;
                 cell.low = cell.low + amount;
                 cell.high = (bit<32>)((int<32>)cell.high |-| 1);
@@ -34,25 +24,21 @@ control DepartureClock(in ingress_headers_t hdr, inout ingress_t local, in bit<3
     PAIR_ACTION(clock_set, clock) = {
         void apply(inout pair_t cell) { cell.low = time; cell.high = amount; }
     };
-    @hidden action clock_near_half() { local.due = depart_near_half.execute((bit<32>)hdr.loop.stream); }
-    @hidden action clock_near_zero() { local.due = depart_near_zero.execute((bit<32>)hdr.loop.stream); }
+    @hidden action clock_pass() { local.due = clock_depart.execute((bit<32>)hdr.loop.stream); }
     @hidden action clock_start() { clock_set.execute((bit<32>)hdr.loop.stream); }
     @hidden table clock {
         key = {
             hdr.loop.kind : exact;
             local.known : exact;
             hdr.loop.flags : ternary;
-            time : ternary;
         }
-        actions = { clock_near_half; clock_near_zero; clock_start; @defaultonly NoAction; }
+        actions = { clock_pass; clock_start; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = {
-            (KIND_SEED, 1, _, 0x00000000 &&& 0xC0000000) : clock_near_zero();
-            (KIND_SEED, 1, _, 0xC0000000 &&& 0xC0000000) : clock_near_zero();
-            (KIND_SEED, 1, _, _) : clock_near_half();
-            (KIND_START, 1, FLAG_TIMED &&& FLAG_TIMED, _) : clock_start();
+            (KIND_SEED, 1, _) : clock_pass();
+            (KIND_START, 1, FLAG_TIMED &&& FLAG_TIMED) : clock_start();
         }
-        size = 4;
+        size = 2;
     }
     apply { clock.apply(); }
 }

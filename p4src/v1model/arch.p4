@@ -72,7 +72,7 @@ struct verdict_t {
     bit<1>    drop_ctl;
 }
 struct manager_t {
-    // Unicast port, or a multicast group when not 0.
+    // Unicast port, which does not count where the multicast group is not 0.
     bit<9>    ucast_egress_port;
     bit<16>   mcast_grp_a;
     // Queue of the transmit ports, larger is more urgent.

@@ -77,6 +77,8 @@ class DataPlane:
 
     numeric_ports = False
     """Whether groups name ports as servers before P4Runtime 1.4 know them."""
+    groups_return_seeds = True
+    """Whether a group returns the seed to its loop; else the program sends it there beside the copies of the group."""
     counters_see_fcs = False
     """Whether bytes of counters are with the FCS."""
 
@@ -437,8 +439,8 @@ class DataPlane:
         self._client.packet_out(payload, kind=self._contract[f"KIND_{kind}"], **fields)
 
     def _replicas(self, stream: StreamPlan) -> tuple[tuple[int, int], ...]:
-        loop = self._ports.other_loops[stream.loop - 1] if stream.loop else self._contract["PORT_LOOP"]
-        return ((loop, 0), *((self._ports.of(t.port), t.id) for t in stream.transmitters))
+        copies = tuple((self._ports.of(transmitter.port), transmitter.id) for transmitter in stream.transmitters)
+        return ((self._contract["PORT_LOOP"], 0), *copies) if self.groups_return_seeds else copies
 
     def _reading_group(self, loop_port: int) -> dict[int, tuple[tuple[int, int], ...]]:
         """Group by which a record goes to the controller and its frame round the loop of a port."""

@@ -2,8 +2,8 @@
 
 The states are those that the compiler makes of the ingress parser for Tofino 1 (``p4mesh.bfa``; the longest path is in
 its ``parser.characterize.log``): one that loads what the first one matches on, one for a header, two for an IP header,
-and two for the signature. Egress takes fewer. Tofino 2 is reckoned alike. The rule of the compiler is used: a parser
-serves 100 Gbit/s, and a frame occupies its bytes, 8 of preamble and 1 of gap, because a device may send with the
+and two for the signature. Egress and Tofino 2 take fewer and are reckoned alike. The rule of the compiler is used: a
+parser serves 100 Gbit/s, and a frame occupies its bytes, 8 of preamble and 1 of gap, because a device may send with the
 shortest gap there is.
 """
 

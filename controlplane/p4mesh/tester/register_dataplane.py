@@ -60,6 +60,8 @@ _WITHOUT_RECORD = (
 )
 """Registers that a trial begins with cleared beside those of records."""
 _WINDOW = "cells.window_cells"
+_BYTES, _COUNTER_OF_BYTES = "bytes", "flow_bytes"
+"""Field of a record that a counter has, FCS included; the server adds it up over the pipes."""
 _UPPER_BANK = "upper_"
 
 
@@ -77,7 +79,7 @@ class RegisterDataPlane(TofinoDataPlane):
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of all cells and ports, in every pipe."""
         names = {name for words in WORDS.values() for name, _ in words}
-        self._registers.reset([*self._in_banks(sorted(names)), *_WITHOUT_RECORD])
+        self._registers.reset([*self._in_banks(sorted(names)), *_WITHOUT_RECORD, _COUNTER_OF_BYTES])
 
     def clear_windows(self, cells: int, wait: WaitForPasses) -> None:
         """Clear the duplicate windows of all cells, and everything else there."""
@@ -100,7 +102,11 @@ class RegisterDataPlane(TofinoDataPlane):
         ticks = int(self._reader.read([range(1)], wait)[READ_TICKS][0])
         self._registers.sync(self._in_banks(sorted({name for words in WORDS.values() for name, _ in words})))
         kept = [(name, width) for name, width in chip_fields(self._contract.record_fields) if name in WORDS]
-        form = [("cell", ">u4"), *((name, f">u{width}") for name, width in kept), (OF_PORTS, ">u4"), (READ_TICKS, "u8")]
+        form = [
+            ("cell", ">u4"),
+            *((name, f">u{width}") for name, width in kept),
+            *((_BYTES, ">u8"), (OF_PORTS, ">u4"), (READ_TICKS, "u8")),
+        ]
         of_pipes = {pipe: np.zeros(len(cells), dtype=form) for pipe in self._pipes}
         known: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
         for field, _ in kept:
@@ -109,8 +115,10 @@ class RegisterDataPlane(TofinoDataPlane):
                     known[name] = self._values(name, cells)
                 for pipe, records in of_pipes.items():
                     records[field] = records[field].astype(np.uint64) << np.uint64(32) | known[name][word][pipe]
+        octets = [data.bytes for _, data in self._registers.read_counters(_COUNTER_OF_BYTES, cells.tolist())]
         for records in of_pipes.values():
             records["cell"] = cells
+            records[_BYTES] = np.where(records["frames"] > 0, octets, 0)
             records[READ_TICKS] = ticks
         return of_pipes
 

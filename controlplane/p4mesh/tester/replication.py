@@ -1,8 +1,8 @@
-"""The replication engines of a Tofino: departures wait for them in a FIFO, and one that finds it full is lost whole.
+"""The replication engines of a Tofino: departures wait for them in a FIFO, and those that find it full are lost.
 
-Each pipe has an engine for the copies to its own ports. It is reckoned with one copy in each clock, one at least for
-each departure, all of which come to every engine (assumptions: nothing public says how fast they are). The copy that
-returns the seed to its loop is made in pipe 0 and lost with the others: a stream that loses a seed is slow for good.
+Each pipe has an engine for the copies to its own ports, which departures without a copy there do not come to (so the
+public model of the chip, ``queueing.cpp``). It is reckoned with one copy in each clock (an assumption: nothing public
+says how fast it is). Seeds return by a port of their own and are not lost with the copies.
 
 On average the engines are as fast as the pipes (:mod:`p4mesh.tester.pipe_load`). But the CPU port puts seeds into the
 loop at times of its own: at worst those of a stream follow each other, and all that is due in a round departs at once.
@@ -10,7 +10,7 @@ loop at times of its own: at worst those of a stream follow each other, and all 
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
@@ -18,20 +18,18 @@ from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Pipes
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.pacing import slot_rate_fps
-from p4mesh.tester.plan import Plan, StreamPlan
+from p4mesh.tester.plan import Plan
 from p4mesh.traffic.line_rate import PS_PER_S
-
-_LOOP_PIPE = 0
 
 
 def require_replication(plan: Plan, pipes: Pipes, loops: Sequence[LoopModel], tick_ps: int, target: str) -> None:
     """Raise UnsupportedError where the departures of a round of the loops may find the FIFO of an engine full."""
-    for pipe in sorted({*pipes.of_port.values(), _LOOP_PIPE}):
+    for pipe in sorted(set(pipes.of_port.values())):
         arrivals = sorted(_arrivals(plan, pipes, loops, tick_ps, pipe))
         if (longest := longest_queue(arrivals, pipes.frames_per_s)) > pipes.replication_fifo:
             raise UnsupportedError(
                 f"not supported on {target}: up to {longest} departures would wait for the replication engine of pipe "
-                f"{pipe}, whose FIFO holds {pipes.replication_fifo}; it deletes others with their seed",
+                f"{pipe}, whose FIFO holds {pipes.replication_fifo}; copies of others are lost",
                 hint="lower the rates, or use fewer loops, or fewer tester ports in each pipe",
             )
 
@@ -57,12 +55,8 @@ def _arrivals(
     for stream, use in zip(plan.streams, plan.loop_uses, strict=True):
         pass_ps = loops[stream.loop].pass_ps(stream.stream.frame_size_bytes)
         due = -int(-slot_rate_fps(stream.clock, tick_ps) * use.round_ps // PS_PER_S)
-        copies = _copies(stream, pipes, pipe)
+        copies = sum(pipes.of_port[transmitter.port] == pipe for transmitter in stream.transmitters)
         for _ in range(min(stream.seeds, due)):
             passed_ps[stream.loop] += pass_ps
-            yield passed_ps[stream.loop], copies
-
-
-def _copies(stream: StreamPlan, pipes: Pipes, pipe: int) -> int:
-    of_pipes = Counter(pipes.of_port[transmitter.port] for transmitter in stream.transmitters)
-    return max(1, of_pipes[pipe] + (pipe == _LOOP_PIPE))
+            if copies:
+                yield passed_ps[stream.loop], copies

@@ -40,6 +40,7 @@ class TofinoDataPlane(DataPlane, ABC):
     """Programs and reads one tester on a Tofino (docs/TOFINO.md, "Registers and pipes")."""
 
     numeric_ports = True
+    groups_return_seeds = False
     counters_see_fcs = True
 
     def __init__(self, client: SwitchClient, contract: Contract, ports: SwitchPorts) -> None:

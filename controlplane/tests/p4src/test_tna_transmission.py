@@ -44,8 +44,7 @@ class Sender:
         for entry in (*VECTORS["stations"], *vector["entries"]):
             entries.setdefault(entry["table"], []).append(self._entry(program, entry))
         self.pipe = TnaPipe(program, entries, round_ticks=ROUND_TICKS)
-        replicas = [(self.pipe.loop, 0), *((one["port"], one["id"]) for one in vector["transmitters"])]
-        self.pipe.groups[GROUP] = replicas
+        self.pipe.groups[GROUP] = [(one["port"], one["id"]) for one in vector["transmitters"]]
 
     @staticmethod
     def _entry(program: Program, entry: dict[str, Any]) -> Entry:
@@ -138,11 +137,19 @@ def test_the_sequence_of_a_flow_goes_on_beyond_32_bits() -> None:
 def test_a_copy_of_an_unknown_transmitter_is_dropped_and_counted() -> None:
     program = program_of("tofino1")
     sender = Sender(program, VECTORS["vectors"][0])
-    sender.pipe.groups[GROUP] = [(sender.pipe.loop, 0), (2, 99)]
+    sender.pipe.groups[GROUP] = [(2, 99)]
     sender.send(5)
     assert sender.pipe.sent == []
     unknown = program.constants["REASON_UNKNOWN_TRANSMITTER"]
     assert sender.pipe.counter("TesterEgress.transmit_reason") == {2 << 5 | unknown: 5}
+
+
+def test_a_seed_returns_whatever_becomes_of_its_copies() -> None:
+    """Goal: all copies are lost on their way; the seed goes on."""
+    sender = Sender(program_of("tofino1"), VECTORS["vectors"][0])
+    sender.pipe.groups[GROUP] = []
+    sender.send(5)
+    assert (sender.pipe.sent, sender.pipe.seeds()) == ([], 1)
 
 
 MISTAKES: Sequence[tuple[str, str, str, str]] = (

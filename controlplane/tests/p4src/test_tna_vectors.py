@@ -128,12 +128,12 @@ def test_a_silent_reading_frame_clears_cells_and_reports_the_last() -> None:
     assert not records_of_halves(pipe.read(100, 3), load_contract())["frames"].any()
 
 
-NEAR_WRAP = "0xC0000000 &&& 0xC0000000) : sequence_near_"
+REACHED = "((int<32>)hdr.signature.sequence - (int<32>)cell >= 0)"
 OCTAVE = "0x00000080 &&& 0xFFFFFF80 : octave_"
 MINUS_ONE = "distance_inverted = distance_inverted"
 MISTAKES: Sequence[tuple[str, str, str, str]] = (
     ("ingress.p4", "(1, 0) : saturates", "(1, 0) : fits", "latency_beyond_32_bits_saturates"),
-    ("measurement.p4", f"{NEAR_WRAP}zero", f"{NEAR_WRAP}half", "late_frames_around_the_wrap"),
+    ("measurement.p4", REACHED, "(hdr.signature.sequence >= cell)", "late_frames_around_the_wrap"),
     ("measurement.p4", f"{MINUS_ONE} - 1", MINUS_ONE, "the_shortest_distance_of_starts"),
     ("registers.p4", "if (cell.low > ROOM)", "if (cell.low >= ADDEND)", "sums_beyond_32_bits"),
     ("measurement.p4", f"{OCTAVE}7", f"{OCTAVE}6", "bins_of_all_octaves"),

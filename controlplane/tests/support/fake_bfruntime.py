@@ -270,7 +270,7 @@ class FakeBfSwitchd(TofinoChip):
                     self.cells[place] = 0
         elif kind == "Counter":
             for cell in [cell for cell in self.counters if cell[0] == name.rpartition(".")[2]]:
-                self.counters[cell] = 0
+                self.counters[cell] = self.octets[cell] = 0
         elif kind in ("MatchAction_Direct", "ParserValueSet"):
             if any("const" in note["name"] for note in table["annotations"]):
                 raise Refused(UNSUPPORTED, f"Table Entry delete all failed table:{name}")

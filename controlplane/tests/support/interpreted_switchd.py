@@ -117,6 +117,9 @@ class InterpretedSwitchd(FakeBfSwitchd):
             short = name.rpartition(".")[2]
             counted = self._pipe.counter(name)
             self._synchronised[table["name"]] = {(0, short, cell): count for cell, count in counted.items()}
+            of_pipes = [self._pipe.cells_of(name, pipe).octets for pipe in range(self._chip.pipes)]
+            for cell in counted:
+                self.octets[short, cell] = sum(octets.get(cell, 0) for octets in of_pipes)
             return
         found: dict[tuple[int, str, int], int] = {}
         for pipe in range(self._chip.pipes):

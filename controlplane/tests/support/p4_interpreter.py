@@ -84,6 +84,8 @@ class Program:
     def __init__(self, tree: ProgramTree, fills_containers: bool = False) -> None:
         self.tree = tree
         self.fills_containers = fills_containers
+        self.frame_bytes = 0
+        """Length of the frame that is in the program, with FCS."""
         self.constants = {
             name: number_of(value).value for name, (_, value) in tree.constants.items() if value[0] == "number"
         }
@@ -137,6 +139,22 @@ class Extern:
     """An object with methods that take references: called, they return a value; called with one, they store it."""
 
 
+class Counter(dict[int, int]):
+    """Frames by cell, and their bytes with FCS."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.octets: dict[int, int] = {}
+
+    def count(self, cell: int, size: int) -> None:
+        self[cell] = self.get(cell, 0) + 1
+        self.octets[cell] = self.octets.get(cell, 0) + size
+
+    def clear(self) -> None:
+        super().clear()
+        self.octets.clear()
+
+
 class _Register:
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
@@ -172,7 +190,7 @@ class Control:
         if name == "RegisterAction":
             return (arguments[0][1], *body)
         if name == "Counter":
-            return {}
+            return Counter()
         if name == "Hash":
             return _Hash(types[0][1][0], arguments[0][2])
         execution = Execution(self, self.constants)
@@ -344,9 +362,7 @@ class Execution:
         if isinstance(instance, Control):
             return instance.apply([self._reference(argument) for argument in arguments])
         if method == "count":
-            cell = self.value(arguments[0]).value
-            instance[cell] = instance.get(cell, 0) + 1
-            return None
+            return instance.count(self.value(arguments[0]).value, self._program.frame_bytes)
         if method == "get":
             return instance.get(self.value(arguments[0]))
         assert method == "execute", f"'{method}' is not understood"

@@ -27,6 +27,7 @@ CHIPS = {"tofino1": 1, "tofino2": 2}
 EGRESS_TICKS = 40
 ROUND_TICKS = 120
 _SHORTEST_PACKET_OUT_BYTES = 60
+_FCS_BYTES = 4
 _NO_PORT = 0x1FF
 _PORTS_PER_PIPE = 128
 _ARCHITECTURE = """
@@ -77,6 +78,7 @@ class _Gress:
         """Return the metadata of the architecture by their types, and the frame as it leaves."""
         head = list(intrinsic.members.values())
         size = sum(number.width for number in head)
+        self.program.frame_bytes = len(frame) + _FCS_BYTES
         bits = Bits(
             joined_bits(head) << (gap_bits + 8 * len(frame)) | int.from_bytes(frame, "big"),
             size + gap_bits + 8 * len(frame),

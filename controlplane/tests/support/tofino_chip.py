@@ -3,9 +3,9 @@
 It knows nothing of the controller and shares no code with it, nor of the interface in front of it: tables, groups,
 counters and the packet-outs of the contract in, packet-ins out. Streams that are started send all their frames at
 once, over a device whose latency is a number; a cell is read in three passes, the low words, the high words, the
-report. A controller that leaves the contract (a group without the loop, seeds in a port that is no loop) gets nothing,
-or is noted in ``faults``. As PCIe does, it pads packet-outs; as a CPU port does, it takes so many reports of a reading
-frame and drops the others.
+report. A controller that leaves the contract (a group that returns seeds, seeds in a port that is no loop) gets
+nothing, or is noted in ``faults``. As PCIe does, it pads packet-outs; as a CPU port does, it takes so many reports of a
+reading frame and drops the others.
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ class TofinoChip(ABC):
         """Ports that count as another one in table ``receiver``, as if an entry named both."""
         self.seeds: dict[tuple[int, int], int] = defaultdict(int)
         """Seeds by (stream, loop port)."""
+        self.loop_of: dict[int, int] = {}
+        """Port of the loop in which the seeds of each stream were when it last started."""
+        self.growth_bytes = 0
+        """Bytes by which the device makes frames longer."""
         self.slower_ppm: dict[int, float] = {}
         """By port, how much slower its clock is than that of departures, where it sends at its line rate."""
         self.seeds_to_lose = 0
@@ -122,12 +126,13 @@ class TofinoChip(ABC):
             entry = self.tables["stream"].get(stream)
             if entry is None:
                 continue
-            replicas = self.groups.get(entry["multicast_group"], [])
-            loops = [port for port, replica in replicas if replica == 0]
-            if len(loops) != 1 or not self.seeds.get((stream, loops[0])):
-                self.faults.append(f"stream {stream}: loops {loops}, seeds {dict(self.seeds)}")
+            transmitters = self.groups.get(entry["multicast_group"], [])
+            loops = [port for seeded, port in self.seeds if seeded == stream]
+            # Seeds return by themselves: a replica for them would double them with each departure.
+            if len(loops) != 1 or not all(replica for _, replica in transmitters):
+                self.faults.append(f"stream {stream}: loops {loops}, group {transmitters}")
                 continue
-            transmitters = [(port, replica) for port, replica in replicas if replica]
+            self.loop_of[stream] = loops[0]
             size = max(self.frame_sizes[stream])
             gap = entry["interval_ticks"] + entry["interval_fraction_q32"] / 2**32
             for departure in range(entry["departure_count"]):
@@ -157,7 +162,7 @@ class TofinoChip(ABC):
         self._count("transmit_reason", port << 5 | TRANSMITTED, size)
         mac, tag = station["mac"].to_bytes(6, "big"), station["receiver_tag"]
         for out, latency in self.device(port, mac, departure):
-            self._arrive(out, mac, tag, flow, sequence, latency, time + latency, size)
+            self._arrive(out, mac, tag, flow, sequence, latency, time + latency, size + self.growth_bytes)
 
     def _count(self, counter: str, cell: int, size: int) -> None:
         self.counters[counter, cell] += 1
@@ -189,6 +194,7 @@ class TofinoChip(ABC):
         else:
             cells[pipe, "first_arrival", flow] = time
         cells[pipe, "frames", flow] += 1
+        self._count("flow_bytes", flow, size)
         cells[pipe, "next_sequence", flow] = sequence + 1
         cells[pipe, "latency_last", flow] = latency
         cells[pipe, "latency_sum", flow] += latency

@@ -168,7 +168,7 @@ def test_frames_of_the_controller_leave_by_device_ports(program: Path, fake: Fak
 
 
 def test_streams_circulate_in_front_ports_where_one_loop_is_too_narrow(program: Path, fake: FakeTofino) -> None:
-    """Goal: two streams of 60 % of the recirculation port; each has one loop, with replica 0 and its seeds there."""
+    """Goal: two streams of 60 % of the recirculation port; each has one loop, and its group the copies alone."""
     fast = Fraction(60_000_000_000, 8 * 1538)
     streams = tuple(Stream(f"s{n}", 1518, fast, 40, Pairs(), (n,), (n + 2,)) for n in (1, 2))
     spec = replace(mesh(), streams=streams, duration_ns=10_000)
@@ -181,7 +181,8 @@ def test_streams_circulate_in_front_ports_where_one_loop_is_too_narrow(program: 
     (result,) = measured(program, fake, spec, more=loops)
     assert fake.loop_ports == [8]
     assert (result.status, result.tx_frames, result.lost_frames) == (Verdict.MEASURED, 80, 0)
-    assert sorted(port for group in (2, 3) for port, replica in fake.groups[group] if replica == 0) == [8, LOOP]
+    assert sorted(fake.loop_of.values()) == [8, LOOP]
+    assert all(replica for group in (2, 3) for _, replica in fake.groups[group])
 
 
 def test_hosts_have_rules_for_queries_and_send_reports(program: Path) -> None:
