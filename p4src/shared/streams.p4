@@ -118,11 +118,8 @@ control Pacing(inout ingress_headers_t hdr, inout ingress_t local, in bit<9> por
         close_gap(carry);
         again();
     }
-    // On Tofino the seed returns by the unicast port, beside the copies of the group: the engine that makes those deletes
-    // what it has no room for. On v1model a group counts alone, and has a replica for the seed.
     @hidden action depart(bit<8> carry) {
-        close_gap(carry);
-        again();
+        close_gap(carry); SEED_BESIDE_COPIES
         manager.mcast_grp_a = local.group;
         manager.qid = (QueueId_t)local.queue;
     }

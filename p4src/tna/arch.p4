@@ -61,6 +61,10 @@ struct window_t {
     bit<32> behind;
 }
 
+// The seed of a departure returns by the unicast port, beside the copies of the group: the engine that makes those
+// deletes what it has no room for.
+#define SEED_BESIDE_COPIES again();
+
 // The frame leaves egress as it is.
 #define UNTOUCHED_BY_EGRESS hdr.bridge.setValid(); hdr.bridge.kind = KIND_FOREIGN;
 

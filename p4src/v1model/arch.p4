@@ -90,6 +90,9 @@ typedef bit<48> addend_t;
 // Whether a departure lies between start and stop of its port.
 typedef bit<1> window_t;
 
+// A group has a replica for the seed of a departure.
+#define SEED_BESIDE_COPIES
+
 // Egress itself recognizes the frames that it leaves as they are.
 #define UNTOUCHED_BY_EGRESS
 

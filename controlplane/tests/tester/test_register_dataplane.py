@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from p4mesh.bfruntime import BfrtInfo
+from p4mesh.p4runtime import CounterData
 from p4mesh.target.chips import TOFINO_1, TOFINO_2, Chip
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.dataplane import SwitchPorts
@@ -25,7 +26,10 @@ NOT_OF_A_TRIAL = {"clock_cells", "slot_cells", "window_cells"}
 
 
 class Registers:
-    """Stands for a BF Runtime client: the low word of cell n of a register is n + 100 in pipe 0, + 200 in pipe 1."""
+    """Stands for a BF Runtime client: the low word of cell n of a register is n + 100 in pipe 0, + 200 in pipe 1.
+
+    Cell n of the counter of bytes has n + 1000, of all pipes.
+    """
 
     def __init__(self, chip: Chip) -> None:
         self.bfrt = BfrtInfo((P4SRC / "compiled" / f"p4mesh.{chip.p4info}.bfrt.json").read_bytes())
@@ -44,6 +48,10 @@ class Registers:
         fields = [one.name.rpartition(".")[2] for one in table.data_by_id.values()]
         low = np.array([[cell + 100 for cell in cells], [cell + 200 for cell in cells]], dtype=np.uint64)
         return {field: low * np.uint64(field != "high") for field in fields}
+
+    def read_counters(self, name: str, cells: list[int]) -> list[tuple[int, CounterData]]:
+        assert max(cells) < self.bfrt.table(name).size
+        return [(cell, CounterData(0, cell + 1000)) for cell in cells]
 
 
 def plane_of(chip: Chip, ports: dict[int, int]) -> tuple[RegisterDataPlane, Registers, TofinoContract]:
@@ -70,9 +78,10 @@ def test_records_have_the_fields_that_reading_frames_bring(chip: Chip) -> None:
     plane, _, contract = plane_of(chip, {1: 8})
     found = plane.read_some([range(3)], lambda passes: None)
     names = set(records_of_halves([], contract).dtype.names or ())
-    assert set(found.dtype.names or ()) == names | {READ_TICKS}
+    assert set(found.dtype.names or ()) == names | {READ_TICKS, "bytes"}
     assert set(WORDS) | {"cell", "spacing_min_inverted"} == names
     assert found[READ_TICKS].tolist() == [7, 7, 7]
+    assert found["bytes"].tolist() == [1000, 1001, 1002]
 
 
 def test_cells_beyond_the_first_bank_are_those_of_the_second_register() -> None:
