@@ -62,7 +62,7 @@ def _text(imported: Imported, topology: Path, run: Path, *, everything: bool) ->
     lines += ["", f"Not mapped: {counts}" + ("" if everything else "; --all lists them with the reasons")]
     lines += others if everything else []
     if all(test.problem for test in imported.tests):
-        return "\n".join([*lines, "", f"no test runs: take the comment marks off one in {run}, and the line [] out"])
+        return "\n".join([*lines, "", f"no test runs: in {run}, remove the line [] and the comment marks of a test"])
     lines += ["", f"run it with: p4mesh run {run}"]
     if imported.trial_time_ms:
         lines.append("short trials on sim: add --set duration_ms=scaled")

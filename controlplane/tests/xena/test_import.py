@@ -213,7 +213,7 @@ def test_a_file_that_enables_no_test_says_so_and_each_of_its_tests_can_be_made_t
     Path("off.v2544").write_text(json.dumps(data))
     assert main(["import-xena", "off.v2544"]) == 0
     said = capsys.readouterr().out
-    assert "no test runs: take the comment marks off one in off.yaml, and the line [] out" in said
+    assert "no test runs: in off.yaml, remove the line [] and the comment marks of a test" in said
     assert "run it with" not in said
     assert main(["run", "off.yaml"]) == 2
     assert "off.yaml:" in (said := capsys.readouterr().err) and "tests: [] is not valid" in said

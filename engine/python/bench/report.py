@@ -40,9 +40,14 @@ class Row:
     """Reason for which the row is missed whatever its ratio is."""
 
     @property
+    def judged(self) -> bool:
+        """Whether this run tells if the target is reached."""
+        return bool(self.fault) or (self.ratio is not None and self.least is not None)
+
+    @property
     def missed(self) -> bool:
         """Whether the row has a target that this run does not reach."""
-        return bool(self.fault) or (None not in (self.ratio, self.least) and self.ratio < self.least)  # type: ignore[operator]
+        return bool(self.fault) or (self.ratio is not None and self.least is not None and self.ratio < self.least)
 
     @property
     def words(self) -> tuple[str, str, str, str, str]:
@@ -206,14 +211,13 @@ def _errors(found: dict[str, Any]) -> str:
 
 def text(results: dict[str, Any], colour: bool) -> str:
     """The results for people; missed targets are red on a terminal."""
-    lines = []
-    for row in rows(results):
+    lines, found = [], rows(results)
+    for row in found:
         what, measured, beside, ratio, target = row.words
         line = f"{what}\n    {measured}; {beside}; ratio {ratio}, target {target}"
         line += f": {row.fault}" if row.fault else ""
         lines.append(f"\x1b[31m{line}\x1b[0m" if colour and row.missed else line)
-    missed = sum(row.missed for row in rows(results))
-    judged = sum((row.ratio is not None and row.least is not None) or bool(row.fault) for row in rows(results))
+    missed, judged = sum(row.missed for row in found), sum(row.judged for row in found)
     return "\n".join([*lines, f"{missed} of {judged} targets missed"])
 
 
