@@ -67,7 +67,7 @@ def tester_text(config: dict[str, Any]) -> str:
 
 
 def cables_text(config: dict[str, Any]) -> str:
-    """The cables of the tester in one line, by groups of the topology, and whether they were measured."""
+    """The cables of the tester in one line, by groups of the topology, and when they were measured."""
     document = yaml.safe_load(config["topology"]["text"])
     links = document["links"] if isinstance(document, dict) else []
     ends = [link for link in links if TESTER in (_node(link["from"]), _node(link["to"]))]
@@ -76,7 +76,15 @@ def cables_text(config: dict[str, Any]) -> str:
     shown = [_cable(link, delays) for link in ends[:_MOST_CABLES]]
     if len(ends) > _MOST_CABLES:
         shown.append(f"{len(ends) - _MOST_CABLES} more groups")
-    return "; ".join([*shown, "calibrated" if config["calibration"] else "not calibrated"])
+    return "; ".join([*shown, _calibrated(config["calibration"])])
+
+
+def _calibrated(calibration: dict[str, Any] | None) -> str:
+    """Place and day of each measurement of the wires that the latencies are corrected by."""
+    if not calibration:
+        return "not calibrated"
+    runs = (f"{run['topology']} on {run['target']}, {run['date_utc'][:10]}" for run in calibration["runs"])
+    return f"calibrated ({'; '.join(dict.fromkeys(runs))})"
 
 
 def _cable(link: dict[str, Any], with_delay: bool) -> str:

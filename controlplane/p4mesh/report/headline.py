@@ -122,14 +122,16 @@ def key_numbers(outcome: Outcome) -> str:
     named.sort(key=lambda column: (column.unit in _UNITS_OF_LOADS, not column.key.startswith("avg")))
     quantities = [column for column in named if column.unit and column.unit not in _UNITS_OF_LOADS]
     notes = [str(row[fields.REASON.key]) for row in rows if row.get(fields.REASON.key)]
+    about = table.title.partition(":")[0]
     if quantities and notes and not any(row.get(column.key) is not None for column in quantities for row in rows):
-        return f"{table.title.partition(':')[0]}: {', '.join(dict.fromkeys(notes))}"
+        return f"{about}: {', '.join(dict.fromkeys(notes))}"
     words = []
     for column in named:
         cells = [row[column.key] for row in rows if row.get(column.key) is not None]
         numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
         if numbers:
-            return f"{table.title.partition(':')[0]}: {column.title} {_span(column, numbers)} {column.unit}".rstrip()
+            name = about if about == column.title else f"{about}: {column.title}"
+            return f"{name} {_span(column, numbers)} {column.unit}".rstrip()
         words += [f"{column.title}: {count} {cell}" for cell, count in Counter(map(str, cells)).most_common()]
     return ", ".join(words)
 

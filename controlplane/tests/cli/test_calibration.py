@@ -144,7 +144,9 @@ def test_a_run_shows_the_wires_and_both_latencies(workplace: Path, capsys: pytes
     ]
     stored = json.loads((workplace / "run" / "run.json").read_text())["calibration"]
     assert len(stored["wires"]) == 8
-    assert "Calibration: latency over the wire" in (workplace / "run" / "report.html").read_text()
+    report = (workplace / "run" / "report.html").read_text()
+    assert "Calibration: latency over the wire" in report
+    assert f"calibrated (cables on sim, {stored['runs'][0]['date_utc'][:10]})" in report
 
 
 def test_in_a_suite_the_calibration_is_for_the_tests_with_latency(workplace: Path) -> None:

@@ -36,6 +36,7 @@ def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[
             [{"frame_size_bytes": 64, "throughput_pct": 100.0, "recovery_us_avg": None, "reason": "not applicable"}],
             "Quantity: not applicable",
         ),
+        ((SIZE, Column("own", "Quantity", "us")), [{"frame_size_bytes": 64, "own": 1.5}], "Quantity 1.5 us"),
     ],
 )
 def test_a_load_is_no_quantity_beside_another(
