@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "no_command": (),
     "unknown_command": ("fly",),
+    "unknown_option": (*RUN, "--output", "here"),
     "unknown_test": ("run", "rfc2889.fuly_meshed", "--topology", "good.yaml"),
     "topology_not_given": ("run", "rfc2889.fully_meshed"),
     "topology_missing": ("run", "rfc2889.fully_meshed", "--topology", "absent.yaml"),

@@ -404,10 +404,11 @@ def test_pipes_are_read_while_they_are_written(tmp_path: Path) -> None:
     words = ["--use-files", "0", "-i", "1@p1", "-i", "0@p0", "--grpc-server-addr", f"unix:{tmp_path}/s", str(REFLECT)]
     running = start_switch(tmp_path, *words)
     try:
-        # Opened in the order of the ports, each with its header at once, as simple_switch reads them.
-        with (tmp_path / "p0_in.pcap").open("wb", 0) as first:
+        # Opened in the order of the ports, each with its header at once, as simple_switch reads them. For reading, too:
+        # that does not wait for the switch, so the test ends where there is none.
+        with (tmp_path / "p0_in.pcap").open("r+b", 0) as first:
             first.write(pcap_header())
-            with (tmp_path / "p1_in.pcap").open("wb", 0) as second:
+            with (tmp_path / "p1_in.pcap").open("r+b", 0) as second:
                 second.write(pcap_header())
                 for time_us in (1, 3):
                     first.write(pcap_record(time_us, bytes(64)))
