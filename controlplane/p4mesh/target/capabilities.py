@@ -72,6 +72,8 @@ class Capabilities:
     """The program hands faulty frames to the controller."""
     tunnels: bool = True
     """The program sends and receives frames in GRE tunnels."""
+    drops_shown_after_ns: int = 0
+    """Time after which counters of what is lost inside the target show it; trials wait at least as long."""
     counts_seeds: bool = False
     """Seeds of streams that have ended are counted at the port of their loop, each once."""
     cuts_frames: bool = True

@@ -40,6 +40,9 @@ _HONOURS_PAUSE = "honours_pause"
 _CONNECT_S = 10.0
 _MOST_LOOPS = 8
 """Members of the program's value set ``loop_ports``."""
+_DROPS_SHOWN_NS = 2_500_000_000
+"""bf_switchd reads drops at ports every 2 s and answers with that, asked for the hardware or not; see
+``traffic_mgr_cached_counters.h`` of Open P4 Studio."""
 _LINK_UP_S = 10.0
 """Time that a port which has just been set up is given for its link."""
 _BEYOND_THE_PARSER = (("routing", "destination", "fragment"),)
@@ -172,6 +175,7 @@ class TofinoTarget(Target):
             bad_fcs=switch.bad_fcs,
             stamps_controller_frames=False,
             captures_faults=False,
+            drops_shown_after_ns=_DROPS_SHOWN_NS if switch.api == "bfrt" else 0,
             counts_seeds=True,
             cuts_frames=False,
             tunnels=False,

@@ -70,7 +70,8 @@ class Transmission:
         """Stop the streams, wait for frames on their way, and return what was observed; the same when asked again."""
         if self._observed is not None:
             return self._observed
-        tester, settle_ns = self._tester, self._settle_ns
+        tester = self._tester
+        settle_ns = max(self._settle_ns, tester.target.capabilities.drops_shown_after_ns)
         if self._ended_early:
             tester.stop()
         tester.drain()

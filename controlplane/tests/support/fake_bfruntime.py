@@ -88,6 +88,7 @@ class FakeBfSwitchd(TofinoChip):
         name: str = "p4mesh",
         chip: Kind = TOFINO_1,
         reports_taken: int | None = None,
+        drops_polled_s: float = 0.0,
     ) -> None:
         super().__init__(device, cpu=chip.cpu, loop=chip.loop, reports_taken=reports_taken)
         self.name = name
@@ -103,7 +104,11 @@ class FakeBfSwitchd(TofinoChip):
         self._polled: dict[int, dict[str, int]] = {}
         self._polled_at = 0.0
         self.drops: dict[tuple[str, int], dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        """Fields of the tables ``tm.counter`` by the end of their name, and pipe or device port."""
+        """Fields of the tables ``tm.counter`` by the end of their name, and pipe or device port, as they are now."""
+        self._drops_polled_s = drops_polled_s
+        """Time between two looks at the drops of ports, of which the last one is what is answered; 0: always now."""
+        self._drops_seen: dict[tuple[str, int], dict[str, int]] = {}
+        self._ends = threading.Event()
         self.owner: int | None = None
         """Client that the program is bound to."""
         self.writes: list[tuple[str, str]] = []
@@ -125,12 +130,19 @@ class FakeBfSwitchd(TofinoChip):
 
     def __enter__(self) -> FakeBfSwitchd:
         self._server.start()
+        if self._drops_polled_s:
+            threading.Thread(target=self._poll_drops, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _poll_drops(self) -> None:
+        while not self._ends.wait(self._drops_polled_s):
+            self._drops_seen = {place: dict(fields) for place, fields in self.drops.items()}
+
     def stop(self) -> None:
+        self._ends.set()
         for stream in list(self._clients.values()):
             stream.put(None)
         self._server.stop(0)
@@ -380,7 +392,8 @@ class FakeBfSwitchd(TofinoChip):
         if "dev_port" in key:
             found = answer.entities.add().table_entry
             found.CopyFrom(asked)
-            put(found, table, self.drops[name.rpartition(".")[2], key["dev_port"]])
+            place = (name.rpartition(".")[2], key["dev_port"])
+            put(found, table, self._drops_seen.get(place, {}) if self._drops_polled_s else self.drops[place])
             return
         if name in (_PORT, _STATISTICS):
             port = key["$DEV_PORT"]

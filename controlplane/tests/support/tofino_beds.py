@@ -92,10 +92,11 @@ links: [{{from: "tester:1-4", to: "dut:1-4"}}]
 
 
 def switch_of_chip(monkeypatch: pytest.MonkeyPatch, device: Device, **options: Any) -> FakeBfSwitchd:
-    """Return a bf_switchd whose CPU interface the target opens."""
+    """Return a bf_switchd whose CPU interface the target opens, and whose drops at ports are those of now."""
     kind: type[FakeBfSwitchd] = options.pop("kind", FakeBfSwitchd)
     chip = kind(device, options.pop("program", BFRT_PROGRAM), **options)
     monkeypatch.setattr(tofino, "PacketSocket", lambda interface: CpuInterface(chip))
+    monkeypatch.setattr(tofino, "_DROPS_SHOWN_NS", 0)
     return chip
 
 

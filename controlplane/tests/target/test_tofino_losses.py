@@ -25,6 +25,7 @@ from support.tofino_beds import (
 )
 from support.tofino_chip import LOOP
 
+from p4mesh.target import tofino
 from p4mesh.target.chips import CHIPS, Chip
 from p4mesh.target.tofino import BfTofinoTarget
 from p4mesh.tester.contract import P4SRC
@@ -135,6 +136,24 @@ def test_drops_of_the_traffic_manager_are_named(
         return False
 
     assert reason_after(monkeypatch, moves) == f"frames were dropped inside the tester: {2 * FRAMES} by {named}"
+
+
+def test_drops_at_ports_are_waited_for_until_bf_switchd_has_read_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: the driver reads them now and then, whatever a request says; they belong to this trial all the same."""
+    chips: list[FakeBfSwitchd] = []
+    forward = switch()
+
+    def drops(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        chips[0].drops["eg_port", 128]["drop_count_packets"] = 1
+        return forward(port, mac, number)
+
+    with switch_of_chip(monkeypatch, drops, drops_polled_s=0.4) as chip:
+        monkeypatch.setattr(tofino, "_DROPS_SHOWN_NS", 500_000_000)
+        chips.append(chip)
+        result = measured(chip)
+    assert result.reason == (
+        "frames were dropped inside the tester: 1 by tf1.tm.counter.eg_port drop_count_packets of device port 128"
+    )
 
 
 def test_frames_that_the_program_ends_by_itself_are_no_drops(monkeypatch: pytest.MonkeyPatch) -> None:
