@@ -57,7 +57,7 @@ def wires_of(result: TrialResult, frame_size_bytes: int, bed: Bed) -> tuple[Wire
         )
     if result.lost_frames:
         raise TargetError(
-            f"{where}: {result.lost_frames} of {result.tx_frames} frames were lost", hint="check the cables"
+            f"{where}: {result.lost_frames:,} of {result.tx_frames:,} frames were lost", hint="check the cables"
         )
     return tuple(_wire(flow, frame_size_bytes, bed) for flow in result.histograms)
 

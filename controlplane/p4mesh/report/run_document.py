@@ -93,7 +93,7 @@ def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
     if long:
         chapters.append(Chapter("Details", "details", tuple(long), annex=True))
     tester = [grid_of(table) for table in (pacing_table(run.trials), stamps_table(run.trials)) if table]
-    chapters.append(untrusted_chapter(run))
+    chapters.append(untrusted_chapter(run, outcome))
     if tester:
         chapters.append(Chapter("Tester", "tester", tuple(tester), annex=True))
     return (*chapters, *configuration_chapters(run.config))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from p4mesh.methods.results.outcome import Table
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.quantities import grouped, number_text
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
 from p4mesh.report.shown_latency import measured_definition
@@ -42,13 +42,17 @@ _HERE = {"trial", "verdict", "reason", *(key for key, _, _ in _COLUMNS), *_FOLLO
 _NS_PER_MS = 1_000_000
 
 
-def untrusted_chapter(run: StoredRun) -> Chapter:
-    """Trials that are INVALID or ABORT, each with its reason."""
+def untrusted_chapter(run: StoredRun, outcome: Outcome) -> Chapter:
+    """Trials that are INVALID or ABORT, each with its reason.
+
+    A test can distrust a trial whose counts add up, such as one in which a group arrives before it was joined.
+    """
     found = [trial for trial in run.trials if not trial.status.trusted]
     if not found:
-        text = (
-            f"None: all {len(run.trials):,} trials can be trusted. Offered and received frames add up in each of them."
-        )
+        trials = f"{len(run.trials):,} trials"
+        text = f"None: all {trials} can be trusted. Offered and received frames add up in each of them."
+        if not outcome.state.trusted:
+            text = f"Offered and received frames add up in all {trials}. Findings say why the test does not trust them."
         return Chapter("Trials that cannot be trusted", "untrusted", (Paragraph(text),))
     heads = (
         Head("Part", key=True),

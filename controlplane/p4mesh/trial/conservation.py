@@ -76,7 +76,7 @@ def _missing(plan: Plan, records: Array) -> str:
             cells = slice(transmitter.flow_base, transmitter.flow_base + transmitter.positions)
             sent = int(records["flow_sequence"][cells].sum())
             if sent != transmitter.frames:
-                return f"tester under-delivered: port {transmitter.port} sent {sent} of {transmitter.frames} frames"
+                return f"tester under-delivered: port {transmitter.port} sent {sent:,} of {transmitter.frames:,} frames"
     return ""
 
 
@@ -84,30 +84,30 @@ def _contradiction(plan: Plan, reading: Reading, flows: FlowArrays, counts: Coun
     """Names two counts that contradict each other, or is an empty text (methodology 0.6)."""
     records = reading.records
     if counts.tx_frames != counts.intended_frames:
-        return f"transmit counters show {counts.tx_frames} frames, the flows {counts.intended_frames}"
+        return f"transmit counters show {counts.tx_frames:,} frames, the flows {counts.intended_frames:,}"
     counted = reading.received("expected")
     measured = int((flows.unique + flows.duplicates).sum())
     if counted != measured:
-        return f"receive counters show {counted} expected frames, the flows {measured}"
+        return f"receive counters show {counted:,} expected frames, the flows {measured:,}"
     if counts.impossible_averages:
         return (
-            f"{counts.impossible_averages} averages of latency are shorter than the average way of a departure through "
-            "the sending kernel: its stamps are not of these frames"
+            f"{counts.impossible_averages:,} averages of latency are shorter than the average way of a departure "
+            "through the sending kernel: its stamps are not of these frames"
         )
     if (flows.unique[flows.expected] > flows.sent[flows.expected]).any():
         return "a flow has received more frames than were sent"
     for name in STOPPING_COUNTS:
         if records.dtype[name].itemsize == _WORD_BYTES and (records[name][flows.cells] == ALL_ONES).any():
-            return f"a flow has {ALL_ONES} or more frames counted in {name}"
+            return f"a flow has {ALL_ONES:,} or more frames counted in {name}"
     for port, mac in reading.macs.items():
         wanted = sum(t.frames for s in plan.streams if s.stream.bad_fcs for t in s.transmitters if t.port == port)
         if mac.bad_fcs_sent != wanted:
-            return f"port {port} sent {mac.bad_fcs_sent} frames with a bad FCS instead of {wanted}"
+            return f"port {port} sent {mac.bad_fcs_sent:,} frames with a bad FCS instead of {wanted:,}"
         if reason := _not_counted(port, mac, reading.of_ports[port]):
             return reason
     for reason in ("unknown_flow", "no_destination", "unknown_transmitter"):
         if reading.received(reason):
-            return f"{reading.received(reason)} frames were dropped by the tester: {reason}"
+            return f"{reading.received(reason):,} frames were dropped by the tester: {reason}"
     return ""
 
 
@@ -117,12 +117,12 @@ def _not_counted(port: int, mac: MacCounts, counted: Mapping[str, int]) -> str:
     Frames that come between the two readings are in the program's count alone.
     """
     if mac.buffer_full:
-        return f"port {port} dropped {mac.buffer_full} frames in front of the program ($FramesDroppedBufferFull)"
+        return f"port {port} dropped {mac.buffer_full:,} frames in front of the program ($FramesDroppedBufferFull)"
     seen = sum(counted[reason] for reason in PORT_REASONS if reason != "pause")
     if mac.good_received is not None and mac.good_received > seen:
         return (
-            f"port {port} received {mac.good_received} good frames by its MAC ($FramesReceivedOK without PAUSE), "
-            f"of which {seen} came to the program"
+            f"port {port} received {mac.good_received:,} good frames by its MAC ($FramesReceivedOK without PAUSE), "
+            f"of which {seen:,} came to the program"
         )
     return ""
 

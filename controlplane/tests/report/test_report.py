@@ -323,6 +323,15 @@ def test_line_breaks_of_a_note_are_seen_on_the_page_and_on_paper(finished: Path)
     assert "Rack 3,\n" in text_of(noted)[0]
 
 
+def test_counts_that_add_up_are_no_word_of_trust_where_the_test_itself_has_none(finished: Path) -> None:
+    """Such as a trial whose group comes before it was joined: every frame is accounted for, and the delay is none."""
+    stored = read_run(finished)
+    trusted = page(run_document(stored, outcome(Verdict.MEASURED)))
+    doubted = page(run_document(stored, outcome(Verdict.INVALID)))
+    assert "trials can be trusted. Offered" in trusted and "trials can be trusted. Offered" not in doubted
+    assert "Findings say why the test does not trust them." in doubted
+
+
 def test_a_report_shows_the_parameters_that_were_changed_with_their_defaults(finished: Path) -> None:
     chapter = next(chapter for chapter in document_of(finished).chapters if chapter.anchor == "parameters")
     (grid,) = chapter.blocks

@@ -126,7 +126,7 @@ def test_a_trial_that_was_broken_off_leaves_nothing_behind() -> None:
     endless = replace(mesh(64, 2, Fraction(10), 60), frame_count=(1 << 32) + 5)
     first = replace(trial(endless), duration_ns=10**6, settle_ns=0, restabilise_ns=0)
     broken, whole = measure(fine_wire(10**9), first, trial(mesh(64, 2, Fraction(10), 60)))
-    assert broken.status is Verdict.INVALID and "of 4294967301 frames" in broken.reason
+    assert broken.status is Verdict.INVALID and "of 4,294,967,301 frames" in broken.reason
     assert whole.status is Verdict.MEASURED, whole.reason
     assert whole.tx_frames == whole.rx_frames == 120
 

@@ -10,7 +10,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.verdict import Verdict
 
 Cell = str | int | float | bool | None
-_VERDICTS = (fields.STATE.key, fields.VERDICT.key, fields.STATE.key)
+_VERDICTS = (fields.STATE.key, fields.VERDICT.key)
 
 
 def with_reasons(columns: tuple[Column, ...], rows: Iterable[Mapping[str, Cell]]) -> tuple[Column, ...]:

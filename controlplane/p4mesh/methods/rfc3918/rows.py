@@ -109,4 +109,4 @@ def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
         if not row.status.trusted:
             yield f"{row.status.value} trial, {size} B at {number_text(row.load_pct)} %: {row.reason}"
     if flooded := sum(row.flooded_frames for row in rows):
-        yield f"flooding detected: {flooded} frames came to ports that have not joined their group ({size} B)"
+        yield f"flooding detected: {flooded:,} frames came to ports that have not joined their group ({size} B)"

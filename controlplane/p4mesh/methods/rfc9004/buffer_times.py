@@ -113,5 +113,5 @@ def hidden_finding(
         return ()
     return (
         f"{size} B: the corrected buffer may read {float(hidden_pct):.1f} % too short, as throughput trials of "
-        f"{frames} frames end before the buffer is full; raise scaled_frames or duration_ms",
+        f"{frames:,} frames end before the buffer is full; raise scaled_frames or duration_ms",
     )

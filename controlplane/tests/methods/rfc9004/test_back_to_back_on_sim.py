@@ -176,7 +176,7 @@ def test_trials_become_ten_times_as_long_at_most_and_what_is_left_is_said() -> N
     _, outcome, trials = run_on_sim(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
     filling, told = outcome.findings
     assert "not sustained" in filling
-    assert "may read 6.0 % too short, as throughput trials of 3000 frames" in told
+    assert "may read 6.0 % too short, as throughput trials of 3,000 frames" in told
     lengths = [spec.streams[0].frame_count for spec, _ in trials if spec.label.startswith("throughput")]
     assert 2800 < max(lengths) <= 3000
 
@@ -185,7 +185,7 @@ def test_a_duration_of_the_users_is_kept_and_what_it_hides_is_said() -> None:
     settings = ("repetitions=1", "burst_max_frames=400", "duration_ms=1.344", *BY_LOSS, "search_resolution_pct=0.01")
     _, outcome, trials = run_on_sim(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
     assert outcome.findings[1:] == (
-        "64 B: the corrected buffer may read 8.9 % too short, as throughput trials of 2000 frames end before the "
+        "64 B: the corrected buffer may read 8.9 % too short, as throughput trials of 2,000 frames end before the "
         "buffer is full; raise scaled_frames or duration_ms",
     )
     assert max(spec.streams[0].frame_count for spec, _ in trials if spec.label.startswith("throughput")) == 2000
