@@ -13,7 +13,7 @@ from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, sweep_of, trial_of
-from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
+from p4mesh.methods.results.forwarding import LastRate, MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
 from p4mesh.methods.results.metrics import rate_metrics, transmission_s
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import NS_PER_MS, Searched
@@ -200,12 +200,12 @@ def measure_forwarding(
     """The forwarding-rate sweep (RFC 2889 5.1.4), one row per load."""
     loads, judge = sweep_of(parameters), judge_of(parameters)
     rows = measure_loads(mesh, FORWARDING, size, loads, parameters, session, judge=judge, describe=describe)
-    last = rows[-1] if rows[-1].trusted else None
+    last = rows[-1]
     sweep = MeshSweep(
         frame_size_bytes=size,
         rows=tuple(rows),
-        frmol_fps=last.forwarding_fps if last else None,
-        frmol_offered_pct=last.offered_pct if last else None,
+        frmol=LastRate.of(last),
+        frmol_offered_pct=last.offered_pct if last.trusted else None,
         flooded_frames=sum(row.flooded_frames for row in rows),
         late_frames=max((row.late_frames for row in rows), default=0),
         theoretical_fps=theoretical_fps(mesh, size),

@@ -1,47 +1,99 @@
 """The error of a number in a result table: a smaller difference says nothing.
 
 It is that of a search (its resolution, and the loss that the deciding trial does not exclude), that of the column which
-the vocabulary names, that of the parameter which is a resolution, or that of the time stamps.
+the vocabulary names, that of the parameter which is a resolution, that of the time stamps, of a count over a time one
+frame of each port, and of a share of frames its interval with 95 % confidence. A burst that the device may forgive
+comes on top, in the direction in which a longer trial would be worse.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, Sense, quantity_of
+from p4mesh.methods.results.loss_interval import loss_interval
 from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.store.run_files import StoredTrial
+from p4mesh.traffic.line_rate import NS_PER_S
 
 _SEARCHES = "searches"
 _NS = {"ns": 1.0, "us": 1e-3, "ms": 1e-6, "s": 1e-9}
 """A nanosecond in these units."""
-_SHARES = (fields.THROUGHPUT_PCT.key, fields.LOAD_PCT.key, fields.LOWER_PCT.key, fields.UPPER_PCT.key)
+_THROUGHPUTS = tuple(
+    column.key
+    for column in (
+        fields.THROUGHPUT_PCT,
+        fields.THROUGHPUT_FPS,
+        fields.THROUGHPUT_L1_MBPS,
+        fields.THROUGHPUT_L2_MBPS,
+    )
+)
 _LOADS = (fields.LOAD_PCT.key, fields.OFFERED_FPS.key, fields.OFFERED_L1_MBPS.key)
 """Settings of a trial; in a table with the load at which a search fails, its result."""
+_LIMITS = (fields.CARRIED_PCT.key, fields.BUCKET_PCT.key, fields.LOWER_PCT.key, fields.UPPER_PCT.key)
+"""Columns that say between what a result lies."""
 _PPM, _PCT = 1_000_000, 100
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How far the number of a long trial may be from one that is printed, in its unit; 0 where nothing is known."""
+
+    below: float
+    above: float
+    burst: float = 0.0
+    """Change by a burst that the device may forgive, below 0 where a longer trial has less; trials of equal length have
+    it in common.
+    """
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an error at all."""
+        return bool(self.below or self.above or self.burst)
 
 
 class NumberErrors:
     """Errors of the numbers of one run."""
 
-    def __init__(self, config: Mapping[str, Any], tables: Sequence[Table]) -> None:
+    def __init__(self, config: Mapping[str, Any], tables: Sequence[Table], trials: Sequence[StoredTrial] = ()) -> None:
         self._parameters = {item["name"]: item["value"] for item in config["parameters"]}
         self._stamps_ns = float(Fraction(config.get("time_stamps", {}).get("resolution_ns", 0)))
+        self._ports = len(config.get("ports", ()))
         searches = next((table for table in tables if table.name == _SEARCHES), None)
         self._searches = searches.rows if searches else ()
+        self._trials = trials
 
-    def error_of(self, table: Table, row: Mapping[str, Cell], column: Column) -> float:
-        """Error of a number in the unit of its column; 0 where none is known."""
+    def bounds_of(self, table: Table, row: Mapping[str, Cell], column: Column) -> Bounds:
+        """Bounds of the error of a number."""
+        quantity, value, share = quantity_of(column.key), _number(row.get(column.key)), _share(table, row, column)
+        error = self._error(table, row, column, share)
+        below, above = (error, error) if error or not quantity.share_of else _of_share(value, row, quantity.share_of)
+        scale = value / share if share else 1.0
+        if share:
+            above = max(above, (_number(row.get(fields.UPPER_PCT.key)) - share) * scale)
+        limit = row.get(fields.BUCKET_PCT.key if share else quantity.for_good)
+        if limit is None or column.key in _LIMITS:
+            return Bounds(below, above)
+        return Bounds(below, above, _number(limit) * scale - value)
+
+    def _error(self, table: Table, row: Mapping[str, Cell], column: Column, share: float) -> float:
+        """The error in both directions; ``share`` is the load that a search found, 0 for other numbers."""
         quantity, value = quantity_of(column.key), _number(row.get(column.key))
         found = [_number(row.get(quantity.error)), self._resolution(quantity.resolution)]
-        found.append(self._stamps_ns * _NS.get(column.unit.partition(" ")[0], 0.0))
-        known = {item.key for item in table.columns}
-        if (quantity.sense is Sense.HIGHER or column.key in _LOADS) and fields.UPPER_PCT.key in known:
-            share = next((_number(row[key]) for key in _SHARES if row.get(key)), 0.0)
+        if quantity.sense is not Sense.SETTING:
+            found.append(self._stamps_ns * _NS.get(column.unit.partition(" ")[0], 0.0))
+        if share:
             error_pct = self._search_error_pct(row.get(fields.FRAME_SIZE_BYTES.key), share)
-            found.append(error_pct if column.unit == fields.LOAD_PCT.unit or not share else value * error_pct / share)
+            found.append(error_pct if column.unit == fields.LOAD_PCT.unit else value * error_pct / share)
+        elif quantity.is_rate:
+            found.append(self._ports * self._frame_fps(row))
+        like = next((one for one in table.columns if one.key == quantity.like), None)
+        if like is not None and not max(found) and (other := _number(row.get(like.key))):
+            found.append(value * self._error(table, row, like, share) / other)
         return max(found)
 
     def _search_error_pct(self, size: Cell, share: float) -> float:
@@ -60,6 +112,38 @@ class NumberErrors:
             return float(Fraction(str(self._parameters.get(parameter, 0))))
         except ValueError:
             return 0.0
+
+    def _frame_fps(self, row: Mapping[str, Cell]) -> float:
+        """Rate of one frame in the shortest trial of the frame size of a row; 0 without trials."""
+        size = row.get(fields.FRAME_SIZE_BYTES.key)
+        durations_ns = [
+            trial.spec["duration_ns"]
+            for trial in self._trials
+            if any(size in (None, stream["frame_size_bytes"]) for stream in trial.spec["streams"])
+        ]
+        return NS_PER_S / min(durations_ns) if durations_ns else 0.0
+
+
+def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
+    """The load that a search found, of which a number is one more expression; 0 for other numbers."""
+    known, quantity = {item.key for item in table.columns}, quantity_of(column.key)
+    has_limit = fields.UPPER_PCT.key in known
+    if column.key in _THROUGHPUTS and (has_limit or fields.BUCKET_PCT.key in known):
+        keys = [fields.THROUGHPUT_PCT, fields.CARRIED_PCT]
+    elif has_limit and not quantity.error and (quantity.sense is Sense.HIGHER or column.key in _LOADS):
+        keys = [fields.THROUGHPUT_PCT, fields.LOAD_PCT, fields.LOWER_PCT, fields.UPPER_PCT]
+    else:
+        return 0.0
+    return next((_number(row[key.key]) for key in keys if row.get(key.key)), 0.0)
+
+
+def _of_share(value_pct: float, row: Mapping[str, Cell], key: str) -> tuple[float, float]:
+    """How far a share of some frames may be from that of a long trial, with 95 % confidence; 0 if it is of none."""
+    frames = round(_number(row.get(key)))
+    if not frames:
+        return 0.0, 0.0
+    low, high = loss_interval(round(value_pct / _PCT * frames), frames)
+    return value_pct - _PCT * low, _PCT * high - value_pct
 
 
 def _number(cell: Cell) -> float:

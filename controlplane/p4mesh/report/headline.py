@@ -9,12 +9,13 @@ from dataclasses import replace
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
-from p4mesh.quantities import number_text, time_text
+from p4mesh.quantities import time_text
 from p4mesh.report.document import Grid, GridRow
 from p4mesh.report.errors_of_numbers import NumberErrors
 from p4mesh.report.grids import cells_of, errors_of, heads_of, is_average, rows_of
-from p4mesh.report.numbers import cell_text, error_text
+from p4mesh.report.numbers import bounds_text, cell_text, error_text
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
 
@@ -22,17 +23,23 @@ DURATION = Column("trial_duration", "Trials of")
 _DURATION_KEY = "duration_ms"
 _SIZE_KEY = "frame_size_bytes"
 _UNITS_OF_LOADS = ("% of line", "frames/s")
+_COUNT = "frames"
+"""Unit of numbers that are exact, also where they are means of counts."""
 _OTHERWISE = 4
 """Headline columns of a table that names none."""
 _MOST_ROWS = 16
-_ERROR_DIGITS = 2
-_UNKNOWN = "+-?: measured once, so its error is not known."
+_BUCKET = "(bucket "
+_UNKNOWN = "+-?: its error is not known, because it was measured once or of too few frames."
+_BURST = (
+    f"Bucket: a longer trial may differ by so much, if the device forgives each port a burst of {BUCKET_FRAMES:,} "
+    "frames, as policers do."
+)
 _NS_PER_MS = 1_000_000
 
 
 def headline_grids(outcome: Outcome, run: StoredRun) -> tuple[Grid, ...]:
     """Headline of every table that has one; of the first table with rows where none has."""
-    durations, errors = _Durations(run.trials), NumberErrors(run.config, outcome.tables)
+    durations, errors = _Durations(run.trials), NumberErrors(run.config, outcome.tables, run.trials)
     return tuple(_grid(table, durations, errors) for table in _chosen(outcome))
 
 
@@ -68,6 +75,7 @@ def _grid(table: Table, durations: _Durations, number_errors: NumberErrors) -> G
     left = len(rows) - len(cut)
     notes = [f"{left:,} more rows below."] if left else []
     notes += [_UNKNOWN] if any(str(cell).endswith(error_text(None)) for line in lines for cell in line.cells) else []
+    notes += [_BURST] if any(_BUCKET in str(cell) for line in lines for cell in line.cells) else []
     return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, " ".join(notes))
 
 
@@ -82,16 +90,22 @@ def _with_errors(
 
     A result whose error is not known has a question mark; counts and what was asked for are exact.
     """
-    for column, text in zip(columns, cells_of(columns, row, errors), strict=True):
+    for column, text, with_error in zip(
+        columns, cells_of(columns, row, {}), cells_of(columns, row, errors), strict=True
+    ):
         value = row.get(column.key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or column.key in (*errors, *table.keys, fields.UPPER_PCT.key):
+        if not is_number or column.key in (*table.keys, fields.UPPER_PCT.key):
             yield text
-        elif error := number_errors.error_of(table, row, column):
-            yield text + error_text(number_text(error, _ERROR_DIGITS))
+            continue
+        bounds = number_errors.bounds_of(table, row, column)
+        is_result = isinstance(value, float) and quantity_of(column.key).sense in (Sense.HIGHER, Sense.LOWER)
+        if column.key in errors and not bounds.burst:
+            yield with_error
+        elif bounds.known or (is_result and column.unit != _COUNT):
+            yield text + bounds_text(bounds.below, bounds.above, bounds.burst)
         else:
-            is_result = isinstance(value, float) and quantity_of(column.key).sense in (Sense.HIGHER, Sense.LOWER)
-            yield text + error_text(None) if is_result else text
+            yield text
 
 
 def _shown(rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:

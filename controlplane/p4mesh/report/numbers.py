@@ -8,9 +8,10 @@ from math import isfinite
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell
-from p4mesh.quantities import number_text
+from p4mesh.quantities import number_text, signed_text
 
 NOT_APPLICABLE = "-"
+_ERROR_DIGITS = 2
 _NAMES = {column.key for column in (fields.FRAME_SIZE_BYTES, fields.PORT, fields.TX_PORT, fields.RX_PORT)}
 """Columns whose numbers are names: frame sizes are written as in RFCs, 1518, and ports as on the device."""
 
@@ -38,6 +39,20 @@ def _rounded(value: float, digits: int) -> str:
 def error_text(error: str | None) -> str:
     """The end of a cell whose number has an error; None: nothing is known of it."""
     return f" +-{error or '?'}"
+
+
+def bounds_text(below: float, above: float, burst: float) -> str:
+    """The end of a cell whose number has errors below and above it, and what a forgiven ``burst`` changes.
+
+    One that is 0 in a direction is left out there; nothing is known where all are.
+    """
+    low, high = (number_text(one, _ERROR_DIGITS) for one in (below, above))
+    text = (
+        error_text(low)
+        if low == high != "0"
+        else "".join(f" {sign}{one}" for sign, one in (("+", high), ("-", low)) if one != "0")
+    )
+    return text + (f" (bucket {signed_text(burst, _ERROR_DIGITS)})" if burst else "") or error_text(None)
 
 
 def header_text(column: Column) -> str:

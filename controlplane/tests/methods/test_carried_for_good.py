@@ -15,12 +15,14 @@ from support.queue_devices import GIGABIT, Device, opened
 from support.runs import run_on_sim
 
 from p4mesh.methods.base import Method
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.methods.rfc3918.aggregated import Aggregated
+from p4mesh.report.errors_of_numbers import NumberErrors
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
 from p4mesh.traffic.patterns import Pairs
@@ -133,11 +135,10 @@ def test_jitter_leaves_the_result_and_lowers_what_is_certain() -> None:
     assert_contains(bracket, truth_pct)
 
 
-def policed(burst_frames: int) -> Topology:
-    """A device of two ports whose lookups are half of what both lines bring."""
-    return networks.parsed(
-        networks.switch(f"    lookup: {{capacity_fps: 1488095, burst_frames: {burst_frames}}}", ports=2)
-    )
+def policed(burst_frames: int, capacity_fps: int = 1_488_095) -> Topology:
+    """A device of two ports whose lookups are half of what both lines bring, or so many."""
+    lookup = f"{{capacity_fps: {capacity_fps}, burst_frames: {burst_frames}}}"
+    return networks.parsed(networks.switch(f"    lookup: {lookup}", ports=2))
 
 
 @pytest.mark.parametrize("burst_frames", [64, 1000])
@@ -149,6 +150,26 @@ def test_what_a_bucket_may_hide_stands_beside_the_throughput(burst_frames: int) 
     sent = next(table for table in outcome.tables if table.name == "search_trials").rows[-1]["tx_frames"]
     assert isinstance(sent, int)
     assert row["bucket_pct"] == pytest.approx(row["carried_pct"] * (1 - 1000 / (sent / 2)), rel=1e-3)
+
+
+@pytest.mark.parametrize("burst_frames", [64, 1000])
+@pytest.mark.parametrize(("test", "senders"), [(Throughput(), 2), (MaximumForwardingRate(), 1)])
+def test_the_error_of_each_expression_of_a_throughput_contains_what_a_bucket_may_hide(
+    test: Method, senders: int, burst_frames: int
+) -> None:
+    line_fps = senders * float(max_rate_fps(64, GIGABIT))
+    device = policed(burst_frames, int(line_fps / 2))
+    _, outcome, _ = run_on_sim(test, device, (64,), *QUICK, "search_max_pct=60", "scaled_frames=3000")
+    table = outcome.tables[0]
+    row, errors = table.rows[0], NumberErrors({"parameters": []}, outcome.tables)
+    shown = [column for column in table.columns if column.key in ("throughput_fps", "throughput_pct", "mfr_fps")]
+    for column in shown:
+        unit_fps = line_fps / 100 if column is fields.THROUGHPUT_PCT else 1
+        bounds, found = errors.bounds_of(table, row, column), row[column.key]
+        assert isinstance(found, float) and bounds.burst < 0 < bounds.below
+        low, high = found + min(-bounds.below, bounds.burst), found + bounds.above
+        assert low * unit_fps <= line_fps / 2 <= high * unit_fps, column.key
+    assert len(shown) == 2
 
 
 def test_where_loss_alone_decides_nothing_is_said_for_good() -> None:

@@ -82,6 +82,23 @@ def test_loss_at_the_maximum_forwarding_rate_is_that_of_the_closed_form() -> Non
     assert row["mfr_fps"] >= row["throughput_fps"]
 
 
+@pytest.mark.parametrize("frames", [300, 1000, 5000])
+@pytest.mark.parametrize("size", [64, 512])
+@pytest.mark.parametrize("ports", [2, 4])
+def test_forwarding_rates_stand_beside_an_error_that_covers_those_of_any_length(
+    ports: int, size: int, frames: int
+) -> None:
+    """24 bytes beside a frame, where the lines have 20: an output sends one frame more or less than its rate."""
+    device = Device(ports=ports, ifg_bits=WIDE_GAP, queue_frames=16, pattern=Pairs(), frame_size_bytes=size)
+    settings = ("parts=forwarding", "sweep_start_pct=100", f"scaled_frames={frames}")
+    row = first_row(FullyMeshed(), device.topology, size, *settings)
+    true_fps = ports * 10**9 / 8 / (size + 24)
+    for key in ("mfr", "frmol"):
+        found_fps, error_fps = row[f"{key}_fps"], row[f"{key}_error_fps"]
+        assert abs(found_fps - true_fps) <= error_fps <= 1.01 * ports * float(max_rate_fps(size, 10**9)) / frames
+        assert row[f"{key}_bucket_fps"] < true_fps
+
+
 @pytest.mark.parametrize("queue_frames", [64, 1000])
 def test_a_congested_port_forwards_what_its_gap_leaves(queue_frames: int) -> None:
     device = Device(ports=4, ifg_bits=WIDE_GAP, queue_frames=queue_frames)

@@ -141,15 +141,37 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
     }
     table = Table("throughput", "Throughput", columns, (row,))
     errors = NumberErrors({"parameters": []}, (table, searches))
-    assert errors.error_of(table, row, fields.THROUGHPUT_PCT) == pytest.approx(0.05)
-    assert errors.error_of(table, row, fields.THROUGHPUT_L1_MBPS) == pytest.approx(0.5)
-    assert errors.error_of(table, {**row, "frame_size_bytes": 128}, fields.THROUGHPUT_PCT) == 0
+    assert errors.bounds_of(table, row, fields.THROUGHPUT_PCT).below == pytest.approx(0.05)
+    assert errors.bounds_of(table, row, fields.THROUGHPUT_L1_MBPS).below == pytest.approx(0.5)
+    assert errors.bounds_of(table, {**row, "frame_size_bytes": 128}, fields.THROUGHPUT_PCT).below == 0
+
+
+@pytest.mark.parametrize(("there_pct", "sign"), [(79.0, Sign.UNKNOWN), (79.5, Sign.SAME)])
+def test_what_a_bucket_hides_from_trials_of_one_length_makes_no_difference(there_pct: float, sign: Sign) -> None:
+    """Both may hide 10 % of line rate, or the second 0.8 %: then the first may have had 9.2 % more of a burst."""
+
+    def found(name: str, throughput_pct: float, bucket_pct: float) -> Measured:
+        columns = (SIZE, fields.THROUGHPUT_PCT, fields.BUCKET_PCT, fields.UPPER_PCT)
+        size: dict[str, Cell] = {"frame_size_bytes": 64}
+        row = {**size, "throughput_pct": throughput_pct, "bucket_pct": bucket_pct}
+        table = Table("throughput", "Throughput", columns, (row,))
+        searches = Table("searches", "S", (SIZE, fields.RESOLUTION_PCT), ({**size, "resolution_pct": 0.5},))
+        one = measured(name, [1.0])
+        return replace(one, outcome=replace(one.outcome, tables=(table, searches)))
+
+    first = found("a", 80.0, 70.0)
+    signs = {one.column.key: one.sign for one in differences([first, found("b", there_pct, there_pct - 10)])}
+    assert signs["throughput_pct"] is sign
+    signs = {one.column.key: one.sign for one in differences([first, found("b", there_pct, there_pct - 0.8)])}
+    assert signs["throughput_pct"] is Sign.SAME
 
 
 def test_the_error_of_a_time_is_that_of_its_stamps_in_the_unit_of_the_column() -> None:
     table = Table("latency", "Latency", (SIZE, DELAY), ())
     errors = NumberErrors({"parameters": [], "time_stamps": {"resolution_ns": "16/5"}}, (table,))
-    found = {unit: errors.error_of(table, {}, replace(DELAY, unit=unit)) for unit in ("ns", "us RFC", "ms", "s", "%")}
+    found = {
+        unit: errors.bounds_of(table, {}, replace(DELAY, unit=unit)).below for unit in ("ns", "us RFC", "ms", "s", "%")
+    }
     assert found == pytest.approx({"ns": 3.2, "us RFC": 3.2e-3, "ms": 3.2e-6, "s": 3.2e-9, "%": 0}, rel=1e-12)
 
 
@@ -161,7 +183,7 @@ def test_a_relative_goal_width_is_an_error_of_the_load_that_was_found() -> None:
     )  # fmt: skip
     table = Table("throughput", "Throughput", (SIZE, fields.THROUGHPUT_PCT, fields.UPPER_PCT), ())
     row: dict[str, Cell] = {"frame_size_bytes": 64, "throughput_pct": 40.0}
-    assert NumberErrors({"parameters": []}, (searches,)).error_of(table, row, fields.THROUGHPUT_PCT) == 2.0
+    assert NumberErrors({"parameters": []}, (searches,)).bounds_of(table, row, fields.THROUGHPUT_PCT).below == 2.0
 
 
 def test_configurations_are_compared_and_other_questions_refused() -> None:

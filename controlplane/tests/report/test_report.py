@@ -146,6 +146,43 @@ def test_numbers_of_the_cover_have_their_errors(finished: Path) -> None:
     assert grid.rows[0].cells[:-1] == ("64", "50.0000 +-0.5", "1,000 +-10", "50.5000", "0.2500 +-?")
 
 
+def test_errors_of_the_cover_are_those_of_counts_and_shares_with_what_a_bucket_changes(finished: Path) -> None:
+    """None of 300 frames excludes a loss above 1 %; 5 lost ones lie between 0.71 and 3.84 % (Wilson)."""
+    columns = (
+        SIZE,
+        fields.THROUGHPUT_PCT,
+        fields.MFR_FPS,
+        fields.MFR_ERROR_FPS,
+        fields.LOSS_PCT,
+        fields.LOST_FRAMES_AVG,
+        fields.STAGGER_US,
+    )
+    hidden = (fields.BUCKET_PCT, fields.MFR_BUCKET_FPS, fields.BUCKET_LOSS_PCT, fields.TX_FRAMES, fields.UPPER_PCT)
+    row: dict[str, Cell] = {
+        "frame_size_bytes": 64,
+        "throughput_pct": 50.0,
+        "bucket_pct": 30.0,
+        "mfr_fps": 1000.0,
+        "mfr_error_fps": 8.0,
+        "mfr_bucket_fps": 400.0,
+        "loss_pct": 0.0,
+        "bucket_loss_pct": 7.5,
+        "tx_frames": 300,
+        "lost_frames_avg": 2.5,
+        "stagger_us": 4.0,
+    }
+    rows = (row, {**row, "loss_pct": 100 * 5 / 300, "bucket_loss_pct": None})
+    shown = tuple(column.key for column in columns if column is not fields.MFR_ERROR_FPS)
+    table = Table("t", "T", (*columns, *hidden), rows, keys=("frame_size_bytes",), headline=shown)
+    searches = Table("searches", "S", (SIZE, fields.RESOLUTION_PCT), ({"frame_size_bytes": 64, "resolution_pct": 0.5},))
+    run = replace(read_run(finished), trials=())
+    (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (table, searches), ()), run)
+    throughput, mfr, none_lost, count, setting = grid.rows[0].cells[1:6]
+    assert (throughput, mfr) == ("50.0000 +-0.5 (bucket -20)", "1,000 +-8 (bucket -600)")
+    assert none_lost == "0.0000 +1 (bucket +7.5)" and grid.rows[1].cells[3] == "1.6667 +2.2 -0.95"
+    assert (count, setting) == ("2.5", "4.000") and "1,000 frames" in grid.note
+
+
 def test_a_table_that_no_report_knows_is_shown_on_the_cover_and_below(finished: Path) -> None:
     columns = (SIZE, Column("wobble_us", "Wobble", "us", 3), Column("mood", "Mood"))
     table = Table("new", "Brand new", columns, ({"frame_size_bytes": 64, "wobble_us": 1.5, "mood": "calm"},))

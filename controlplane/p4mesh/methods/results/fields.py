@@ -46,6 +46,14 @@ class Quantity:
     """Key of the column that has the error of the number; empty: none has."""
     resolution: str = ""
     """Parameter that is the resolution of the number, in its unit; empty: none is."""
+    like: str = ""
+    """Key of the column that has the same relative error; empty: none has."""
+    share_of: str = ""
+    """Key of the column with the number of frames that the number is a share of, in percent; empty: of none."""
+    is_rate: bool = False
+    """Whether it is a count of received frames over the transmission time: each port may have one more or less."""
+    for_good: str = ""
+    """Key of the column with the number of a longer trial, if the device forgives a burst; empty: none has it."""
 
 
 QUANTITIES: dict[str, Quantity] = {}
@@ -109,13 +117,17 @@ def _column(
     sense: Sense | None = None,
     error: str = "",
     resolution: str = "",
+    like: str = "",
+    share_of: str = "",
+    is_rate: bool = False,
+    for_good: str = "",
     loss: bool = False,
 ) -> Column:
     assert key not in MEANINGS, key
     if loss:
         LOSSES.add(key)
     MEANINGS[key] = meaning
-    QUANTITIES[key] = Quantity(sense or _SENSES[-1], error, resolution)
+    QUANTITIES[key] = Quantity(sense or _SENSES[-1], error, resolution, like, share_of, is_rate, for_good)
     column = Column(key, title, unit, digits)
     BY_TOPIC[next(reversed(BY_TOPIC))].append(column)
     return column
@@ -180,9 +192,21 @@ RATE_FPS = _setting("rate_fps", "Rate", "rate of one port or group", "frames/s",
 OFFERED_PCT = _setting("offered_pct", "Offered", "offered load (RFC 2285 3.5.2)", "% of line", 4)
 OFFERED_FPS = _setting("offered_fps", "Offered", "offered load of all ports that send", "frames/s", 0)
 OFFERED_L1_MBPS = _setting("offered_l1_mbps", "Offered (L1)", "offered load with preamble and gap", "Mbit/s", 2)
-FORWARDING_L2_TBPS = _column("forwarding_l2_tbps", "Rx (L2)", "forwarding rate without preamble and gap", "Tbit/s", 3)
+FORWARDING_L2_TBPS = _column(
+    "forwarding_l2_tbps",
+    "Rx (L2)",
+    "forwarding rate without preamble and gap",
+    "Tbit/s",
+    3,
+    like="forwarding_fps",
+)
 LINE_PCT = _column(
-    "line_pct", "Line rate", "forwarding rate as a share of the line rate of the ports that receive", "% of line", 4
+    "line_pct",
+    "Line rate",
+    "forwarding rate as a share of the line rate of the ports that receive",
+    "% of line",
+    4,
+    like="forwarding_fps",
 )
 FORWARDING_PCT = _column(
     "forwarding_pct",
@@ -190,6 +214,7 @@ FORWARDING_PCT = _column(
     "forwarding rate (RFC 2285 3.6.1) as a share of the line rate of the ports that send",
     "% of line",
     4,
+    like="forwarding_fps",
 )
 FORWARDING_FPS = _column(
     "forwarding_fps",
@@ -197,8 +222,11 @@ FORWARDING_FPS = _column(
     "forwarding rate (RFC 2285 3.6.1) of the ports that the row is about; each copy of a frame to many counts",
     "frames/s",
     0,
+    is_rate=True,
 )
-FORWARDING_L1_MBPS = _column("forwarding_l1_mbps", "Rx (L1)", "forwarding rate with preamble and gap", "Mbit/s", 2)
+FORWARDING_L1_MBPS = _column(
+    "forwarding_l1_mbps", "Rx (L1)", "forwarding rate with preamble and gap", "Mbit/s", 2, like="forwarding_fps"
+)
 THEORETICAL_FPS = _setting(
     "theoretical_fps", "Theoretical", "highest frame rate that the lines carry (RFC 2889 5.1.2)", "frames/s", 0
 )
@@ -292,7 +320,18 @@ EXCEED_PCT = _setting("exceed_pct", "Exceed ratio", "share of the time that may 
 WIDTH_PCT = _setting("width_pct", "Width", "relative width of the goal (RFC 9971)", "% of upper", 4)
 
 _group("Forwarding rates under overload", Sense.HIGHER)
-MFR_FPS = _column("mfr_fps", "MFR", "maximum forwarding rate (RFC 2285 3.6.3)", "frames/s", 0)
+MFR_FPS = _column(
+    "mfr_fps",
+    "MFR",
+    "maximum forwarding rate (RFC 2285 3.6.3)",
+    "frames/s",
+    0,
+    error="mfr_error_fps",
+    for_good="mfr_bucket_fps",
+)
+MFR_ERROR_FPS = _setting(
+    "mfr_error_fps", "Error of MFR", "one frame of each port that receives in the trial of the MFR", "+- frames/s", 0
+)
 MFR_BUCKET_FPS = _column(
     "mfr_bucket_fps",
     "MFR, bucket of 1000",
@@ -301,7 +340,25 @@ MFR_BUCKET_FPS = _column(
     0,
 )
 MFR_OFFERED_PCT = _setting("mfr_offered_pct", "Oload at MFR", "offered load at the MFR", "% of line", 4)
-FRMOL_FPS = _column("frmol_fps", "FRMOL", "forwarding rate at maximum offered load (RFC 2285 3.6.2)", "frames/s", 0)
+FRMOL_FPS = _column(
+    "frmol_fps",
+    "FRMOL",
+    "forwarding rate at maximum offered load (RFC 2285 3.6.2)",
+    "frames/s",
+    0,
+    error="frmol_error_fps",
+    for_good="frmol_bucket_fps",
+)
+FRMOL_ERROR_FPS = _setting(
+    "frmol_error_fps", "Error of FRMOL", "one frame of each port that receives in its trial", "+- frames/s", 0
+)
+FRMOL_BUCKET_FPS = _column(
+    "frmol_bucket_fps",
+    "FRMOL, bucket of 1000",
+    "the least of the FRMOL that is for good if the device forgives each sender 1000 frames, as policers do",
+    "frames/s",
+    0,
+)
 FRMOL_OFFERED_PCT = _setting(
     "frmol_offered_pct", "Oload at FRMOL", "maximum offered load (RFC 2285 3.5.3)", "% of line", 4
 )
@@ -343,7 +400,15 @@ DUPLICATE_FRAMES = _column("duplicate_frames", "Duplicate", "frames that came mo
 REORDERED_FRAMES = _column("reordered_frames", "Reordered", "frames that came behind a later one (RFC 4737)", "frames")
 FOREIGN_FRAMES = _column("foreign_frames", "Foreign", "frames without a signature of the tester", "frames")
 MISINSERTED_FRAMES = _column("misinserted_frames", "Mis-inserted", "frames that the device made", "frames")
-LOSS_PCT = _loss("loss_pct", "Loss", "lost of sent frames, or of expected copies", "%", 4)
+LOSS_PCT = _loss(
+    "loss_pct",
+    "Loss",
+    "lost of sent frames, or of expected copies",
+    "%",
+    4,
+    share_of="tx_frames",
+    for_good="bucket_loss_pct",
+)
 LOSS_RATIO = _loss("loss_ratio", "Loss ratio", "lost of expected copies", "of expected")
 LOSS_RATIO_BELOW = _setting(
     "loss_ratio_below", "Below, 95 %", "bound of the loss ratio with 95 % confidence", "of expected"
@@ -361,7 +426,9 @@ TOTAL_TX_FRAMES = _setting("total_tx_frames", "Tx, all", "all frames sent, fault
 TOTAL_RX_FRAMES = _neutral("total_rx_frames", "Rx, all", "all frames received, faulty ones included", "frames")
 VALID_TX_FRAMES = _setting("valid_tx_frames", "Valid Tx", "frames without a fault sent", "frames")
 VALID_RX_FRAMES = _neutral("valid_rx_frames", "Valid Rx", "frames without a fault received", "frames")
-VALID_LOSS_PCT = _loss("valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4)
+VALID_LOSS_PCT = _loss(
+    "valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4, share_of="valid_tx_frames"
+)
 OVERSIZE_TX_FRAMES = _setting("oversize_tx_frames", "Oversize Tx", "frames sent that are too long", "frames")
 OVERSIZE_RX_FRAMES = _neutral("oversize_rx_frames", "Oversize Rx", "frames received that are too long", "frames")
 OVERSIZE_HANDLING = _column("oversize_handling", "Oversize", "what the device does with frames that are too long")
@@ -623,14 +690,18 @@ _group("Congestion, pressure and addresses", Sense.NEITHER)
 CONGESTED_TX_FRAMES = _setting("congested_tx_frames", "C Tx", "frames sent to the congested port", "frames")
 CONGESTED_RX_FRAMES = _column("congested_rx_frames", "C Rx", "frames received at the congested port", "frames")
 CONGESTED_FPS = _higher("congested_fps", "C FR", "forwarding rate of the congested port", "frames/s", 0)
-CONGESTED_LOSS_PCT = _loss("congested_loss_pct", "C loss", "loss of the congested port", "%", 4)
+CONGESTED_LOSS_PCT = _loss(
+    "congested_loss_pct", "C loss", "loss of the congested port", "%", 4, share_of="congested_tx_frames"
+)
 CONGESTED_LATE_FRAMES = _column(
     "congested_late_frames", "C late", "frames that the congested port got after the transmission", "frames"
 )
 UNCONGESTED_TX_FRAMES = _setting("uncongested_tx_frames", "U Tx", "frames sent to the uncongested port", "frames")
 UNCONGESTED_RX_FRAMES = _column("uncongested_rx_frames", "U Rx", "frames received at the uncongested port", "frames")
 UNCONGESTED_FPS = _higher("uncongested_fps", "U FR", "forwarding rate of the uncongested port", "frames/s", 0)
-UNCONGESTED_LOSS_PCT = _loss("uncongested_loss_pct", "U loss", "loss of the uncongested port", "%", 4)
+UNCONGESTED_LOSS_PCT = _loss(
+    "uncongested_loss_pct", "U loss", "loss of the uncongested port", "%", 4, share_of="uncongested_tx_frames"
+)
 ALONE_LOSS_PCT = _loss(
     "alone_loss_pct", "Loss of source 1 alone", "loss of the first source when it sends alone", "%", 4
 )
@@ -669,9 +740,15 @@ RATE_FPS_MIN = _higher(
     "lowest address learning rate of the searches (RFC 2889 5.8)",
     "frames/s",
     3,
+    like="rate_pct_min",
 )
 RATE_FPS_MAX = _higher(
-    "rate_fps_max", "Learning rate, highest", "highest address learning rate of the searches", "frames/s", 3
+    "rate_fps_max",
+    "Learning rate, highest",
+    "highest address learning rate of the searches",
+    "frames/s",
+    3,
+    like="rate_pct_max",
 )
 RATE_PCT_MIN = _higher(
     "rate_pct_min",

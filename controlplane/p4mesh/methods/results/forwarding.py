@@ -80,7 +80,17 @@ class MeshTrial(SearchRow):
     def bucket_fps(self) -> float:
         """The least of the forwarding rate that is for good, if the device forgives each sender BUCKET_FRAMES."""
         senders = sum(port.tx_frames > 0 for port in self.ports)
-        return max(0.0, self.forwarding_fps - BUCKET_FRAMES * senders * self.offered_fps / max(1, self.tx_frames))
+        return max(0.0, self.forwarding_fps - BUCKET_FRAMES * senders * self._frame_fps)
+
+    @property
+    def rate_error_fps(self) -> float:
+        """Error of the forwarding rate: an output may have begun or ended within a frame."""
+        return sum(port.rx_frames > 0 for port in self.ports) * self._frame_fps
+
+    @property
+    def _frame_fps(self) -> float:
+        """Rate of one frame in the time of transmission."""
+        return self.offered_fps / max(1, self.tx_frames)
 
     @property
     def interval(self) -> dict[str, Cell]:
@@ -127,16 +137,47 @@ class LossSweep(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BestRate(Record):
+    """The highest forwarding rate of some trials; empty without a trial that can be trusted."""
+
+    mfr_fps: Annotated[float | None, fields.MFR_FPS] = None
+    mfr_error_fps: Annotated[float | None, fields.MFR_ERROR_FPS] = None
+    mfr_bucket_fps: Annotated[float | None, fields.MFR_BUCKET_FPS] = None
+
+    @classmethod
+    def of(cls, best: MeshTrial | None) -> BestRate:
+        """That of one trial."""
+        if best is None:
+            return cls()
+        return cls(mfr_fps=best.forwarding_fps, mfr_error_fps=best.rate_error_fps, mfr_bucket_fps=best.bucket_fps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastRate(Record):
+    """The forwarding rate at the maximum offered load; empty where its trial cannot be trusted."""
+
+    frmol_fps: Annotated[float | None, fields.FRMOL_FPS] = None
+    frmol_error_fps: Annotated[float | None, fields.FRMOL_ERROR_FPS] = None
+    frmol_bucket_fps: Annotated[float | None, fields.FRMOL_BUCKET_FPS] = None
+
+    @classmethod
+    def of(cls, last: MeshTrial) -> LastRate:
+        """That of the last trial."""
+        if not last.trusted:
+            return cls()
+        return cls(frmol_fps=last.forwarding_fps, frmol_error_fps=last.rate_error_fps, frmol_bucket_fps=last.bucket_fps)
+
+
+@dataclass(frozen=True, kw_only=True)
 class MeshSweep(Record):
     """The forwarding-rate sweep of one frame size; None without a trial that can be trusted."""
 
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
     rows: tuple[MeshTrial, ...]
     theoretical_fps: Annotated[float, fields.THEORETICAL_FPS]
-    mfr_fps: Annotated[float | None, fields.MFR_FPS] = None
-    mfr_bucket_fps: Annotated[float | None, fields.MFR_BUCKET_FPS] = None
+    mfr: BestRate = field(default_factory=lambda: BestRate(), metadata=INLINE)
     mfr_offered_pct: Annotated[float | None, fields.MFR_OFFERED_PCT] = None
-    frmol_fps: Annotated[float | None, fields.FRMOL_FPS]
+    frmol: LastRate = field(metadata=INLINE)
     frmol_offered_pct: Annotated[float | None, fields.FRMOL_OFFERED_PCT]
     late_frames: Annotated[int, fields.LATE_FRAMES]
     """The late frames of the load with most of them."""
@@ -145,12 +186,7 @@ class MeshSweep(Record):
 
     def with_best(self, best: MeshTrial | None) -> MeshSweep:
         """The sweep with the trial that has its MFR."""
-        return replace(
-            self,
-            mfr_fps=best.forwarding_fps if best else None,
-            mfr_bucket_fps=best.bucket_fps if best else None,
-            mfr_offered_pct=best.offered_pct if best else None,
-        )
+        return replace(self, mfr=BestRate.of(best), mfr_offered_pct=best.offered_pct if best else None)
 
 
 def fastest(rows: Iterable[MeshTrial]) -> MeshTrial | None:

@@ -24,8 +24,8 @@ INTERVAL_NOTE = (
     "many frames, as policers do."
 )
 BUCKET_RATES = (
-    f"'MFR, bucket of {BUCKET_FRAMES}': the least of it that is for good, if the device forgives each sender a burst "
-    "of so many frames, as policers do; FRMOL contains such bursts as well."
+    f"'Bucket of {BUCKET_FRAMES}': the least of a rate that is for good, if the device forgives each sender a burst of "
+    "so many frames, as policers do."
 )
 """Sentence on forwarding rates."""
 _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)

@@ -195,7 +195,7 @@ def rate_figure(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshS
         for result in throughput
         if result.search.throughput_pct is not None
     }
-    peaks = {result.frame_size_bytes: result.mfr_fps for result in forwarding if result.mfr_fps is not None}
+    peaks = {result.frame_size_bytes: result.mfr.mfr_fps for result in forwarding if result.mfr.mfr_fps is not None}
     if found:
         series.append(Series("throughput", _points(found)))
     if peaks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated
 
@@ -14,10 +14,10 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, percent
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial, fastest
+from p4mesh.methods.results.forwarding import BestRate, LastRate, MeshThroughput, MeshTrial, fastest
 from p4mesh.methods.results.loss_interval import BUCKET_RATES
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE
 from p4mesh.methods.rfc2889.port_pair import pair_mesh, pair_parameters
 from p4mesh.methods.shapes import SearchTest
@@ -40,10 +40,9 @@ class MaximumRate(Record):
 
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
     throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS]
-    mfr_fps: Annotated[float | None, fields.MFR_FPS]
-    mfr_bucket_fps: Annotated[float | None, fields.MFR_BUCKET_FPS]
+    mfr: BestRate = field(metadata=INLINE)
     frmol_offered_pct: Annotated[float | None, fields.FRMOL_OFFERED_PCT]
-    frmol_fps: Annotated[float | None, fields.FRMOL_FPS]
+    frmol: LastRate = field(metadata=INLINE)
     rows: tuple[MeshTrial, ...]
     """The trial at the throughput, and the steps from there."""
     throughput: MeshThroughput
@@ -84,16 +83,15 @@ class MaximumForwardingRate(SearchTest[MaximumRate]):
         steps = sweep_loads(start or Fraction(0), shared.maximum_load_pct(parameters), parameters.number("step_pct"))
         rows = [] if start is None else [search.shown]
         rows += measure_loads(mesh, self.part, size, steps[1:], parameters, session)
-        best, last = fastest((*rows, *search.rows)), rows[-1] if rows[-1].trusted else None
+        last = rows[-1]
         # The verdict of the search covers loads that the tester cannot send. A device without a throughput has rates.
         told = bool(search.goal.threshold_pct) or search.state.ends_search
         return MaximumRate(
             frame_size_bytes=size,
             throughput_fps=None if start is None else search.shown.forwarding_fps,
-            mfr_fps=best.forwarding_fps if best else None,
-            mfr_bucket_fps=best.bucket_fps if best else None,
-            frmol_offered_pct=last.offered_pct if last else None,
-            frmol_fps=last.forwarding_fps if last else None,
+            mfr=BestRate.of(fastest((*rows, *search.rows))),
+            frmol_offered_pct=last.offered_pct if last.trusted else None,
+            frmol=LastRate.of(last),
             rows=tuple(rows),
             throughput=found,
             state=Verdict.worst((*([search.verdict] if told else []), *(row.status for row in rows))),

@@ -165,5 +165,5 @@ def _about_frames(parameters: ParameterSet) -> str:
 def _carried_by_buffers(sweeps: Sequence[MeshSweep]) -> Iterator[str]:
     """Yield findings on sweeps in which a queue filled at the maximum forwarding rate."""
     for sweep in sweeps:
-        best = [row for row in sweep.rows if row.trusted and row.forwarding_fps == sweep.mfr_fps]
+        best = [row for row in sweep.rows if row.trusted and row.forwarding_fps == sweep.mfr.mfr_fps]
         yield from queue_findings(f"{FORWARDING} {sweep.frame_size_bytes} B", best)

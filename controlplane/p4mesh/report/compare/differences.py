@@ -152,12 +152,12 @@ def differences(runs: Sequence[Measured]) -> Iterator[Difference]:
     for table in first.outcome.tables:
         if not table.keys:
             continue
-        reference = _samples(table, NumberErrors(first.run.config, first.outcome.tables))
+        reference = _samples(table, _errors(first))
         for other in others:
             twin = next((item for item in other.outcome.tables if item.name == table.name), None)
             if twin is None:
                 continue
-            samples = _samples(twin, NumberErrors(other.run.config, other.outcome.tables))
+            samples = _samples(twin, _errors(other))
             for key, cells in reference.items():
                 for column in _numbers(table):
                     here, there = cells.get(column.key), samples.get(key, {}).get(column.key)
@@ -167,12 +167,18 @@ def differences(runs: Sequence[Measured]) -> Iterator[Difference]:
                         yield _difference(table, where, column, other.name, here, there)
 
 
+def _errors(measured: Measured) -> NumberErrors:
+    return NumberErrors(measured.run.config, measured.outcome.tables, measured.run.trials)
+
+
 @dataclass
 class _Numbers:
     """The number of one cell in each repetition, and the largest error of these."""
 
     values: list[float]
     error: float = 0.0
+    burst: float = 0.0
+    """Change by a burst that the device may forgive."""
 
     @property
     def mean(self) -> float:
@@ -187,7 +193,9 @@ def _difference(
     here: _Numbers,
     there: _Numbers,
 ) -> Difference:
-    mean, value, error = here.mean, there.mean, max(here.error, there.error)
+    # Trials of equal length have in common what a forgiven burst hides from them.
+    mean, value = here.mean, there.mean
+    error = max(here.error, there.error) + abs(here.burst - there.burst)
     low = high = p_value = None
     repeated = min(len(here.values), len(there.values)) > 1
     varies = len(set(here.values)) > 1 or len(set(there.values)) > 1
@@ -226,7 +234,9 @@ def _samples(table: Table, errors: NumberErrors) -> dict[tuple[Cell, ...], dict[
             if isinstance(value, int | float) and not isinstance(value, bool):
                 sample = cells.setdefault(column.key, _Numbers([]))
                 sample.values.append(float(value))
-                sample.error = max(sample.error, errors.error_of(table, row, column))
+                bounds = errors.bounds_of(table, row, column)
+                sample.error = max(sample.error, bounds.below, bounds.above)
+                sample.burst = bounds.burst
     return found
 
 

@@ -293,7 +293,7 @@ def test_the_steps_are_a_sweep_without_a_threshold() -> None:
 
 def test_a_device_at_line_rate_has_its_maximum_at_the_maximum_offered_load() -> None:
     result = maximum_rate(FlowMeasurer(lossless))
-    assert result.mfr_fps == result.throughput_fps == result.frmol_fps
+    assert result.mfr.mfr_fps == result.throughput_fps == result.frmol.frmol_fps
     assert load_at_mfr(result) == 100
 
 
@@ -306,8 +306,8 @@ def test_the_maximum_between_throughput_and_line_rate_is_cited_with_its_load() -
 
     result = maximum_rate(FakeMeasurer(carry))
     assert load_at_mfr(result) == pytest.approx(80, abs=0.1)
-    assert result.mfr_fps == pytest.approx(0.9 * 0.8 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
-    assert result.frmol_fps == pytest.approx(0.1 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
+    assert result.mfr.mfr_fps == pytest.approx(0.9 * 0.8 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
+    assert result.frmol.frmol_fps == pytest.approx(0.1 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
 
 
 def test_the_sweep_starts_at_the_throughput_so_the_maximum_is_not_below_it() -> None:
@@ -317,7 +317,7 @@ def test_the_sweep_starts_at_the_throughput_so_the_maximum_is_not_below_it() -> 
         return sent if spec.streams[0].rate_fps <= max_rate_fps(64, GIGABIT) / 2 else sent // 1000
 
     result = maximum_rate(FakeMeasurer(carry))
-    assert result.mfr_fps == result.throughput_fps == pytest.approx(float(max_rate_fps(64, GIGABIT) / 2), rel=1e-3)
+    assert result.mfr.mfr_fps == result.throughput_fps == pytest.approx(float(max_rate_fps(64, GIGABIT) / 2), rel=1e-3)
     assert load_at_mfr(result) == pytest.approx(50, abs=0.1)
     assert result.rows[0].load_pct == load_at_mfr(result), "the throughput is the first load"
     assert [row.load_pct for row in result.rows][-1] == 100
@@ -327,7 +327,7 @@ def test_a_throughput_at_a_lowered_maximum_is_the_maximum() -> None:
     """If the throughput is the maximum offered load, no further load is tried (RFC 2889 5.6.3)."""
     measurer = FlowMeasurer(lossless)
     result = maximum_rate(measurer, "ppm_below=100")
-    assert result.mfr_fps == result.throughput_fps == result.frmol_fps
+    assert result.mfr.mfr_fps == result.throughput_fps == result.frmol.frmol_fps
     assert load_at_mfr(result) == pytest.approx(99.99)
     assert result.frmol_offered_pct == pytest.approx(99.99, rel=1e-4)
     assert len(measurer.specs) == 1

@@ -42,7 +42,7 @@ def test_a_wire_reaches_100_percent_at_every_size_without_loss() -> None:
             assert (found.state, found.throughput_pct, found.trials) == (Verdict.MEASURED, 100.0, 1)
             assert result.of_latency.load_pct == 100
         else:
-            assert result.mfr_fps == result.frmol_fps == pytest.approx(float(theory), rel=1e-12)
+            assert result.mfr.mfr_fps == result.frmol.frmol_fps == pytest.approx(float(theory), rel=1e-12)
             assert [row.forwarding_pct for row in result.rows] == pytest.approx(list(range(10, 101, 10)), rel=1e-12)
             assert all(row.lost_frames == 0 for row in result.rows)
 
@@ -78,9 +78,9 @@ def test_frmol_may_be_lower_than_mfr_and_the_offered_load_of_the_mfr_is_cited() 
     _, results = run(FakeMeasurer(collapse), (128,), "parts=forwarding")
     (found,) = results.values()
     theory = float(18 * max_rate_fps(128, GIGABIT))
-    assert found.mfr_fps == pytest.approx(0.30 * theory, rel=1e-4)
+    assert found.mfr.mfr_fps == pytest.approx(0.30 * theory, rel=1e-4)
     assert found.mfr_offered_pct == pytest.approx(30, rel=1e-4)
-    assert found.frmol_fps == pytest.approx(0.01 * theory, rel=1e-2)
+    assert found.frmol.frmol_fps == pytest.approx(0.01 * theory, rel=1e-2)
 
 
 def test_streams_are_the_mesh_of_the_rfc_with_exact_frame_counts() -> None:
@@ -115,7 +115,7 @@ def test_an_untrusted_trial_is_no_verdict_and_no_rate(status: Verdict, state: Ve
     (found,) = results.values()
     assert outcome.state is state
     assert found.mfr_offered_pct == pytest.approx(50, rel=1e-4)
-    assert found.frmol_fps is None
+    assert found.frmol.frmol_fps is None
     assert sum(status.value in text for text in outcome.findings) == 5
 
 
@@ -205,7 +205,7 @@ def test_one_frame_of_each_port_is_offered_in_its_own_time() -> None:
     (found,) = run(FakeMeasurer(), (64,), *settings)[1].values()
     assert found.rows[0].tx_frames == 18
     assert found.mfr_offered_pct == pytest.approx(10, rel=1e-12)
-    assert found.mfr_fps == pytest.approx(float(18 * max_rate_fps(64, GIGABIT) / 10), rel=1e-12)
+    assert found.mfr.mfr_fps == pytest.approx(float(18 * max_rate_fps(64, GIGABIT) / 10), rel=1e-12)
 
 
 def test_duplicate_and_reordered_frames_are_findings() -> None:

@@ -63,7 +63,7 @@ def test_one_to_many_reaches_line_rate() -> None:
 
 def test_frmol_of_many_to_one_is_the_rate_of_one_output() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "forwarding", "direction=to_one")
-    assert found.frmol_fps == pytest.approx(GIGABIT / 8 / 84, rel=1e-4)
+    assert found.frmol.frmol_fps == pytest.approx(GIGABIT / 8 / 84, rel=1e-4)
 
 
 def test_unidirectional_traffic_does_not_over_subscribe() -> None:
