@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import pytest
 
 from p4mesh.network.namespaces import entered
 
@@ -28,6 +31,8 @@ class Machine:
 
     def state(self, interface: str) -> tuple[bool, bool]:
         """Return whether an interface is on, and whether an offload that falsifies frames is."""
+        if shutil.which("ethtool") is None:
+            pytest.skip("ethtool is not installed: apt-get install ethtool")
         flags = self.ip("-o", "link", "show", interface).partition("<")[2].partition(">")[0].split(",")
         shown = subprocess.run(
             ["ip", "netns", "exec", self.name, "ethtool", "-k", interface], check=True, capture_output=True, text=True

@@ -135,6 +135,6 @@ def test_failures_of_a_p4_device_are_caused_on_bmv2(tmp_path: Path) -> None:
     tables = {table.name: table.rows for table in run(options).outcome.tables}
     trials = {row["moment"]: row for row in tables["repetitions"] if row["failures"] != 0}
     # A busy machine may send late and make a trial INVALID; its frames come through all the same.
-    assert trials["before"]["packets"] == 200 and trials["before"]["lost_frames"] == 0
-    assert trials["during"]["packets"] == 200 and trials["during"]["lost_frames"] < 100
+    assert trials["before"]["tx_frames"] == 200 and trials["before"]["lost_frames"] == 0
+    assert trials["during"]["tx_frames"] == 200 and trials["during"]["lost_frames"] < 100
     assert trials["tester alone"]["lost_frames"] == 0
