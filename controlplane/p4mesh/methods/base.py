@@ -16,7 +16,7 @@ from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import HasSearch
-from p4mesh.traffic.imix import size_name
+from p4mesh.traffic.imix import FrameSize, size_name
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -35,16 +35,22 @@ class Unit:
     It may follow another one, and then takes over trials of it (:meth:`MethodOf.follows`).
     """
 
-    frame_size_bytes: int
-    """0 for a part of a test that is not about one frame size; a MixedSize where frames have a mix of sizes."""
+    frame_size: FrameSize
+    """Bytes with FCS; 0 for a part of a test that is not about one frame size."""
     part: str
     iteration: int = 1
+
+    @property
+    def frame_size_bytes(self) -> int:
+        """The one frame size of a test that takes no mixes."""
+        assert isinstance(self.frame_size, int)
+        return self.frame_size
 
     @property
     def key(self) -> str:
         """Stable name of the unit in stored results."""
         repeated = f"/{self.iteration}" if self.iteration > 1 else ""
-        named = size_name(self.frame_size_bytes)
+        named = size_name(self.frame_size)
         size = f"{named}/" if isinstance(named, str) else f"{named}B/" if named else ""
         return f"{size}{self.part}{repeated}"
 
@@ -111,7 +117,7 @@ class MethodOf(ABC, Generic[Result]):
         """The (transmit, receive) ports whose latency the test prints; none by default."""
         return ()
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """The independent parts of the test, in report order: by default one per frame size."""
         return tuple(Unit(size, self.part) for size in sizes)
 

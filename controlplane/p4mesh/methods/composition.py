@@ -11,6 +11,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
+from p4mesh.traffic.imix import FrameSize
 
 Run = Callable[[Session], Record]
 """Measures one unit with a session."""
@@ -90,7 +91,7 @@ class Composed(MethodOf[Record]):
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         return self._method.latency_pairs(bed, parameters)
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """Units as the extensions change them."""
         units = self._method.units(parameters, sizes)
         for extension in self._extensions:

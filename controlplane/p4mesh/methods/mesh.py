@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 from p4mesh.methods.base import Session
 from p4mesh.methods.criterion import criterion_of
@@ -19,6 +19,7 @@ from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import NS_PER_MS, Searched
 from p4mesh.methods.sweeps import Judge, judge_of, measured
 from p4mesh.methods.throughput_search import search_with
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pattern
 from p4mesh.traffic.stream import Burst, FieldModifier, Stream
@@ -96,7 +97,7 @@ class Mesh:
         """The line rate of a port that sends."""
         return next(self.rate_of(leg) for leg in self.legs if port in leg.tx_ports)
 
-    def offered_fps(self, load_pct: Fraction, frame_size_bytes: int) -> Fraction:
+    def offered_fps(self, load_pct: Fraction, frame_size_bytes: FrameSize) -> Fraction:
         """Frames/s of all ports together at a load."""
         rates = (rate_at_pct(load_pct, frame_size_bytes, self.rate_of(leg)) * len(leg.tx_ports) for leg in self.legs)
         return sum(rates, Fraction(0))
@@ -115,7 +116,7 @@ class Mesh:
 def trial_spec(
     mesh: Mesh,
     part: str,
-    frame_size_bytes: int,
+    frame_size_bytes: FrameSize,
     load_pct: Fraction,
     parameters: ParameterSet,
     duration_ns: int | None = None,
@@ -128,7 +129,8 @@ def trial_spec(
     streams = tuple(
         Stream(
             name=f"{leg.pattern.kind}{number}",
-            frame_size_bytes=frame_size_bytes,
+            # A stream of a mix is made one per size (extensions.mixes) before anything sees it.
+            frame_size_bytes=cast(int, frame_size_bytes),
             rate_fps=rate_fps,
             frame_count=max(1, tx_frames(duration_ns, rate_fps)),
             pattern=leg.pattern,
@@ -162,7 +164,7 @@ class Describe(Protocol):
 def measure_loads(
     mesh: Mesh,
     part: str,
-    size: int,
+    size: FrameSize,
     loads: Sequence[Fraction],
     parameters: ParameterSet,
     session: Session,
@@ -192,7 +194,7 @@ def measure_loads(
 
 def measure_forwarding(
     mesh: Mesh,
-    size: int,
+    size: FrameSize,
     parameters: ParameterSet,
     session: Session,
     describe: Describe,
@@ -215,7 +217,7 @@ def measure_forwarding(
 
 
 def measure_throughput(
-    mesh: Mesh, size: int, parameters: ParameterSet, session: Session, describe: Describe | None = None
+    mesh: Mesh, size: FrameSize, parameters: ParameterSet, session: Session, describe: Describe | None = None
 ) -> MeshThroughput:
     """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds.
 
@@ -241,7 +243,7 @@ def measure_throughput(
     return replace(found, of_latency=row)
 
 
-def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:
+def mesh_throughput(mesh: Mesh, size: FrameSize, search: Searched[MeshTrial]) -> MeshThroughput:
     """The result of a search with the theoretical maximum of its pattern."""
     return MeshThroughput(
         frame_size_bytes=size,
@@ -251,7 +253,7 @@ def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshT
     )
 
 
-def theoretical_fps(mesh: Mesh, size: int) -> float:
+def theoretical_fps(mesh: Mesh, size: FrameSize) -> float:
     """Frames per second that the outputs of the pattern carry together (RFC 2889 5.1.2)."""
     return float(mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps))
 

@@ -33,7 +33,7 @@ class MeshTest(MethodOf[Result]):
 
     def short_trials(self, bed: Bed, parameters: ParameterSet, units: Iterable[Unit]) -> str:
         """The deviation of trials that are shorter than those of the standard; empty without one."""
-        sizes = [unit.frame_size_bytes for unit in units]
+        sizes = [unit.frame_size for unit in units]
         rate_bps = self.mesh(bed, parameters).line_rate_bps
         return shared.duration_deviation(parameters, sizes, rate_bps, self.duration_s, self.duration_clause)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,8 +40,11 @@ def bar_chart(figure: Figure) -> Chart:
 
 
 def _spec(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
+    names = {place.x: place.name for place in figure.x_names}
     values = [
-        {"x": x, "y": y, "series": item.name, "theory": item.theoretical} for item in series for x, y in item.points
+        {"x": x, "size": names.get(x, x), "y": y, "series": item.name, "theory": item.theoretical}
+        for item in series
+        for x, y in item.points
     ]
     heights = [y for item in series for _, y in item.points]
     y = axis_of("y", figure.y_title, heights, figure.y_max)
@@ -50,13 +55,13 @@ def _spec(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...])
             "field": "x",
             "type": "ordinal",
             "title": figure.x_title,
-            "axis": {"labelAngle": 0, "format": "d"},
+            "axis": {"labelAngle": 0, "format": "d", "labelExpr": _label(names)},
             "scale": {"paddingInner": round(1 - _WIDE, 3), "paddingOuter": 0.05},
         },
         "y": y,
         "tooltip": [
             {"field": "series", "title": "of"},
-            {"field": "x", "title": figure.x_title},
+            {"field": "size", "title": figure.x_title},
             {"field": "y", "type": "quantitative", "title": figure.y_title, "format": ",.6~r"},
         ],
     }
@@ -75,3 +80,9 @@ def _spec(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...])
         **chart_of_series(f"{figure.title}: {figure.y_title} over {figure.x_title}", values),
         "layer": [*([outline] if len(measured) < len(series) else []), bars],
     }
+
+
+def _label(names: Mapping[float, str]) -> str:
+    """The expression for the label of a place: its name, or its number."""
+    place = f"indexof({json.dumps(list(names))}, datum.value)"
+    return f"{place} < 0 ? datum.label : {json.dumps(list(names.values()))}[{place}]"

@@ -34,8 +34,9 @@ def figures_of(figures: Sequence[Figure], tables: Sequence[Table]) -> tuple[Bloc
 
 def _told(figure: Figure, tables: Sequence[Table]) -> bool:
     """Whether each point of a figure stands in a row of a table."""
-    rows = [{cell for cell in row.values() if isinstance(cell, int | float)} for table in tables for row in table.rows]
-    return all(any({x, y} <= row for row in rows) for item in figure.series for x, y in item.points)
+    rows = [set(row.values()) for table in tables for row in table.rows]
+    names = {place.x: place.name for place in figure.x_names}
+    return all(any({names.get(x, x), y} <= row for row in rows) for item in figure.series for x, y in item.points)
 
 
 def _why_not(figure: Figure) -> str:

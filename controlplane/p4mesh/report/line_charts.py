@@ -214,7 +214,8 @@ def numbers_of(figure: Figure, series: list[Series]) -> Grid | None:
         return None
     heads = (Head(figure.x_title, number=True, key=True), *(Head(item.name, number=True) for item in series))
     x_text = typed_text if is_over_sizes(figure) else number_text
-    rows = tuple(GridRow((x_text(x), *(_text(at[x].get(item.name)) for item in series))) for x in sorted(at))
+    texts = {x: x_text(x) for x in sorted(at)} | {place.x: place.name for place in figure.x_names}
+    rows = tuple(GridRow((text, *(_text(at[x].get(item.name)) for item in series))) for x, text in texts.items())
     return Grid(f"{figure.title}: {figure.y_title}", heads, rows, folded=True)
 
 

@@ -22,7 +22,7 @@ from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import bed_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology
-from p4mesh.traffic.imix import size_name
+from p4mesh.traffic.imix import MixedSize
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 from p4mesh.version import __version__
@@ -59,9 +59,13 @@ def calibrate(options: RunOptions, observer: Observer = unobserved) -> FinishedC
     if options.out is None:
         raise UsageError("the following arguments are required: --out", hint="name a file such as wires.json")
     path = Path(options.out)
-    sizes = parse_frame_sizes(options.sizes, RFC_FRAME_SIZES_BYTES)
-    if mixes := [name for name in map(size_name, sizes) if isinstance(name, str)]:
-        raise UsageError(f"--sizes {mixes[0]}: wires are measured for one size each", hint="name the sizes of the mix")
+    sizes = []
+    for size in parse_frame_sizes(options.sizes, RFC_FRAME_SIZES_BYTES):
+        if isinstance(size, MixedSize):
+            raise UsageError(
+                f"--sizes {size.name}: wires are measured for one size each", hint="name the sizes of the mix"
+            )
+        sizes.append(size)
     load_pct = _load_pct(options.load_pct)
     pairs = _pairs(topology)
     bed = bed_of(topology, options.target_name)

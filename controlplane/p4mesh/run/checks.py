@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from p4mesh.errors import ParameterError, UsageError
 from p4mesh.methods.options.parameters import shortened
 from p4mesh.numerals import is_digits
 from p4mesh.target.names import WALL_CLOCK_TARGETS
-from p4mesh.traffic.imix import MIX_PATTERN, NAMED_MIXES, MixedSize
+from p4mesh.traffic.imix import MIX_PATTERN, NAMED_MIXES, FrameSize, MixedSize
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 
 NOTE_KEY = "[a-z][a-z0-9_-]{0,39}"
@@ -76,7 +75,7 @@ def check_cluster(address: str, jobs: int | None) -> None:
         _require_certificates(address)
 
 
-def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:
+def parse_frame_sizes(text: str | None, default: tuple[FrameSize, ...]) -> tuple[FrameSize, ...]:
     """The frame sizes and mixes; raise ParameterError for a word, a repeated or an impossible size."""
     if text is None:
         return default
@@ -84,11 +83,10 @@ def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, 
         f"frame sizes are integers in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES} B with FCS, such as 64,1518, or "
         f"mixes: {', '.join(NAMED_MIXES)}, a genome of RFC 6985 such as a7d4g1"
     )
-    sizes: list[int] = []
+    sizes: list[FrameSize] = []
     for word in text.split(","):
         if re.fullmatch(MIX_PATTERN, word.strip()):
-            # A mix computes like a number, whose type it has here.
-            mix = cast(int, MixedSize(word.strip()))
+            mix = MixedSize(word.strip())
             if mix in sizes:
                 raise ParameterError(f"--sizes {shortened(text)}: {word.strip()} is given twice", hint=valid)
             sizes.append(mix)

@@ -11,17 +11,19 @@ from p4mesh.methods.extensions.load_axis import FULL_LOAD
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.registry import suites
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, definition_of, shift_ns
-from p4mesh.traffic.imix import MixedSize
+from p4mesh.traffic.imix import FrameSize, MixedSize
 
 
-def check_mixes(method: Method, bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> None:
+def check_mixes(
+    method: Method, bed: Bed, parameters: ParameterSet, sizes: Sequence[FrameSize], *, calibrated: bool
+) -> None:
     """Raise ParameterError for a mix where a test, its parameters or its ports allow one frame size alone."""
     for mix in sizes:
         if isinstance(mix, MixedSize):
-            _check(method, bed, parameters, mix)
+            _check(method, bed, parameters, mix, calibrated)
 
 
-def _check(method: Method, bed: Bed, parameters: ParameterSet, mix: MixedSize) -> None:
+def _check(method: Method, bed: Bed, parameters: ParameterSet, mix: MixedSize, calibrated: bool) -> None:
     where = f"--sizes {mix.name}: {method.name}"
     if reason := method.refuses_mix(parameters):
         others = [test.name for tests in suites().values() for test in tests if _takes_mixes(test)]
@@ -30,7 +32,7 @@ def _check(method: Method, bed: Bed, parameters: ParameterSet, mix: MixedSize) -
         raise ParameterError(f"{where}: burst_frames={burst} of several sizes", hint="leave burst_frames out")
     if full := parameters.values.get(FULL_LOAD.name):
         raise ParameterError(f"{where}: {FULL_LOAD.name}={full} is for one size", hint="give loads in % of line rate")
-    if bed.calibration is not None:
+    if calibrated:
         raise ParameterError(f"{where}: wires are measured for one size", hint="leave --calibration out")
     if LATENCY_DEFINITION.name not in parameters.values:
         return

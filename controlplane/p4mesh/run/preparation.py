@@ -35,7 +35,7 @@ from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.device_events import failures_of
 from p4mesh.topology.device_keys import P4_DEVICE, ROUTER
 from p4mesh.topology.memory import memory_of, memory_without_verification
-from p4mesh.traffic.imix import sizes_in
+from p4mesh.traffic.imix import FrameSize, sizes_in
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES
 
 _SOFTWARE_SEARCH = {"search_method": "mlr", "mlr_goals": "software"}
@@ -50,7 +50,7 @@ class Prepared:
 
     method: Method
     job: Job
-    sizes: tuple[int, ...]
+    sizes: tuple[FrameSize, ...]
     jobs: int
     """Processes of this machine that measure, without a cluster."""
     cluster: str
@@ -81,9 +81,9 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     parameters = on_line(method, bed, parameters)
     if not options.opener:
         TARGETS[options.target_name].check(topology)
+    check_mixes(method, bed, parameters, sizes, calibrated=options.calibration is not None)
     if options.calibration is not None:
-        bed = _calibrated(method, bed, parameters, sizes, options)
-    check_mixes(method, bed, parameters, sizes)
+        bed = _calibrated(method, bed, parameters, [size for size in sizes if isinstance(size, int)], options)
     job = replace(job_of(method, topology, bed, parameters, options), chosen=chosen)
     cluster, echo = options.workers or "", echo_of(topology, options)
     return Prepared(method, job, sizes, options.processes, cluster, options.target_name, echo)
@@ -208,7 +208,7 @@ def _software_search(method: Method, given: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{name}={value}" for name, value in _SOFTWARE_SEARCH.items())
 
 
-def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions) -> Bed:
+def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: Sequence[int], options: RunOptions) -> Bed:
     """The bed with the wires of the calibration; raises when the test prints no latency or a wire is missing."""
     assert options.calibration is not None
     pairs = method.latency_pairs(bed, parameters)

@@ -105,11 +105,15 @@ class MixedSize(Fraction):
         return hash(self.name)
 
 
-def sizes_in(frame_size_bytes: int) -> tuple[int, ...]:
+FrameSize = int | MixedSize
+"""A frame size of a test: bytes with FCS, or a mix of sizes."""
+
+
+def sizes_in(frame_size_bytes: FrameSize) -> tuple[int, ...]:
     """The sizes of a mix, or the size itself."""
     return frame_size_bytes.sizes if isinstance(frame_size_bytes, MixedSize) else (frame_size_bytes,)
 
 
-def size_name(frame_size_bytes: int) -> int | str:
+def size_name(frame_size_bytes: FrameSize) -> int | str:
     """The name of a mix, or the size itself: what stands in tables and files."""
     return frame_size_bytes.name if isinstance(frame_size_bytes, MixedSize) else frame_size_bytes

@@ -10,6 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
+from p4mesh.traffic.imix import FrameSize
+
 PREAMBLE_BYTES = 8
 """Seven bytes of preamble and the start frame delimiter."""
 STANDARD_IFG_BYTES = 12
@@ -38,24 +40,24 @@ def max_rate_fps(
     return Fraction(line_rate_bps) / (8 * (frame_size_bytes + Fraction(overhead_bytes)))
 
 
-def l1_rate_bps(rate_fps: Rational, frame_size_bytes: int) -> Fraction:
+def l1_rate_bps(rate_fps: Rational, frame_size_bytes: FrameSize) -> Fraction:
     """L1 bit rate ``f * 8 (L + 20)``, overhead of the standard gap included."""
     return Fraction(rate_fps) * 8 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES)
 
 
-def l2_rate_bps(rate_fps: Rational, frame_size_bytes: int) -> Fraction:
+def l2_rate_bps(rate_fps: Rational, frame_size_bytes: FrameSize) -> Fraction:
     """L2 bit rate ``f * 8 L``."""
     return Fraction(rate_fps) * 8 * frame_size_bytes
 
 
-def utilisation_pct(rate_fps: Rational, frame_size_bytes: int, line_rate_bps: Rational) -> Fraction:
+def utilisation_pct(rate_fps: Rational, frame_size_bytes: FrameSize, line_rate_bps: Rational) -> Fraction:
     """L1 rate as percent of the line rate, the "%" of every report table."""
     return 100 * l1_rate_bps(rate_fps, frame_size_bytes) / Fraction(line_rate_bps)
 
 
 def rate_at_pct(
     load_pct: Rational,
-    frame_size_bytes: int,
+    frame_size_bytes: FrameSize,
     line_rate_bps: Rational,
     overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES,
 ) -> Fraction:
@@ -68,25 +70,25 @@ def tx_frames(duration_ns: int, rate_fps: Rational) -> int:
     return int(Fraction(duration_ns, NS_PER_S) * Fraction(rate_fps))
 
 
-def serialization_ns(frame_size_bytes: int, line_rate_bps: Rational) -> Fraction:
+def serialization_ns(frame_size_bytes: FrameSize, line_rate_bps: Rational) -> Fraction:
     """Nanoseconds that the bits of one frame take, ``8 L / R``, without preamble and gap."""
     return Fraction(8 * frame_size_bytes * NS_PER_S) / Fraction(line_rate_bps)
 
 
 @lru_cache
 def frame_time_ns(
-    frame_size_bytes: int, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
+    frame_size_bytes: FrameSize, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
 ) -> Fraction:
     """Nanoseconds that a frame occupies the line, with preamble and gap: ``8 (L + overhead) / R``."""
     return 8 * (frame_size_bytes + Fraction(overhead_bytes)) * NS_PER_S / Fraction(line_rate_bps)
 
 
-def overload_utilisation_pct(frame_size_bytes: int, gap_delta_bytes: int) -> Fraction:
+def overload_utilisation_pct(frame_size_bytes: FrameSize, gap_delta_bytes: int) -> Fraction:
     """Utilisation in percent when the gap is ``gap_delta_bytes`` short (forward pressure, RFC 2889 5.6)."""
     return forwarded_utilisation_pct(frame_size_bytes, STANDARD_OVERHEAD_BYTES - gap_delta_bytes)
 
 
-def forwarded_utilisation_pct(frame_size_bytes: int, overhead_bytes: Rational) -> Fraction:
+def forwarded_utilisation_pct(frame_size_bytes: FrameSize, overhead_bytes: Rational) -> Fraction:
     """Utilisation in percent of a saturated output whose overhead per frame is not 20 bytes."""
     shown = 100 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES)
     return Fraction(shown) / (frame_size_bytes + Fraction(overhead_bytes))

@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from p4mesh.errors import CalibrationError
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES
 
 _MOST_NS = 10**12
@@ -73,10 +74,10 @@ class Calibration:
     wires: tuple[Wire, ...]
 
     @cached_property
-    def _by_place(self) -> dict[tuple[int, int, int], Wire]:
+    def _by_place(self) -> dict[tuple[int, int, FrameSize], Wire]:
         return {wire.place: wire for wire in self.wires}
 
-    def wire(self, tx_port: int, rx_port: int, frame_size_bytes: int) -> Wire:
+    def wire(self, tx_port: int, rx_port: int, frame_size_bytes: FrameSize) -> Wire:
         """A measured wire; raises KeyError for one that :meth:`require` has not confirmed."""
         return self._by_place[tx_port, rx_port, frame_size_bytes]
 

@@ -18,6 +18,7 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean
 from p4mesh.methods.registry import suites
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -43,7 +44,7 @@ class Plain(MethodOf[Count]):
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         raise ParameterError("the method", hint="")
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         return tuple(Unit(size, "plain") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:

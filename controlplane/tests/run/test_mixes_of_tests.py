@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from support.networks import shipped, switch, wire
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.results.outcome import Cell, Outcome
+from p4mesh.report.document import Chart
+from p4mesh.report.figures import chart_of, figures_of
 from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import run_file
 from p4mesh.run.single import FinishedRun, run
@@ -108,6 +111,12 @@ def test_a_mix_is_refused_where_a_test_cannot_take_it(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_mix_is_refused_with_calibrated_wires_whatever_is_in_their_file(tmp_path: Path) -> None:
+    options = RunOptions("rfc2544.latency", topology_of(wire()), "imix", QUICK, tmp_path / "run", 1)
+    with pytest.raises(ParameterError, match=r"^--sizes imix: rfc2544\.latency: wires are measured for one size$"):
+        run(replace(options, calibration="no-file.json"))
+
+
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
@@ -121,6 +130,22 @@ def test_what_is_no_mix_or_has_frames_too_small_is_refused(tmp_path: Path, sizes
     with pytest.raises(ParameterError) as caught:
         outcome(tmp_path, "rfc2544.throughput", sizes)
     assert caught.value.message == message
+
+
+def test_figures_name_mixes_and_keep_them_apart_from_a_size_that_is_their_mean(tmp_path: Path) -> None:
+    """Goal: `ac` has a mean of 160 bytes and a bar of its own beside that of 160 bytes."""
+    found = outcome(tmp_path, "rfc2544.throughput", "64,160,ac,imix", "search_max_pct=100")
+    (rate,) = (figure for figure in found.figures if figure.name == "rate")
+    assert [place.name for place in rate.x_names] == ["ac", "imix"]
+    chart = chart_of(rate)
+    assert chart is not None
+    throughput = [value for value in chart.spec["data"]["values"] if not value["theory"]]
+    assert [value["size"] for value in throughput] == [64, 160, "ac", "imix"]
+    assert len({value["x"] for value in throughput}) == 4
+    axis = chart.spec["layer"][-1]["encoding"]["x"]["axis"]
+    assert axis["labelExpr"].endswith(f'["ac", "imix"][indexof({[place.x for place in rate.x_names]}, datum.value)]')
+    (drawn,) = (item for item in figures_of([rate], found.tables) if isinstance(item, Chart))
+    assert drawn.numbers is None and drawn.note == "The numbers are in the tables below."
 
 
 def test_a_run_file_has_mixes_among_its_sizes(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.controller_frame import ControllerFrame
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.stream import FieldModifier, PseudoRandom, Stream, ValueList
@@ -64,7 +65,7 @@ _RANDOM_MAC_MASK = 0xFFFFFF
 class Queries(Record):
     """Management queries over all trials of a frame size."""
 
-    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    frame_size_bytes: Annotated[FrameSize, fields.FRAME_SIZE_BYTES]
     asked: Annotated[int, fields.ASKED]
     answered: Annotated[int, fields.ANSWERED]
 
@@ -94,7 +95,7 @@ class UnderConditions(Extension):
     def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
         """Measure the unit under the conditions, and keep the observations on the background beside its result."""
         offered = Conditions(session, case.parameters, case.bed.port_numbers)
-        result, size = run(offered), unit.frame_size_bytes
+        result, size = run(offered), unit.frame_size
         return Conditioned(result=result, findings=offered.findings(size), management_queries=offered.queries(size))
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
@@ -198,7 +199,7 @@ class Conditions:
             if tx in part.tx_ports
         )
 
-    def findings(self, size: int) -> tuple[str, ...]:
+    def findings(self, size: FrameSize) -> tuple[str, ...]:
         if self._kind == MANAGEMENT and self._answered < self._asked:
             return (f"{size} B: the device answered {self._answered} of {self._asked} management queries",)
         if self._kind in (FILTER_1, FILTER_25) and self._passed:
@@ -206,7 +207,7 @@ class Conditions:
             return (f"{size} B: the device forwarded {passed} frames that its filters should drop",)
         return ()
 
-    def queries(self, size: int) -> tuple[Queries, ...]:
+    def queries(self, size: FrameSize) -> tuple[Queries, ...]:
         """How many management queries were asked and answered, if that was the condition."""
         if self._kind != MANAGEMENT:
             return ()

@@ -20,6 +20,7 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, Value, de
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.rates import VALID_RATES, Rate, RateUnit, line_share
 
 PPM_BELOW, SCALED_FRAMES = "ppm_below", "scaled_frames"
@@ -97,7 +98,7 @@ class LoadAxis(Extension):
         """The parameters of a unit, whose loads a rate scales by its frame size."""
         if full_load_of(case.parameters) is None:
             return case.parameters
-        return _scaled(case.method, case.parameters, scale_of(case.bed, case.parameters, unit.frame_size_bytes))
+        return _scaled(case.method, case.parameters, scale_of(case.bed, case.parameters, unit.frame_size))
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
         """The outcome with percent of the cap beside percent of line rate."""
@@ -105,7 +106,7 @@ class LoadAxis(Extension):
         full = full_load_of(case.parameters)
         if full is None and scale_of(case.bed, case.parameters) == 1:
             return outcome
-        sizes = sorted({unit.frame_size_bytes for unit in results})
+        sizes = sorted({unit.frame_size for unit in results})
         scales = {size: scale_of(case.bed, case.parameters, size) for size in sizes}
         if full is None:
             scale = scale_of(case.bed, case.parameters)
@@ -151,7 +152,7 @@ def _check_full_load(full: Rate, case: Case) -> None:
         )
 
 
-def require_room(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> None:
+def require_room(bed: Bed, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> None:
     """Raise ParameterError when the rate that is 100 % of every load is above the line at one of the frame sizes."""
     if full_load_of(parameters) is None:
         return
@@ -165,7 +166,7 @@ def require_room(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> No
             )
 
 
-def scale_of(bed: Bed, parameters: ParameterSet, size: int | None = None) -> Fraction:
+def scale_of(bed: Bed, parameters: ParameterSet, size: FrameSize | None = None) -> Fraction:
     """The share of line rate that is 100 % of every load; that of a rate depends on the frame size."""
     if RATE_FRACTION.name not in parameters.values:
         return Fraction(1)
@@ -207,7 +208,7 @@ def _scaled(method: Method, parameters: ParameterSet, scale: Fraction) -> Parame
     return ParameterSet(values)
 
 
-def _with_cap(table: Table, scales: Mapping[int, Fraction]) -> Table:
+def _with_cap(table: Table, scales: Mapping[FrameSize, Fraction]) -> Table:
     """A table with a column in percent of the cap behind each one in percent of line rate.
 
     ``scales`` are those of the frame sizes; a row without a size has that of all sizes, if they have the same.
@@ -224,7 +225,7 @@ def _with_cap(table: Table, scales: Mapping[int, Fraction]) -> Table:
     return replace(table, columns=tuple(columns), rows=rows)
 
 
-def _of_row(row: Mapping[str, Cell], scales: Mapping[int, Fraction], common: Fraction | None) -> Fraction | None:
+def _of_row(row: Mapping[str, Cell], scales: Mapping[FrameSize, Fraction], common: Fraction | None) -> Fraction | None:
     size = row.get("frame_size_bytes")
     return scales.get(size, common) if isinstance(size, int) else common
 

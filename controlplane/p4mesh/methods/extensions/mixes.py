@@ -72,7 +72,7 @@ class Mixes(Extension):
 
     def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
         """Measure the unit with a stream for each size, and keep the counts of each."""
-        mix = unit.frame_size_bytes
+        mix = unit.frame_size
         if not isinstance(mix, MixedSize):
             return run(session)
         split = _Split(session, unit, mix, case)

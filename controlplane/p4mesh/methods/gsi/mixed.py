@@ -23,6 +23,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.traffic.method import ACCEPTED, laid_over
 from p4mesh.methods.traffic.results import RunResult
 from p4mesh.shipped import shipped
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic_file.reader import TrafficText, parse_traffic
 
 _SECTION = "GSI timing network 3.3"
@@ -72,7 +73,7 @@ class Mixed(MethodOf[RunResult]):
         traffic = laid_over(_text(parameters), bed)
         require_definition(self.name, bed, traffic.definition)
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         return tuple(Unit(0, run.label) for run in _text(parameters).runs)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:

@@ -22,6 +22,7 @@ from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.derived import with_independent_phases
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Burst, Stream
@@ -86,7 +87,7 @@ class MessageBackground(MethodOf[MessageRows]):
         """The measured ports."""
         return (options.require_measured_ports(self.name, bed, parameters),)
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """A unit per frame size and repetition."""
         repeats = parameters.integer("repeats")
         return tuple(Unit(size, f"repeat {number}") for size in sizes for number in range(1, repeats + 1))

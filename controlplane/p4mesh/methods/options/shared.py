@@ -42,6 +42,7 @@ from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.quantities import time_text, typed_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import staggered
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
 from p4mesh.traffic.stream import MAX_BURST_FRAMES, MIN_BURST_FRAMES, Stream
 from p4mesh.trial.spec import EXCESS_LIMIT_PPM, Learning, TrialSpec
@@ -371,7 +372,7 @@ def departure_error_ns(parameters: ParameterSet, *, sweep: bool = False) -> int 
     return parameters.integer(DEPARTURE_ERROR.name)
 
 
-def duration_ns_of(parameters: ParameterSet, frame_size_bytes: int, line_rate_bps: int) -> int:
+def duration_ns_of(parameters: ParameterSet, frame_size_bytes: FrameSize, line_rate_bps: int) -> int:
     """The transmission time of a trial; scaled, it is the same for all loads of a frame size."""
     if parameters.is_word("duration_ms"):
         return ceil(parameters.integer("scaled_frames") * frame_time_ns(frame_size_bytes, line_rate_bps))
@@ -380,7 +381,7 @@ def duration_ns_of(parameters: ParameterSet, frame_size_bytes: int, line_rate_bp
 
 def duration_deviation(
     parameters: ParameterSet,
-    frame_sizes_bytes: Sequence[int],
+    frame_sizes_bytes: Sequence[FrameSize],
     line_rate_bps: int,
     rfc_duration_s: int = RFC_2889_DURATION_S,
     clause: str = "RFC 2889 5.1.2",

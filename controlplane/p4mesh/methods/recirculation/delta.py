@@ -24,6 +24,7 @@ from p4mesh.methods.recirculation.cases import (
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition, repetition_of
 from p4mesh.methods.recirculation.tables import delta_table, findings_of, repetition_table, switchover_table
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.rates import FCS_BYTES, line_share
 
 
@@ -50,7 +51,7 @@ class RecirculationDelta(MethodOf[CaseUnit]):
         """The measured ports."""
         return (ports_of(bed, parameters),)
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """A unit per case: its network is started anew, with no failure."""
         return tuple(Unit(size, case.part) for size in sizes for case in cases_of(parameters))
 

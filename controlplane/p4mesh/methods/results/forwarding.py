@@ -15,6 +15,7 @@ from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, interval_cells
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched, SearchRow
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.verdict import Verdict
 
 
@@ -55,7 +56,7 @@ class MeshLatencyRow(Record):
 class MeshTrial(SearchRow):
     """Rates and counts of one trial, and the columns that its test adds."""
 
-    frame_size_bytes: int | None = field(default=None, metadata=OMITTED)
+    frame_size_bytes: FrameSize | None = field(default=None, metadata=OMITTED)
     offered_pct: float
     offered_l1_mbps: float
     tx_frames: int
@@ -107,7 +108,7 @@ class MeshTrial(SearchRow):
 class MeshThroughput(Record):
     """The throughput of one frame size, and the theoretical maximum of the pattern."""
 
-    frame_size_bytes: int
+    frame_size_bytes: FrameSize
     search: Searched[MeshTrial] = field(metadata=INLINE)
     theoretical_fps: float
     theoretical_pct: float
@@ -131,7 +132,7 @@ class MeshThroughput(Record):
 class LossSweep(Record):
     """Trials of one frame size at several loads; each row has its frame size."""
 
-    frame_size_bytes: int
+    frame_size_bytes: FrameSize
     rows: tuple[MeshTrial, ...]
     flooded_frames: int
 
@@ -172,7 +173,7 @@ class LastRate(Record):
 class MeshSweep(Record):
     """The forwarding-rate sweep of one frame size; None without a trial that can be trusted."""
 
-    frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+    frame_size_bytes: Annotated[FrameSize, fields.FRAME_SIZE_BYTES]
     rows: tuple[MeshTrial, ...]
     theoretical_fps: Annotated[float, fields.THEORETICAL_FPS]
     mfr: BestRate = field(default_factory=lambda: BestRate(), metadata=INLINE)
@@ -200,7 +201,7 @@ def fastest(rows: Iterable[MeshTrial]) -> MeshTrial | None:
     return max(told or trusted, key=lambda row: row.forwarding_fps, default=None)
 
 
-def loss_sweep(size: int, rows: Iterable[MeshTrial]) -> LossSweep:
+def loss_sweep(size: FrameSize, rows: Iterable[MeshTrial]) -> LossSweep:
     """The trials of one frame size with the flooded frames of all of them."""
     sized = tuple(replace(row, frame_size_bytes=size) for row in rows)
     return LossSweep(frame_size_bytes=size, rows=sized, flooded_frames=sum(row.flooded_frames for row in sized))

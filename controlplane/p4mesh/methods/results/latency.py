@@ -21,6 +21,7 @@ from p4mesh.measurement.counts import LatencyStats, average_error_ns
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, choice
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import TrialResult
@@ -110,7 +111,7 @@ def stamps_text(bed: Bed) -> str:
 
 def offset_ns(
     definition: Definition,
-    frame_size_bytes: int,
+    frame_size_bytes: FrameSize,
     rate_in_bps: int,
     rate_out_bps: int | None = None,
     added_bytes: float = 0.0,
@@ -136,7 +137,7 @@ def offset_ns(
 def shift_ns(
     bed: Bed,
     definition: Definition,
-    frame_size_bytes: int,
+    frame_size_bytes: FrameSize,
     tx_port: int,
     rx_port: int,
     stats: LatencyStats | None = None,
@@ -172,7 +173,7 @@ def groups_of(result: TrialResult, streams: Collection[str]) -> list[Group]:
 
 
 def summary_of(
-    groups: Sequence[Group], bed: Bed, frame_size_bytes: int, definition: Definition, *, calibrated: bool = False
+    groups: Sequence[Group], bed: Bed, frame_size_bytes: FrameSize, definition: Definition, *, calibrated: bool = False
 ) -> LatencySummary | None:
     """The latency of all groups together, less the latency of their wires where asked."""
     summaries = []

@@ -14,6 +14,7 @@ from p4mesh.methods.results.latency import Definition, LatencySummary, Percentil
 from p4mesh.methods.results.metrics import late_frames
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.trial.result import TrialResult
 
 NS_PER_US = 1000
@@ -257,7 +258,7 @@ def variation_cells(summary: LatencySummary | None, bed: Bed, circumstances: Cir
 
 
 def calibration_cells(
-    bed: Bed, frame_size_bytes: int, tx_port: int, rx_port: int, average_us: float
+    bed: Bed, frame_size_bytes: FrameSize, tx_port: int, rx_port: int, average_us: float
 ) -> CalibrationCells:
     """The wire of one pair of ports beside the average latency there."""
     assert bed.calibration is not None

@@ -13,6 +13,7 @@ from p4mesh.methods.results.latency_cells import RAW, CalibrationCells, Definiti
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row, table_of
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import serialization_ns
 
 LATENCY_COLUMNS = LatencyCells.columns()
@@ -126,9 +127,9 @@ def latency_note(bed: Bed) -> str:
     return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689. {DEPARTURES_NOTE} {ERRORS_NOTE}"
 
 
-def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:
+def overflows(rows: Iterable[tuple[FrameSize, LatencyCells]]) -> tuple[str, ...]:
     """A finding for every frame size with frames that took longer than the time stamps reach."""
-    counts: dict[int, int] = {}
+    counts: dict[FrameSize, int] = {}
     for size, cells in rows:
         if cells.calibrated == RAW:
             counts[size] = counts.get(size, 0) + (cells.overflow_frames or 0)

@@ -15,6 +15,7 @@ from p4mesh.methods.results.latency import Definition, Group, summary_of
 from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, Circumstances, LatencyCells
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.record import Record, Row, table_of
+from p4mesh.traffic.imix import FrameSize
 
 _NOTE = (
     "Frames that the ports of a layer, or of a role, received; layers and roles in the order of their ports. Low and "
@@ -49,7 +50,7 @@ class PortLatency:
         cls,
         groups: Sequence[Group],
         bed: Bed,
-        frame_size_bytes: int,
+        frame_size_bytes: FrameSize,
         definition: Definition,
         circumstances: Circumstances,
     ) -> Iterator[PortLatency]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf, nextafter
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
+from p4mesh.traffic.imix import FrameSize, MixedSize
 from p4mesh.verdict import Verdict
 
 Cell = str | int | float | bool | None
@@ -49,6 +51,25 @@ class Series:
 
 
 @dataclass(frozen=True)
+class PlaceName:
+    """A name that stands at a place of an x axis."""
+
+    x: float
+    name: str
+
+    @classmethod
+    def of_mixes(cls, frame_sizes_bytes: Iterable[FrameSize]) -> tuple[PlaceName, ...]:
+        """The mixes among frame sizes, at their means."""
+        mixes = {size for size in frame_sizes_bytes if isinstance(size, MixedSize)}
+        return tuple(cls(place_of(mix), mix.name) for mix in sorted(mixes))
+
+
+def place_of(size: FrameSize) -> float:
+    """Place on an axis of frame sizes: of a mix its mean, or a little beside it where that is a size, too."""
+    return nextafter(size, inf) if isinstance(size, MixedSize) and size.denominator == 1 else float(size)
+
+
+@dataclass(frozen=True)
 class Figure:
     """One plot with axes that start at the given bounds; None = from the data."""
 
@@ -59,6 +80,7 @@ class Figure:
     series: tuple[Series, ...]
     x_max: float | None = None
     y_max: float | None = None
+    x_names: tuple[PlaceName, ...] = field(default=(), metadata={"stored": "if set"})
 
 
 @dataclass(frozen=True)

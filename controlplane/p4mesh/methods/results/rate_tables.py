@@ -10,11 +10,12 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
 from p4mesh.methods.results.loss_interval import BUCKET_RATES, INTERVAL_COLUMNS, INTERVAL_NOTE
-from p4mesh.methods.results.outcome import Cell, Figure, Series, Table
+from p4mesh.methods.results.outcome import Cell, Figure, PlaceName, Series, Table, place_of
 from p4mesh.methods.results.record import table_of
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE, HasSearch
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.verdict import Verdict
 
 
@@ -22,7 +23,7 @@ class Counted(Protocol):
     """The result of a unit with the counts of its trials."""
 
     @property
-    def frame_size_bytes(self) -> int:
+    def frame_size_bytes(self) -> FrameSize:
         """Frame size with FCS."""
         ...
 
@@ -95,7 +96,7 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
 
 def with_searches(sweeps: Sequence[MeshSweep], searches: Sequence[MeshThroughput]) -> list[MeshSweep]:
     """Sweeps whose MFR is the highest forwarding rate that was seen in any trial of their frame size."""
-    rows: dict[int, list[MeshTrial]] = {sweep.frame_size_bytes: list(sweep.rows) for sweep in sweeps}
+    rows: dict[FrameSize, list[MeshTrial]] = {sweep.frame_size_bytes: list(sweep.rows) for sweep in sweeps}
     for searched in searches:
         rows.setdefault(searched.frame_size_bytes, []).extend(searched.rows)
     return [sweep.with_best(fastest(rows[sweep.frame_size_bytes])) for sweep in sweeps]
@@ -200,7 +201,8 @@ def rate_figure(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshS
         series.append(Series("throughput", _points(found)))
     if peaks:
         series.append(Series("maximum forwarding rate", _points(peaks)))
-    return Figure("rate", "Frame rate against frame size, all ports", "frame size (B)", "frames/s", tuple(series))
+    title = "Frame rate against frame size, all ports"
+    return Figure("rate", title, "frame size (B)", "frames/s", tuple(series), x_names=PlaceName.of_mixes(theory))
 
 
 def load_figures(forwarding: Sequence[MeshSweep]) -> tuple[Figure, ...]:
@@ -252,8 +254,8 @@ def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _points(values: Mapping[int, float]) -> tuple[tuple[float, float], ...]:
-    return tuple((float(size), float(values[size])) for size in sorted(values))
+def _points(values: Mapping[FrameSize, float]) -> tuple[tuple[float, float], ...]:
+    return tuple((place_of(size), float(values[size])) for size in sorted(values))
 
 
 def _lines(results: Sequence[MeshSweep], key: str) -> tuple[Series, ...]:

@@ -4,7 +4,7 @@ A field that is a column is annotated with its entry of :mod:`p4mesh.methods.res
 
     @dataclass(frozen=True, kw_only=True)
     class MaximumRate(Record):
-        frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
+        frame_size_bytes: Annotated[FrameSize, fields.FRAME_SIZE_BYTES]
         mfr_fps: Annotated[float | None, fields.MFR_FPS]
         rows: tuple[MeshTrial, ...]
 

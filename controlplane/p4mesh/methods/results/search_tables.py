@@ -10,6 +10,7 @@ from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.record import table_of
 from p4mesh.methods.results.searched import FOR_GOOD_NOTE, HasSearch, MlrGoalRow, SearchAttributes, Searched, SearchRow
+from p4mesh.traffic.imix import FrameSize
 
 _GOALS = (fields.FRAME_SIZE_BYTES, *Searched.columns()[1:], *SearchAttributes.columns())
 _TRIALS = (
@@ -75,5 +76,5 @@ def _trial_cells(row: SearchRow) -> dict[str, Cell]:
     return row.cells(column for column in _TRIALS[2:] if not row.verdict.ends_search or column.key in _ASKED)
 
 
-def _size_of(result: HasSearch) -> dict[str, Cell]:
+def _size_of(result: HasSearch) -> dict[str, FrameSize]:
     return {"frame_size_bytes": result.frame_size_bytes}

@@ -18,6 +18,7 @@ from p4mesh.methods.search.goal import Grid
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod
 from p4mesh.methods.search.mlr_goal import MlrGoalResult
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
@@ -203,7 +204,7 @@ class HasSearch(Protocol):
     """The result of a unit that has searched the throughput of a frame size."""
 
     @property
-    def frame_size_bytes(self) -> int:
+    def frame_size_bytes(self) -> FrameSize:
         """Frame size with FCS."""
         ...
 

@@ -61,7 +61,7 @@ class FrameLoss(MeshTest[LossSweep]):
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LossSweep:
         """Measure the sweep of one frame size."""
-        size, expected = unit.frame_size_bytes, self.trials_expected(unit, parameters)
+        size, expected = unit.frame_size, self.trials_expected(unit, parameters)
         rows = measure_loads(
             self.mesh(bed, parameters),
             FRAME_LOSS,

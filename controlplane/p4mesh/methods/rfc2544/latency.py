@@ -26,7 +26,7 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import RAW, calibration_cells
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
-from p4mesh.methods.results.outcome import Figure, Outcome, Series, Table
+from p4mesh.methods.results.outcome import Figure, Outcome, PlaceName, Series, Table, place_of
 from p4mesh.methods.results.record import Record, Row, table_of
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.rfc2544.latency_rows import (
@@ -43,7 +43,7 @@ from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, lat
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
 from p4mesh.methods.shapes import SearchTest
 from p4mesh.quantities import number_text
-from p4mesh.traffic.imix import MixedSize
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import NS_PER_S
 
 SECTION = "RFC 2544 26.2"
@@ -66,7 +66,7 @@ _KEYS = (fields.FRAME_SIZE_BYTES, fields.AT)
 class LatencyUnit(Record):
     """Throughput of one frame size, and latency at it and at lower loads."""
 
-    frame_size_bytes: int
+    frame_size_bytes: FrameSize
     throughput: MeshThroughput
     latency: tuple[LatencyRow, ...]
 
@@ -145,7 +145,7 @@ class Latency(SearchTest[LatencyUnit]):
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LatencyUnit:
         """Find the throughput, then measure latency at it and at the lower loads below it."""
-        mesh, size = self.mesh(bed, parameters), unit.frame_size_bytes
+        mesh, size = self.mesh(bed, parameters), unit.frame_size
         found = confirmed_throughput(mesh, size, parameters, session)
         limit = None if found.search.throughput_pct is None else Fraction(found.search.throughput_pct)
         loads = {f"{load} %": load for load in _LOWER_LOADS_PCT if parameters.text("loads") == ALL_LOADS}
@@ -193,7 +193,7 @@ class Latency(SearchTest[LatencyUnit]):
         """The latency tables beside the throughput that they were measured at."""
         found = [unit.throughput for unit in results.values()]
         rows = [row for unit in results.values() for row in unit.latency]
-        mesh, sizes = self.mesh(bed, parameters), [unit.frame_size_bytes for unit in results]
+        mesh, sizes = self.mesh(bed, parameters), [unit.frame_size for unit in results]
         return self.outcome(
             (*(one.search.verdict for one in found), *(row.state for row in rows if row.state)),
             f"{ports_used(bed, parameters)} ports",
@@ -225,7 +225,7 @@ def _networks(parameters: ParameterSet) -> tuple[str, ...]:
     return (SAME, NEW) if wanted == BOTH else (wanted,)
 
 
-def _size(row: LatencyRow) -> int:
+def _size(row: LatencyRow) -> FrameSize:
     return row.frame_size_bytes if isinstance(row, NotReached) else row.place.frame_size_bytes
 
 
@@ -314,7 +314,7 @@ def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[LatencyRow])
     if parameters.text("mode") != RFC:
         return ()
     wanted = len(mesh.tx_ports) * _runs(parameters)
-    counts: dict[tuple[int, str, str], int] = {}
+    counts: dict[tuple[FrameSize, str, str], int] = {}
     for row in rows:
         if not isinstance(row, NotReached) and row.latency.calibrated == RAW:
             key = (row.place.frame_size_bytes, row.place.at, row.place.network)
@@ -330,14 +330,13 @@ def _architecture(bed: Bed, rows: Sequence[LatencyRow]) -> str:
     """The type of the device by the lowest load of every size, where all ports have one rate."""
     smallest: dict[int, Fraction] = {}
     for row in rows:
-        defined = row.definitions if isinstance(row, LinkLatency) else None
-        mixed = isinstance(_size(row), MixedSize)
-        if not mixed and isinstance(defined, AllDefinitions) and defined.fifo_min_us is not None:
-            smallest.setdefault(_size(row), Fraction(defined.fifo_min_us) * 1000)
+        size, defined = _size(row), row.definitions if isinstance(row, LinkLatency) else None
+        if isinstance(size, int) and isinstance(defined, AllDefinitions) and defined.fifo_min_us is not None:
+            smallest.setdefault(size, Fraction(defined.fifo_min_us) * 1000)
     return "" if bed.mixed_rates else latency.architecture(smallest, bed.slowest_rate_bps)
 
 
-def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
+def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[str, ...]:
     runs, mode = _runs(parameters), parameters.text("mode")
     factor, warm_up = parameters.integer("latency_factor"), parameters.number("warm_up_pct")
     rate_bps = bed.slowest_rate_bps
@@ -366,6 +365,8 @@ def _figure(rows: Sequence[LatencyRow], definition: str) -> Figure:
         cells = row.latency
         for name, value in (("minimum", cells.min_us), ("average", cells.avg_us), ("maximum", cells.max_us)):
             if value is not None:
-                lines.setdefault(name + suffix, []).append((float(row.place.frame_size_bytes), value))
+                lines.setdefault(name + suffix, []).append((place_of(row.place.frame_size_bytes), value))
     series = tuple(Series(name, tuple(sorted(points))) for name, points in lines.items())
-    return Figure("latency", f"{definition} latency at the throughput rate", "frame size (B)", "us", series)
+    names = PlaceName.of_mixes(row.place.frame_size_bytes for row in shown)
+    title = f"{definition} latency at the throughput rate"
+    return Figure("latency", title, "frame size (B)", "us", series, x_names=names)

@@ -35,6 +35,7 @@ from p4mesh.methods.results.latency_cells import (
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
@@ -45,7 +46,7 @@ NOT_APPLICABLE = "NA"
 class Place(Record):
     """Frames that a latency is measured on."""
 
-    frame_size_bytes: int
+    frame_size_bytes: FrameSize
     at: str
     load_pct: float
     rate_fps: float
@@ -58,7 +59,7 @@ class Place(Record):
 class NotReached(Record):
     """A load above the throughput."""
 
-    frame_size_bytes: int
+    frame_size_bytes: FrameSize
     at: str
     load_pct: float
     state: None = None
@@ -164,7 +165,7 @@ def _named(summary: LatencySummary | None, name: str, circumstances: Circumstanc
 
 
 def _by_pair(
-    runs: Sequence[Sequence[Group]], bed: Bed, size: int, definition: Definition, *, calibrated: bool
+    runs: Sequence[Sequence[Group]], bed: Bed, size: FrameSize, definition: Definition, *, calibrated: bool
 ) -> dict[tuple[int, int], LatencySummary]:
     """The latency of every pair of ports over all runs."""
     groups: dict[tuple[int, int], list[Group]] = {}
@@ -175,7 +176,7 @@ def _by_pair(
 
 
 def _summaries(
-    runs: Sequence[Sequence[Group]], bed: Bed, size: int, definition: Definition, *, calibrated: bool = False
+    runs: Sequence[Sequence[Group]], bed: Bed, size: FrameSize, definition: Definition, *, calibrated: bool = False
 ) -> list[LatencySummary]:
     found = [summary_of(groups, bed, size, definition, calibrated=calibrated) for groups in runs]
     return [summary for summary in found if summary is not None]
@@ -193,7 +194,7 @@ def _over_runs(summaries: Sequence[LatencySummary]) -> RunSpread | None:
     )
 
 
-def _definitions(runs: Sequence[Sequence[Group]], bed: Bed, size: int, circumstances: Circumstances) -> Record:
+def _definitions(runs: Sequence[Sequence[Group]], bed: Bed, size: FrameSize, circumstances: Circumstances) -> Record:
     if not bed.defines_latency:
         return Record()
     found = {kind: merged(_summaries(runs, bed, size, kind)) for kind in Definition}

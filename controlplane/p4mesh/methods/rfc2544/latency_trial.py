@@ -18,6 +18,7 @@ from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.port_patterns import mesh_of
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import consecutive
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FieldModifier, Stream, ValueList
 from p4mesh.trial.spec import TrialSpec
@@ -56,7 +57,7 @@ def latency_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
 
 
 def latency_trial(
-    mesh: Mesh, size: int, load: Fraction, parameters: ParameterSet, network: str, histograms: int
+    mesh: Mesh, size: FrameSize, load: Fraction, parameters: ParameterSet, network: str, histograms: int
 ) -> LatencyTrial:
     """The trial at one load; ``network`` is where tagged frames go, ``histograms`` how many a trial can have."""
     duration_ns = parameters.integer("latency_factor") * shared.duration_ns_of(parameters, size, mesh.line_rate_bps)

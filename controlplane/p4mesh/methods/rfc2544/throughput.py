@@ -38,6 +38,7 @@ from p4mesh.methods.rfc2544.per_source_port import (
 from p4mesh.methods.search.limit import SearchMethod
 from p4mesh.methods.shapes import SearchTest
 from p4mesh.methods.throughput_search import Confirmation, search_throughput
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import NS_PER_S
 
 SECTION = "RFC 2544 26.1"
@@ -105,14 +106,14 @@ class Throughput(SearchTest[ThroughputUnit]):
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ThroughputUnit:
         """Search and confirm at one frame size."""
-        mesh, size = self.mesh(bed, parameters), unit.frame_size_bytes
+        mesh, size = self.mesh(bed, parameters), unit.frame_size
         if parameters.text("decision") == PER_SOURCE_PORT:
-            return throughput_per_port(mesh, size, parameters, session)
+            return throughput_per_port(mesh, unit.frame_size_bytes, parameters, session)
         return confirmed_throughput(mesh, size, parameters, session)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ThroughputUnit]) -> Outcome:
         """The table and the graph that RFC 2544 26.1 asks for."""
-        sizes, rate_bps = [unit.frame_size_bytes for unit in results], self.mesh(bed, parameters).line_rate_bps
+        sizes, rate_bps = [unit.frame_size for unit in results], self.mesh(bed, parameters).line_rate_bps
         noted = (*deviations(parameters, sizes, rate_bps), *mesh_notes(self.name, bed, parameters))
         ports = f"{ports_used(bed, parameters)} ports"
         of_ports = [result for result in results.values() if isinstance(result, PortThroughputs)]
@@ -134,7 +135,7 @@ class Throughput(SearchTest[ThroughputUnit]):
         )
 
 
-def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> MeshThroughput:
+def confirmed_throughput(mesh: Mesh, size: FrameSize, parameters: ParameterSet, session: Session) -> MeshThroughput:
     """Search the throughput and confirm it by a longer trial; if that fails, search below with trials of its length.
 
     A short trial does not see what the longer one saw, so searching on with short trials would lead back.
@@ -162,7 +163,7 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
     return mesh_throughput(mesh, size, found)
 
 
-def deviations(parameters: ParameterSet, sizes: Sequence[int], line_rate_bps: int) -> tuple[str, ...]:
+def deviations(parameters: ParameterSet, sizes: Sequence[FrameSize], line_rate_bps: int) -> tuple[str, ...]:
     """Durations that depart from RFC 2544; searches may be short where the confirming trial is not."""
     factor = parameters.integer("confirm_factor")
     shortest = min(factor * shared.duration_ns_of(parameters, size, line_rate_bps) for size in sizes)

@@ -23,6 +23,7 @@ from p4mesh.methods.rfc2889.address_trial import RANDOM, AddressTrial, mac_base_
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.quantities import number_text, typed_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.verdict import Verdict
 
 RFC_REPETITIONS = 3
@@ -130,7 +131,7 @@ class Addressed(MethodOf[SomeUnit]):
                 hint="fewer addresses, or address_order=incrementing",
             )
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """One unit per frame size and address base."""
         repetitions = range(1, parameters.integer("repetitions") + 1)
         return tuple(Unit(size, f"base{number}") for size in sizes for number in repetitions)

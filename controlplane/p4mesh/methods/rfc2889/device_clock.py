@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from p4mesh.traffic.imix import FrameSize
+
 PPM = 1_000_000
 SMALL_BYTES = 256
 SMALL_SIZE_BYTES, SMALL_IP_SIZE_BYTES = 64, 128
@@ -45,7 +47,7 @@ class DeviceClock:
     """The device keeps up with the sender at every size: the measured pace is that of the sender."""
 
 
-def calibration_sizes(sizes: Sequence[int], small_bytes: int) -> tuple[int, ...]:
+def calibration_sizes(sizes: Sequence[FrameSize], small_bytes: int) -> tuple[int, ...]:
     """The sizes that a calibration needs beside ``sizes``: none where these are small, large and three."""
     if _suffice(sizes):
         return ()
@@ -76,5 +78,5 @@ def measured_clock(paces: Sequence[Pace], tolerance_ppm: Fraction) -> DeviceCloc
     return DeviceClock(offset_ppm, first.slot_bytes / slope - first.frame_size_bytes, of_sender=not own)
 
 
-def _suffice(sizes: Sequence[int]) -> bool:
+def _suffice(sizes: Sequence[FrameSize]) -> bool:
     return len(sizes) >= _SIZES and min(sizes) <= SMALL_BYTES and max(sizes) >= _SPAN * min(sizes)

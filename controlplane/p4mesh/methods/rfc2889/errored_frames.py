@@ -32,6 +32,7 @@ from p4mesh.methods.rfc2889.errored_streams import (
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -114,7 +115,7 @@ class ErroredFrames(MethodOf[ErroredUnit]):
                 hint="set pad_to_minimum: false for this tester port, where the hardware can do it",
             )
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """One unit per size of the valid frames, or one for all sizes in turn."""
         if parameters.text("stream_set") == ONE_SIZE:
             return tuple(Unit(size, _ERRORED) for size in sizes)

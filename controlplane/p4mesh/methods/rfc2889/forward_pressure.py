@@ -28,6 +28,7 @@ from p4mesh.methods.rfc2889.device_clock import (
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.quantities import number_text
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import (
     NS_PER_S,
     PREAMBLE_BYTES,
@@ -139,7 +140,7 @@ class ForwardPressure(MethodOf[Pressure]):
                 hint=f"set ifg_bits: {8 * IFG_BYTES} for this tester port, where the hardware can do it",
             )
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """One unit per frame size, and one for each further size that the clock takes."""
         roomy = parameters.text("frame_format") == "ipv6" or parameters.integer("vlan_id")
         small = SMALL_IP_SIZE_BYTES if roomy else SMALL_SIZE_BYTES

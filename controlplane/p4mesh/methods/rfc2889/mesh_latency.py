@@ -36,9 +36,10 @@ from p4mesh.methods.results.latency_cells import (
     variation_cells,
 )
 from p4mesh.methods.results.layers import PortLatency, has_layers, layer_cells, layer_tables
-from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import table_of
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -59,7 +60,7 @@ def counts_flows(bed: Bed, parameters: ParameterSet, mesh: Mesh) -> bool:
 class MeshLatency:
     """Adds the latency of a trial to its row; every flow is kept where wires are to be subtracted, or to be shown."""
 
-    def __init__(self, bed: Bed, frame_size_bytes: int, parameters: ParameterSet, mesh: Mesh) -> None:
+    def __init__(self, bed: Bed, frame_size_bytes: FrameSize, parameters: ParameterSet, mesh: Mesh) -> None:
         self._bed = bed
         self._size = frame_size_bytes
         self._definition = definition_of(parameters)
@@ -187,6 +188,6 @@ def mesh_overflows(throughput: Sequence[MeshThroughput], forwarding: Sequence[Me
     return tables.overflows((size, cells.latency) for size, row in (*shown, *swept) for cells in row.latency or ())
 
 
-def _place(frame_size_bytes: int, row: MeshTrial) -> dict[str, Cell]:
+def _place(frame_size_bytes: FrameSize, row: MeshTrial) -> dict[str, FrameSize | float]:
     """The cells that name the trial of a latency."""
     return {"frame_size_bytes": frame_size_bytes, "load_pct": row.load_pct, "offered_fps": row.offered_fps}

@@ -26,6 +26,7 @@ from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_l
 from p4mesh.methods.search.limit import SearchMethod
 from p4mesh.methods.shapes import MeshTest
 from p4mesh.methods.sweeps import loss_limit, loss_limit_pct
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT
 
 BOTH = "both"
@@ -77,7 +78,7 @@ class Meshed(MeshTest[MeshUnit]):
         """The pairs of the pattern."""
         return self.mesh(bed, parameters).pairs
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """One unit per frame size and sub-test."""
         wanted = parameters.text("parts")
         parts = (THROUGHPUT, FORWARDING) if wanted == BOTH else (wanted,)
@@ -95,7 +96,7 @@ class Meshed(MeshTest[MeshUnit]):
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MeshUnit:
         """Measure one sub-test at one frame size."""
-        size = unit.frame_size_bytes
+        size = unit.frame_size
         mesh = replace(
             self.mesh(bed, parameters),
             addresses_per_port=int(parameters.text("addresses_per_port")),

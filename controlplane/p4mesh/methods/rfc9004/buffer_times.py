@@ -11,6 +11,7 @@ from p4mesh.methods.mesh import Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, Value
 from p4mesh.methods.results.forwarding import MeshThroughput
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 
 _LONGER = 10
@@ -55,13 +56,18 @@ def without_buffer(throughput: Fraction, burst_frames: Fraction, trial_frames: i
     return throughput * (trial_frames - burst_frames) / (trial_frames - throughput * burst_frames)
 
 
-def _trial_frames(parameters: ParameterSet, size: int, rate_bps: int) -> int:
+def _trial_frames(parameters: ParameterSet, size: FrameSize, rate_bps: int) -> int:
     """The frames that a throughput trial has room for at line rate."""
     return tx_frames(shared.duration_ns_of(parameters, size, rate_bps), max_rate_fps(size, rate_bps))
 
 
 def in_longer_trials(
-    found: MeshThroughput, burst_frames: Fraction, mesh: Mesh, size: int, parameters: ParameterSet, session: Session
+    found: MeshThroughput,
+    burst_frames: Fraction,
+    mesh: Mesh,
+    size: FrameSize,
+    parameters: ParameterSet,
+    session: Session,
 ) -> MeshThroughput:
     """The throughput, searched again where its trials were so short that the buffer made it read too high.
 

@@ -12,6 +12,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.traffic.results import RunResult, result_of
 from p4mesh.methods.traffic.runs import LaidRun, lay_run
 from p4mesh.methods.traffic.tables import tables_of
+from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic_file.reader import TrafficText
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
@@ -43,7 +44,7 @@ class Traffic(MethodOf[RunResult]):
         """Raise UnsupportedError when the time stamps of the target do not give the definition of latency."""
         require_definition(self.name, bed, self.definition)
 
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+    def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         return tuple(Unit(0, run.label) for run in self.runs)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
