@@ -77,7 +77,8 @@ class Progress:
         kind = "worker" if run.cluster else "process"
         workers = f"1 {kind}" if run.workers == 1 else f"{run.workers} {kind}{'s' if run.cluster else 'es'}"
         where = f" of {run.cluster}" if run.cluster else ""
-        self._line(f"{run.test} on {run.topology}: {len(run.trials_expected)} parts, {workers}{where}{resumed}")
+        parts = f"{len(run.trials_expected)} part{'s' * (len(run.trials_expected) != 1)}"
+        self._line(f"{run.test} on {run.topology}: {parts}, {workers}{where}{resumed}")
         for told in filter(None, (run.time_needed, run.sampling)):
             self._line(told)
         if run.workers > 1 and run.one_device:

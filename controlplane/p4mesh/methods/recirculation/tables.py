@@ -128,10 +128,11 @@ def findings_of(units: Sequence[CaseUnit], bed: Bed, parameters: ParameterSet) -
     for unit in units:
         lost = sum(repetition.lost_frames for repetition in _valid(unit))
         if lost and not unit.during:
-            found.append(f"{_named(unit)}: {lost} frames were lost, and are in no latency.")
+            found.append(f"{_named(unit)}: {lost:,} frames were lost, and are in no latency.")
         if any(not repetition.recovered for repetition in unit.each):
             found.append(f"{_named(unit)}: frames were lost until the end of the trial.")
-    return tuple(found)
+    # Units of one case have one name: a fact of each repetition is said once.
+    return tuple(dict.fromkeys(found))
 
 
 def _named(unit: CaseUnit) -> str:

@@ -94,6 +94,7 @@ def test_a_device_that_does_not_recover_is_a_fail(tmp_path: Path) -> None:
     found = measure(tmp_path, topology, "1518", "rates=1 Gbit/s L2", "failures=1")
     assert found.outcome.state in (Verdict.FAIL, Verdict.INVALID)
     assert any("until the end of the trial" in finding for finding in found.outcome.findings)
+    assert len(set(found.outcome.findings)) == len(found.outcome.findings)
 
 
 def unit(failures: int, times_us: tuple[float, ...], jitter_us: float) -> CaseUnit:
