@@ -12,6 +12,7 @@ from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import MeshTrial
 from p4mesh.methods.results.latency_cells import LatencyCells
 from p4mesh.methods.results.outcome import Figure, Series, Table
+from p4mesh.methods.results.queues import TOO_SHORT
 from p4mesh.methods.results.record import Record, table_of
 from p4mesh.quantities import number_text
 from p4mesh.verdict import Verdict
@@ -72,6 +73,7 @@ def at_load(
         frame_size_bytes=size,
         at=AT_THROUGHPUT if load is None else f"{number_text(load)} %",
         state=state,
+        reason=TOO_SHORT if state is Verdict.UNCLEAR else "",
         forwarding_fps=forwarding_fps,
         forwarding_l2_tbps=forwarding_fps * 8 * size / _BITS_PER_TBIT,
         line_pct=line_pct,

@@ -12,6 +12,8 @@ from p4mesh.methods.results.record import Record
 from p4mesh.quantities import number_text, ports_text, time_text
 from p4mesh.trial.result import TrialResult
 
+TOO_SHORT = "the trial is too short to tell whether a queue fills"
+
 
 @dataclass(frozen=True, kw_only=True)
 class QueueCells(Record):
@@ -33,7 +35,7 @@ class QueueCells(Record):
     def sentence(self) -> str:
         """Note on a load without loss; empty for a load that the device carries for any time."""
         if self.queues == Trend.UNCLEAR.value:
-            return "the trial is too short to tell whether a queue fills"
+            return TOO_SHORT
         if not self.fills:
             return ""
         assert self.overflow_s is not None and self.excess_ppm is not None and self.excess_fps is not None

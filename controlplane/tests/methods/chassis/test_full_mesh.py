@@ -58,6 +58,13 @@ def test_slots_limit_short_frames_and_loads_above_are_not_applicable() -> None:
     assert every["90 %"]["forwarding_fps"] is None
 
 
+def test_a_load_whose_trial_is_too_short_to_judge_its_queues_says_so_in_its_row() -> None:
+    every = rows(run(SWITCH, 128, ETHERNET), "every_load")
+    unclear = [row for row in every if row["state"] == Verdict.UNCLEAR.value]
+    assert unclear
+    assert {row["reason"] for row in unclear} == {"the trial is too short to tell whether a queue fills"}
+
+
 def test_counts_conserve_where_a_queue_hides_what_is_above_the_slots() -> None:
     """Loss alone finds the capacity and what the queues of a trial take; no frame is received that was not sent."""
     bounds = ("search_initial_pct=72", "search_min_pct=69", "search_max_pct=80", "search_resolution_pct=1")
