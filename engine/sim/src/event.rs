@@ -11,10 +11,11 @@
 //! in the order in which they are needed. Where it fits into none, and while it can be taken back, it waits in a queue of
 //! its port, which has only the first frame here.
 
-mod heap;
 mod lane;
 
-use heap::Heap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use lane::{Lane, NONE};
 
 use crate::arrival::Arrival;
@@ -115,7 +116,7 @@ const UNKNOWN: u128 = 0;
 pub struct EventQueue {
     flights: [Lane<Arrival>; FLIGHT_LANES],
     others: [Lane<()>; OTHER_LANES],
-    heap: Heap,
+    heap: BinaryHeap<Reverse<u128>>,
     /// The first key, where it has been looked for since the queue changed; else its key is [`UNKNOWN`].
     first: First,
     /// The lane that the last event came from, or [`HEAP`].
@@ -140,7 +141,7 @@ impl EventQueue {
         let key = key_of(time_ps, ticket, source);
         self.comes(key);
         match source {
-            Source::Timer(_) => self.heap.push(key),
+            Source::Timer(_) => self.heap.push(Reverse(key)),
             _ => self.push_in_order(key),
         }
     }
@@ -149,7 +150,7 @@ impl EventQueue {
     fn push_in_order(&mut self, key: u128) {
         match self.others.iter_mut().find(|lane| lane.fits(key)) {
             Some(lane) => lane.push(key, ()),
-            None => self.heap.push(key),
+            None => self.heap.push(Reverse(key)),
         }
     }
 
@@ -191,8 +192,9 @@ impl EventQueue {
     pub fn second_time_ps(&mut self) -> Option<u64> {
         let first = self.find_first().lane;
         let of_heap = match first {
-            HEAP => self.heap.second(),
-            _ => self.heap.first(),
+            // The second key of a heap is one of the two below its first.
+            HEAP => self.heap.as_slice().iter().skip(1).take(2).map(|key| key.0).min(),
+            _ => self.heap.peek().map(|key| key.0),
         };
         let behind = |lane| usize::from(lane == first);
         let flights = self.flights.iter().enumerate();
@@ -224,7 +226,9 @@ impl EventQueue {
         }
         match self.others.get_mut(lane - FLIGHT_LANES) {
             Some(lane) => lane.take_first(&mut ()),
-            None => self.heap.drop_first(),
+            None => {
+                self.heap.pop();
+            }
         }
         Some((time_ps, ticket, Source::decode(key)))
     }
@@ -254,7 +258,11 @@ impl EventQueue {
         let code = source.encode();
         let is_wanted = |key| key & ((1 << SOURCE_BITS) - 1) == code;
         let of_lanes = self.others.iter_mut().find_map(|lane| lane.take(is_wanted));
-        let key = of_lanes.or_else(|| self.heap.take(is_wanted))?;
+        let key = of_lanes.or_else(|| {
+            let key = self.heap.iter().map(|key| key.0).find(|&key| is_wanted(key))?;
+            self.heap.retain(|other| other.0 != key);
+            Some(key)
+        })?;
         Some((time_of(key), ticket_of(key)))
     }
 
@@ -279,7 +287,7 @@ impl EventQueue {
 
     #[inline]
     fn least(&mut self) -> First {
-        let mut first = First { key: self.heap.first().unwrap_or(NONE), lane: HEAP };
+        let mut first = First { key: self.heap.peek().map_or(NONE, |key| key.0), lane: HEAP };
         for (number, lane) in self.flights.iter().enumerate() {
             first = first.or(lane.first(), number);
         }
