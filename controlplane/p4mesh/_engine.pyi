@@ -26,8 +26,9 @@ class RoutingPeer:
     ``interfaces`` have ``address`` and ``prefix_bits``; ``sessions`` have ``address`` (of the neighbour),
     ``neighbour_as``, ``own_as``, ``router_id``, ``hold_time_s``, ``passive``, ``connect_retry_s``, ``bfd_interval_us``
     (None without BFD), ``bfd_multiplier``, ``multihop`` (None for a neighbour on the wire, else the own address, which
-    may be on no wire, and the gateway), and ``both_families`` (whether routes of both versions are spoken of, whatever
-    those of the interfaces are). ``seed`` decides what TCP draws.
+    may be on no wire, and the gateway), ``both_families`` (whether routes of both versions are spoken of, whatever
+    those of the interfaces are), and ``graceful_restart`` (None where routes go with the session, else the seconds to
+    come back in and whether routes stay after a NOTIFICATION, too). ``seed`` decides what TCP draws.
     """
 
     def __init__(
@@ -61,6 +62,11 @@ class RoutingPeer:
 
     def withdraw(self, session: int, networks: Sequence[str], now_ns: int) -> None: ...
     def stop(self, session: int, now_ns: int) -> None: ...
+    def notify(self, session: int, notification: tuple[int, int], close_after_ns: int, now_ns: int) -> bool:
+        """End a session with a NOTIFICATION (code and subcode); false where it is not up. It connects again."""
+
+    def restart(self, session: int, notification: tuple[int, int] | None, away_ns: int, now_ns: int) -> bool:
+        """Restart a session gracefully (RFC 4724), away for a time; false where it is not up."""
 
 class Stations:
     """Test stations, one per port, which have the attributes of :class:`p4mesh.tester.stations.Station`.

@@ -1,4 +1,4 @@
-"""Control actions: addresses of devices ask others for echoes."""
+"""Control actions: addresses of devices ask others for echoes, sessions of BGP end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 from snappi import otg_pb2 as pb2
 
+from p4mesh.errors import OtgError
+from p4mesh.otg.bgp_actions import read_bgp_action
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.hosts import Hosts
@@ -20,10 +22,12 @@ _KINDS: dict[str, tuple[int, Any]] = {
 
 
 def act(root: Element, devices: Devices, hosts: Hosts) -> pb2.ControlActionResponse:
-    """Do what a request asks for; raises OtgError for actions other than echoes."""
+    """Do what a request asks for; raises OtgError for others than these."""
     root.choice("protocol", default="protocol")
     with root.element("protocol").whole() as protocol:
-        kind = protocol.choice(*_KINDS, default="")
+        kind = protocol.choice(*_KINDS, "bgp", default="")
+        if kind == "bgp":
+            return _end_sessions(protocol.element(kind), devices, hosts)
         version, answer = _KINDS[kind]
         with protocol.element(kind).whole() as inner:
             inner.choice("ping", default="ping")
@@ -40,6 +44,15 @@ def act(root: Element, devices: Devices, hosts: Hosts) -> pb2.ControlActionRespo
     return pb2.ControlActionResponse(
         response=pb2.ActionResponse(choice=pb2.ActionResponse.Choice.protocol, protocol=response)
     )
+
+
+def _end_sessions(element: Element, devices: Devices, hosts: Hosts) -> pb2.ControlActionResponse:
+    names, ending = read_bgp_action(element, devices.peers)
+    if down := [name for name in names if not hosts.session(name)[0].up]:
+        raise OtgError(f"the session of {', '.join(down)} is not up", hint="the metrics bgpv4 and bgpv6 show which are")
+    for name in names:
+        hosts.end_session(name, ending)
+    return pb2.ControlActionResponse()
 
 
 def _echo(element: Element, devices: Devices, version: int) -> tuple[Interface, Address]:

@@ -15,6 +15,9 @@ MOST_PEERS = 64
 _MOST_LOOPBACKS = 5
 """That have peers, of one Ethernet interface: the stack has room for them."""
 _RESERVED_AS = (0, 23456, 65535, 2**32 - 1)
+_LONGEST_RESTART_S = 4095
+GracefulRestart = tuple[int, bool]
+"""Seconds that a peer has to come back in, and whether it has them after NOTIFICATIONs, too."""
 _UNICAST = ("ipv4_unicast", "ipv6_unicast", "route_refresh")
 
 
@@ -38,6 +41,8 @@ class BgpPeer:
     routes: tuple[RouteRange, ...] = ()
     kept_versions: tuple[int, ...] = ()
     """Versions of the routes of the neighbour that the state tells."""
+    graceful_restart: GracefulRestart | None = None
+    """None: routes go with the session."""
 
     @property
     def is_multihop(self) -> bool:
@@ -103,6 +108,7 @@ def _peer(
                 advanced.require(key, usual)
             advanced.require("neighbor_port", 179)
             passive = advanced.flag("passive_mode")
+        restart = _graceful_restart(element.element("graceful_restart"))
         routes = tuple(
             read_routes(item, interface, others, own_as)
             for key in ("v4_routes", "v6_routes")
@@ -120,9 +126,21 @@ def _peer(
         passive,
         routes,
         kept,
+        restart,
     )
     next_on_wire = on_wire.gateway if peer.is_multihop else address
     if next_on_wire not in on_wire.network or next_on_wire == on_wire.address:
         what = f"{address} is reached by way of {next_on_wire}, which is no neighbour of {on_wire.name}"
         raise refusal(element.at("peer_address"), what, f"a gateway, or a peer, in {on_wire.network}")
     return peer
+
+
+def _graceful_restart(element: Element) -> GracefulRestart | None:
+    with element.whole():
+        enabled, seconds = element.flag("enable_gr"), element.integer("restart_time", 45)
+        element.require("enable_llgr", False)
+        element.integer("stale_time")
+        notifications = element.flag("enable_notification", True)
+        if seconds > _LONGEST_RESTART_S:
+            raise refusal(element.at("restart_time"), f"is {seconds:,}", f"0 to {_LONGEST_RESTART_S:,}")
+        return (seconds, notifications) if enabled else None

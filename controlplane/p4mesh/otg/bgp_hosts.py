@@ -8,7 +8,8 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from p4mesh._engine import RoutingPeer
-from p4mesh.otg.bgp import BgpPeer
+from p4mesh.otg.bgp import BgpPeer, GracefulRestart
+from p4mesh.otg.bgp_actions import Ending
 from p4mesh.otg.bgp_routes import RouteRange
 from p4mesh.otg.interfaces import Address
 from p4mesh.tester.responders import Outgoing, PuntRule
@@ -42,6 +43,7 @@ class _Session:
     multihop: tuple[Address, Address] | None = None
     """Own address, and the gateway, where the neighbour is not on the wire."""
     both_families: bool = True
+    graceful_restart: GracefulRestart | None = None
 
 
 @dataclass
@@ -72,6 +74,7 @@ class BgpSpeaker:
                 peer.hold_time_s,
                 peer.passive or (peer.address in own_addresses and int(peer.interface.address) > int(peer.address)),
                 multihop=(peer.interface.address, peer.on_wire.gateway) if peer.is_multihop else None,
+                graceful_restart=peer.graceful_restart,
             )
             for peer in peers
         ]
@@ -107,6 +110,15 @@ class BgpSpeaker:
         while page := self._speaker.routes(self._peers[peer], behind, _PAGE):
             yield from page
             behind = page[-1]["network"]
+
+    def end(self, peer: str, ending: Ending, now_ns: int) -> list[Outgoing]:
+        """End a session, which comes again; gives the frames that say so."""
+        number = self._peers[peer]
+        if ending.away_ns is not None:
+            self._speaker.restart(number, ending.notification, ending.away_ns, now_ns)
+        elif ending.notification is not None:
+            self._speaker.notify(number, ending.notification, ending.close_after_ns, now_ns)
+        return self._leaving(now_ns)
 
     def stop(self, now_ns: int) -> list[Outgoing]:
         """End all sessions; gives the frames that say so."""

@@ -13,8 +13,9 @@ from snappi import otg_pb2 as pb2
 from p4mesh.errors import OtgError
 from p4mesh.otg.captures import Capture, read_captures
 from p4mesh.otg.devices import Devices, read_devices
-from p4mesh.otg.elements import Element
+from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.flows import Flow, read_flow
+from p4mesh.otg.headers import MOST_STREAMS
 from p4mesh.otg.names import require_names
 from p4mesh.otg.ports import Port, read_layer1, read_ports
 from p4mesh.topology import Topology
@@ -47,6 +48,10 @@ class Configuration:
 
 def read_configuration(message: pb2.Config, topology: Topology) -> Configuration:
     """Read a configuration; raises OtgErrors with all that is wrong, as far as it can be told."""
+    if len(message.flows) > MOST_STREAMS:
+        # Told before thousands are read: each is a stream at least.
+        valid = f"up to {MOST_STREAMS}, which the program has"
+        raise OtgErrors([refusal("flows", f"are {len(message.flows):,}", valid)])
     data = validated(message)
     root = Element(data, "")
     errors: list[OtgError] = []

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from p4mesh.otg.bgp import BgpPeer
+from p4mesh.otg.bgp_actions import Ending
 from p4mesh.otg.bgp_hosts import BgpSpeaker, SessionState
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.echoes import Echoes
@@ -112,6 +113,12 @@ class Hosts:
             return SessionState(), 0
         speaker, _ = self._speakers[peer]
         return speaker.states[peer], speaker.received(peer)
+
+    def end_session(self, peer: str, ending: Ending) -> None:
+        """End a session that is up; it comes again by itself."""
+        speaker, tagged = self._speakers[peer]
+        packets = self._tester.packets
+        packets.send(tagged.outward(speaker.end(peer, ending, packets.now_ns)))
 
     def routes(self, peer: str) -> Iterable[Mapping[str, Any]]:
         """Routes of the neighbour of a peer."""

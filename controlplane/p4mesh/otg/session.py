@@ -28,6 +28,8 @@ from p4mesh.version import __version__
 
 API_VERSION = str(snappi.api(version_check=True).get_local_version().api_spec_version)
 """Version of the API that the package snappi has."""
+_OLDEST_API_VERSION = "1.53.0"
+"""All its messages are messages of later versions, but for one of MACsec, which is refused."""
 
 
 class Session:
@@ -336,8 +338,9 @@ class Session:
 
     @staticmethod
     def version() -> pb2.Version:
-        """Versions of the API and of P4Mesh."""
-        return pb2.Version(api_spec_version=API_VERSION, sdk_version=API_VERSION, app_version=f"p4mesh {__version__}")
+        """Versions of the API and of P4Mesh; clients take that of the API as a range which theirs is to be in."""
+        served = f">={_OLDEST_API_VERSION},<={API_VERSION}"
+        return pb2.Version(api_spec_version=served, sdk_version=API_VERSION, app_version=f"p4mesh {__version__}")
 
 
 _CONTROLS: Mapping[tuple[str, str], Callable[[Session, Element], None]] = {

@@ -6,11 +6,14 @@ simulation between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from support.otg import TRANSPORTS, OtgServer, errors_of, serving_otg, two_ports
+
+from p4mesh.otg.bgp_actions import Notification, read_bgp_action
+from p4mesh.otg.elements import Element
 
 ADDRESSES = {4: ("10.0.0.1", "10.0.0.2"), 6: ("2001:db8::1", "2001:db8::2")}
 LOOPBACKS = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8:1::1", "2001:db8:1::2")}
@@ -70,6 +73,36 @@ def prefixes(api: Any, peer: str, **wanted: Any) -> tuple[list[Any], list[Any]]:
     for _ in range(5):
         (state,) = api.get_states(request).bgp_prefixes
     return list(state.ipv4_unicast_prefixes), list(state.ipv6_unicast_prefixes)
+
+
+def sessions(api: Any, *names: str) -> list[tuple[str, int, int]]:
+    """Return state, flaps and routes received of the sessions of peers; a second passes."""
+    request = api.metrics_request()
+    request.bgpv4.peer_names = list(names)
+    return [
+        (it.session_state, it.session_flap_count, it.routes_received) for it in api.get_metrics(request).bgpv4_metrics
+    ]
+
+
+def end(api: Any, how: Callable[[Any], object]) -> None:
+    """Let the session of peer1 end by a control action, which ``how`` fills."""
+    action = api.control_action()
+    how(action.protocol.bgp)
+    api.set_control_action(action)
+
+
+def speaking(wire: OtgServer, transport: str, **graceful_restart: bool | int) -> Any:
+    """Return a client of two peers that are up; peer1 has announced three networks of each version."""
+    api = wire.api(transport)
+    config, peers = two_speakers(api)
+    for version in (4, 6):
+        announced(peers[0], version, count=3)
+    for peer in peers if graceful_restart else ():
+        peer.graceful_restart.set(enable_gr=True, **graceful_restart)
+    api.set_config(config)
+    protocols(api, "start")
+    assert [len(found) for found in prefixes(api, "peer2")] == [3, 3]
+    return api
 
 
 def path(prefix: Any) -> list[tuple[str, list[int]]]:
@@ -225,3 +258,76 @@ def test_a_router_tells_a_device_what_another_has_announced() -> None:
         assert [(it.ipv4_address, it.ipv4_next_hop, path(it)) for it in found] == [
             (f"10.1.{host}.0", "198.18.2.1", [("as_seq", [64512, 64513])]) for host in (0, 1)
         ]
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "subcode"),
+    [
+        ({}, 6, 2),
+        ({"choice": "cease", "cease": {"subcode": "hard_reset_code6_subcode9"}}, 6, 9),
+        ({"choice": "cease", "cease": {"subcode": "bfd_session_down_code6_subcode10"}}, 6, 10),
+        ({"choice": "message_header_error", "message_header_error": {}}, 1, 1),
+        ({"choice": "open_message_error", "open_message_error": {}}, 2, 1),
+        (
+            {
+                "choice": "update_message_error",
+                "update_message_error": {"subcode": "abnormal_aspath_code3_subcode11"},
+            },
+            3,
+            11,
+        ),
+        ({"choice": "hold_timer_expired"}, 4, 0),
+        ({"choice": "finite_state_machine_error"}, 5, 0),
+        ({"choice": "custom", "custom": {"code": 7, "subcode": 255}}, 7, 255),
+    ],
+)
+def test_a_notification_has_the_code_of_the_api(given: dict[str, Any], code: int, subcode: int) -> None:
+    told: Notification = (code, subcode)
+    _, ending = read_bgp_action(Element({"notification": given}, "bgp"), {})
+    assert ending.notification == told
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_notification_ends_a_session_which_comes_again(wire: OtgServer, transport: str) -> None:
+    """Routes go with the session, and come again with it; a session that is down cannot be ended."""
+    api = speaking(wire, transport)
+    end(api, lambda bgp: bgp.notification.custom.set(code=250, subcode=251))
+    assert sessions(api, "peer1") == [("down", 1, 0)]
+    (told,) = errors_of(lambda: end(api, lambda bgp: bgp.notification.set(names=["peer1"])))
+    assert told == "the session of peer1 is not up (the metrics bgpv4 and bgpv6 show which are)"
+    found = [sessions(api, "peer2")[0] for _ in range(8)]
+    assert ("down", 1, 0) in found and found[-1] == ("up", 1, 6)
+
+
+def test_the_connection_closes_some_time_after_a_notification(wire: OtgServer) -> None:
+    api = speaking(wire, "http")
+    end(api, lambda bgp: bgp.notification.set(names=["peer1"], fin_delay=10_000))
+    found = [sessions(api, "peer1")[0] for _ in range(20)]
+    assert found[8][0] == "down" and found[-1] == ("up", 1, 0)
+
+
+def test_routes_stay_while_a_peer_restarts_gracefully(wire: OtgServer) -> None:
+    """It is away for 10 of the 45 seconds that it has."""
+    api = speaking(wire, "http", enable_notification=False)
+    end(api, lambda bgp: bgp.initiate_graceful_restart.set(peer_names=["peer1"], restart_delay=10))
+    found = [sessions(api, "peer2")[0] for _ in range(20)]
+    assert found[8] == ("down", 1, 6) and found[-1] == ("up", 1, 6)
+    assert {routes for _, _, routes in found} == {6}
+
+
+def test_routes_of_a_peer_that_comes_too_late_are_gone(wire: OtgServer) -> None:
+    api = speaking(wire, "http", restart_time=5)
+    end(api, lambda bgp: bgp.initiate_graceful_restart.set(peer_names=["peer1"], restart_delay=10))
+    found = [sessions(api, "peer2")[0] for _ in range(20)]
+    assert found[3] == ("down", 1, 6) and found[8] == ("down", 1, 0) and found[-1] == ("up", 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("subcode", "kept"), [("admin_reset_code6_subcode4", True), ("hard_reset_code6_subcode9", False)]
+)
+def test_routes_stay_after_a_notification_but_not_after_a_hard_reset(wire: OtgServer, subcode: str, kept: bool) -> None:
+    api = speaking(wire, "http", enable_notification=True)
+    end(api, lambda bgp: bgp.notification.cease.set(subcode=subcode))
+    found = [sessions(api, "peer2")[0] for _ in range(8)]
+    assert (("down", 1, 0) in found) is not kept
+    assert found[-1] == ("up", 1, 6)

@@ -118,17 +118,35 @@ CASES: dict[str, Callable[[Any], object]] = {
     "six_loopbacks_with_peers": with_config(lambda config: _loopbacks_with_peers(config)),
     "prefixes_of_labels": lambda api: api.get_states(_prefixes(api, prefix_filters=["ipv4_mpls_unicast"])),
     "prefixes_of_a_peer_that_there_is_not": lambda api: api.get_states(_prefixes(api, bgp_peer_names=["nobody"])),
-    "a_notification_of_bgp": lambda api: api.set_control_action(_notification(api)),
+    "a_notification_of_a_peer_that_there_is_not": lambda api: api.set_control_action(_notification(api)),
+    "a_notification_of_a_code_of_two_bytes": lambda api: api.set_control_action(_notification(api, code=256)),
+    "a_restart_of_a_peer_that_does_not_offer_it": lambda api: _restarted(api),
+    "a_long_time_to_restart": with_config(lambda config: set_to(_peer(config).graceful_restart, restart_time=4096)),
+    "a_restart_for_days": with_config(lambda config: set_to(_peer(config).graceful_restart, enable_llgr=True)),
+    "many_flows": with_config(lambda config: [add_flow(config, f"f{number}") for number in range(65)]),
     "a_reboot": lambda api: api.set_control_action(_reboot(api)),
     "a_start_of_a_flow_that_there_is_not": lambda api: transmit(api, "start", "g"),
     "metrics_of_a_protocol_that_there_is_not": lambda api: api.get_metrics(_isis(api)),
 }
 
 
-def _notification(api: Any) -> Any:
+def _notification(api: Any, **custom: int) -> Any:
+    api.set_config(two_ports(api))
     action = api.control_action()
-    action.protocol.bgp.notification.names = ["peer"]
+    if custom:
+        action.protocol.bgp.notification.custom.set(**custom, subcode=0)
+    else:
+        action.protocol.bgp.notification.names = ["peer"]
     return action
+
+
+def _restarted(api: Any) -> object:
+    config = two_ports(api)
+    _peer(config)
+    api.set_config(config)
+    action = api.control_action()
+    action.protocol.bgp.initiate_graceful_restart.peer_names = ["peer"]
+    return api.set_control_action(action)
 
 
 def _reboot(api: Any) -> Any:

@@ -95,13 +95,25 @@ def test_the_session_of_an_owner_that_vanishes_is_free_after_its_lease() -> None
     ownership.take("b", busy=True)
 
 
+@pytest.mark.parametrize(
+    ("version", "served"),
+    [("1.52.0", False), ("1.53.0", True), ("1.58.0", True), ("1.62.0", True), ("1.62.1", False), ("2.0.0", False)],
+)
+def test_clients_of_older_versions_are_served(server: OtgServer, version: str, served: bool) -> None:
+    """Clients that check versions take the server's as a range."""
+    api = server.api()
+    api._version_meta.api_spec_version = version
+    compatible, _ = api._do_version_check()
+    assert (compatible is None) is served
+
+
 def test_with_a_token_nobody_else_is_served() -> None:
     with serving_otg("back-to-back", token=TOKEN) as server:
         place = urlsplit(server.places["http"])
         assert requests.get(f"{place.geturl()}/config", timeout=30).status_code == 401
         assert requests.get(f"http://me:wrong@{place.netloc}/config", timeout=30).status_code == 401
         api = server.api(location=f"http://me:{TOKEN}@{place.netloc}")
-        assert api.get_version().api_spec_version == api.get_local_version().api_spec_version
+        assert api.get_version().sdk_version == api.get_local_version().api_spec_version
         with grpc.insecure_channel(server.places["grpc"]) as channel:
             stub = otg_pb2_grpc.OpenapiStub(channel)
             with pytest.raises(grpc.RpcError) as refused:
@@ -169,7 +181,7 @@ INCOMPLETE = {
     ("POST", "/control/state", '{"choice": "protocol", "protocol": {"choice": "route"}}'): (
         "protocol.route.state is left out (valid: withdraw, advertise)"
     ),
-    ("POST", "/control/action", "{}"): "protocol.choice is left out (valid: ipv4, ipv6)",
+    ("POST", "/control/action", "{}"): "protocol.choice is left out (valid: ipv4, ipv6, bgp)",
     ("PATCH", "/config", '{"choice": "flows"}'): "flows.flows is left out (valid: flows of the configuration)",
 }
 
@@ -192,8 +204,11 @@ def test_answers_over_http_have_a_list_of_warnings_where_there_is_none(server: O
 def test_flows_without_bound_are_refused(server: OtgServer) -> None:
     api = server.api()
     config = two_ports(api)
-    for number in range(65):
+    for number in range(64):
         add_flow(config, f"f{number}", pps=1)
+    tagged = config.flows[0].packet[2].dst_port
+    tagged.increment.count = 2
+    tagged.metric_tags.add(name="tag")
     (told,) = errors_of(lambda: api.set_config(config))
     assert "65 streams, the program has 64" in told
 

@@ -8,7 +8,10 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use netgauze_bgp_pkt::notification::CeaseError;
 use thiserror::Error;
 
-use crate::bgp::{self, Announcement, Attributes, Families, RouteChange, SessionSettings};
+use crate::bgp::{
+    self, Announcement, Attributes, Families, GracefulRestart, RouteChange, SessionSettings,
+    LONGEST_RESTART_S,
+};
 use crate::host::{Connection, Host, HostAddresses, TcpHandle, UdpHandle};
 use crate::screening::{screen, Screened};
 use crate::{bfd, Nanoseconds, NS_PER_S};
@@ -56,6 +59,8 @@ pub struct NeighbourSettings {
     pub bfd: Option<BfdSettings>,
     /// `None`: it is on the wire.
     pub multihop: Option<Multihop>,
+    /// `None`: routes of a session go with it.
+    pub restart: Option<GracefulRestart>,
 }
 
 /// Impossible settings.
@@ -93,6 +98,8 @@ struct Neighbour {
     session: bgp::Session,
     connection: TcpHandle,
     connected: bool,
+    /// When to close the connection of a session that is over.
+    close_at: Option<Nanoseconds>,
     /// When to connect or to listen again.
     retry_at: Option<Nanoseconds>,
     unsent: VecDeque<u8>,
@@ -134,10 +141,12 @@ impl Speaker {
                 neighbour_as: settings.neighbour_as,
                 hold_time_s: settings.hold_time_s,
                 families: settings.families,
+                restart: settings.restart,
                 next_hops: settings.multihop.iter().map(|it| it.source).chain(next_hops.clone()).collect(),
             }),
             connection: host.add_tcp(),
             connected: false,
+            close_at: None,
             retry_at: Some(now),
             unsent: VecDeque::new(),
             announcing: false,
@@ -189,7 +198,7 @@ impl Speaker {
     pub fn next_event(&mut self, now: Nanoseconds) -> Option<Nanoseconds> {
         let stack = self.host.next_event(now);
         let of_neighbours = self.neighbours.iter().flat_map(|it| {
-            [it.retry_at, it.session.next_event(), it.bfd.as_ref().map(|bfd| bfd.0.next_event())]
+            [it.close_at, it.retry_at, it.session.next_event(), it.bfd.as_ref().map(|bfd| bfd.0.next_event())]
         });
         of_neighbours.flatten().chain(stack).min()
     }
@@ -260,7 +269,50 @@ impl Speaker {
         let outputs = self.neighbours[neighbour].session.stop(now, cease, "stopped");
         self.obey(neighbour, outputs, now);
         self.neighbours[neighbour].retry_at = None;
+        if self.neighbours[neighbour].close_at.take().is_some() {
+            self.hang_up(neighbour, now);
+        }
         self.work(now);
+    }
+
+    /// Ends a session with a NOTIFICATION of any code and subcode; its connection closes after a while. Both sides go on
+    /// as after any NOTIFICATION: they connect again. Returns false if the session is not up.
+    pub fn notify(
+        &mut self,
+        neighbour: usize,
+        notification: (u8, u8),
+        close_after_ns: Nanoseconds,
+        now: Nanoseconds,
+    ) -> bool {
+        let it = &mut self.neighbours[neighbour];
+        if !it.session.is_up() {
+            return false;
+        }
+        it.close_at = (close_after_ns > 0).then(|| now + close_after_ns);
+        let outputs = it.session.notify(notification, now);
+        self.obey(neighbour, outputs, now);
+        self.work(now);
+        true
+    }
+
+    /// Restarts gracefully (RFC 4724): ends a session, with a NOTIFICATION or without, is away for a while, and says that
+    /// it was when it comes back. Returns false if the session is not up.
+    pub fn restart(
+        &mut self,
+        neighbour: usize,
+        notification: Option<(u8, u8)>,
+        away_ns: Nanoseconds,
+        now: Nanoseconds,
+    ) -> bool {
+        let it = &mut self.neighbours[neighbour];
+        if !it.session.is_up() {
+            return false;
+        }
+        let outputs = it.session.restart(notification, now);
+        self.obey(neighbour, outputs, now);
+        self.neighbours[neighbour].retry_at = Some(now + away_ns);
+        self.work(now);
+        true
     }
 
     fn say(&mut self, neighbour: usize, bytes: Vec<u8>, now: Nanoseconds) {
@@ -288,6 +340,13 @@ impl Speaker {
     /// Brings a session up to date with its connection. Returns true when the stack has something to do.
     fn advance(&mut self, index: usize, now: Nanoseconds) -> bool {
         let it = &mut self.neighbours[index];
+        if it.close_at.is_some_and(|at| at > now) {
+            return self.flush(index, now);
+        }
+        if it.close_at.take().is_some() {
+            self.hang_up(index, now);
+            return true;
+        }
         match self.host.connection(it.connection) {
             Connection::Open if !it.connected => self.begin(index, now),
             Connection::Open => {
@@ -333,7 +392,7 @@ impl Speaker {
     /// Any socket that listens may get the connection of any neighbour.
     fn may_take_over(&self, owner: usize) -> bool {
         let it = &self.neighbours[owner];
-        it.settings.passive && !it.connected
+        it.settings.passive && !it.connected && it.close_at.is_none()
     }
 
     fn connect(&mut self, index: usize, now: Nanoseconds) -> bool {
@@ -372,25 +431,32 @@ impl Speaker {
                     self.announce_all(index);
                 }
                 bgp::Output::Down(reason) => {
-                    self.flush(index, now);
-                    let it = &mut self.neighbours[index];
-                    if it.unsent.is_empty() {
-                        self.host.close(it.connection);
-                    } else {
-                        self.host.abort(it.connection);
-                    }
-                    it.unsent.clear();
                     (it.connected, it.announcing) = (false, false);
                     let pause_ns = if it.settings.passive {
                         LISTEN_AGAIN_NS
                     } else {
                         u64::from(it.settings.connect_retry_s) * NS_PER_S
                     };
-                    it.retry_at = Some(now + pause_ns);
+                    it.retry_at = Some(it.close_at.unwrap_or(now) + pause_ns);
+                    if it.close_at.is_none() {
+                        self.hang_up(index, now);
+                    }
                     self.events.push(Event { neighbour: index, at: now, kind: EventKind::Down(reason) });
                 }
             }
         }
+    }
+
+    /// Closes the connection of a session that is over.
+    fn hang_up(&mut self, index: usize, now: Nanoseconds) {
+        self.flush(index, now);
+        let it = &mut self.neighbours[index];
+        if it.unsent.is_empty() {
+            self.host.close(it.connection);
+        } else {
+            self.host.abort(it.connection);
+        }
+        it.unsent.clear();
     }
 
     fn announce_all(&mut self, index: usize) {
@@ -404,6 +470,7 @@ impl Speaker {
             it.announcing |= !bytes.is_empty();
             it.unsent.extend(bytes);
         }
+        it.unsent.extend(it.session.end_of_routes());
     }
 
     fn take_bfd_packets(&mut self, now: Nanoseconds) {
@@ -495,6 +562,9 @@ fn check(addresses: &HostAddresses, neighbours: &[NeighbourSettings]) -> Result<
         }
         if it.connect_retry_s == 0 {
             return refuse("connect_retry_s", "0 s".to_string(), "1 to 65535");
+        }
+        if let Some(restart) = it.restart.filter(|it| it.time_s > LONGEST_RESTART_S) {
+            return refuse("restart.time_s", format!("{} s", restart.time_s), "0 to 4095");
         }
         if !(it.families.ipv4 || it.families.ipv6) {
             return refuse("families", "there is none".to_string(), "IPv4, IPv6 or both");

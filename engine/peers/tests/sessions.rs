@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
-use p4mesh_peers::bgp::{Announcement, Attributes, Families, Origin, Segment};
+use p4mesh_peers::bgp::{Announcement, Attributes, Families, GracefulRestart, Origin, Segment};
 use p4mesh_peers::{
     BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, Multihop, NeighbourSettings, Speaker,
 };
@@ -35,6 +35,7 @@ fn towards(own: u8, other: u8) -> NeighbourSettings {
         connect_retry_s: 5,
         bfd: None,
         multihop: None,
+        restart: None,
     }
 }
 
@@ -228,6 +229,119 @@ fn routes_are_gone_with_the_session_and_come_again_with_it() {
         wire.downs()
     );
     assert!(!wire.hosts[0].is_up(0));
+}
+
+#[test]
+fn a_notification_of_any_code_ends_the_session_which_comes_again() {
+    // Codes that RFCs define, and others, to which nobody answers with a NOTIFICATION.
+    for (code, subcode, told) in [(6, 4, "AdministrativeReset"), (3, 7, "3/7"), (250, 251, "250/251")] {
+        let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+        wire.hosts[0].announce(0, &Announcement::new(networks(8), &[]), 0);
+        assert!(!wire.hosts[0].notify(0, (code, subcode), 0, 0), "there is no session yet");
+        wire.run_until(2 * S);
+        assert!(wire.hosts[0].notify(0, (code, subcode), 0, wire.now));
+        assert!(!wire.hosts[0].is_up(0));
+        wire.run_until(3 * S);
+        assert_eq!(wire.hosts[1].learned(0), 0);
+        let downs = wire.downs();
+        assert_eq!(downs.len(), 2, "{downs:?}");
+        assert!(downs[0].0 == 0 && downs[0].1.contains(&format!("asked for, {code}/{subcode}")), "{downs:?}");
+        assert!(downs[1].0 == 1 && downs[1].1.contains("the neighbour ends the session"), "{downs:?}");
+        assert!(downs[1].1.contains(told), "{downs:?}");
+        wire.run_until(10 * S);
+        assert!(wire.hosts.iter().all(|it| it.is_up(0)));
+        assert_eq!((wire.hosts[1].learned(0), wire.downs().len()), (8, 2));
+    }
+}
+
+#[test]
+fn the_connection_closes_some_time_after_a_notification() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.run_until(2 * S);
+    // The neighbour hangs up by itself; this side stays silent until its time has come, and for the pause after that.
+    assert!(wire.hosts[0].notify(0, (6, 2), 8 * S, wire.now));
+    wire.run_until(14 * S);
+    assert!(!wire.hosts[0].is_up(0) && wire.downs().len() == 2);
+    wire.run_until(20 * S);
+    assert!(wire.hosts.iter().all(|it| it.is_up(0)));
+    assert!(wire.hosts[0].notify(0, (6, 2), 8 * S, wire.now));
+    wire.hosts[0].stop(0, wire.now);
+    wire.run_until(60 * S);
+    assert!(!wire.hosts[0].is_up(0));
+}
+
+fn graceful(own: u8, other: u8, notifications: bool) -> NeighbourSettings {
+    NeighbourSettings { restart: Some(GracefulRestart { time_s: 20, notifications }), ..towards(own, other) }
+}
+
+#[test]
+fn routes_stay_while_their_neighbour_restarts_gracefully() {
+    let mut wire = Wire::pair(graceful(1, 2, true), graceful(2, 1, true));
+    let all: Vec<IpNet> = networks(8).into_iter().chain(networks_v6(4)).collect();
+    wire.hosts[0].announce(0, &Announcement::new(all.clone(), &[]), 0);
+    wire.run_until(2 * S);
+    wire.hosts[1].route_changes(0);
+    assert!(wire.hosts[0].restart(0, None, 10 * S, wire.now));
+    wire.run_until(11 * S);
+    assert!(wire.hosts.iter().all(|it| !it.is_up(0)));
+    assert_eq!(wire.hosts[1].learned(0), 12);
+    // Routes that are not announced again go when the other side has said everything.
+    wire.hosts[0].withdraw(0, &all[6..10], wire.now);
+    wire.run_until(13 * S);
+    assert!(wire.hosts.iter().all(|it| it.is_up(0)));
+    assert_eq!(wire.hosts[1].learned(0), 8);
+    let changes = wire.hosts[1].route_changes(0);
+    let gone = changes.iter().filter(|it| it.attributes.is_none()).map(|it| it.network);
+    assert_eq!(gone.collect::<Vec<_>>(), all[6..10]);
+    // It does not come back in its time.
+    wire.hosts[0].restart(0, None, 60 * S, wire.now);
+    wire.run_until(13 * S + 19 * S);
+    assert_eq!(wire.hosts[1].learned(0), 8);
+    wire.run_until(13 * S + 21 * S);
+    assert_eq!(wire.hosts[1].learned(0), 0);
+    wire.run_until(80 * S);
+    assert_eq!(wire.hosts[1].learned(0), 8);
+}
+
+#[test]
+fn routes_stay_after_a_notification_where_both_sides_say_so() {
+    for (other_says_so, notification, kept) in
+        [(true, (6, 4), 8), (true, (250, 251), 8), (true, (6, 9), 0), (false, (6, 4), 0)]
+    {
+        for restarts in [false, true] {
+            let mut wire = Wire::pair(graceful(1, 2, true), graceful(2, 1, other_says_so));
+            for host in 0..2 {
+                wire.hosts[host].announce(0, &Announcement::new(networks(8), &[]), 0);
+            }
+            wire.run_until(2 * S);
+            let now = wire.now;
+            if restarts {
+                assert!(wire.hosts[0].restart(0, Some(notification), 3 * S, now));
+            } else {
+                assert!(wire.hosts[0].notify(0, notification, 0, now));
+            }
+            wire.run_until(4 * S);
+            let learned = [wire.hosts[0].learned(0), wire.hosts[1].learned(0)];
+            assert_eq!(learned, [if restarts { 0 } else { kept }, kept], "{notification:?}, {restarts}");
+            wire.run_until(20 * S);
+            assert!(wire.hosts.iter().all(|it| it.is_up(0) && it.learned(0) == 8));
+        }
+    }
+}
+
+#[test]
+fn a_neighbour_that_has_lost_its_state_keeps_no_routes() {
+    // It comes back as a new one: its OPEN does not say that frames went on.
+    let mut wire = Wire::pair(graceful(1, 2, true), graceful(2, 1, true));
+    wire.hosts[0].announce(0, &Announcement::new(networks(8), &[]), 0);
+    wire.run_until(2 * S);
+    wire.hosts[0].restart(0, None, 100 * S, wire.now);
+    wire.run_until(3 * S);
+    assert_eq!(wire.hosts[1].learned(0), 8);
+    wire.hosts[0] = Speaker::new(&host(1), &[graceful(1, 2, true)], 7, wire.now).unwrap();
+    wire.run_until(10 * S);
+    assert!(wire.hosts.iter().all(|it| it.is_up(0)));
+    assert_eq!(wire.hosts[1].learned(0), 0);
 }
 
 #[test]
@@ -440,6 +554,11 @@ fn settings_that_cannot_be_are_refused() {
     assert_eq!(
         refused(far),
         "address: 198.51.100.1 is not a neighbour on the wire; valid: an address in the host's network"
+    );
+    let long = GracefulRestart { time_s: 4_096, notifications: false };
+    assert_eq!(
+        refused(NeighbourSettings { restart: Some(long), ..good.clone() }),
+        "restart.time_s: 4096 s; valid: 0 to 4095"
     );
     assert_eq!(
         refused(NeighbourSettings { hold_time_s: 2, ..good.clone() }),

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use p4mesh_peers::bgp::{Announcement, Attributes, Families, Origin, Segment};
+use p4mesh_peers::bgp::{Announcement, Attributes, Families, GracefulRestart, Origin, Segment};
 use p4mesh_peers::{
     BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, Multihop, NeighbourSettings, Speaker,
 };
@@ -41,6 +41,8 @@ struct Session {
     multihop: Option<(IpAddr, IpAddr)>,
     /// Routes of both families, of whatever version the host's addresses are.
     both_families: bool,
+    /// Time to come back in, in seconds, and whether after NOTIFICATIONs, too, where restarts are graceful.
+    graceful_restart: Option<(u16, bool)>,
 }
 
 /// Attributes of routes. In an announcement `as_path` is the whole path; without it the path is the own AS.
@@ -103,6 +105,9 @@ impl RoutingPeer {
                     .bfd_interval_us
                     .map(|interval_us| BfdSettings { interval_us, multiplier: it.bfd_multiplier }),
                 multihop: it.multihop.map(|(source, gateway)| Multihop { source, gateway }),
+                restart: it
+                    .graceful_restart
+                    .map(|(time_s, notifications)| GracefulRestart { time_s, notifications }),
             })
         });
         let neighbours: Vec<NeighbourSettings> = neighbours.collect::<PyResult<_>>()?;
@@ -190,6 +195,14 @@ impl RoutingPeer {
 
     fn stop(&mut self, session: usize, now_ns: u64) {
         self.speaker.stop(session, now_ns);
+    }
+
+    fn notify(&mut self, session: usize, notification: (u8, u8), close_after_ns: u64, now_ns: u64) -> bool {
+        self.speaker.notify(session, notification, close_after_ns, now_ns)
+    }
+
+    fn restart(&mut self, session: usize, notification: Option<(u8, u8)>, away_ns: u64, now_ns: u64) -> bool {
+        self.speaker.restart(session, notification, away_ns, now_ns)
     }
 }
 

@@ -53,6 +53,7 @@ fn peer(port: u8) -> Speaker {
         connect_retry_s: 1,
         bfd: (port == 1).then_some(BfdSettings { interval_us: 100_000, multiplier: 3 }),
         multihop: None,
+        restart: None,
     };
     Speaker::new(&addresses, &[settings], u64::from(port), 0).unwrap()
 }

@@ -83,6 +83,7 @@ class _Neighbour:
     passive: bool = False
     multihop: None = None
     both_families: bool = False
+    graceful_restart: None = None
 
 
 class BgpPeers:

@@ -26,6 +26,7 @@ fn settings(number: u8, own_as: u32) -> SessionSettings {
         neighbour_as: None,
         hold_time_s: 90,
         families: Families { ipv4: true, ipv6: true },
+        restart: None,
         next_hops: vec![IpAddr::from([192, 0, 2, number])],
     }
 }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use netgauze_bgp_pkt::iana::BgpMessageType;
 use netgauze_bgp_pkt::nlri::{Ipv4Unicast, Ipv4UnicastAddress, Ipv6Unicast, Ipv6UnicastAddress};
 use netgauze_bgp_pkt::path_attribute::{MpReach, MpUnreach, NextHop, PathAttribute, PathAttributeValue};
 use netgauze_bgp_pkt::update::BgpUpdateMessage;
@@ -11,6 +12,7 @@ use netgauze_bgp_pkt::BgpMessage;
 use netgauze_parse_utils::WritablePdu;
 
 use super::attributes::{optional, well_known, Attributes};
+use super::families::Families;
 
 /// Longest message (RFC 4271 section 4.1).
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4_096;
@@ -111,6 +113,22 @@ pub(crate) fn withdraw(networks: &[IpNet]) -> Vec<BgpMessage> {
         update(Vec::new(), vec![optional(PathAttributeValue::MpUnreach(unreach))], Vec::new())
     });
     ipv4.chain(ipv6).collect()
+}
+
+/// UPDATEs that say that all routes of these families are announced (RFC 4724 section 2).
+pub(crate) fn end_of_routes(families: Families) -> Vec<BgpMessage> {
+    let ipv6 = || optional(PathAttributeValue::MpUnreach(MpUnreach::Ipv6Unicast { nlri: Vec::new() }));
+    let kinds = [(families.ipv4, Vec::new()), (families.ipv6, vec![ipv6()])];
+    let spoken = kinds.into_iter().filter(|it| it.0);
+    spoken.map(|(_, attributes)| update(Vec::new(), attributes, Vec::new())).collect()
+}
+
+/// Writes a NOTIFICATION without data, of any code (RFC 4271 section 4.5).
+pub(crate) fn notification(code: u8, subcode: u8) -> Vec<u8> {
+    const BYTES: u8 = HEADER_BYTES as u8 + 2;
+    let mut bytes = vec![u8::MAX; 16];
+    bytes.extend([0, BYTES, BgpMessageType::Notification as u8, code, subcode]);
+    bytes
 }
 
 /// Returns the unicast routes of an UPDATE. If it `withdraws`, or lacks attributes that a route must have, its routes

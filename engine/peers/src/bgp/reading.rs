@@ -16,7 +16,14 @@ pub(crate) struct Received {
     pub withdraws: bool,
 }
 
-/// A message that ends the session: what the neighbour is told, and what is wrong.
+/// A message that cannot be read ends the session.
+pub(crate) enum Unreadable {
+    /// One with an unknown code and subcode, which says so already (RFC 4271 section 6.4).
+    Notification(u8, u8),
+    Malformed(Malformed),
+}
+
+/// The answer to the neighbour, and the problem.
 pub(crate) struct Malformed {
     pub told: BgpNotificationMessage,
     pub problem: String,
@@ -28,7 +35,7 @@ pub(crate) fn decode(
     stream: &mut Vec<u8>,
     context: &mut BgpParsingContext,
     internal: bool,
-) -> Option<Result<Received, Malformed>> {
+) -> Option<Result<Received, Unreadable>> {
     if stream.len() < HEADER_BYTES {
         return None;
     }
@@ -41,12 +48,14 @@ pub(crate) fn decode(
     Some(read(taken, context, internal))
 }
 
-fn read(taken: Vec<u8>, context: &mut BgpParsingContext, internal: bool) -> Result<Received, Malformed> {
-    let is_update = taken[18] == BgpMessageType::Update as u8 && taken[..16] == [u8::MAX; 16];
-    let (taken, withdraws) = if is_update {
-        let sifted = sift(&taken, context, internal).map_err(|error| Malformed {
-            problem: format!("{error:?}"),
-            told: BgpNotificationMessage::UpdateMessageError(error),
+fn read(taken: Vec<u8>, context: &mut BgpParsingContext, internal: bool) -> Result<Received, Unreadable> {
+    let (kind, is_marked) = (taken[18], taken[..16] == [u8::MAX; 16]);
+    let is = |wanted: BgpMessageType| is_marked && kind == wanted as u8;
+    let (taken, withdraws) = if is(BgpMessageType::Update) {
+        let sifted = sift(&taken, context, internal).map_err(|error| {
+            let problem = format!("{error:?}");
+            let told = BgpNotificationMessage::UpdateMessageError(error);
+            Unreadable::Malformed(Malformed { told, problem })
         })?;
         (sifted.message, sifted.withdraws)
     } else {
@@ -54,12 +63,16 @@ fn read(taken: Vec<u8>, context: &mut BgpParsingContext, internal: bool) -> Resu
     };
     let message = match BgpMessage::from_wire(Span::new(&taken), context) {
         Ok((_, message)) => message,
+        Err(_) if is(BgpMessageType::Notification) && taken.len() >= HEADER_BYTES + 2 => {
+            return Err(Unreadable::Notification(taken[HEADER_BYTES], taken[HEADER_BYTES + 1]));
+        }
         Err(error) => {
             let error = match error {
                 nom::Err::Error(located) | nom::Err::Failure(located) => located.error().clone(),
                 nom::Err::Incomplete(_) => BgpMessageParsingError::NomError(nom::error::ErrorKind::Eof),
             };
-            return Err(Malformed { problem: format!("{error:?}"), told: error.into() });
+            let problem = format!("{error:?}");
+            return Err(Unreadable::Malformed(Malformed { told: error.into(), problem }));
         }
     };
     Ok(Received { message, withdraws })

@@ -20,6 +20,8 @@ pub(crate) struct RoutesIn {
     routes: BTreeMap<IpNet, u64>,
     messages: HashMap<u64, Message>,
     next: u64,
+    /// Routes of messages before this one are stale: they are of a session that has ended (RFC 4724 section 4.2).
+    fresh: u64,
     used: usize,
     bytes: usize,
 }
@@ -95,6 +97,22 @@ impl RoutesIn {
         self.used -= usize::from(usable);
         self.let_go(number);
         usable
+    }
+
+    /// All routes are those of a session that has ended.
+    pub fn go_stale(&mut self) {
+        self.fresh = self.next;
+    }
+
+    /// Removes stale routes of some networks. Returns the networks that are no longer in use.
+    pub fn remove_stale(&mut self, which: impl Fn(&IpNet) -> bool) -> Vec<IpNet> {
+        if self.fresh == 0 {
+            return Vec::new();
+        }
+        let stale = self.routes.iter().filter(|(network, message)| **message < self.fresh && which(network));
+        let mut networks: Vec<IpNet> = stale.map(|(network, _)| *network).collect();
+        networks.retain(|network| self.remove(network));
+        networks
     }
 
     fn let_go(&mut self, number: u64) {

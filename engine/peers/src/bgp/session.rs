@@ -18,22 +18,19 @@ use netgauze_bgp_pkt::BgpMessage;
 use netgauze_iana::address_family::AddressType;
 
 use super::attributes::{Attributes, AS_TRANS};
+use super::families::Families;
 use super::messages::{self, Announcement, Conversation};
-use super::reading::{decode, Received};
+use super::reading::{decode, Received, Unreadable};
+use super::restart::{GracefulRestart, Offer};
 use super::routes_in::RoutesIn;
 use crate::{Nanoseconds, NS_PER_S};
 
 /// Hold time until the neighbour's OPEN says another (RFC 4271 section 8.2.2).
 const OPEN_HOLD_NS: u64 = 240 * NS_PER_S;
+/// Code and subcode of a NOTIFICATION after which no route stays (RFC 8538 section 3.1).
+const HARD_RESET: (u8, u8) = (6, 9);
 /// KEEPALIVEs per hold time (RFC 4271 section 10).
 const KEEPALIVES: u64 = 3;
-
-/// Address families of unicast routes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Families {
-    pub ipv4: bool,
-    pub ipv6: bool,
-}
 
 /// One side of a session.
 #[derive(Clone, Debug)]
@@ -45,6 +42,8 @@ pub struct SessionSettings {
     /// Zero keeps a session without KEEPALIVEs; else at least 3 (RFC 4271 section 4.2).
     pub hold_time_s: u16,
     pub families: Families,
+    /// `None`: the routes of a session go with it, on both sides.
+    pub restart: Option<GracefulRestart>,
     /// Next hops of announced networks.
     pub next_hops: Vec<IpAddr>,
 }
@@ -85,9 +84,14 @@ pub(crate) struct Session {
     four_octets: bool,
     /// The neighbour is of the same AS.
     internal: bool,
-    /// The neighbour offers graceful restart (RFC 4724), which is not supported: this side does not offer it, so that
-    /// its routes go with the session.
-    restarts_gracefully: bool,
+    /// The neighbour's offer of graceful restart.
+    offer: Option<Offer>,
+    /// This side comes back after a graceful restart.
+    restarting: bool,
+    /// There was a session before this one.
+    was_up: bool,
+    /// When routes of the session before are gone, unless the neighbour comes back.
+    stale_until: Option<Nanoseconds>,
     families: Families,
     learned: RoutesIn,
     changes: Vec<RouteChange>,
@@ -106,7 +110,10 @@ impl Session {
             keepalive_at: None,
             four_octets: false,
             internal: false,
-            restarts_gracefully: false,
+            offer: None,
+            restarting: false,
+            was_up: false,
+            stale_until: None,
             families,
             learned: RoutesIn::default(),
             changes: Vec::new(),
@@ -127,7 +134,7 @@ impl Session {
     }
 
     pub fn next_event(&self) -> Option<Nanoseconds> {
-        self.hold_until.into_iter().chain(self.keepalive_at).min()
+        [self.hold_until, self.keepalive_at, self.stale_until].into_iter().flatten().min()
     }
 
     /// The connection is open: send the OPEN.
@@ -146,20 +153,40 @@ impl Session {
         if self.state == State::Idle {
             return Vec::new();
         }
-        let hint = if self.restarts_gracefully {
-            "; it offers graceful restart (RFC 4724), which is not supported"
+        let hint = if self.settings.restart.is_none() && self.offer.is_some() {
+            "; it offers graceful restart (RFC 4724), and this side does not"
         } else {
             ""
         };
-        self.end(now, format!("the neighbour closed the connection{hint}"))
+        let keeps = self.keeps_routes(None);
+        self.end(now, format!("the neighbour closed the connection{hint}"), keeps)
     }
 
-    /// Ends the session on the owner's behalf.
+    /// Ends the session on the owner's behalf; its routes are gone.
     pub fn stop(&mut self, now: Nanoseconds, because: CeaseError, reason: &str) -> Vec<Output> {
+        self.forget(now);
         if self.state == State::Idle {
             return Vec::new();
         }
         self.refuse(now, BgpNotificationMessage::CeaseError(because), reason.to_string())
+    }
+
+    /// Ends a session that is up with a NOTIFICATION of any code.
+    pub fn notify(&mut self, notification: (u8, u8), now: Nanoseconds) -> Vec<Output> {
+        let keeps = self.keeps_routes(Some(notification == HARD_RESET));
+        let (code, subcode) = notification;
+        let mut outputs = vec![Output::Send(messages::notification(code, subcode))];
+        outputs.extend(self.end(now, format!("a NOTIFICATION was asked for, {code}/{subcode}"), keeps));
+        outputs
+    }
+
+    /// Ends a session that is up, with a NOTIFICATION or without: the next OPEN says that this side has restarted.
+    pub fn restart(&mut self, notification: Option<(u8, u8)>, now: Nanoseconds) -> Vec<Output> {
+        self.restarting = true;
+        let told = notification.map(|(code, subcode)| Output::Send(messages::notification(code, subcode)));
+        // Routes of the neighbour are lost with what has restarted.
+        let ended = self.end(now, "a graceful restart was asked for".to_string(), false);
+        told.into_iter().chain(ended).collect()
     }
 
     /// Takes bytes of the neighbour.
@@ -170,7 +197,12 @@ impl Session {
             match decode(&mut self.stream, &mut self.context, self.internal) {
                 None => break,
                 Some(Ok(received)) => outputs.extend(self.on_message(received, now)),
-                Some(Err(malformed)) => {
+                Some(Err(Unreadable::Notification(code, subcode))) => {
+                    let keeps = self.keeps_routes(Some(false));
+                    let reason = format!("the neighbour ends the session: NOTIFICATION {code}/{subcode}");
+                    outputs.extend(self.end(now, reason, keeps));
+                }
+                Some(Err(Unreadable::Malformed(malformed))) => {
                     let reason = format!("a message of the neighbour is malformed: {}", malformed.problem);
                     outputs.extend(self.refuse(now, malformed.told, reason));
                 }
@@ -180,6 +212,10 @@ impl Session {
     }
 
     pub fn on_time(&mut self, now: Nanoseconds) -> Vec<Output> {
+        if self.stale_until.is_some_and(|until| until <= now) {
+            self.stale_until = None;
+            self.forget_stale(now, |_| true);
+        }
         if self.hold_until.is_some_and(|until| until <= now) {
             let error = HoldTimerExpiredError::Unspecific { sub_code: 0, value: [].into() };
             let silence_s = if self.is_up() { self.hold_ns } else { OPEN_HOLD_NS } / NS_PER_S;
@@ -215,6 +251,14 @@ impl Session {
         self.bytes_of(messages::withdraw(networks))
     }
 
+    /// Messages that say that everything is announced (RFC 4724 section 2), where restarts are graceful.
+    pub fn end_of_routes(&self) -> Vec<u8> {
+        if self.settings.restart.is_none() {
+            return Vec::new();
+        }
+        self.bytes_of(messages::end_of_routes(self.families))
+    }
+
     fn bytes_of(&self, updates: Vec<BgpMessage>) -> Vec<u8> {
         if self.is_up() {
             updates.iter().flat_map(messages::encode).collect()
@@ -228,11 +272,15 @@ impl Session {
         self.context.reset_parsing_errors();
         match (self.state, received.message) {
             (_, BgpMessage::Notification(notification)) => {
-                self.end(now, format!("the neighbour ends the session: {notification:?}"))
+                let hard =
+                    matches!(&notification, BgpNotificationMessage::CeaseError(CeaseError::HardReset { .. }));
+                let keeps = self.keeps_routes(Some(hard));
+                self.end(now, format!("the neighbour ends the session: {notification:?}"), keeps)
             }
             (State::OpenSent, BgpMessage::Open(open)) => self.on_open(&open, now),
             (State::OpenConfirm, BgpMessage::KeepAlive) => {
                 self.state = State::Established;
+                (self.restarting, self.was_up, self.stale_until) = (false, true, None);
                 self.heard(now);
                 vec![Output::Up]
             }
@@ -243,10 +291,18 @@ impl Session {
             (State::Established, BgpMessage::Update(update)) => {
                 self.heard(now);
                 self.learn(&update, received.withdraws, now);
+                if let Some(family) = update.end_of_rib().filter(|_| !received.withdraws) {
+                    let over = |family: AddressType, network: &IpNet| match network {
+                        IpNet::V4(_) => family == AddressType::Ipv4Unicast,
+                        IpNet::V6(_) => family == AddressType::Ipv6Unicast,
+                    };
+                    self.forget_stale(now, |network| over(family, network));
+                }
                 if self.learned.is_full() {
                     let error = CeaseError::MaximumNumberOfPrefixesReached { value: [].into() };
                     let reason =
                         format!("{} routes are more than there is memory for", self.learned.received());
+                    self.forget(now);
                     return self.refuse(now, BgpNotificationMessage::CeaseError(error), reason);
                 }
                 Vec::new()
@@ -275,8 +331,9 @@ impl Session {
         self.four_octets = open.capabilities().iter().any(|it| matches!(it, BgpCapability::FourOctetAs(_)));
         self.context.set_asn4(self.four_octets);
         self.internal = open.my_asn4() == self.settings.own_as;
-        let graceful = |it: &BgpCapability| matches!(it, BgpCapability::GracefulRestartCapability(_));
-        self.restarts_gracefully = open.capabilities().into_iter().any(graceful);
+        self.offer = Offer::of(open);
+        let forwards = self.offer.map_or(Families { ipv4: false, ipv6: false }, |it| it.forwards);
+        self.forget_stale(now, |network| !forwards.has(network));
         self.families = common_families(self.settings.families, open);
         self.hold_ns = u64::from(open.hold_time().min(self.settings.hold_time_s)) * NS_PER_S;
         self.keepalive_at = (self.hold_ns > 0).then(|| now + self.hold_ns / KEEPALIVES);
@@ -337,18 +394,51 @@ impl Session {
     }
 
     fn refuse(&mut self, now: Nanoseconds, error: BgpNotificationMessage, reason: String) -> Vec<Output> {
+        let keeps = self.keeps_routes(Some(false));
         let mut outputs = vec![self.send(&BgpMessage::Notification(error))];
-        outputs.extend(self.end(now, reason));
+        outputs.extend(self.end(now, reason, keeps));
         outputs
     }
 
-    /// Ends the session; its routes are gone.
-    fn end(&mut self, now: Nanoseconds, reason: String) -> Vec<Output> {
+    /// Whether routes of the neighbour stay when the session ends now, with a NOTIFICATION, of a hard reset or not, or
+    /// without one (RFC 4724 section 4.2, RFC 8538 section 3).
+    fn keeps_routes(&self, notification: Option<bool>) -> bool {
+        let (Some(own), Some(offer)) = (self.settings.restart, self.offer) else { return false };
+        let notified = |hard: bool| own.notifications && offer.notifications && !hard;
+        self.is_up() && notification.is_none_or(notified)
+    }
+
+    /// Ends the session. Its routes are gone, or with `keeps` stale for the time that the neighbour has to come back. Those
+    /// of a session before stay until their time is over.
+    fn end(&mut self, now: Nanoseconds, reason: String, keeps: bool) -> Vec<Output> {
+        let was_up = self.is_up();
         self.state = State::Idle;
         (self.hold_until, self.keepalive_at) = (None, None);
+        match self.offer.filter(|_| keeps) {
+            Some(offer) => {
+                // Those that were stale already are not kept twice.
+                self.forget_stale(now, |_| true);
+                self.learned.go_stale();
+                self.forget_stale(now, |network| !offer.families.has(network));
+                self.stale_until = Some(now + offer.time_ns);
+            }
+            None if was_up => self.forget(now),
+            None => {}
+        }
+        vec![Output::Down(reason)]
+    }
+
+    /// All routes of the neighbour are gone.
+    fn forget(&mut self, now: Nanoseconds) {
+        self.stale_until = None;
         let gone = std::mem::take(&mut self.learned);
         self.changes.extend(gone.in_use().map(|network| RouteChange { network, attributes: None, at: now }));
-        vec![Output::Down(reason)]
+    }
+
+    /// Routes of a session before, of some networks, are gone.
+    fn forget_stale(&mut self, now: Nanoseconds, which: impl Fn(&IpNet) -> bool) {
+        let gone = self.learned.remove_stale(which).into_iter();
+        self.changes.extend(gone.map(|network| RouteChange { network, attributes: None, at: now }));
     }
 
     fn send(&self, message: &BgpMessage) -> Output {
@@ -364,6 +454,8 @@ impl Session {
         capabilities.extend(family(families.ipv4, AddressType::Ipv4Unicast));
         capabilities.extend(family(families.ipv6, AddressType::Ipv6Unicast));
         capabilities.push(BgpCapability::FourOctetAs(FourOctetAsCapability::new(self.settings.own_as)));
+        let restart = self.settings.restart;
+        capabilities.extend(restart.map(|it| it.capability(families, self.restarting, self.was_up)));
         BgpMessage::Open(BgpOpenMessage::new(
             u16::try_from(self.settings.own_as).unwrap_or(AS_TRANS),
             self.settings.hold_time_s,
@@ -402,6 +494,7 @@ mod tests {
             neighbour_as: None,
             hold_time_s: 90,
             families: Families { ipv4: true, ipv6: false },
+            restart: None,
             next_hops: Vec::new(),
         })
     }
@@ -418,13 +511,48 @@ mod tests {
         [BgpMessage::Open(open), BgpMessage::KeepAlive].iter().flat_map(messages::encode).collect()
     }
 
+    /// Graceful restart in an OPEN: restarting, after NOTIFICATIONs, seconds, whether frames went on.
+    fn said(output: &Output) -> Option<(bool, bool, u16, Vec<bool>)> {
+        let Output::Send(bytes) = output else { panic!("an OPEN") };
+        let Some(Ok(open)) = decode(&mut bytes.clone(), &mut BgpParsingContext::default(), false) else {
+            panic!("a message")
+        };
+        let BgpMessage::Open(open) = open.message else { panic!("an OPEN") };
+        open.capabilities().iter().find_map(|it| match it {
+            BgpCapability::GracefulRestartCapability(it) => {
+                let families = it.address_families().iter().map(|it| it.forwarding_state()).collect();
+                Some((it.restart(), it.graceful_notification(), it.time(), families))
+            }
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn the_open_after_a_restart_says_so_and_only_that() {
+        let mut session = session(2);
+        session.settings.restart = Some(GracefulRestart { time_s: 45, notifications: true });
+        assert_eq!(said(&session.connected(0)[0]), Some((false, true, 45, vec![false])));
+        session.on_bytes(&greeting(true), 0);
+        let told = [Output::Send(messages::notification(6, 4))];
+        let outputs = session.restart(Some((6, 4)), 1);
+        assert_eq!(outputs[..1], told);
+        // It is not over before the session is up again.
+        for _ in 0..2 {
+            assert_eq!(said(&session.connected(2)[0]), Some((true, true, 45, vec![true])));
+        }
+        session.on_bytes(&greeting(true), 2);
+        assert!(session.is_up());
+        session.notify((6, 4), 3);
+        assert_eq!(said(&session.connected(4)[0]), Some((false, true, 45, vec![true])));
+    }
+
     #[test]
     fn graceful_restart_is_neither_offered_nor_expected() {
         for (restarts_gracefully, reason) in [
             (false, "the neighbour closed the connection"),
             (
                 true,
-                "the neighbour closed the connection; it offers graceful restart (RFC 4724), which is not supported",
+                "the neighbour closed the connection; it offers graceful restart (RFC 4724), and this side does not",
             ),
         ] {
             let mut session = session(2);

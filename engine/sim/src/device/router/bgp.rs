@@ -192,6 +192,7 @@ impl Bgp {
                 passive: true,
                 connect_retry_s: 1,
                 multihop: None,
+                restart: None,
                 bfd: it.bfd.map(|bfd| BfdSettings {
                     interval_us: bfd.interval_ms.get() as u32 * 1_000,
                     multiplier: bfd.multiplier.get() as u8,
