@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support.linux_devices import needs_root, shipped_on, valid
+from support.linux_devices import TARGETS, needs_root, shipped_on, valid
 
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.arrivals import OnOff, Poisson, Recorded
@@ -19,14 +19,15 @@ FRAMES, RATE_FPS = 200, Fraction(400)
 ARRIVALS: tuple[Poisson | OnOff | Recorded, ...] = (Poisson(1), OnOff(Fraction(1, 4), 5), Recorded((1, 1, 8)))
 
 
-def test_every_time_between_frames_is_counted_at_both_sides() -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_time_between_frames_is_counted_at_both_sides(target: str) -> None:
     """Goal: the offered load is the intended one, as the trial is valid; nothing is missing, so all times are known."""
     streams = tuple(
         Stream(f"s{place}", 128, RATE_FPS, FRAMES, Pairs(), (1,), (2,), arrivals=arrivals)
         for place, arrivals in enumerate(ARRIVALS)
     )
     per_flow = HistogramPer.FLOW
-    with open_measurer(shipped_on("back-to-back"), "live") as measurer:
+    with open_measurer(shipped_on("back-to-back"), target) as measurer:
         spec = TrialSpec(
             "all", streams, 5 * 10**8, Learning(enabled=False), 3 * 10**8, 0, per_flow=True, interarrival=per_flow
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support.linux_devices import needs_root, shipped_on, valid
+from support.linux_devices import TARGETS, needs_root, shipped_on, valid
 from support.stacks import STACKS
 
 from p4mesh.layers import Frame
@@ -18,12 +18,13 @@ pytestmark = [pytest.mark.live, needs_root]
 FRAMES = 20
 
 
-def test_frames_of_every_stack_are_counted() -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_frames_of_every_stack_are_counted(target: str) -> None:
     streams = tuple(
         Stream(f"s{place}", 300, Fraction(50), FRAMES, Pairs(), (1,), (2,), Frame(layers))
         for place, layers in enumerate(STACKS.values())
     )
-    with open_measurer(shipped_on("back-to-back"), "live") as measurer:
+    with open_measurer(shipped_on("back-to-back"), target) as measurer:
         spec = TrialSpec("all", streams, 4 * 10**8, Learning(enabled=False), 3 * 10**8, 0, per_flow=True)
         result = valid(lambda: measurer.measure(spec))
     names = dict(zip((stream.name for stream in streams), STACKS, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.linux_devices import needs_root, run_live, shipped_on
+from support.linux_devices import TARGETS, needs_root, run_live, shipped_on
 
 from p4mesh.methods.results.outcome import Outcome
 
@@ -84,6 +84,22 @@ def test_frame_loss_of_the_linux_router_with_ipv6(tmp_path: Path) -> None:
     assert rows[0]["load_of_cap_pct"] == 100
     for row in rows:
         assert number(dict(row), "rx_frames") > 0.9 * number(dict(row), "tx_frames") > 0
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_mix_of_sizes_goes_through_the_bridge_in_its_shares(target: str, tmp_path: Path) -> None:
+    """Goal: of 12 frames of each sender 7 have 64 bytes, 4 have 570 and 1 has 1,518, in every trial, and all come."""
+    topology = shipped_on("bridge-4x10m", "bridge")
+    settings = ("rate_fraction_pct=5", "duration_ms=1000", "step_pct=10", *PHASES)
+    outcome = run_live("rfc2544.frame_loss", topology, "imix", tmp_path, *settings, ports="1,2", target=target)
+    (sizes,) = (table.rows for table in outcome.tables if table.name == "sizes")
+    trials = {row["trial"]: [other for other in sizes if other["trial"] == row["trial"]] for row in sizes}
+    assert trials
+    for rows in trials.values():
+        assert [row["frame_size_bytes"] for row in rows] == [64, 570, 1518]
+        frames = sum(number(row, "tx_frames") for row in rows)
+        for row, share in zip(rows, (7, 4, 1), strict=True):
+            assert number(row, "rx_frames") == number(row, "tx_frames") == pytest.approx(frames * share / 12, abs=4)
 
 
 def test_back_to_back_frames_of_a_p4_switch(tmp_path: Path) -> None:

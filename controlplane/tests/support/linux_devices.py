@@ -12,14 +12,21 @@ from support.networks import TOPOLOGIES
 from p4mesh.errors import P4MeshError
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.network.netns import NetnsNetwork
+from p4mesh.network.nodes.base import find_program
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
+from p4mesh.target.simple_switch import PROGRAM
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+TARGETS = (
+    "live",
+    pytest.param("bmv2", marks=pytest.mark.skipif(find_program(PROGRAM) is None, reason=f"{PROGRAM} is not installed")),
+)
+"""Targets on interfaces of this machine."""
 ATTEMPTS = 6
 """A trial that the tester could not carry out on a busy machine is INVALID, and measured again."""
 RATE_BPS = 10_000_000
@@ -67,13 +74,14 @@ def write_topology(directory: Path, topology: Topology) -> Path:
 def run_live(
     test: str,
     topology: Topology,
-    size: int,
+    size: int | str,
     directory: Path,
     *settings: str,
     opener: str = "",
     ports: str | None = None,
+    target: str = "live",
 ) -> Outcome:
-    """Run a test on ``live`` and return its outcome, the first one that the tester could carry out."""
+    """Run a test on interfaces of this machine and return its outcome, the first that the tester could carry out."""
     findings = []
     for attempt in range(ATTEMPTS):
         options = RunOptions(
@@ -81,7 +89,7 @@ def run_live(
             topology=topology,
             sizes=str(size),
             settings=settings,
-            target="live",
+            target=target,
             out=directory / str(attempt),
             opener=opener,
             ports=ports,
