@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from p4mesh.layers.ethernet import TEST_ETHERTYPE
-from p4mesh.layers.layer import Layer, Numbers, bits, computed, names_next, optional
+from p4mesh.layers.layer import Layer, Numbers, Surroundings, bits, computed, names_next, optional
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Gre(Layer):
 
     kind: ClassVar[str] = "gre"
     numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: 47}
-    checksum_present: int = bits(1)
+    checksum_present: int | None = computed(1)
     routing_present: int = bits(1)
     key_present: int | None = computed(1)
     sequence_present: int | None = computed(1)
@@ -26,3 +26,7 @@ class Gre(Layer):
     key: int | None = optional(32, "key_present")
     sequence: int | None = optional(32, "sequence_present")
     """Number of every frame: the data plane does not count in it."""
+
+    def completed(self, around: Surroundings) -> Gre:
+        """Say that there is no checksum: receivers would take the next header for one."""
+        return super().completed(around).filled(checksum_present=0)

@@ -29,6 +29,11 @@ class Routing(CountedHeader):
     reserved: int = bits(32)
     addresses: bytes = tail(IPv6Address("::1").packed)
 
+    @property
+    def path(self) -> bytes:
+        """The addresses of the path."""
+        return self.addresses
+
     @classmethod
     def read(cls, data: bytes) -> CountedHeader | None:  # type: ignore[override]
         """Read a routing header of any type; segment routing is told apart by its type."""
@@ -61,6 +66,11 @@ class SegmentRouting(CountedHeader):
     flags: int = bits(8)
     tag: int = bits(16)
     segments: bytes = tail(IPv6Address("::1").packed, _segments_of_text, _text_of_segments)
+
+    @property
+    def path(self) -> bytes:
+        """The addresses of the path."""
+        return self.segments
 
     def __post_init__(self) -> None:
         """Refuse what is no list of addresses."""

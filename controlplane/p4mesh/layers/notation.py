@@ -12,7 +12,7 @@ from typing import Any
 from p4mesh.errors import ParameterError
 from p4mesh.layers.ethernet import Ethernet
 from p4mesh.layers.frame import Frame
-from p4mesh.layers.layer import BAD, BAD_CHECKSUM, Layer
+from p4mesh.layers.layer import BAD, BAD_CHECKSUM, Layer, Role
 
 _LAYER = re.compile(r"\s*(?P<kind>[a-z0-9_]+)\s*(\((?P<values>[^()]*)\))?\s*")
 _SOME_BYTES = "01020304"
@@ -48,7 +48,7 @@ def _layer(part: str) -> Layer:
     for pair in filter(None, (pair.strip() for pair in (found["values"] or "").split(","))):
         name, equals, value = (word.strip() for word in pair.partition("="))
         if name not in readers:
-            raise ParameterError(f"{kind.kind} has no field '{name}'", hint=f"fields are {', '.join(readers)}")
+            raise ParameterError(f"{kind.kind} has no field '{name}'", hint=f"fields are {', '.join(_given(kind))}")
         if not equals:
             raise ParameterError(f"{kind.kind}.{name} has no value", hint=f"write {name}={_usual(kind, name)}")
         if name in values:
@@ -62,11 +62,19 @@ def _layer(part: str) -> Layer:
     return kind(**values)
 
 
+def _given(kind: type[Layer]) -> list[str]:
+    """Name the fields that a user may give: lengths follow from the frame, and of checksums that they are bad."""
+    wires = {item.name: item.metadata.get("wire") for item in fields(kind)}
+    return [name for name, wire in wires.items() if wire is None or wire.role is not Role.COMPUTED or wire.is_checksum]
+
+
 def _usual(kind: type[Layer], name: str) -> str:
     """Write a value that the field may have."""
     item = next(item for item in fields(kind) if item.name == name)
     if item.default == b"":
         return _SOME_BYTES
+    if "wire" in item.metadata and item.metadata["wire"].is_checksum:
+        return BAD
     return value_text(item, item.metadata["wire"].of_number(1) if item.default is None else item.default)
 
 

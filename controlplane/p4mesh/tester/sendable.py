@@ -14,6 +14,7 @@ from p4mesh.layers import (
     IPv4,
     IPv6,
     OwnBytes,
+    Routing,
     SegmentRouting,
     Udp,
 )
@@ -33,7 +34,7 @@ _TUNNEL = (
 )
 _STACKS = re.compile(rf"ethernet{_TAG}*{_TUNNEL}*( (ipv4|ipv6( ({_EXTENSION}))*)( (udp|tcp|icmp|icmpv6))?)?( bytes)*")
 """Names of the layers, the outermost first; each must name the next one, too."""
-_VALID = "a stack of docs/HEADERS.md, such as vlan/ipv4/udp or ipv4/udp/vxlan/ethernet/ipv4/udp"
+_VALID = "a stack of docs/HEADERS.md, such as vlan/ipv4/udp or mpls/ipv6/tcp"
 _STACKS_OF_TOFINO = re.compile(rf"ethernet( vlan){{0,2}}( (ipv4|ipv6( (?!segment)({_EXTENSION}))*) udp)?")
 _VALID_ON_TOFINO = "Ethernet, up to two VLAN tags, then nothing or UDP over IPv4 or IPv6 with extension headers"
 _LONGEST_EXTENSION_BYTES, _MOST_EXTENSION_BYTES = 32, 64
@@ -175,9 +176,9 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
                 f"has {layer.header_bytes} bytes",
                 f"use {_FIRST_UNIT_BYTES} bytes and up to {_MOST_SEGMENTS} times {_SEGMENT_BYTES} in a tunnel",
             )
-        case SegmentRouting() if layer.segments_left > (count := len(layer.segments) // _SEGMENT_BYTES):
+        case Routing() | SegmentRouting() if layer.segments_left > (count := len(layer.path) // _SEGMENT_BYTES):
             return f"has segments_left={layer.segments_left} of {count} segments", f"use 0 to {count}"
-        case SegmentRouting() if place > _innermost(frame) and layer.segments_left:
+        case Routing() | SegmentRouting() if place > _innermost(frame) and layer.segments_left:
             return (
                 f"has segments_left={layer.segments_left} in front of the station's packet",
                 "put ipv4 or ipv6 behind it: the outer IPv6 header then has the address of the active segment",

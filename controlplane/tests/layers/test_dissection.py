@@ -34,11 +34,14 @@ TSHARK = shutil.which("tshark")
 pytestmark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed (Debian: apt-get install tshark)")
 BAD, GOOD, NONE, ZERO_OVER_IPV6 = "0", "1", "3", "4"
 """Words of tshark on a checksum; RFC 6935 lets that of a tunnel over IPv6 be 0."""
+OF_A_MAKER = bytes.fromhex("001b21000001")
+"""tshark 4.0 finds the Ethernet header of a pseudowire by addresses that a manufacturer has."""
 DISSECTED = {name: layers for name, layers in STACKS.items() if name != "the port of a tunnel"} | {
     "routing": (Ethernet(), IPv6(), Routing(), DestinationOptions(), Fragment(), Udp()),
     "authentication": (Ethernet(), IPv6(), Authentication(), Udp()),
     "encapsulation": (Ethernet(), IPv6(), Encapsulation(), Udp()),
     "mobility": (Ethernet(), IPv6(), Mobility(), Udp()),
+    "pseudowire": (*STACKS["pseudowire"][:4], Ethernet(OF_A_MAKER, OF_A_MAKER), *BRIDGED[1:]),
     "rdma": (Ethernet(), OUTER4, Udp(), Bth()),
     "rdma over ipv6": (Ethernet(), OUTER6, Udp(), Bth()),
 }

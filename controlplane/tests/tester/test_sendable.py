@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 from support.networks import shipped
@@ -35,6 +35,7 @@ from p4mesh.layers import (
     vlan,
 )
 from p4mesh.layers.layer import BAD_CHECKSUM
+from p4mesh.layers.notation import frame_of_text
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.seed_layout import fields_of, require_field
 from p4mesh.tester.sendable import require_plain_headers, require_sendable
@@ -46,6 +47,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
 
 OUTER = IPv4(source=IPv4Address("198.18.1.2"), destination=IPv4Address("198.18.1.1"))
+OUTER6 = IPv6(source=IPv6Address("2001:db8::1"), destination=IPv6Address("2001:db8::9"))
 ENDS = IPv4Address("198.18.1.2"), IPv4Address("198.18.1.1")
 
 
@@ -84,6 +86,9 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (Frame((Ethernet(ether_type=0x88B5), OwnBytes(b"1234PM56"))), "bytes has a word that begins with 504d"),
         (Frame((Ethernet(), OUTER, Udp(), Vxlan(), Ethernet(), OUTER, Udp(), Vxlan(), *UDP_OVER_IPV4.layers)), "three"),
         (Frame((Ethernet(), IPv6(), SegmentRouting(segments_left=1), Udp())), "segments_left=1 in front of"),
+        (Frame((Ethernet(), IPv6(), Routing(segments_left=1), Udp())), "routing has segments_left=1 in front of"),
+        (Frame((Ethernet(), OUTER6, Routing(segments_left=2), IPv4(), Udp())), "routing has segments_left=2 of 1"),
+        (Frame((Ethernet(), OUTER, Gre(checksum_present=1), IPv4(), Udp())), "gre.checksum_present cannot be given"),
         (UDP_OVER_IPV4.changed(Udp, checksum=1), "udp.checksum cannot be given"),
         (UDP_OVER_IPV4.changed(Udp, checksum=BAD_CHECKSUM).changed(IPv4, checksum=BAD_CHECKSUM), "2 bad checksums"),
         (UDP_OVER_IPV4.changed(IPv4, source=ENDS[0]), "ipv4 has source=198.18.1.2"),
@@ -127,6 +132,15 @@ def test_a_field_that_the_frames_do_not_have_cannot_change(frame: Frame, field: 
         check_stream(stream_of(frame, FieldModifier(field, Progression(4))))
 
 
+def test_the_examples_of_a_refusal_can_be_sent() -> None:
+    with pytest.raises(ParameterError) as caught:
+        require_sendable("s", Frame((Ethernet(), Udp(), IPv4())))
+    examples = re.findall(r"[a-z0-9_]+(?:/[a-z0-9_]+)+(?![/.])", (caught.value.hint or "").partition("such as ")[2])
+    assert len(examples) == 2
+    for example in examples:
+        require_sendable("s", frame_of_text(example))
+
+
 FIELDS = fields_of(load_contract())
 
 
@@ -134,6 +148,7 @@ FIELDS = fields_of(load_contract())
     ("name", "stack", "values", "message"),
     [
         ("gre.protocol", "gre", Progression(2), "gre has no field 'protocol' that can change: "),
+        ("gre.checksum_present", "gre", Progression(2), "gre has no field 'checksum_present' that can change: "),
         ("ipv4.checksum", "tcp", Progression(2), "ipv4 has no field 'checksum' that can change: version, "),
         ("tcp.sum", "tcp", Progression(2), "tcp has no field 'sum' that can change"),
         ("tcpp.source", "tcp", Progression(2), "no layer 'tcpp': layers are "),
