@@ -12,7 +12,7 @@ from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import OtgError
 from p4mesh.otg.captures import Capture, read_captures
-from p4mesh.otg.devices import Devices, read_devices
+from p4mesh.otg.devices import MOST_ADDRESSES, Devices, read_devices
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.flows import Flow, read_flow
 from p4mesh.otg.headers import MOST_STREAMS
@@ -21,6 +21,7 @@ from p4mesh.otg.ports import Port, read_layer1, read_ports
 from p4mesh.topology import Topology
 
 _MOST_ERRORS = 20
+_MOST_PORTS = 512
 Read = TypeVar("Read")
 
 
@@ -48,10 +49,7 @@ class Configuration:
 
 def read_configuration(message: pb2.Config, topology: Topology) -> Configuration:
     """Read a configuration; raises OtgErrors with all that is wrong, as far as it can be told."""
-    if len(message.flows) > MOST_STREAMS:
-        # Told before thousands are read: each is a stream at least.
-        valid = f"up to {MOST_STREAMS}, which the program has"
-        raise OtgErrors([refusal("flows", f"are {len(message.flows):,}", valid)])
+    _require_few(message)
     data = validated(message)
     root = Element(data, "")
     errors: list[OtgError] = []
@@ -88,6 +86,27 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
         found = tuple(flow.to_any_receiver() for flow in found)
     told = (*warnings, *devices.warnings, *(warning for flow in found for warning in flow.warnings))
     return Configuration(ports, devices, found, captures, told, starts)
+
+
+def _require_few(message: pb2.Config) -> None:
+    """Raise OtgErrors for more elements than the tester can have, before all of them are read, which takes a while."""
+    addresses = sum(
+        len(device.ipv4_loopbacks)
+        + len(device.ipv6_loopbacks)
+        + sum(len(ethernet.ipv4_addresses) + len(ethernet.ipv6_addresses) for ethernet in device.ethernets)
+        for device in message.devices
+    )
+    bounds = (
+        ("ports", f"are {len(message.ports):,}", len(message.ports), _MOST_PORTS, "the program"),
+        ("devices", f"are {len(message.devices):,}", len(message.devices), MOST_ADDRESSES, "the server"),
+        ("devices", f"have {addresses:,} addresses", addresses, MOST_ADDRESSES, "the server"),
+        ("flows", f"are {len(message.flows):,}", len(message.flows), MOST_STREAMS, "the program"),
+    )
+    errors = [
+        refusal(key, what, f"up to {most}, which {who} takes") for key, what, count, most, who in bounds if count > most
+    ]
+    if errors:
+        raise OtgErrors(errors)
 
 
 def validated(message: pb2.Config) -> Mapping[str, Any]:

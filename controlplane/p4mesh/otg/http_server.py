@@ -6,12 +6,13 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 
+import h11
 from google.protobuf import json_format
 from snappi import otg_pb2 as pb2
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -23,6 +24,9 @@ from p4mesh.otg.worker import Worker
 
 _JSON = "application/json"
 _LONGEST_REASON = 1000
+_PATIENCE_S = 10.0
+"""Time in which a request is to have come."""
+_WATCH_S = 1.0
 _DEEPEST = 64
 """Levels of objects in JSON."""
 
@@ -64,10 +68,34 @@ def _shown_token(headers: Headers) -> str:
 
 
 def connections(worker: Worker) -> type[H11Protocol]:
-    """Protocol of connections that frees the session of a client whose connection ends."""
+    """Protocol of connections that frees the session of a client whose connection ends.
+
+    Connections on which a request does not come to its end are closed: all others would wait for them.
+    """
 
     class Connection(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self.waits_since_s = self.loop.time()
+            self._watch()
+
+        def _watch(self) -> None:
+            # Between requests uvicorn has a timer of its own; in front of the first one it has none.
+            unfinished = self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and self.timeout_keep_alive_task is None
+            now_s = self.loop.time()
+            if not unfinished:
+                self.waits_since_s = now_s
+            elif now_s - self.waits_since_s >= _PATIENCE_S:
+                self.transport.abort()
+                return
+            self.watch = self.loop.call_later(_WATCH_S, self._watch)
+
+        def on_response_complete(self) -> None:
+            self.waits_since_s = self.loop.time()
+            super().on_response_complete()
+
         def connection_lost(self, exc: Exception | None) -> None:
+            self.watch.cancel()
             if self.client:
                 worker.ownership.gone(_name(*self.client))
             super().connection_lost(exc)
@@ -100,6 +128,8 @@ def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaita
         except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
             what = f"not the JSON of the API: {' '.join(str(error).split())[:_LONGEST_REASON]}"
             return _response(Failure(400, "validation", (what,)))
+        except ClientDisconnect:
+            return Response()  # to nobody
         except Exception as error:
             return _response(Failure.of(error))
         if isinstance(answer, bytes):

@@ -123,6 +123,8 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_restart_of_a_peer_that_does_not_offer_it": lambda api: _restarted(api),
     "a_long_time_to_restart": with_config(lambda config: set_to(_peer(config).graceful_restart, restart_time=4096)),
     "a_restart_for_days": with_config(lambda config: set_to(_peer(config).graceful_restart, enable_llgr=True)),
+    "many_addresses": with_config(lambda config: _addresses(config, 513)),
+    "many_ports": with_config(lambda config: [config.ports.add(name=f"q{number}") for number in range(511)]),
     "many_flows": with_config(lambda config: [add_flow(config, f"f{number}") for number in range(65)]),
     "a_reboot": lambda api: api.set_control_action(_reboot(api)),
     "a_start_of_a_flow_that_there_is_not": lambda api: transmit(api, "start", "g"),
@@ -138,6 +140,13 @@ def _notification(api: Any, **custom: int) -> Any:
     else:
         action.protocol.bgp.notification.names = ["peer"]
     return action
+
+
+def _addresses(config: Any, count: int) -> None:
+    for number in range(count):
+        address, gateway = f"10.{number // 256}.{number % 256}.1", f"10.{number // 256}.{number % 256}.2"
+        ethernet = _ethernet(config) if not number else config.devices[0].ethernets[0]
+        ethernet.ipv4_addresses.add(name=f"v4.{number}", address=address, gateway=gateway)
 
 
 def _restarted(api: Any) -> object:

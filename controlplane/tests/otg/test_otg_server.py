@@ -5,9 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -211,6 +214,21 @@ def test_flows_without_bound_are_refused(server: OtgServer) -> None:
     tagged.metric_tags.add(name="tag")
     (told,) = errors_of(lambda: api.set_config(config))
     assert "65 streams, the program has 64" in told
+
+
+def test_requests_that_do_not_come_to_their_end_keep_nobody_out(capfd: pytest.CaptureFixture[str]) -> None:
+    """More of them than the server takes: nothing at all, a part of the head, and a part of the body."""
+    with serving_otg("back-to-back") as server, ExitStack() as opened:
+        place = urlsplit(server.places["http"])
+        for begun in (b"", b"POST /config HTT", b"POST /config HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{") * 40:
+            sent = opened.enter_context(socket.create_connection((str(place.hostname), int(place.port or 0))))
+            sent.sendall(begun)
+        url, ends_s = f"{place.geturl()}/capabilities/version", time.monotonic() + 40
+        for status in (503, 200):
+            while requests.get(url, timeout=30).status_code != status:
+                assert time.monotonic() < ends_s, f"never {status}"
+                time.sleep(0.2)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_pages_in_a_browser_cannot_ask(server: OtgServer) -> None:
