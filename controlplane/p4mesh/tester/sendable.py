@@ -47,6 +47,8 @@ _WORDS = {
 _MOST_ETHERNETS = 2
 _FIRST_UNIT_BYTES, _SEGMENT_BYTES, _MOST_SEGMENTS = 8, 16, 5
 _LONGEST_LIST_BYTES = _FIRST_UNIT_BYTES + _MOST_SEGMENTS * _SEGMENT_BYTES
+_NOT_BEHIND_LISTS = ("udp", "mpls")
+"""The parser takes an extension header in front of them for one of the station's own packet."""
 _MOST_OPTION_BYTES = 12
 _OTHER_PROTOCOLS = {0x0806: "ARP", 0x8808: "MAC control", 0x88CC: "LLDP"}
 _MAGIC = b"PM"
@@ -175,6 +177,16 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
             return (
                 f"has {layer.header_bytes} bytes",
                 f"use {_FIRST_UNIT_BYTES} bytes and up to {_MOST_SEGMENTS} times {_SEGMENT_BYTES} in a tunnel",
+            )
+        case ExtensionHeader() if (
+            place < _innermost(frame)
+            and layer.header_bytes > _LONGEST_EXTENSION_BYTES
+            and following is not None
+            and following.kind in _NOT_BEHIND_LISTS
+        ):
+            return (
+                f"has {layer.header_bytes} bytes, and {following.kind} follows",
+                f"use {_LONGEST_EXTENSION_BYTES} bytes or less in front of it, or ipv4, ipv6, gre or ethernet behind",
             )
         case Routing() | SegmentRouting() if layer.segments_left > (count := len(layer.path) // _SEGMENT_BYTES):
             return f"has segments_left={layer.segments_left} of {count} segments", f"use 0 to {count}"

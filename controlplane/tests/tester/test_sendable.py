@@ -89,6 +89,16 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (Frame((Ethernet(), IPv6(), Routing(segments_left=1), Udp())), "routing has segments_left=1 in front of"),
         (Frame((Ethernet(), OUTER6, Routing(segments_left=2), IPv4(), Udp())), "routing has segments_left=2 of 1"),
         (Frame((Ethernet(), OUTER, Gre(checksum_present=1), IPv4(), Udp())), "gre.checksum_present cannot be given"),
+        *(
+            (
+                Frame((Ethernet(), OUTER6, SegmentRouting(segments=bytes(32)), *tunnel)),
+                f"40 bytes, and {follows} follows",
+            )
+            for follows, tunnel in (
+                ("mpls", (Mpls(5), IPv4(), Udp())),
+                ("udp", (Udp(), Vxlan(), *UDP_OVER_IPV4.layers)),
+            )
+        ),
         (UDP_OVER_IPV4.changed(Udp, checksum=1), "udp.checksum cannot be given"),
         (UDP_OVER_IPV4.changed(Udp, checksum=BAD_CHECKSUM).changed(IPv4, checksum=BAD_CHECKSUM), "2 bad checksums"),
         (UDP_OVER_IPV4.changed(IPv4, source=ENDS[0]), "ipv4 has source=198.18.1.2"),
