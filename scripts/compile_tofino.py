@@ -86,6 +86,12 @@ _INSTALL_HINT = (
 _CLOCKS = "cycles_contribute_to_latency"
 _LAST_BIT = {"B": 7, "H": 15, "W": 31}
 """Of containers by their letter."""
+_VERDICTS = {
+    ("drop_ctl", "ingress"): r"^  drop_ctl: (.*)$",
+    ("drop_ctl", "egress"): r"^  drop_ctl: (.*)$",
+    ("mirror_type", "ingress"): r"^  mirror:\n    select: (.*)$",
+}
+"""Lines of a deparser with what it does with a frame, by field and gress."""
 _STATE = ("MatchAction_Direct", "Register", "Counter")
 """Kinds of tables in bfrt.json with state that a controller writes or reads."""
 
@@ -124,26 +130,30 @@ def assemble_for(chip: Chip, output: Path) -> tuple[int, dict[str, Any]]:
 
 
 def verdicts_of(assembly: str) -> dict[str, dict[str, Any]]:
-    """Return where each gress keeps ``drop_ctl``, and which fields are in the same bits before.
+    """Return where verdicts on frames are kept, and which fields are in the same bits before.
 
     ``if`` names the bit that makes it valid. Without one (Tofino 1) the deparser obeys what the bits hold at the end,
     so no other field may use them: SystemExit where one does.
     """
     found = {}
-    for gress in ("ingress", "egress"):
-        verdict = re.search(r"^  drop_ctl: (.*)$", _section(assembly, f"deparser {gress}"), re.M)
+    for (field, gress), line in _VERDICTS.items():
+        verdict = re.search(line, _section(assembly, f"deparser {gress}"), re.M)
         if verdict is None:
-            raise SystemExit(f"no drop_ctl of {gress} in the assembly")
+            raise SystemExit(f"no {field} of {gress} in the assembly")
         place, *valid = _bits_of(verdict[1].partition("#")[0])
         sharing = {
             name
             for name, where in _fields_of(assembly, gress)
             for container, first, last in _bits_of(where)
-            if container == place[0] and first <= place[2] and place[1] <= last and not name.endswith("dprsr.drop_ctl")
+            if container == place[0] and first <= place[2] and place[1] <= last and not name.endswith(f"dprsr.{field}")
         }
         if sharing and not valid:
-            raise SystemExit(f"drop_ctl of {gress} shares its container with {', '.join(sorted(sharing))}")
-        found[gress] = {"bits": list(place), "if": [list(one) for one in valid], "shared_with": sorted(sharing)}
+            raise SystemExit(f"{field} of {gress} shares its container with {', '.join(sorted(sharing))}")
+        found[f"{field} of {gress}"] = {
+            "bits": list(place),
+            "if": [list(one) for one in valid],
+            "shared_with": sorted(sharing),
+        }
     return found
 
 
@@ -385,7 +395,7 @@ def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
         assembly = (output / "pipe" / "p4mesh.bfa").read_text()
         verdicts = verdicts_of(assembly)
         overfilled = overfilled_in(assembly)
-        view = lines_of(drivers_view(context, bfrt) | {"drop_ctl": verdicts, "overfilled": overfilled})
+        view = lines_of(drivers_view(context, bfrt) | {"verdicts": verdicts, "overfilled": overfilled})
         return Compiled(stages, p4info, table_per_line(bfrt), size, clocks_of(context), parser_paths_of(output), view)
 
 

@@ -18,6 +18,9 @@
 #include "../include/reasons.p4"
 #include "../include/codes.p4"
 
+#define ID_TABLE_CAPTURE 0x0200_0021
+#define ID_ACTION_CAPTURE_FIRST 0x0100_0020
+
 // Ports of the chip that are not test ports: the PCIe port to the CPU, and the recirculation port
 // of pipe 0. In every pipe the recirculation port has the same number within the pipe. Chips of Tofino 1 with
 // more than two pipes (-DPIPES=4) have the CPU port in pipe 2; there, ports 192 to 199 recirculate.

@@ -6,7 +6,13 @@
 
 control TesterIngressDeparser(packet_out packet, inout ingress_headers_t hdr, in ingress_t meta,
                               in ingress_intrinsic_metadata_for_deparser_t deparser) {
+    Mirror() mirror;
     apply {
+        if (deparser.mirror_type == MIRROR_CAPTURED) {
+            mirror.emit<captured_t>(meta.mirror_session, {
+                meta.captured_bridge, meta.captured_frame, meta.captured_kind, meta.port_cell,
+                meta.captured_time });
+        }
         packet.emit(hdr.bridge);
         packet.emit(hdr.packet_in);
         packet.emit(hdr.loop);

@@ -52,6 +52,19 @@ header report_t {
     bit<32> cell;
 }
 
+// In front of a captured frame, which egress sends on as it is: a bridge_t and a packet_in_t. With the numbers of the
+// signature, too, which the frame has anyway, the compiler finds no format for actions of Tofino 2.
+header captured_t {
+    bit<8>  bridge;
+    bit<8>  kind;
+    bit<8>  flags;
+    bit<16> port;
+    bit<48> time;
+}
+
+// Kind of a packet-in with a captured frame; its flags are the kind that the entry of table `capture` has given.
+const bit<8> CAPTURED_FRAME = 5;
+
 #define RECEIVE_HALF_BITS 448
 #define TRANSMIT_HALF_BITS 128
 

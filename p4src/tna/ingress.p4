@@ -70,6 +70,7 @@ control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
     Streams() streams;
     Pacing() pacing;
     Reporting() reporting;
+    CaptureByMirror() capture;
     ArrivalSpacing() arrival_spacing;
 
     apply {
@@ -79,6 +80,8 @@ control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
         latency_range.apply();
         place_of.apply();
         classification.apply(hdr, meta);
+        // Reasons that come later are of frames of the loop and of the controller, which are not captured.
+        capture.apply(meta, standard, deparser);
         next_sequence.apply();
         if (!hdr.loop.isValid()) {
             port_cell.apply();

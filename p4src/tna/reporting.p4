@@ -53,4 +53,70 @@ control Reporting(inout ingress_headers_t hdr, in ingress_t local, in arrival_t 
     apply { deliver.apply(); }
 }
 
+// Has the first frames of a trial with a reason mirrored to the controller: of each kind no more in each pipe than the
+// controller has asked for, however many come. The frame ends; its copy is as it was received.
+const MirrorType_t MIRROR_CAPTURED = 1;
+#define SESSION_CAPTURED 1
+
+control CaptureByMirror(inout ingress_t local, in arrival_t arrival, inout verdict_t verdict) {
+    bit<32> trial = 0;
+    bit<32> limit = 0;
+    bit<8>  wanted = 0;
+
+    // Frames of a trial that were handed over, and the trial.
+    PAIRS(taken, CAPTURE_KINDS);
+    RegisterAction<pair_t, bit<32>, bit<8>>(taken_cells) take = {
+        void apply(inout pair_t cell, out bit<8> counts) {
+            counts = 0;
+            if (cell.high != trial || cell.low < limit) { counts = 1; }
+            if (cell.high != trial) { cell.low = 1; }
+            else if (cell.low < limit) { cell.low = cell.low + 1; }
+            cell.high = trial;
+        }
+    };
+
+    @id(ID_ACTION_CAPTURE_FIRST)
+    @brief("Hands the first frames of this kind to the controller; a new trial counts them anew")
+    action capture_first(bit<8> kind_number, bit<32> trial_number, bit<32> frames) {
+        local.captured_kind = kind_number;
+        local.captured_time = arrival.ingress_mac_tstamp;
+        trial = trial_number;
+        limit = frames;
+    }
+
+    @id(ID_TABLE_CAPTURE)
+    @brief("Received frames that the controller wants to see, by the reason that is counted")
+    table capture {
+        key = {
+            local.reason : exact @name("reason");
+        }
+        actions = { capture_first; @defaultonly NoAction; }
+        const default_action = NoAction();
+        size = CAPTURE_KINDS;
+    }
+    @hidden action count() { wanted = take.execute((bit<32>)local.captured_kind); }
+    @hidden table taken { actions = { count; } const default_action = count(); size = 1; }
+
+    @hidden action copy() {
+        verdict.mirror_type = MIRROR_CAPTURED;
+        local.captured_frame = CAPTURED_FRAME;
+        local.captured_bridge = KIND_FOREIGN;
+        local.mirror_session = SESSION_CAPTURED;
+    }
+    @hidden table mirrored {
+        key = { wanted : exact; }
+        actions = { copy; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = { 1 : copy(); }
+        size = 1;
+    }
+
+    apply {
+        if (capture.apply().hit) {
+            taken.apply();
+        }
+        mirrored.apply();
+    }
+}
+
 #endif

@@ -50,4 +50,7 @@
 // Units of 8 bytes of IPv6 extension headers: the egress parser of Tofino 1 sees 160 bytes.
 #define EXTENSION_UNITS 4
 
+// Kinds of frames that are captured.
+#define CAPTURE_KINDS 8
+
 #endif

@@ -71,6 +71,12 @@ struct ingress_t {
     bit<32> wraps;
     bit<16> group;
     bit<3>  queue;
+    // Mirror session of a captured frame, and the fields of captured_t.
+    MirrorId_t mirror_session;
+    bit<8>  captured_bridge;
+    bit<8>  captured_frame;
+    bit<8>  captured_kind;
+    bit<48> captured_time;
 }
 
 struct egress_headers_t {

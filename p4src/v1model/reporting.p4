@@ -38,7 +38,7 @@ control Reporting(inout ingress_headers_t hdr, in ingress_t local, in arrival_t 
 }
 
 // Hands the first faulty frames of a trial to the controller, and the frames beside lost ones: of each kind no more than
-// the controller has asked for, however many come. Tofino has no such control.
+// the controller has asked for, however many come. On Tofino the chip mirrors them (CaptureByMirror).
 control Capture(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival, inout verdict_t verdict,
                 inout manager_t manager) {
     // Trial, and frames of it that were handed over.

@@ -253,9 +253,14 @@ class BfClient:
             gone = entry_of(self.bfrt.table(_NODES), {"$MULTICAST_NODE_ID": node}, None, {})
             yield "delete", _NODES, _deletion(gone.key_alone)
 
-    def write_fixed(self, verb: str, table: str, match: dict[str, Any], values: dict[str, Any]) -> None:
-        """Insert, modify or delete an entry of a fixed table by names."""
-        entry = entry_of(self.bfrt.table(table), match, None, values)
+    def write_fixed(
+        self, verb: str, table: str, match: dict[str, Any], values: dict[str, Any], action: str | None = None
+    ) -> None:
+        """Insert, modify or delete an entry of a fixed table by names; ``action`` is one without data of its own."""
+        known = self.bfrt.table(table)
+        entry = entry_of(known, match, None, values)
+        if action is not None:
+            entry.message.data.action_id = known.action(action).id
         self._write(list(self._updates(verb, [entry])))
 
     def _write(self, updates: Sequence[_Update]) -> None:

@@ -102,9 +102,9 @@ def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSe
     capabilities = TARGETS[options.target_name].declare(topology)
     if options.capture_frames and not capabilities.captures_faults:
         raise UnsupportedError(
-            f"--capture {options.capture_frames}: not supported on {options.target_name}, whose program hands over "
-            "no faulty frames",
-            hint="leave --capture out; counts of every reason are in trial_ports.csv",
+            f"--capture {options.capture_frames}: not supported on {options.target_name} by P4Runtime",
+            hint="leave --capture out, or use BF Runtime (tester.tofino.api); counts of every reason are in "
+            "trial_ports.csv",
         )
     simulated = not capabilities.real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")

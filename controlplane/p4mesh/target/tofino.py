@@ -174,7 +174,7 @@ class TofinoTarget(Target):
             scheduling_jitter_ns=1_000_000,
             bad_fcs=switch.bad_fcs,
             stamps_controller_frames=False,
-            captures_faults=False,
+            captures_faults=switch.api == "bfrt",
             drops_shown_after_ns=_DROPS_SHOWN_NS if switch.api == "bfrt" else 0,
             counts_seeds=True,
             cuts_frames=False,

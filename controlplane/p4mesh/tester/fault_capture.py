@@ -45,6 +45,9 @@ class CapturedPacket:
 class FaultCapture:
     """The capture of one data plane."""
 
+    match_fields: tuple[str, ...] = ("reason", "order")
+    """Keys of the program's table ``capture``."""
+
     def __init__(
         self,
         client: SwitchClient,
@@ -82,8 +85,7 @@ class FaultCapture:
 
     def take(self) -> list[CapturedPacket]:
         """Frames handed over since the last call, in their order; waits for those that are on their way."""
-        numbers = range(len(self._kinds))
-        counted = sum(data.packets for _, data in self._client.read_counters("captured", numbers))
+        counted = self._handed_over()
         before, self._counted = self._counted, counted
         missing = counted - before - len(self._packets)
         while missing > 0 and (packets := self._client.take_packet_ins(missing)):
@@ -100,12 +102,19 @@ class FaultCapture:
             self._packets.append(packet)
         return captured
 
+    def _handed_over(self) -> int:
+        """Frames of all trials since the program was loaded."""
+        numbers = range(len(self._kinds))
+        return sum(data.packets for _, data in self._client.read_counters("captured", numbers))
+
     def _entry(self, number: int, kind: str, frames: int) -> Entity:
-        order = _ORDERS.get(kind, "ORDER_NEXT")
-        reason = "EXPECTED" if kind in _ORDERS else kind.upper()
+        reason = self._contract.reason("EXPECTED" if kind in _ORDERS else kind.upper())
+        keys = {"reason": reason}
+        if "order" in self.match_fields:
+            keys["order"] = self._contract[_ORDERS.get(kind, "ORDER_NEXT")]
         return self._client.schema.table_entry(
             "capture",
-            match={"reason": self._contract.reason(reason), "order": self._contract[order]},
+            match=keys,
             action="capture_first",
             params={"kind_number": number, "trial_number": self._trial, "frames": frames},
         )

@@ -13,6 +13,7 @@ from p4mesh.target.chips import PORTS_PER_PIPE
 from p4mesh.tester.cell_reader import WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import SwitchPorts
+from p4mesh.tester.mirror_capture import MirrorCapture
 from p4mesh.tester.records import READ_TICKS, chip_fields
 from p4mesh.tester.tofino_dataplane import OF_PORTS, TofinoDataPlane
 
@@ -75,6 +76,7 @@ class RegisterDataPlane(TofinoDataPlane):
     def __init__(self, client: BfClient, contract: Contract, ports: SwitchPorts) -> None:
         super().__init__(client, contract, ports)
         self._registers = client
+        self.faults = MirrorCapture(client, contract, self._number_of, self._keep_punted)
 
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of all cells and ports, in every pipe."""

@@ -175,7 +175,7 @@ def test_codes_are_those_of_v1model() -> None:
     assert len(set(fields)) == len(fields), "fields of v1model alone have numbers of their own"
 
 
-def assembly_of(drop_ctl: str) -> str:
+def assembly_of(drop_ctl: str, mirror_type: str = "B2(0..2)") -> str:
     """Return the parts of an assembly that say what is in which container; ``drop_ctl`` is that of egress."""
     return f"""
 phv ingress:
@@ -190,23 +190,28 @@ phv egress:
 deparser ingress:
   dictionary: {{}}
   drop_ctl: B5(3..5)  # bit[5..3]: ingress::ig_intr_md_for_dprsr.drop_ctl
+  mirror:
+    select: {mirror_type}  # bit[2..0]: ingress::ig_intr_md_for_dprsr.mirror_type
 deparser egress:
   drop_ctl: {drop_ctl}  # egress::eg_intr_md_for_dprsr.drop_ctl
 stage 0 ingress:
 """
 
 
-def test_a_drop_that_shares_its_bits_fails_the_build(script: ModuleType) -> None:
+def test_a_drop_or_a_mirror_that_shares_its_bits_fails_the_build(script: ModuleType) -> None:
     with pytest.raises(SystemExit, match="drop_ctl of egress shares its container with random_value"):
         script.verdicts_of(assembly_of("W16(0..2)"))
+    with pytest.raises(SystemExit, match=r"mirror_type of ingress shares its container with meta.queue"):
+        script.verdicts_of(assembly_of("B17(4..6)", "B5(0..2)"))
     found = script.verdicts_of(assembly_of("B17(4..6)"))
-    assert found["ingress"] == {"bits": ["B5", 3, 5], "if": [], "shared_with": []}
-    assert found["egress"] == {"bits": ["B17", 4, 6], "if": [], "shared_with": []}
+    assert found["mirror_type of ingress"] == {"bits": ["B2", 0, 2], "if": [], "shared_with": []}
+    assert found["drop_ctl of ingress"] == {"bits": ["B5", 3, 5], "if": [], "shared_with": []}
+    assert found["drop_ctl of egress"] == {"bits": ["B17", 4, 6], "if": [], "shared_with": []}
 
 
 def test_a_drop_with_a_bit_that_makes_it_valid_may_share_its_bits(script: ModuleType) -> None:
     found = script.verdicts_of(assembly_of("{ W16(0..2): H4(2) }"))
-    assert found["egress"] == {"bits": ["W16", 0, 2], "if": [["H4", 2, 2]], "shared_with": ["random_value"]}
+    assert found["drop_ctl of egress"] == {"bits": ["W16", 0, 2], "if": [["H4", 2, 2]], "shared_with": ["random_value"]}
 
 
 def parser_of(cell: str, window: str) -> str:

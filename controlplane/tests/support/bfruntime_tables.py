@@ -130,12 +130,18 @@ def fixed_tables(family: str = "tf1", more_loopback: tuple[str, ...] = ()) -> by
                     "MirrorCfg",
                     1024,
                     ("$sid", "uint16"),
-                    [_field(1, "$session_enable", "bool")],
+                    [
+                        _field(5, "$session_enable", "bool"),
+                        _field(6, "$direction", "string", choices=("INGRESS", "EGRESS", "BOTH")),
+                        _field(7, "$ucast_egress_port", "uint32"),
+                        _field(8, "$ucast_egress_port_valid", "bool"),
+                        _field(23, "$max_pkt_len", "uint16"),
+                    ],
                 )
                 | {
                     "action_specs": [
                         {"id": 1, "name": "$coalescing", "data": [_field(3, "$timeout_usec", "uint32")]},
-                        {"id": 2, "name": "$normal", "data": [_field(1, "$direction", "string")]},
+                        {"id": 2, "name": "$normal", "data": []},
                     ]
                 },
                 _table(

@@ -41,6 +41,8 @@ def key_of(table: dict[str, Any], entry: Any) -> dict[str, Any]:
 
 def data_of(table: dict[str, Any], entry: Any) -> dict[str, Any]:
     """Return the values of an entry's data by names."""
+    outer = [item for item in table.get("data", []) if "singleton" in item]
+    fields = [item["singleton"] | {"mandatory": item["mandatory"], "read_only": item["read_only"]} for item in outer]
     if actions := table.get("action_specs"):
         action = next((action for action in actions if action["id"] == entry.data.action_id), None)
         if action is None:
@@ -48,14 +50,9 @@ def data_of(table: dict[str, Any], entry: Any) -> dict[str, Any]:
         wrong = "TableOnly" if entry.is_default_entry else "DefaultOnly"
         if action.get("action_scope") == wrong:
             raise Refused(INVALID, f"action {action['name']} is not for this entry of {table['name']}")
-        fields = list(action["data"])
-    else:
-        if entry.data.action_id:
-            raise Refused(INVALID, f"Table data allocation failed for table : {table['name']}")
-        outer = [item for item in table.get("data", []) if "singleton" in item]
-        fields = [
-            item["singleton"] | {"mandatory": item["mandatory"], "read_only": item["read_only"]} for item in outer
-        ]
+        fields += [item.get("singleton", item) for item in action["data"]]
+    elif entry.data.action_id:
+        raise Refused(INVALID, f"Table data allocation failed for table : {table['name']}")
     known, found = {field["id"]: field for field in fields}, {}
     for given in entry.data.fields:
         field = known.get(given.field_id)

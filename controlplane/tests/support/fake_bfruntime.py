@@ -392,8 +392,8 @@ class FakeBfSwitchd(TofinoChip):
         if "dev_port" in key:
             found = answer.entities.add().table_entry
             found.CopyFrom(asked)
-            place = (name.rpartition(".")[2], key["dev_port"])
-            put(found, table, self._drops_seen.get(place, {}) if self._drops_polled_s else self.drops[place])
+            at = (name.rpartition(".")[2], key["dev_port"])
+            put(found, table, self._drops_seen.get(at, {}) if self._drops_polled_s else self.drops[at])
             return
         if name in (_PORT, _STATISTICS):
             port = key["$DEV_PORT"]

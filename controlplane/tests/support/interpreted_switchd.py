@@ -19,6 +19,7 @@ from p4mesh.bfruntime import messages
 
 _PIPE = "pipe."
 _LOWEST = 1 << 30
+_UNLIMITED = 0xFFFF
 
 
 class InterpretedSwitchd(FakeBfSwitchd):
@@ -78,6 +79,11 @@ class InterpretedSwitchd(FakeBfSwitchd):
                 self._runs.remove_row(name, place)
             else:
                 self._runs.set_row(name, place, *self._row(table, entry))
+
+    def _take(self, table: dict[str, Any], key: dict[str, Any], values: dict[str, Any], place: bytes) -> None:
+        super()._take(table, key, values, place)
+        if table["name"] == "$mirror.cfg" and values["$session_enable"] and values["$ucast_egress_port_valid"]:
+            self._pipe.mirrors[key["$sid"]] = (values["$ucast_egress_port"], values.get("$max_pkt_len") or _UNLIMITED)
 
     def _row(self, table: dict[str, Any], entry: Any) -> tuple[int, Entry]:
         """Return the rank of an entry, of which the smallest wins, and the entry."""

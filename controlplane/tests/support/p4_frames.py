@@ -25,6 +25,7 @@ from support.p4_syntax import Node, ParserTree
 
 Reference = Callable[..., Any]
 _WORD = 0xFFFF
+_MOST_MIRRORED_BITS = 8 * 28
 
 
 class TooShort(Exception):
@@ -85,6 +86,19 @@ class Emitted(Extern):
         size = sum(number.width or 0 for number in self._numbers)
         assert size % 8 == 0, "headers are whole bytes"
         return joined_bits(self._numbers).to_bytes(size // 8, "big")
+
+
+class Mirror(Extern):
+    """Copies of the frame that the gress has received: the session of each, and what stands in front of it."""
+
+    def __init__(self) -> None:
+        self.copies: list[tuple[int, bytes]] = []
+
+    def emit(self, session: Reference, fields: Reference) -> None:
+        numbers = list(fields())
+        size = sum(number.width or 0 for number in numbers)
+        assert size % 8 == 0 and size <= _MOST_MIRRORED_BITS, "what a mirror puts in front is whole bytes, and not many"
+        self.copies.append((session().value, joined_bits(numbers).to_bytes(size // 8, "big")))
 
 
 class Checksum(Extern):
@@ -180,10 +194,20 @@ class Deparser:
 
     def __init__(self, program: Program, name: str) -> None:
         entries: Entries = {}
-        self._control = Control(program, program.tree.controls[name], entries, externs={"Checksum": Checksum})
+        self._control = Control(
+            program, program.tree.controls[name], entries, externs={"Checksum": Checksum, "Mirror": Mirror}
+        )
 
     def deparse(self, headers: Struct, local: Struct, verdict: Struct) -> bytes:
         """Return the headers in front of what the parser has left."""
         frame = Emitted()
         self._control.apply([lambda given=given: given for given in (frame, headers, local, verdict)])
         return frame.bytes()
+
+    def take_copies(self) -> list[tuple[int, bytes]]:
+        """Return the copies of the last frame: session, and what stands in front."""
+        mirrors = [one for one in self._control.instances.values() if isinstance(one, Mirror)]
+        found = [copy for mirror in mirrors for copy in mirror.copies]
+        for mirror in mirrors:
+            mirror.copies.clear()
+        return found

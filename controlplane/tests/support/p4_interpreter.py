@@ -397,22 +397,24 @@ class Execution:
         }
         Execution(self._control, [*self._scopes, names]).run(body)
 
-    def _match(self, name: str) -> None:
+    def _match(self, name: str) -> Struct:
+        """Apply a table, and return whether an entry has matched, as member ``hit``."""
         table = self._control.tree.tables[name]
         keys = [self.value(key).bits for key in table.keys]
         given = self._control.entries_of(name)
         if given is not None:
             for matches, (action, arguments) in given:
                 if _all_fit(keys, matches):
-                    return self._act(action, [Number(argument) for argument in arguments])
+                    self._act(action, [Number(argument) for argument in arguments])
+                    return Struct({"hit": Number(1, 1)})
         else:
             for own, call in self._control.own_entries_of(name):
                 if _all_fit(keys, own):
                     self.value(call)
-                    return None
+                    return Struct({"hit": Number(1, 1)})
         if table.default is not None:
             self.value(table.default)
-        return None
+        return Struct({"hit": Number(0, 1)})
 
     def match_key(self, match: Node) -> MatchKey | None:
         """Return value and mask of what an entry or a select has; None: any key fits."""

@@ -382,6 +382,9 @@ class _Reader:
                     found = ("lookahead", found, of_type)
                 else:
                     found = ("member", found, name)
+                    if name == "emit" and self.accept("<"):
+                        self.type()
+                        self.expect(">")
             elif self.peek() == "(":
                 found = ("call", found, self.arguments())
             elif self.accept("["):

@@ -34,13 +34,15 @@ _ARCHITECTURE = """
 const bit<32> PORT_METADATA_SIZE = 64;
 header ingress_intrinsic_metadata_t { bit<9> ingress_port; bit<48> ingress_mac_tstamp; }
 struct ingress_intrinsic_metadata_from_parser_t { bit<48> global_tstamp; }
-struct ingress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; }
+struct ingress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; MirrorType_t mirror_type; }
 struct ingress_intrinsic_metadata_for_tm_t { bit<9> ucast_egress_port; bit<16> mcast_grp_a; bit<5> qid; }
 header egress_intrinsic_metadata_t { bit<9> egress_port; bit<16> egress_rid; }
 struct egress_intrinsic_metadata_from_parser_t { bit<48> global_tstamp; }
 struct egress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; }
 struct egress_intrinsic_metadata_for_output_port_t { bit<1> unused; }
 typedef bit<5> QueueId_t;
+typedef bit<3> MirrorType_t;
+typedef bit<10> MirrorId_t;
 """
 """Metadata of tna.p4 that the program uses."""
 
@@ -123,6 +125,8 @@ class TnaPipe:
         """Frames that have left a port outside of the loop."""
         self.to_controller: list[bytes] = []
         """Frames that have left the CPU port."""
+        self.mirrors: dict[int, tuple[int, int]] = {}
+        """Port, and bytes at most, of the copies of each mirror session."""
         self.dropped_by_parsers = 0
         self.loop_ports = [(port, _NO_PORT) for port in front_loops]
         """Members of the value set, and their masks."""
@@ -209,13 +213,16 @@ class TnaPipe:
         intrinsic = self.program.struct("ingress_intrinsic_metadata_t")
         intrinsic.set("ingress_port", port)
         intrinsic.set("ingress_mac_tstamp", self.now)
+        gress = self._ingress[port // _PORTS_PER_PIPE % len(self._ingress)]
         try:
-            others, left = self._ingress[port // _PORTS_PER_PIPE % len(self._ingress)].run(
-                intrinsic, self._gap_bits, frame, self.now
-            )
+            others, left = gress.run(intrinsic, self._gap_bits, frame, self.now)
         except TooShort:
             self.dropped_by_parsers += 1
             return
+        for session, head in gress.deparser.take_copies():
+            if session in self.mirrors:
+                out, most_bytes = self.mirrors[session]
+                self._leave(out, 0, head + frame[: most_bytes - len(head)])
         if others["ingress_intrinsic_metadata_for_deparser_t"].members["drop_ctl"].value:
             return
         manager = others["ingress_intrinsic_metadata_for_tm_t"].values()

@@ -421,6 +421,7 @@ def test_requests_have_the_time_that_the_topology_gives_them(fake: FakeBfSwitchd
         with pytest.raises(BfTimeoutError, match="has not answered within 2 s"):
             target.client.sync(["cells.frames_cells"])
         fake.operations.may_end.set()
+        assert target.client.timeout_s == 2, "records are waited for as long"
 
 
 def test_no_server_is_one_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,14 +32,17 @@ from p4mesh.errors import UnsupportedError
 from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Routing, ipv4, udp
 from p4mesh.layers.extension import extension_of
 from p4mesh.measurement.counting import count_flows
+from p4mesh.measurement.faults import Faults
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.opening import open_tester
 from p4mesh.topology import Topology
+from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs, Rotate
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream
+from p4mesh.trial.onlooker import FaultRequest, Onlooker
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -163,6 +166,48 @@ def test_two_streams_in_two_loops_and_their_modifiers(running: Running) -> None:
         *[("turning", port, 5) for port in (3, 3, 4, 4)],
     ]
     assert (result.tx_frames, result.rx_frames) == (30, 24)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_frames_that_arrive_at_a_wrong_port_are_captured_as_they_came(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Goal: of each pipe and trial the first ones that were asked for, with port, time, flow and number."""
+    kind, devices, topology = CHIPS[name]
+    forward = switch(devices=devices)
+
+    def floods(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        return [*forward(port, mac, number), (devices[4], 2 * LATENCY_NS)]
+
+    program = (P4SRC / "compiled" / f"p4mesh.{name}.bfrt.json").read_bytes()
+    chip = switch_of_chip(monkeypatch, floods, kind=InterpretedSwitchd, program=program, chip=kind, name=name)
+    found: list[Faults] = []
+    one = replace(pairs(20), streams=(replace(pairs(20).streams[0], tx_ports=(1,), rx_ports=(3,)),))
+    with chip:
+        for frames in (3, 2):  # The second controller finds the mirror session of the first.
+            with open_measurer(topology(chip.address), "tofino") as measurer:
+                for _ in range(2):
+                    onlooker = Onlooker(lambda _: None, faults=FaultRequest(frames, found.append))
+                    assert measurer.measure(one, onlooker).flooded_frames == 20
+                measurer.measure(one)
+    assert chip.faults == []
+    for faults, frames in zip(found, (3, 3, 2, 2), strict=True):
+        assert [(frame.reason, frame.port, frame.flow, frame.sequence) for frame in faults.frames] == [
+            ("flooded", 4, "pairs 1->3", number) for number in range(frames)
+        ]
+        late_ns = [frame.at_ns - number * 1000 - 2 * LATENCY_NS for number, frame in enumerate(faults.frames)]
+        assert late_ns[0] == 0 and all(abs(late) < 760 for late in late_ns), "a departure waits for a round of its seed"
+        assert all(len(frame.frame) == 124 and frame.frame[:6] == station_mac(3) for frame in faults.frames)
+
+
+def test_lost_frames_of_a_tofino_are_named_behind_the_last_that_came(running: Running) -> None:
+    """Goal: of five frames the last is lost; no number is taken for lost that came."""
+    found: list[Faults] = []
+    with running() as chip, open_measurer(bfrt_topology(chip.address), "tofino") as measurer:
+        measurer.measure(pairs(5), Onlooker(lambda _: None, faults=FaultRequest(4, found.append)))
+    (faults,) = found
+    assert (faults.frames, faults.lost_frames, faults.named_frames) == ((), 2, 2)
+    assert [(lost.tx_port, lost.first_sequence, lost.frames) for lost in faults.lost] == [(1, 4, 1), (3, 4, 1)]
 
 
 def test_learning_frames_and_a_second_trial_leave_nothing_behind(running: Running) -> None:
