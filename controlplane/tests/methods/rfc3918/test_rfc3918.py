@@ -18,6 +18,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.report.grids import grid_of
 from p4mesh.tester.responders.port_hosts import group_hosts
 from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps, serialization_ns
@@ -447,6 +448,19 @@ def test_ports_of_n_to_n_send_together_for_half_of_a_trial_at_least() -> None:
         run("rfc3918.n_to_n", GroupMeasurer(), "duration_ms=2")
     with pytest.raises(ParameterError, match=r"stagger of 448 us: the last of 256 ports starts 114.24 ms after"):
         run("rfc3918.n_to_n", GroupMeasurer(), on=make_bed(256, 10**11))
+
+
+def test_one_lost_copy_of_n_to_n_is_seen_in_the_printed_loss() -> None:
+    """756 frames of each of four ports to three others are 9,072 copies: one of them is 0.011023 %."""
+
+    def lose_one(spec: TrialSpec, flows: Flows) -> None:
+        first = next(iter(flows))
+        flows[first] = replace(flows[first], rx_frames=flows[first].rx_frames - 1)
+
+    outcome, _ = run("rfc3918.n_to_n", GroupMeasurer(lose_one))
+    assert outcome.state is Verdict.FAIL
+    (row,) = grid_of(outcome.tables[-1]).rows
+    assert row.cells[-5:] == ("9,071", "1", "0.011023", "0", "FAIL")
 
 
 def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:
