@@ -103,6 +103,9 @@ class OtgError(UsageError):
 class OtgBusyError(OtgError):
     """Another client of the Open Traffic Generator API has the session in use."""
 
+    free_in_s = 0.0
+    """Time after which it is free, unless that client asks for something."""
+
 
 class RunFileError(UsageError):
     """A run file is missing, malformed, or asks for what a test does not have."""

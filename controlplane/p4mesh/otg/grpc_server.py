@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,8 +13,9 @@ from snappi import otg_pb2 as pb2
 from snappi import otg_pb2_grpc as pb2_grpc
 
 from p4mesh.access_token import is_token
-from p4mesh.errors import EnvironmentFault
+from p4mesh.errors import EnvironmentFault, OtgBusyError
 from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, TOO_LONG, WITHOUT_TOKEN, Failure, Operation
+from p4mesh.otg.ownership import Patience
 from p4mesh.otg.worker import Worker
 
 _THREADS = 16
@@ -59,7 +61,13 @@ def _call(operation: Operation, worker: Worker, token: str | None) -> Callable[[
             context.abort(grpc.StatusCode.UNAUTHENTICATED, Failure(401, "validation", (WITHOUT_TOKEN,)).text)
         message = getattr(request, operation.request_field) if operation.request_field else None
         try:
-            answer = operation.ask(worker, context.peer(), message).result()
+            patience = Patience()
+            while True:
+                try:
+                    answer = operation.ask(worker, context.peer(), message).result()
+                    break
+                except OtgBusyError as error:
+                    time.sleep(patience.pause_s(error))
         except Exception as error:
             failure = Failure.of(error)
             context.abort(_CODES[failure.code], failure.text)

@@ -19,7 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from p4mesh.access_token import is_token
+from p4mesh.errors import OtgBusyError
 from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, TOO_LONG, WITHOUT_TOKEN, Failure, Operation
+from p4mesh.otg.ownership import Patience
 from p4mesh.otg.worker import Worker
 
 _JSON = "application/json"
@@ -124,7 +126,13 @@ def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaita
                 if not text.lstrip().startswith("{"):
                     return _response(Failure(400, "validation", ("the request is no object of JSON, such as {}",)))
                 json_format.Parse(text, message, max_recursion_depth=_DEEPEST)
-            answer = await asyncio.wrap_future(operation.ask(worker, client, message))
+            patience = Patience()
+            while True:
+                try:
+                    answer = await asyncio.wrap_future(operation.ask(worker, client, message))
+                    break
+                except OtgBusyError as error:
+                    await asyncio.sleep(patience.pause_s(error))
         except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
             what = f"not the JSON of the API: {' '.join(str(error).split())[:_LONGEST_REASON]}"
             return _response(Failure(400, "validation", (what,)))

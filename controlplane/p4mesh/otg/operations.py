@@ -47,7 +47,7 @@ class Operation:
         def act(session: Session) -> Any:
             if self.changes:
                 preempts = isinstance(message, pb2.Config) and message.options.port_options.location_preemption
-                worker.ownership.take(client, busy=session.is_busy, preempts=preempts)
+                worker.ownership.take(client, lease_s=session.lease_s, preempts=preempts)
             worker.ownership.seen(client)
             return self.act(session, message)
 

@@ -19,6 +19,7 @@ from p4mesh.otg.flow_metrics import Line, TaggedRequest, flow_metric
 from p4mesh.otg.hosts import Hosts
 from p4mesh.otg.locations import Topologies
 from p4mesh.otg.metrics import RateMeter, Rates, Totals, chosen, columns_left, port_metric, port_totals
+from p4mesh.otg.ownership import LEASE_S, PROTOCOLS_LEASE_S
 from p4mesh.otg.pace import Pace, TimeMode, pace_of
 from p4mesh.otg.traffic import Traffic, Transmit
 from p4mesh.target.base import Target
@@ -81,11 +82,13 @@ class Session:
         return self._traffic.is_running or self._hosts.is_running
 
     @property
-    def is_busy(self) -> bool:
-        """Whether something runs that another client would disturb."""
+    def lease_s(self) -> float:
+        """How long it is its owner's without a request: 0 where nothing runs that another client would disturb."""
         if self._traffic.is_running:
             self._traffic.read()
-        return self._traffic.is_running or self._hosts.speak
+        if self._traffic.is_running:
+            return LEASE_S
+        return PROTOCOLS_LEASE_S if self._hosts.speak else 0.0
 
     # Configuration
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -83,19 +84,46 @@ def test_a_session_without_anything_that_runs_is_free(server: OtgServer) -> None
     other.set_config(two_ports(other))
 
 
+@pytest.mark.parametrize("transport", ["http", "grpc"])
+def test_a_client_whose_protocols_run_alone_keeps_the_session_while_it_asks(server: OtgServer, transport: str) -> None:
+    """As tests of one process do it, each with a client of its own whose connection stays."""
+    owner, other = server.api(), server.api(transport)
+    config = two_ports(owner)
+    config.options.port_options.location_preemption = True
+    ethernet = config.devices.add(name="d").ethernets.add(name="e", mac="02:00:00:00:00:01")
+    ethernet.connection.port_name = "p1"
+    ethernet.ipv4_addresses.add(name="v4", address="10.0.0.1", gateway="10.0.0.2")
+    config.devices[0].bgp.router_id = "10.0.0.1"
+    peer = config.devices[0].bgp.ipv4_interfaces.add(ipv4_name="v4").peers.add(name="peer")
+    peer.set(peer_address="10.0.0.2", as_type="ebgp", as_number=65001)
+    config.options.protocol_options.auto_start_all = True
+    owner.set_config(config)
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(lambda: errors_of(lambda: other.set_config(two_ports(other))))
+        while not asked.done():
+            owner.get_config()
+            time.sleep(0.2)
+        (told,) = asked.result()
+        assert "whose flows or protocols run" in told
+    owner.get_config()
+    began_s = time.monotonic()
+    other.set_config(two_ports(other))
+    assert time.monotonic() - began_s > 1
+
+
 def test_the_session_of_an_owner_that_vanishes_is_free_after_its_lease() -> None:
     now_s = [0.0]
     ownership = Ownership(lambda: now_s[0])
-    ownership.take("a", busy=True)
+    ownership.take("a", lease_s=LEASE_S)
     now_s[0] = LEASE_S - 1
     with pytest.raises(OtgBusyError):
-        ownership.take("b", busy=True)
+        ownership.take("b", lease_s=LEASE_S)
     ownership.seen("a")
     now_s[0] = 2 * LEASE_S - 2
     with pytest.raises(OtgBusyError):
-        ownership.take("b", busy=True)
+        ownership.take("b", lease_s=LEASE_S)
     now_s[0] = 2 * LEASE_S
-    ownership.take("b", busy=True)
+    ownership.take("b", lease_s=LEASE_S)
 
 
 @pytest.mark.parametrize(
