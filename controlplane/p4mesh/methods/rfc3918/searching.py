@@ -25,6 +25,7 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
+_HEADLINE = {column.key for column in (fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT)}
 SEARCHED = (fields.STATE, *FOR_GOOD, fields.UPPER_PCT, fields.TRIALS)
 COPIES = (
     fields.TX_FRAMES,
@@ -100,7 +101,12 @@ class CopiesThroughput(MethodOf[_Unit]):
         duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, self.clause)
         rows = [(unit, unit.search.shown, unit.search.judgement, unit.search.for_good) for unit in units]
         table = table_of(
-            self.table, self.title, self.columns, rows, f"{self.note} {FOR_GOOD_NOTE} {excluded_note(units)}"
+            self.table,
+            self.title,
+            self.columns,
+            rows,
+            f"{self.note} {FOR_GOOD_NOTE} {excluded_note(units)}",
+            headline=[column for column in self.columns if column.key in _HEADLINE],
         )
         return self.outcome(
             (unit.search.verdict for unit in units),

@@ -103,6 +103,7 @@ def test_the_throughput_is_the_replication_limit_of_the_device() -> None:
     assert isinstance(row["offered_fps"], float)
     assert row["offered_fps"] == pytest.approx(500_000, rel=2e-3)
     assert row["forwarding_fps"] == pytest.approx(3 * row["offered_fps"], rel=2e-3)
+    assert {"state", "load_pct", "upper_pct"} <= set(outcome.tables[0].headline), "the cover has the result"
 
 
 def test_unicast_does_not_need_the_replication_of_mixed_classes() -> None:
