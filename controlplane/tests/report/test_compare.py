@@ -117,11 +117,11 @@ def test_a_difference_below_the_error_of_the_numbers_is_none() -> None:
         first, second = (measured("a", [at, at], time_stamps={"resolution_ns": "8/1"}) for at in (10, 10 + change))
         (found,) = differences([first, second])
         assert (found.sign, found.error) == (sign, pytest.approx(0.008))
-    for step, sign in ((100, Sign.SAME), (99, Sign.MORE), ("auto", Sign.MORE)):
+    for step, error, sign in ((100, 100, Sign.SAME), (99, 99, Sign.MORE), ("auto", 0, Sign.MORE)):
         parameters = [{"name": "addresses_resolution", "value": step, "unit": "addresses"}]
         first, second = (measured("a", [n, n], column=fields.CAPACITY_MIN, parameters=parameters) for n in (1e3, 1.1e3))
         (found,) = differences([first, second])
-        assert found.sign is sign, step
+        assert (found.sign, found.error) == (sign, error), step
 
 
 def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_exclude() -> None:
@@ -181,9 +181,10 @@ def test_a_relative_goal_width_is_an_error_of_the_load_that_was_found() -> None:
         "searches", "Searches", (SIZE, fields.WIDTH_PCT),
         ({"frame_size_bytes": 64, "width_pct": 1.0}, {"frame_size_bytes": 64, "width_pct": 5.0}),
     )  # fmt: skip
-    table = Table("throughput", "Throughput", (SIZE, fields.THROUGHPUT_PCT, fields.UPPER_PCT), ())
     row: dict[str, Cell] = {"frame_size_bytes": 64, "throughput_pct": 40.0}
-    assert NumberErrors({"parameters": []}, (searches,)).bounds_of(table, row, fields.THROUGHPUT_PCT).below == 2.0
+    for limit in (fields.UPPER_PCT, fields.BUCKET_PCT):
+        table = Table("throughput", "Throughput", (SIZE, fields.THROUGHPUT_PCT, limit), ())
+        assert NumberErrors({"parameters": []}, (searches,)).bounds_of(table, row, fields.THROUGHPUT_PCT).below == 2.0
 
 
 def test_configurations_are_compared_and_other_questions_refused() -> None:

@@ -73,6 +73,26 @@ def test_a_histogram_of_all_ports_of_a_stream_names_none(finished: Path) -> None
     assert tag == f"Tag={trial.unit}:{trial.index}:{joined[-1]['stream']}"
 
 
+def test_a_line_of_a_log_has_begin_length_and_highest_latency_of_its_trial(finished: Path) -> None:
+    """The trial begins 2.5 s after the run and takes 3 s; bins count at their middle, 1 ns at least: 2 us at most."""
+    stored = read_run(finished)
+    trial = next(trial for trial in stored.trials if trial.result["histograms"])
+    one = trial.result["histograms"][0]
+    bins = {"low_ns": [0, 1990], "high_ns": [0, 2010], "frames": [3, 1]}
+    result = {**trial.result, "duration_ns": 3 * 10**9, "histograms": [{**one, "latency": {"bins": bins}}]}
+    first, own = (
+        replace(stored.timings[0], unit=unit, index=trial.index, started_utc=f"2030-01-01T00:00:{second}Z")
+        for unit, second in (("first", "01.250"), (trial.unit, "03.750"))
+    )
+    text = hdr_log(replace(stored, trials=(replace(trial, result=result),), timings=(first, own)))
+    assert text.splitlines()[-1].split(",")[1:4] == ["2.500", "3.000000", "2.000"]
+    untimed = hdr_log(replace(stored, trials=(replace(trial, result=result),), timings=()))
+    assert untimed.splitlines()[-1].split(",")[1] == "0.000"
+    assert "#[StartTime: 1893456001.250 (seconds since epoch), 2030-01-01T00:00:01.250Z]" in text
+    read = HdrHistogram.decode(text.splitlines()[-1].rpartition(",")[2])
+    assert (read.get_count_at_value(1), read.get_count_at_value(2000), read.get_total_count()) == (3, 1, 4)
+
+
 def test_a_run_without_histograms_has_no_log_and_one_of_another_rfc_no_columns_of_xena(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

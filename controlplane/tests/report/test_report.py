@@ -24,7 +24,7 @@ from p4mesh.report.document import Badge, Chart, Document, Grid, GridRow, Head, 
 from p4mesh.report.export.json_document import run_data
 from p4mesh.report.figures import chart_of, figures_of
 from p4mesh.report.grids import MOST_ROWS, grid_of
-from p4mesh.report.headline import headline_grids, key_numbers
+from p4mesh.report.headline import headline_grids, is_whole_on_cover, key_numbers
 from p4mesh.report.html import page
 from p4mesh.report.line_charts import line_chart
 from p4mesh.report.paper import parts_of
@@ -183,6 +183,20 @@ def test_errors_of_the_cover_are_those_of_counts_and_shares_with_what_a_bucket_c
     assert (count, setting) == ("2.5", "4.000") and "1,000 frames" in grid.note
 
 
+def test_the_cover_has_sixteen_rows_of_a_table_and_says_how_many_are_left(finished: Path) -> None:
+    """Each row names the duration of its own trials; with sixteen rows the cover has the whole table."""
+    run = replace(read_run(finished), trials=())
+    rows: tuple[dict[str, Cell], ...] = tuple(
+        {"frame_size_bytes": size, "rate_pct": 17.5, "duration_ms": 2.5} for size in range(64, 82)
+    )
+    table = Table("t", "T", (SIZE, RATE), rows, keys=("frame_size_bytes",), headline=("rate_pct",))
+    for count, note in ((18, "2 more rows below."), (17, "1 more rows below."), (16, "")):
+        cut = replace(table, rows=rows[:count])
+        (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (cut,), ()), run)
+        assert [row.cells for row in grid.rows] == [(str(size), "17.50", "2.5 ms") for size in range(64, 80)]
+        assert (grid.note, is_whole_on_cover(cut)) == (note, not note)
+
+
 def test_a_table_that_no_report_knows_is_shown_on_the_cover_and_below(finished: Path) -> None:
     columns = (SIZE, Column("wobble_us", "Wobble", "us", 3), Column("mood", "Mood"))
     table = Table("new", "Brand new", columns, ({"frame_size_bytes": 64, "wobble_us": 1.5, "mood": "calm"},))
@@ -280,8 +294,9 @@ def test_numbers_have_separators_of_thousands_and_names_have_none() -> None:
     rows: tuple[dict[str, Cell], ...] = (
         {"frame_size_bytes": 1518, "lost_frames": 12345, "rate_fps": 1488095.24, "x": "1234"},
     )
-    (row,) = grid_of(Table("t", "T", columns, rows)).rows
-    assert row.cells == ("1518", "12,345", "1,488,095.2", "1234")
+    grid = grid_of(Table("t", "T", columns, rows))
+    assert [row.cells for row in grid.rows] == [("1518", "12,345", "1,488,095.2", "1234")]
+    assert [head.number for head in grid.heads] == [True, True, True, False], "a text is not aligned as a number"
 
 
 def test_in_a_legend_on_paper_marks_are_whole_and_dashes_are_lines() -> None:
