@@ -73,7 +73,7 @@ def _grid(table: Table, durations: _Durations, number_errors: NumberErrors) -> G
         GridRow((*_with_errors(table, columns, row, errors, number_errors), durations.of(row))) for row in cut
     )
     left = len(rows) - len(cut)
-    notes = [f"{left:,} more rows below."] if left else []
+    notes = [f"{left:,} more row{'s' * (left != 1)} below."] if left else []
     notes += [_UNKNOWN] if any(str(cell).endswith(error_text(None)) for line in lines for cell in line.cells) else []
     notes += [_BURST] if any(_BUCKET in str(cell) for line in lines for cell in line.cells) else []
     return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, " ".join(notes))

@@ -190,7 +190,7 @@ def test_the_cover_has_sixteen_rows_of_a_table_and_says_how_many_are_left(finish
         {"frame_size_bytes": size, "rate_pct": 17.5, "duration_ms": 2.5} for size in range(64, 82)
     )
     table = Table("t", "T", (SIZE, RATE), rows, keys=("frame_size_bytes",), headline=("rate_pct",))
-    for count, note in ((18, "2 more rows below."), (17, "1 more rows below."), (16, "")):
+    for count, note in ((18, "2 more rows below."), (17, "1 more row below."), (16, "")):
         cut = replace(table, rows=rows[:count])
         (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (cut,), ()), run)
         assert [row.cells for row in grid.rows] == [(str(size), "17.50", "2.5 ms") for size in range(64, 80)]
