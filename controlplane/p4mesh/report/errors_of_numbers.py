@@ -17,6 +17,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.loss_interval import loss_interval
 from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.report.numbers import number
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.line_rate import NS_PER_S
 
@@ -69,21 +70,21 @@ class NumberErrors:
 
     def bounds_of(self, table: Table, row: Mapping[str, Cell], column: Column) -> Bounds:
         """Bounds of the error of a number."""
-        quantity, value, share = quantity_of(column.key), _number(row.get(column.key)), _share(table, row, column)
+        quantity, value, share = quantity_of(column.key), number(row.get(column.key)), _share(table, row, column)
         error = self._error(table, row, column, share)
         below, above = (error, error) if error or not quantity.share_of else _of_share(value, row, quantity.share_of)
         scale = value / share if share else 1.0
         if share:
-            above = max(above, (_number(row.get(fields.UPPER_PCT.key)) - share) * scale)
+            above = max(above, (number(row.get(fields.UPPER_PCT.key)) - share) * scale)
         limit = row.get(fields.BUCKET_PCT.key if share else quantity.for_good)
         if limit is None or column.key in _LIMITS:
             return Bounds(below, above)
-        return Bounds(below, above, _number(limit) * scale - value)
+        return Bounds(below, above, number(limit) * scale - value)
 
     def _error(self, table: Table, row: Mapping[str, Cell], column: Column, share: float) -> float:
         """The error in both directions; ``share`` is the load that a search found, 0 for other numbers."""
-        quantity, value = quantity_of(column.key), _number(row.get(column.key))
-        found = [_number(row.get(quantity.error)), self._resolution(quantity.resolution)]
+        quantity, value = quantity_of(column.key), number(row.get(column.key))
+        found = [number(row.get(quantity.error)), self._resolution(quantity.resolution)]
         if quantity.sense is not Sense.SETTING:
             found.append(self._stamps_ns * _NS.get(column.unit.partition(" ")[0], 0.0))
         if share:
@@ -92,16 +93,16 @@ class NumberErrors:
         elif quantity.is_rate:
             found.append(self._ports * self._frame_fps(row))
         like = next((one for one in table.columns if one.key == quantity.like), None)
-        if like is not None and not max(found) and (other := _number(row.get(like.key))):
+        if like is not None and not max(found) and (other := number(row.get(like.key))):
             found.append(value * self._error(table, row, like, share) / other)
         return max(found)
 
     def _search_error_pct(self, size: Cell, share: float) -> float:
         """Error of a load that a search found at a frame size, in % of line rate; ``share`` is that load."""
         errors = [
-            _number(row.get(fields.RESOLUTION_PCT.key))
-            + share * _number(row.get(fields.WIDTH_PCT.key)) / _PCT
-            + share * _number(row.get(fields.EXCLUDED_LOSS_PPM.key)) / _PPM
+            number(row.get(fields.RESOLUTION_PCT.key))
+            + share * number(row.get(fields.WIDTH_PCT.key)) / _PCT
+            + share * number(row.get(fields.EXCLUDED_LOSS_PPM.key)) / _PPM
             for row in self._searches
             if row.get(fields.FRAME_SIZE_BYTES.key) == size
         ]
@@ -134,17 +135,13 @@ def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
         keys = [fields.THROUGHPUT_PCT, fields.LOAD_PCT, fields.LOWER_PCT, fields.UPPER_PCT]
     else:
         return 0.0
-    return next((_number(row[key.key]) for key in keys if row.get(key.key)), 0.0)
+    return next((number(row[key.key]) for key in keys if row.get(key.key)), 0.0)
 
 
 def _of_share(value_pct: float, row: Mapping[str, Cell], key: str) -> tuple[float, float]:
     """How far a share of some frames may be from that of a long trial, with 95 % confidence; 0 if it is of none."""
-    frames = round(_number(row.get(key)))
+    frames = round(number(row.get(key)))
     if not frames:
         return 0.0, 0.0
     low, high = loss_interval(round(value_pct / _PCT * frames), frames)
     return value_pct - _PCT * low, _PCT * high - value_pct
-
-
-def _number(cell: Cell) -> float:
-    return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else 0.0

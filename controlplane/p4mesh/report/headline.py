@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from p4mesh.quantities import time_text
 from p4mesh.report.document import Grid, GridRow
 from p4mesh.report.errors_of_numbers import NumberErrors
 from p4mesh.report.grids import cells_of, errors_of, heads_of, is_average, rows_of
-from p4mesh.report.numbers import bounds_text, cell_text, error_text
+from p4mesh.report.numbers import bounds_text, cell_text, error_text, is_number, number
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
 
@@ -39,8 +40,12 @@ _NS_PER_MS = 1_000_000
 
 def headline_grids(outcome: Outcome, run: StoredRun) -> tuple[Grid, ...]:
     """Headline of every table that has one; of the first table with rows where none has."""
-    durations, errors = _Durations(run.trials), NumberErrors(run.config, outcome.tables, run.trials)
+    durations, errors = _Durations(run.trials), _errors_of_run(outcome, run)
     return tuple(_grid(table, durations, errors) for table in _chosen(outcome))
+
+
+def _errors_of_run(outcome: Outcome, run: StoredRun) -> NumberErrors:
+    return NumberErrors(run.config, outcome.tables, run.trials)
 
 
 def _chosen(outcome: Outcome) -> list[Table]:
@@ -68,44 +73,48 @@ def _grid(table: Table, durations: _Durations, number_errors: NumberErrors) -> G
     columns = [column for column in table.columns if column.key in wanted]
     columns = [column for column in columns if any(row.get(column.key) is not None for row in rows)]
     heads = heads_of((*columns, DURATION), rows, table.keys)
-    cut, errors = rows[:_MOST_ROWS], errors_of(table)
-    lines = tuple(
-        GridRow((*_with_errors(table, columns, row, errors, number_errors), durations.of(row))) for row in cut
-    )
+    cut = rows[:_MOST_ROWS]
+    cells = _Cells(table, number_errors)
+    lines = tuple(GridRow((*(cells.text(row, column) for column in columns), durations.of(row))) for row in cut)
     left = len(rows) - len(cut)
-    notes = [f"{left:,} more row{'s' * (left != 1)} below."] if left else []
-    notes += [_UNKNOWN] if any(str(cell).endswith(error_text(None)) for line in lines for cell in line.cells) else []
-    notes += [_BURST] if any(_BUCKET in str(cell) for line in lines for cell in line.cells) else []
-    return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, " ".join(notes))
+    more = f"{left:,} more row{'s' * (left != 1)} below." if left else ""
+    notes = [more, errors_note(str(cell) for line in lines for cell in line.cells)]
+    return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, " ".join(filter(None, notes)))
 
 
-def _with_errors(
-    table: Table,
-    columns: Sequence[Column],
-    row: Mapping[str, Cell],
-    errors: Mapping[str, Column],
-    number_errors: NumberErrors,
-) -> Iterator[str]:
-    """Cells of a row as text, each number with its error: that of its column, of its search, resolution or stamps.
+def errors_note(cells: Iterable[str]) -> str:
+    """Meaning of the ends of numbers with errors, where that needs a word."""
+    texts = tuple(cells)
+    unknown = any(re.search(rf"{re.escape(error_text(None))}(\s|$)", text) for text in texts)
+    return " ".join([_UNKNOWN] * unknown + [_BURST] * any(_BUCKET in text for text in texts))
+
+
+class _Cells:
+    """Cells of a table as text, each number with its error: that of its column, of its search, resolution or stamps.
 
     A result whose error is not known has a question mark; counts and what was asked for are exact.
     """
-    for column, text, with_error in zip(
-        columns, cells_of(columns, row, {}), cells_of(columns, row, errors), strict=True
-    ):
-        value = row.get(column.key)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or column.key in (*table.keys, fields.UPPER_PCT.key):
-            yield text
-            continue
-        bounds = number_errors.bounds_of(table, row, column)
+
+    def __init__(self, table: Table, number_errors: NumberErrors) -> None:
+        self._table, self._number_errors, self._errors = table, number_errors, errors_of(table)
+
+    def text(self, row: Mapping[str, Cell], column: Column) -> str:
+        value, (text,) = row.get(column.key), cells_of([column], row, {})
+        if not is_number(value) or column.key in (*self._table.keys, fields.UPPER_PCT.key):
+            return text
+        bounds = self._number_errors.bounds_of(self._table, row, column)
         is_result = isinstance(value, float) and quantity_of(column.key).sense in (Sense.HIGHER, Sense.LOWER)
-        if column.key in errors and not bounds.burst:
-            yield with_error
-        elif bounds.known or (is_result and column.unit != _COUNT):
-            yield text + bounds_text(bounds.below, bounds.above, bounds.burst)
-        else:
-            yield text
+        if column.key in self._errors and not bounds.burst:
+            return cells_of([column], row, self._errors)[0]
+        if bounds.known or (is_result and column.unit != _COUNT):
+            return text + bounds_text(bounds.below, bounds.above, bounds.burst)
+        return text
+
+    def span(self, column: Column, rows: Sequence[Mapping[str, Cell]]) -> str:
+        """Numbers of a column from the lowest to the highest one."""
+        found = sorted(rows, key=lambda row: number(row.get(column.key)))
+        low, high = self.text(found[0], column), self.text(found[-1], column)
+        return low if low == high else f"{low} to {high}"
 
 
 def _shown(rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:
@@ -120,18 +129,18 @@ def _first_columns(table: Table) -> tuple[str, ...]:
     return tuple(column.key for column in others[:_OTHERWISE])
 
 
-def key_numbers(outcome: Outcome) -> str:
-    """The quantity that a test measures, from its lowest to its highest row; else its words, counted.
+def key_numbers(outcome: Outcome, run: StoredRun) -> str:
+    """The quantity that a test measures, from its lowest to its highest row, as on the cover; else its words, counted.
 
     A load is the quantity of a search alone: beside a latency, a loss or a time it only says where that was measured.
     """
     table = next(iter(_chosen(outcome)), None)
     if table is None:
         return ""
-    rows = _shown(rows_of(table))
+    rows, cells = _shown(rows_of(table)), _Cells(table, _errors_of_run(outcome, run))
     columns = {column.key: column for column in table.columns}
     if fields.LOAD_PCT.key in table.keys and fields.LOSS_PCT.key in columns:
-        return _sweep(columns, rows)
+        return _sweep(columns, rows, cells)
     named = [columns[key] for key in table.headline if key in columns]
     named.sort(key=lambda column: (column.unit in _UNITS_OF_LOADS, not column.key.startswith("avg")))
     quantities = [column for column in named if column.unit and column.unit not in _UNITS_OF_LOADS]
@@ -141,31 +150,30 @@ def key_numbers(outcome: Outcome) -> str:
         return f"{about}: {', '.join(dict.fromkeys(notes))}"
     words = []
     for column in named:
-        cells = [row[column.key] for row in rows if row.get(column.key) is not None]
-        numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+        numbers = [row for row in rows if is_number(row.get(column.key))]
         if numbers:
             name = about if about == column.title else f"{about}: {column.title}"
-            return f"{name} {_span(column, numbers)} {column.unit}".rstrip()
-        words += [f"{column.title}: {count} {cell}" for cell, count in Counter(map(str, cells)).most_common()]
+            return f"{name} {cells.span(column, numbers)} {column.unit}".rstrip()
+        found = Counter(str(row[column.key]) for row in rows if row.get(column.key) is not None)
+        words += [f"{column.title}: {count} {cell}" for cell, count in found.most_common()]
     return ", ".join(words)
 
 
-def _sweep(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Cell]]) -> str:
+def _sweep(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Cell]], cells: _Cells) -> str:
     """Highest load without a loss, and the loss at the highest load, over all frame sizes."""
     load, loss = columns[fields.LOAD_PCT.key], columns[fields.LOSS_PCT.key]
     best: dict[Cell, float] = {}
-    top: dict[Cell, tuple[float, float]] = {}
+    top: dict[Cell, Mapping[str, Cell]] = {}
     for row in rows:
-        size, at, lost = row.get(_SIZE_KEY), row.get(load.key), row.get(loss.key)
-        if isinstance(at, int | float) and isinstance(lost, int | float):
-            best[size] = max(best.get(size, 0.0), float(at) if lost == 0 else 0.0)
-            top[size] = max(top.get(size, (0.0, 0.0)), (float(at), float(lost)))
+        if is_number(row.get(load.key)) and is_number(row.get(loss.key)):
+            size, at = row.get(_SIZE_KEY), number(row.get(load.key))
+            best[size] = max(best.get(size, 0.0), 0.0 if row[loss.key] else at)
+            top[size] = max(row, top.get(size, row), key=lambda one: (number(one[load.key]), number(one[loss.key])))
     if not top:
         return ""
-    losses = [lost for _, lost in top.values()]
     return (
         f"no loss up to {_span(load, best.values())} {load.unit}; loss at the highest load "
-        f"{_span(loss, losses)} {loss.unit}"
+        f"{cells.span(loss, list(top.values()))} {loss.unit}"
     )
 
 

@@ -63,4 +63,14 @@ def header_text(column: Column) -> str:
 def is_numeric(column: Column, values: list[Cell]) -> bool:
     """Whether the column holds a number or nothing, so that it is aligned to the right."""
     present = [value for value in values if value is not None]
-    return not present or any(isinstance(value, int | float) and not isinstance(value, bool) for value in present)
+    return not present or any(map(is_number, present))
+
+
+def is_number(cell: Cell) -> bool:
+    """Whether a cell holds a number, and no truth value."""
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def number(cell: Cell) -> float:
+    """The number of a cell; 0 of any other."""
+    return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else 0.0

@@ -21,7 +21,7 @@ from p4mesh.report.document import (
     Paragraph,
     Tone,
 )
-from p4mesh.report.headline import headline_grids, key_numbers
+from p4mesh.report.headline import errors_note, headline_grids, key_numbers
 from p4mesh.report.run_document import dates_of, facts_of, result_chapters
 from p4mesh.report.verdict import NOT_RUN, badge, statement_of
 from p4mesh.store.stored_run import StoredRun
@@ -106,9 +106,9 @@ def _overview(rows: Sequence[Mapping[str, Cell]], badges: Mapping[str, Badge], r
         test = ran.get(name)
         shown = Link(name, f"#{_anchor(name)}") if test else name
         page = Link("page", test.page) if test else ""
-        numbers = key_numbers(test.outcome) if test else str(row["summary"])
+        numbers = key_numbers(test.outcome, test.run) if test else str(row["summary"])
         lines.append(GridRow((shown, str(row["section"]), badges[name], numbers, page)))
-    return Grid("Tests", heads, tuple(lines))
+    return Grid("Tests", heads, tuple(lines), errors_note(str(line.cells[3]) for line in lines))
 
 
 def _facts(tests: Sequence[SuiteTest]) -> Facts:

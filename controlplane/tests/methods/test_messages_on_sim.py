@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from support.networks import parsed, switch
+from support.random_runs import SmallDevice
+from support.random_runs import measured as random_run
 
 from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import FlowCounts, LatencyStats
-from p4mesh.methods.messages.fairness import jain_index, max_over_min, ratio
+from p4mesh.methods.messages.fairness import jain_index, load_row, max_over_min, ratio
 from p4mesh.methods.messages.parameters import position_classes
 from p4mesh.methods.messages.results import Measured, damaged, message_row
 from p4mesh.run.options import RunOptions
@@ -135,6 +137,7 @@ def test_what_a_wire_takes_is_subtracted_in_a_row_of_its_own() -> None:
     raw, calibrated = message_row(measured, result, "measured", Fraction(1), Fraction(500)).times
     assert (raw.fifo_us_avg, raw.mimo_us_avg, raw.filo_us_avg) == (1.5, 1.6, (1600 + 672 + 512) / 1000)
     assert (calibrated.fifo_us_avg, calibrated.mimo_us_avg, calibrated.dif_pct) == (1.0, 1.1, pytest.approx(10))
+    assert (calibrated.avg_error_us, calibrated.dif_error_pct) == (0, 0)
 
 
 @pytest.mark.parametrize(("frames", "error_us"), [(1, None), (2, 0)])
@@ -285,6 +288,58 @@ def test_a_load_above_the_line_of_the_output_is_not_lossless_though_its_queue_ho
     assert over["conserved_loss_ratio"] == pytest.approx(1 - 1 / 1.05)
     assert "lossless up to 90 %" in found.outcome.summary
     assert any("105 %" in text and "keeps 4.762 % of the frames" in text for text in found.outcome.findings)
+
+
+@pytest.mark.parametrize("messages", [3, 20])
+def test_first_and_last_messages_of_inputs_are_not_in_the_throughput(messages: int, tmp_path: Path) -> None:
+    """Inputs that begin at moments of their own do not all send at the begin and the end of a trial."""
+    found = measure(
+        tmp_path,
+        "messages.n_to_one",
+        switch(FORWARDING, port="queue_frames: 4096"),
+        64,
+        *("message_frames=20", f"messages={messages}", "loads_pct=99.76,full"),
+    )
+    below, full = rows(found, "loads")
+    assert (below["lost_frames"], below["throughput_pct"]) == (0, pytest.approx(99.76, abs=1e-9))
+    # The latencies of so short a trial do not exclude that a queue fills.
+    assert 0 < below["throughput_error_pct"] < 40
+    assert full["throughput_pct"] == pytest.approx(100, abs=full["throughput_error_pct"] + 1e-9)
+    assert full["throughput_error_pct"] < 1
+    assert full["frame_loss_ratio"] == pytest.approx(2 / 3, abs=full["frame_loss_error"] + 1e-9)
+
+
+@pytest.mark.parametrize("load", ["95", "120"])
+def test_errors_of_four_short_trials_cover_what_many_trials_measure(load: str, tmp_path: Path) -> None:
+    """Goal: the stated error holds for 17 of 20 groups of four trials at least, each with other phases."""
+    device = SmallDevice((10**8,) * 4, None, 8)
+    asked = {"messages": "20", "message_frames": "20", "repeats": "80", "loads_pct": load}
+    trials = random_run("messages.n_to_one", device, 64, asked).trials
+    slot = Fraction(8 * 84 * 10**9, 10**8)
+    whole = load_row(trials, 64, Fraction(load), slot)
+    groups = [load_row(trials[first : first + 4], 64, Fraction(load), slot) for first in range(0, 80, 4)]
+    for number, error in (
+        ("throughput_pct", "throughput_error_pct"),
+        ("frame_loss_ratio", "frame_loss_error"),
+        ("message_loss_ratio_min", "message_loss_error"),
+        ("frame_jain", "frame_jain_error"),
+    ):
+        truth = getattr(whole, number)
+        covered = [abs(getattr(group, number) - truth) <= getattr(group, error) for group in groups]
+        assert sum(covered) >= 17, number
+        assert getattr(whole, error) < sum(getattr(group, error) for group in groups) / len(groups) / 2, number
+
+
+def test_the_error_of_a_single_trial_with_phases_of_its_own_is_not_known(tmp_path: Path) -> None:
+    topology = switch(FORWARDING, port="queue_frames: 4")
+    settings = ("message_frames=20", "messages=3", "loads_pct=120", "repeats=1")
+    (alone,) = rows(measure(tmp_path / "alone", "messages.n_to_one", topology, 64, *settings), "loads")
+    (in_step,) = rows(
+        measure(tmp_path / "step", "messages.n_to_one", topology, 64, *settings, "phases=in_step"), "loads"
+    )
+    assert alone["throughput_error_pct"] is alone["frame_loss_error"] is None
+    # Each round is like the first; a frame may be on the way at the end.
+    assert in_step["throughput_error_pct"] < 2
 
 
 def test_long_background_bursts_with_phases_of_their_own_are_sent_to_their_end(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from p4mesh.methods.results import fields
@@ -9,34 +11,36 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome
 from p4mesh.methods.results.record import table_of
 from p4mesh.report.headline import key_numbers
+from p4mesh.store.stored_run import StoredRun
 from p4mesh.verdict import Verdict
 
 SIZE = fields.FRAME_SIZE_BYTES
+RUN = StoredRun(Path(), {"parameters": [], "time_stamps": {"resolution_ns": "1"}}, {}, (), ())
 
 
 def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[Column, ...] = (SIZE,)) -> str:
     headline = tuple(column for column in columns if column not in (*keys, fields.REASON))
     table = table_of("x", "Quantity: long title", columns, rows, keys=keys, headline=headline)
-    return key_numbers(Outcome(Verdict.MEASURED, "", (table,), ()))
+    return key_numbers(Outcome(Verdict.MEASURED, "", (table,), ()), RUN)
 
 
 @pytest.mark.parametrize(
     ("columns", "rows", "text"),
     [
         (
-            (SIZE, fields.LOAD_PCT, fields.MIN_US, fields.AVG_US),
+            (SIZE, fields.LOAD_PCT, fields.MIN_US, fields.AVG_US, fields.AVG_ERROR_US),
             [
-                {"frame_size_bytes": 64, "load_pct": 100.0, "min_us": 1.0, "avg_us": 2.0},
-                {"frame_size_bytes": 512, "load_pct": 99.0, "min_us": 3.0, "avg_us": 4.5},
+                {"frame_size_bytes": 64, "load_pct": 100.0, "min_us": 1.0, "avg_us": 2.0, "avg_error_us": 0.0},
+                {"frame_size_bytes": 512, "load_pct": 99.0, "min_us": 3.0, "avg_us": 4.5, "avg_error_us": 0.25},
             ],
-            "Quantity: Avg 2.000 to 4.500 us",
+            "Quantity: Avg 2.000 +-0.0000 to 4.500 +-0.2500 us",
         ),
         (
             (SIZE, fields.THROUGHPUT_PCT, fields.RECOVERY_US_AVG, fields.REASON),
             [{"frame_size_bytes": 64, "throughput_pct": 100.0, "recovery_us_avg": None, "reason": "not applicable"}],
             "Quantity: not applicable",
         ),
-        ((SIZE, Column("own", "Quantity", "us")), [{"frame_size_bytes": 64, "own": 1.5}], "Quantity 1.5 us"),
+        ((SIZE, Column("own", "Quantity", "us")), [{"frame_size_bytes": 64, "own": 1.5}], "Quantity 1.5 +-0.001 us"),
     ],
 )
 def test_a_load_is_no_quantity_beside_another(
@@ -47,10 +51,12 @@ def test_a_load_is_no_quantity_beside_another(
 
 def test_a_sweep_has_two_numbers() -> None:
     rows: list[dict[str, Cell]] = [
-        {"frame_size_bytes": size, "load_pct": load, "loss_pct": max(0.0, load - limit)}
+        {"frame_size_bytes": size, "load_pct": load, "loss_pct": max(0.0, load - limit), "tx_frames": 10**6}
         for size, limit in ((64, 70.0), (512, 90.0))
         for load in (100.0, 90.0, 80.0, 70.0)
     ]
-    columns = (SIZE, fields.LOAD_PCT, fields.LOSS_PCT)
+    columns = (SIZE, fields.LOAD_PCT, fields.LOSS_PCT, fields.TX_FRAMES)
     text = shown(columns, rows, (SIZE, fields.LOAD_PCT))
-    assert text == ("no loss up to 70.0000 to 90.0000 % of line; loss at the highest load 10.0000 to 30.0000 %")
+    assert text == (
+        "no loss up to 70.0000 to 90.0000 % of line; loss at the highest load 10.0000 +-0.059 to 30.0000 +-0.09 %"
+    )

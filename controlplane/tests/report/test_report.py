@@ -204,7 +204,7 @@ def test_a_table_that_no_report_knows_is_shown_on_the_cover_and_below(finished: 
     stored = read_run(finished)
     shown = page(run_document(stored, new))
     assert [grid.title for grid in headline_grids(new, stored)] == ["Brand new"]
-    assert key_numbers(new) == "Brand new: Wobble 1.500 us"
+    assert key_numbers(new, stored) == "Brand new: Wobble 1.500 +-0.001 us"
     assert shown.count("1.500") >= 2
 
 

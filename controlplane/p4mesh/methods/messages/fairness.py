@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Annotated
+from functools import partial
+from math import ceil
+from typing import Annotated, NamedTuple
 
 from p4mesh.measurement.counts import FlowCounts, MessageCounts, Trend
 from p4mesh.methods.messages.results import damaged
@@ -14,6 +16,7 @@ from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import late_frames
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.repetition import sampling_error
 from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
@@ -35,6 +38,7 @@ class InputRow(Record):
     late_frames: Annotated[int, fields.LATE_FRAMES]
     frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO]
     """Late frames count as lost, as a longer trial loses them."""
+    frame_loss_error: Annotated[float | None, fields.FRAME_LOSS_ERROR] = None
     messages: Annotated[int, fields.MESSAGES]
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
@@ -53,14 +57,19 @@ class LoadRow(Record):
     inputs: tuple[InputRow, ...]
     input_count: Annotated[int, fields.INPUT_COUNT]
     throughput_pct: Annotated[float, retitled(fields.THROUGHPUT_PCT, "Throughput", "% of output")]
-    """Share of the output's line while frames were sent, or until its queue was empty where that took longer."""
+    """Share of the output's line that frames took while every input sent."""
+    throughput_error_pct: Annotated[
+        float | None, retitled(fields.THROUGHPUT_ERROR_PCT, "Error of throughput", "+- % of output")
+    ]
     tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     late_frames: Annotated[int, fields.LATE_FRAMES]
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO]
+    frame_loss_error: Annotated[float | None, fields.FRAME_LOSS_ERROR]
     message_loss_ratio_min: Annotated[float | None, fields.MESSAGE_LOSS_RATIO_MIN]
     message_loss_ratio_max: Annotated[float | None, fields.MESSAGE_LOSS_RATIO_MAX]
+    message_loss_error: Annotated[float | None, fields.MESSAGE_LOSS_ERROR]
     conserved_loss_ratio: Annotated[float, fields.CONSERVED_LOSS_RATIO]
     """1 - 1/load: share of the frames that cannot pass the output, apart from those in its queue."""
     conserved: Annotated[bool, fields.CONSERVED]
@@ -69,9 +78,13 @@ class LoadRow(Record):
     """Above 100 % the queue of the output fills, whatever its size."""
     misinserted_frames: Annotated[int, fields.MISINSERTED_FRAMES]
     frame_max_over_min: Annotated[float | None, fields.FRAME_MAX_OVER_MIN]
+    frame_max_over_min_error: Annotated[float | None, fields.FRAME_MAX_OVER_MIN_ERROR]
     frame_jain: Annotated[float | None, fields.FRAME_JAIN]
+    frame_jain_error: Annotated[float | None, fields.FRAME_JAIN_ERROR]
     message_max_over_min: Annotated[float | None, fields.MESSAGE_MAX_OVER_MIN]
+    message_max_over_min_error: Annotated[float | None, fields.MESSAGE_MAX_OVER_MIN_ERROR]
     message_jain: Annotated[float | None, fields.MESSAGE_JAIN]
+    message_jain_error: Annotated[float | None, fields.MESSAGE_JAIN_ERROR]
 
     @property
     def fills(self) -> bool:
@@ -122,37 +135,39 @@ def load_row(
     """The losses of the trials of a load together; ``slot_ns`` is the time of a frame on the output's line."""
     each = [_Shared.of(spec, result, load_pct, slot_ns) for spec, result in trials]
     results = [result for _, result in trials]
-    inputs = tuple(map(_together, zip(*(one.inputs for one in each), strict=True)))
+    inputs = _inputs(each)
     sent, lost, late = (
         sum(getattr(one, name) for one in inputs) for name in ("tx_frames", "lost_frames", "late_frames")
     )
-    messages = sum(item.messages for item in inputs)
-    frame_losses = [Fraction(item.lost_frames + item.late_frames, max(1, item.tx_frames)) for item in inputs]
-    message_losses = [Fraction(item.damaged_messages_min, max(1, item.messages)) for item in inputs]
+    throughput_error = _error(each, _throughput)
+    message_errors = [_error(each, share) for share in (_least_damaged, _most_damaged)]
     untrusted = next((result for result in results if not result.status.trusted), results[0])
     return LoadRow(
         frame_size_bytes=size,
         load_pct=float(load_pct),
         status=untrusted.status,
         reason=untrusted.reason,
-        inputs=inputs,
+        inputs=tuple(
+            replace(one, frame_loss_error=_shown(_error(each, partial(_lost_of, places=[place]))))
+            for place, one in enumerate(inputs)
+        ),
         input_count=len(inputs),
-        throughput_pct=float(100 * (sent - lost) * slot_ns / sum(one.busy_ns for one in each)),
+        throughput_pct=float(_LINE_PCT * _throughput(each).value),
+        throughput_error_pct=None if throughput_error is None else float(_LINE_PCT * throughput_error),
         tx_frames=sent,
         lost_frames=lost,
         late_frames=late,
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,
         frame_loss_ratio=ratio(lost + late, sent),
-        message_loss_ratio_min=ratio(sum(item.damaged_messages_min for item in inputs), messages),
-        message_loss_ratio_max=ratio(_most_damaged(inputs), messages),
+        frame_loss_error=_shown(_error(each, _lost)),
+        message_loss_ratio_min=float(_least_damaged(each).value),
+        message_loss_ratio_max=float(_most_damaged(each).value),
+        message_loss_error=None if None in message_errors else float(max(filter(None, message_errors), default=0)),
         conserved_loss_ratio=float(max(Fraction(0), 1 - 100 / load_pct)),
         conserved=all(one.conserved for one in each),
         queues=_queues(results, load_pct),
         misinserted_frames=sum(result.misdirected_frames for result in results),
-        frame_max_over_min=_shown(max_over_min(frame_losses)),
-        frame_jain=_shown(jain_index(frame_losses)),
-        message_max_over_min=_shown(max_over_min(message_losses)),
-        message_jain=_shown(jain_index(message_losses)),
+        **_fairness(each),
     )
 
 
@@ -161,9 +176,17 @@ class _Shared:
     """How the inputs shared the output in one trial."""
 
     inputs: tuple[InputRow, ...]
-    busy_ns: Fraction
-    """Time in which frames were sent, or the output was busy where that took longer."""
+    load: Fraction
+    """Of the output's line, which is 1."""
+    busy_frames: Fraction
+    """Frames that the output's line carries while an input sends, or until the last one came where that took longer."""
     conserved: bool
+    edge_messages: int
+    """Messages of each input in whose time not all inputs sent: those that begin together have none."""
+    in_flight_frames: int
+    """Late frames that may have been on the way when the transmission ended, and in no queue."""
+    kept_frames: int
+    """Frames that a queue may have kept of which none was lost or late: a longer trial loses as large a share."""
 
     @classmethod
     def of(cls, spec: TrialSpec, result: TrialResult, load_pct: Fraction, slot_ns: Fraction) -> _Shared:
@@ -175,19 +198,166 @@ class _Shared:
         counted = {item.tx_port: item for item in result.messages}
         # An output that gets more than its line carries has a queue, whether readings saw it fill or not.
         late = sum(port.late_frames for port in result.ports if port.port == held)
+        late = late if load_pct > _LINE_PCT else late_frames(result)
         corrupted = CorruptedAtPorts(result)
-        shares = _late_of_inputs(late if load_pct > _LINE_PCT else late_frames(result), by_input)
+        shares = _late_of_inputs(late, by_input)
         inputs = tuple(
             _input_row(port, flows, frames, counted.get(port), shares[port], corrupted.of(flows))
             for port, flows in by_input.items()
         )
-        longest_ns = stream.frame_count * NS_PER_S / stream.rate_fps + max((*stream.start_offset_ns, 0))
         arrived = [(flow.first_rx_ns, flow.last_rx_ns) for flow in result.flows if flow.rx_frames]
         carried = Fraction(0)
         if arrived:
             carried = 1 + (max(last for _, last in arrived) - min(first for first, _ in arrived)) / slot_ns
         came = sum(item.tx_frames - item.lost_frames for item in inputs)
-        return cls(inputs, max(longest_ns, carried * slot_ns), came <= carried + 1)
+        fastest_ns = min((flow.latency.min_ns for flow in result.flows if flow.latency is not None), default=0.0)
+        return cls(
+            inputs,
+            load_pct / _LINE_PCT,
+            max(stream.frame_count * NS_PER_S / stream.rate_fps / slot_ns, carried),
+            came <= carried + 1,
+            int(len(set(stream.start_offset_ns)) > 1),
+            min(late, ceil(Fraction(fastest_ns) / slot_ns)),
+            0 if load_pct > _LINE_PCT or result.lost_frames + late else ceil(_growth(result) * result.tx_frames),
+        )
+
+
+def _growth(result: TrialResult) -> float:
+    """Share of the frames that a queue may keep for all that its readings exclude."""
+    if result.queues is None:
+        return 1.0
+    excess = (result.queues.excess_ppm + result.queues.error_ppm) / 10**6
+    return excess / (1 + excess)
+
+
+class _Estimate(NamedTuple):
+    """A number, and between what that of a long trial lies whose senders begin as in these."""
+
+    value: Fraction
+    low: Fraction
+    high: Fraction
+
+
+def _error(trials: Sequence[_Shared], estimate: Callable[[Sequence[_Shared]], _Estimate]) -> Fraction | None:
+    """Error of a share, with 95 % confidence: that of its bounds, and that of sampling where senders do not begin
+    together. None of one such trial.
+    """
+    value, low, high = estimate(trials)
+    sampled = sampling_error(trials, lambda some: estimate(some).value)
+    if sampled is None and any(trial.edge_messages for trial in trials):
+        return None
+    return _of_share(value, max(high - value, value - low) + (sampled or 0))
+
+
+def _of_share(share: Fraction | None, error: Fraction | None) -> Fraction | None:
+    """The error of a number from 0 to 1."""
+    return None if share is None or error is None else min(error, max(share, 1 - share))
+
+
+def _share(part: int, whole: int, edge: int, fewer: int = 0, more: int = 0) -> _Estimate:
+    """Share of what was sent that is lost, with bounds: ``fewer`` or ``more`` may be.
+
+    The ``edge`` of what was sent may have lost all or nothing, and is left out.
+    """
+    steady = whole - edge
+    value, low, high = (
+        Fraction(max(0, lost), max(1, sent))
+        for lost, sent in ((part, whole), (part - fewer - edge, steady), (part + more, steady))
+    )
+    return _Estimate(value, min(low, value), min(high, Fraction(1)) if steady else Fraction(min(part + more, 1)))
+
+
+def _lost(trials: Sequence[_Shared]) -> _Estimate:
+    """Share of the frames that were lost or late: what was offered and not carried."""
+    _, low, high = _throughput(trials)
+    value, load = _lost_of(trials, range(len(trials[0].inputs))).value, trials[0].load
+    return _Estimate(value, 1 - high / load, 1 - low / load)
+
+
+def _throughput(trials: Sequence[_Shared]) -> _Estimate:
+    """Share of the output's line that frames take while every input sends: what was offered less what was lost.
+
+    An output is no busier before and after than while all send.
+    """
+    lost, load = _lost_of(trials, range(len(trials[0].inputs))), trials[0].load
+    came = sum(one.tx_frames - one.lost_frames for trial in trials for one in trial.inputs)
+    busy = came / sum((trial.busy_frames for trial in trials), Fraction(0))
+    most = Fraction(1) if all(trial.conserved for trial in trials) else max(load, busy)
+    value, low, high = (min(most, max(busy, load * (1 - one))) for one in (lost.value, lost.high, lost.low))
+    return _Estimate(value, low, high)
+
+
+def _lost_of(trials: Sequence[_Shared], places: Collection[int]) -> _Estimate:
+    """Share of the frames of some inputs that were lost or late."""
+    chosen = [(trial, trial.inputs[place]) for trial in trials for place in places]
+    return _share(
+        sum(one.lost_frames + one.late_frames for _, one in chosen),
+        sum(one.tx_frames for _, one in chosen),
+        sum(trial.edge_messages * one.tx_frames // max(1, one.messages) for trial, one in chosen),
+        sum(trial.in_flight_frames for trial in trials),
+        sum(trial.kept_frames for trial in trials),
+    )
+
+
+def _least_damaged(trials: Sequence[_Shared]) -> _Estimate:
+    """Share of the messages that surely lost a frame."""
+    return _damaged(trials, lambda one: one.damaged_messages_min)
+
+
+def _most_damaged(trials: Sequence[_Shared]) -> _Estimate:
+    """Share of the messages that a longer trial may damage as well: each late frame may belong to another one."""
+    return _damaged(trials, _may_be_damaged)
+
+
+def _may_be_damaged(one: InputRow) -> int:
+    return min(one.messages, one.damaged_messages_max + one.late_frames)
+
+
+def _damaged(trials: Sequence[_Shared], count: Callable[[InputRow], int]) -> _Estimate:
+    return _share(
+        sum(count(one) for trial in trials for one in trial.inputs),
+        sum(one.messages for trial in trials for one in trial.inputs),
+        sum(trial.edge_messages * len(trial.inputs) for trial in trials),
+        more=sum(trial.kept_frames for trial in trials),
+    )
+
+
+def _frame_losses(trials: Sequence[_Shared]) -> tuple[list[Fraction], list[Fraction]]:
+    """Share of the frames of each input that were lost or late, and that were lost."""
+    inputs = _inputs(trials)
+    return (
+        [Fraction(one.lost_frames + one.late_frames, max(1, one.tx_frames)) for one in inputs],
+        [Fraction(one.lost_frames, max(1, one.tx_frames)) for one in inputs],
+    )
+
+
+def _message_losses(trials: Sequence[_Shared]) -> tuple[list[Fraction], list[Fraction]]:
+    """Share of the messages of each input that surely lost a frame, and that may have, or may in a longer trial."""
+    inputs = _inputs(trials)
+    return (
+        [Fraction(one.damaged_messages_min, max(1, one.messages)) for one in inputs],
+        [Fraction(_may_be_damaged(one), max(1, one.messages)) for one in inputs],
+    )
+
+
+def _fairness(trials: Sequence[_Shared]) -> dict[str, float | None]:
+    """The cells of fairness, with their errors: those of sampling, and of late frames, whose inputs are not known."""
+    found: dict[str, float | None] = {}
+    for kind, losses in (("frame", _frame_losses), ("message", _message_losses)):
+        for name, index in (("max_over_min", max_over_min), ("jain", jain_index)):
+            value, other = map(index, losses(trials))
+            error = sampling_error(trials, lambda some, index=index, losses=losses: index(losses(some)[0]))  # type: ignore[misc]
+            if value is not None and other is not None and error is not None:
+                error += abs(value - other)
+            else:
+                error = None
+            found[f"{kind}_{name}"] = _shown(value)
+            found[f"{kind}_{name}_error"] = _shown(error if name == "max_over_min" else _of_share(value, error))
+    return found
+
+
+def _inputs(trials: Sequence[_Shared]) -> tuple[InputRow, ...]:
+    return tuple(map(_together, zip(*(trial.inputs for trial in trials), strict=True)))
 
 
 def _together(trials: Sequence[InputRow]) -> InputRow:
@@ -223,11 +393,6 @@ def _late_of_inputs(late_frames: int, by_input: Mapping[int, Sequence[FlowCounts
     came = {port: sum(flow.rx_frames - flow.duplicate_frames for flow in flows) for port, flows in by_input.items()}
     whole = sum(came.values())
     return {port: round(Fraction(late_frames * frames, whole)) if whole else 0 for port, frames in came.items()}
-
-
-def _most_damaged(inputs: Sequence[InputRow]) -> int:
-    """Messages that a longer trial may damage as well: each late frame may belong to another one."""
-    return sum(min(item.messages, item.damaged_messages_max + item.late_frames) for item in inputs)
 
 
 def _input_row(

@@ -97,14 +97,23 @@ class NToOne(MethodOf[LoadRows]):
             "does not count messages, the losses of each position bound how many are, and fairness of message loss is "
             "that of the least numbers. Late: received after the transmission, from the output's queue; they count as "
             "lost, because a longer trial loses as many more, so that the mean loss is 1 - 1/load or more. How many "
-            "messages a longer trial damages lies between the two ratios."
+            "messages a longer trial damages lies between the two ratios. Errors are those of the first and the last "
+            "messages, during which not all inputs send, of a queue that may fill, and of the trials, whose senders "
+            "begin at other moments each, with 95 % confidence; of fairness, those of late frames and of the trials."
         )
         keys = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
         return self.outcome(
             (row.status for row in rows),
             _about(rows),
             (
-                LoadRow.table("loads", "Loads", rows, note, keys=keys),
+                LoadRow.table(
+                    "loads",
+                    "Loads",
+                    rows,
+                    note,
+                    keys=keys,
+                    headline=(fields.THROUGHPUT_PCT, fields.FRAME_LOSS_RATIO, fields.QUEUES),
+                ),
                 InputRow.table(
                     "inputs",
                     "Inputs",

@@ -25,7 +25,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Spread, merged, summarise
-from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
+from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, Circumstances, us
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
 from p4mesh.trial.result import TrialResult
@@ -138,6 +138,7 @@ class TimesRow(Record):
     """Largest of the four averages; None of a single message."""
     dif_pct: Annotated[float | None, fields.DIF_PCT] = None
     """100 (MIMO - FIFO) / FIFO, of the averages."""
+    dif_error_pct: Annotated[float | None, fields.DIF_ERROR_PCT] = None
     calibrated: Annotated[str, fields.CALIBRATED]
 
 
@@ -248,8 +249,12 @@ def _times_row(times: MessageTimes | None, calibrated: str, circumstances: Circu
         for which in ("min", "avg", "max")
     }
     fifo = times.fifo.avg_ns
-    dif = float(100 * (times.mimo.avg_ns - fifo) / fifo) if fifo else None
-    return replace(TimesRow(calibrated=calibrated, **cells), avg_error_us=error_us, dif_pct=dif)
+    row = replace(TimesRow(calibrated=calibrated, **cells), avg_error_us=error_us)
+    if not fifo:
+        return row
+    part = times.mimo.avg_ns / fifo
+    error = None if error_us is None else float(100 * NS_PER_US * Fraction(error_us) * (1 + abs(part)) / abs(fifo))
+    return replace(row, dif_pct=float(100 * (part - 1)), dif_error_pct=error)
 
 
 def _position_rows(

@@ -31,9 +31,10 @@ def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
     calibrated = [fields.CALIBRATED] if any(len(row.times) > 1 for row in rows) else []
     columns = (
         *MessageRow.columns()[:-1],
-        *TimesRow.columns()[:-2],
+        *TimesRow.columns()[:-3],
         fields.DEPARTURE_ERROR_NS,
         fields.DIF_PCT,
+        fields.DIF_ERROR_PCT,
         *calibrated,
     )
     return MessageRow.table(
@@ -43,6 +44,7 @@ def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
         f"{_TIMES_NOTE} {_DAMAGED_NOTE} {stamps_text(bed)}",
         columns=columns,
         keys=(*_WHERE, *calibrated),
+        headline=(fields.MIMO_US_AVG, fields.FIFO_US_AVG, fields.LOST_FRAMES),
     )
 
 

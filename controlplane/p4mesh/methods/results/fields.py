@@ -99,12 +99,29 @@ def _group(about: str, sense: Sense) -> None:
     _SENSES.append(sense)
 
 
-def _spread(key: str, title: str, meaning: str, digits: int = 3, sense: Sense | None = None) -> tuple[Column, ...]:
-    """The columns of the lowest, the mean and the highest of some times in microseconds; ``{}`` stands for which."""
+def _spread(
+    key: str, title: str, meaning: str, digits: int = 3, sense: Sense | None = None, error: str = ""
+) -> tuple[Column, ...]:
+    """The columns of the lowest, the mean and the highest of some times in microseconds; ``{}`` stands for which.
+
+    ``error`` is the column of the error of the mean.
+    """
     return tuple(
-        _column(key.format(which), title.format(which), f"{word} {meaning}", "us", digits, sense=sense)
+        _column(
+            key.format(which),
+            title.format(which),
+            f"{word} {meaning}",
+            "us",
+            digits,
+            sense=sense,
+            error=error if which == "avg" else "",
+        )
         for which, word in (("min", "lowest"), ("avg", "mean"), ("max", "highest"))
     )
+
+
+def _of_messages(kind: str, meaning: str) -> tuple[Column, ...]:
+    return _spread(f"{kind}_us_{{}}", f"{kind.upper()} {{}}", meaning, error="avg_error_us")
 
 
 def _column(
@@ -244,7 +261,21 @@ STAGGER_US = _setting("stagger_us", "Stagger", "start of each port behind the on
 DURATION_MS = _setting("duration_ms", "Duration", "transmission time of the trial", "ms", 3)
 
 _group("Throughput and its search", Sense.HIGHER)
-THROUGHPUT_PCT = _column("throughput_pct", "Throughput", "highest load without loss (RFC 1242 3.17)", "% of line", 4)
+THROUGHPUT_PCT = _column(
+    "throughput_pct",
+    "Throughput",
+    "highest load without loss (RFC 1242 3.17)",
+    "% of line",
+    4,
+    error="throughput_error_pct",
+)
+THROUGHPUT_ERROR_PCT = _setting(
+    "throughput_error_pct",
+    "Error of throughput",
+    "error of a throughput that no search found, from first and last messages and from sampling, 95 % confidence",
+    "+- % of line",
+    4,
+)
 THROUGHPUT_FPS = _column("throughput_fps", "Throughput", "throughput in frames of all ports", "frames/s", 0)
 THROUGHPUT_L1_MBPS = _column("throughput_l1_mbps", "L1", "throughput with preamble and gap", "Mbit/s", 2)
 THROUGHPUT_L2_MBPS = _column("throughput_l2_mbps", "L2", "throughput without preamble and gap", "Mbit/s", 2)
@@ -582,32 +613,107 @@ DAMAGED_MESSAGES_MIN = _column(
     "damaged_messages_min", "Damaged", "messages that surely lost a frame", "messages, at least"
 )
 DAMAGED_MESSAGES_MAX = _column("damaged_messages_max", "Damaged", "messages that may have lost a frame", "at most")
-DIF_PCT = _column("dif_pct", "Dif", "difference to the latency without background", "%", 2)
-FIFO_US_MIN, FIFO_US_AVG, FIFO_US_MAX = _spread("fifo_us_{}", "FIFO {}", "time of a message, first bit to first bit")
-LILO_US_MIN, LILO_US_AVG, LILO_US_MAX = _spread("lilo_us_{}", "LILO {}", "time of a message, last bit to last bit")
-FILO_US_MIN, FILO_US_AVG, FILO_US_MAX = _spread("filo_us_{}", "FILO {}", "time of a message, first bit to last bit")
-MIMO_US_MIN, MIMO_US_AVG, MIMO_US_MAX = _spread("mimo_us_{}", "MIMO {}", "MIMO latency of a message (BTD-TEST-TM)")
+DIF_PCT = _column("dif_pct", "Dif", "mean MIMO less mean FIFO, of that FIFO", "%", 2, error="dif_error_pct")
+DIF_ERROR_PCT = _setting("dif_error_pct", "Error of Dif", "error of Dif, from those of the two means", "+- %", 2)
+FIFO_US_MIN, FIFO_US_AVG, FIFO_US_MAX = _of_messages("fifo", "time of a message, first bit to first bit")
+LILO_US_MIN, LILO_US_AVG, LILO_US_MAX = _of_messages("lilo", "time of a message, last bit to last bit")
+FILO_US_MIN, FILO_US_AVG, FILO_US_MAX = _of_messages("filo", "time of a message, first bit to last bit")
+MIMO_US_MIN, MIMO_US_AVG, MIMO_US_MAX = _of_messages("mimo", "MIMO latency of a message (BTD-TEST-TM)")
 INPUT_COUNT = _setting("input_count", "Inputs", "ports that send")
 CONSERVED = _column("conserved", "Conserved", "whether the output carried its line rate")
 CONSERVED_LOSS_RATIO = _setting(
     "conserved_loss_ratio", "1 - 1/load", "loss of an output that is busy all the time", "ratio", 6
 )
-FRAME_LOSS_RATIO = _loss("frame_loss_ratio", "Frame loss", "lost of sent frames", "ratio", 6)
-FRAME_JAIN = _higher(
-    "frame_jain", "Jain index", "Jain's index of fairness of frame loss among the inputs", "frame loss", 4
+FRAME_LOSS_RATIO = _loss("frame_loss_ratio", "Frame loss", "lost of sent frames", "ratio", 6, error="frame_loss_error")
+FRAME_LOSS_ERROR = _setting(
+    "frame_loss_error",
+    "Error of frame loss",
+    "error of the ratio, from first and last messages and from sampling, 95 % confidence",
+    "+- ratio",
+    6,
 )
-FRAME_MAX_OVER_MIN = _column("frame_max_over_min", "Max/min", "worst by best input by frame loss", "frame loss", 4)
+FRAME_JAIN = _higher(
+    "frame_jain",
+    "Jain index",
+    "Jain's index of fairness of frame loss among the inputs",
+    "frame loss",
+    4,
+    error="frame_jain_error",
+)
+FRAME_JAIN_ERROR = _setting(
+    "frame_jain_error",
+    "Error of Jain index",
+    "error of index of frame loss, from late frames and sampling, 95 % confidence",
+    "+- frame loss",
+    4,
+)
+FRAME_MAX_OVER_MIN = _column(
+    "frame_max_over_min",
+    "Max/min",
+    "worst by best input by frame loss",
+    "frame loss",
+    4,
+    error="frame_max_over_min_error",
+)
+FRAME_MAX_OVER_MIN_ERROR = _setting(
+    "frame_max_over_min_error",
+    "Error of max/min",
+    "error of worst by best input by frame loss, from late frames and sampling, 95 % confidence",
+    "+- frame loss",
+    4,
+)
 MESSAGE_LOSS_RATIO_MIN = _column(
-    "message_loss_ratio_min", "Message loss", "share of messages that surely lost a frame", "at least", 6
+    "message_loss_ratio_min",
+    "Message loss",
+    "share of messages that surely lost a frame",
+    "at least",
+    6,
+    error="message_loss_error",
 )
 MESSAGE_LOSS_RATIO_MAX = _column(
-    "message_loss_ratio_max", "Message loss", "share of messages that may have lost a frame", "at most", 6
+    "message_loss_ratio_max",
+    "Message loss",
+    "share of messages that may have lost a frame",
+    "at most",
+    6,
+    error="message_loss_error",
+)
+MESSAGE_LOSS_ERROR = _setting(
+    "message_loss_error",
+    "Error of message loss",
+    "largest error of the two ratios, from first and last messages and from sampling, 95 % confidence",
+    "+-",
+    6,
 )
 MESSAGE_JAIN = _higher(
-    "message_jain", "Jain index", "Jain's index of fairness of message loss among the inputs", "message loss", 4
+    "message_jain",
+    "Jain index",
+    "Jain's index of fairness of message loss among the inputs",
+    "message loss",
+    4,
+    error="message_jain_error",
+)
+MESSAGE_JAIN_ERROR = _setting(
+    "message_jain_error",
+    "Error of Jain index",
+    "error of index of message loss, from late frames and sampling, 95 % confidence",
+    "+- message loss",
+    4,
 )
 MESSAGE_MAX_OVER_MIN = _column(
-    "message_max_over_min", "Max/min", "worst by best input by message loss", "message loss", 4
+    "message_max_over_min",
+    "Max/min",
+    "worst by best input by message loss",
+    "message loss",
+    4,
+    error="message_max_over_min_error",
+)
+MESSAGE_MAX_OVER_MIN_ERROR = _setting(
+    "message_max_over_min_error",
+    "Error of max/min",
+    "error of worst by best input by message loss, from late frames and sampling, 95 % confidence",
+    "+- message loss",
+    4,
 )
 
 _group("Back-to-back frames and recovery", Sense.LOWER)

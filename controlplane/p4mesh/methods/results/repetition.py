@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
+from typing import TypeVar
+
+_CONFIDENCE = 0.95
+_Trial = TypeVar("_Trial")
 
 
 @dataclass(frozen=True)
@@ -33,3 +37,27 @@ def spread_of(values: Sequence[Fraction | int]) -> Spread:
     mean = sum(exact, Fraction(0)) / len(exact)
     variance = sum(((value - mean) ** 2 for value in exact), Fraction(0)) / max(1, len(exact) - 1)
     return Spread(len(exact), min(exact), mean, max(exact), sqrt(variance))
+
+
+def sampling_error(
+    trials: Sequence[_Trial], statistic: Callable[[Sequence[_Trial]], Fraction | None]
+) -> Fraction | None:
+    """Error of a statistic of some trials, with 95 % confidence; None of one trial, or where it has no value.
+
+    From its values without each of the trials (jackknife, Efron and Stein 1981), with Student's t, and with what few
+    trials shift it by.
+    """
+    if len(trials) < 2:
+        return None
+    without = [statistic([*trials[:place], *trials[place + 1 :]]) for place in range(len(trials))]
+    known = [value for value in without if value is not None]
+    if len(known) < len(without):
+        return None
+    spread, whole = spread_of(known), statistic(trials)
+    if whole is None or not spread.stddev:
+        return Fraction(0)
+    from scipy.stats import t
+
+    deviation = (len(known) - 1) * spread.stddev / sqrt(len(known))
+    shift = (len(known) - 1) * abs(spread.mean - whole)
+    return Fraction(float(t.ppf((1 + _CONFIDENCE) / 2, len(known) - 1)) * deviation) + shift
