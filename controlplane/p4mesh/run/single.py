@@ -27,7 +27,7 @@ from p4mesh.run.options import RunOptions
 from p4mesh.run.outlook import Outlook
 from p4mesh.run.preparation import Prepared, prepare
 from p4mesh.run.refused_routes import refused_routes_findings, refused_routes_tables
-from p4mesh.run.trial_findings import port_queue_finding, router_hint, stamp_finding, stray_findings
+from p4mesh.run.trial_findings import port_queue_finding, stamp_finding, stray_findings, way_hint
 from p4mesh.run.worker_processes import WorkerProcesses
 from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
@@ -121,7 +121,7 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
     outcome = method.assemble(job.bed, job.parameters, results)
     stored = {unit.key: directory.stored(unit.key) for unit in units}
     all_trials = [trial for trials in stored.values() for trial in trials]
-    first = (*refused_routes_findings(all_trials), *router_hint(job, all_trials))
+    first = (*refused_routes_findings(all_trials), *way_hint(job, all_trials))
     found = (*stray_findings(stored), *stamp_finding(all_trials), *port_queue_finding(all_trials))
     found += job.chosen
     if missing := len(units) - len(results):

@@ -129,10 +129,23 @@ def port_queue_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     )
 
 
-def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+def way_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """The advice where no frame came through: in some directions, or in none because the device routes."""
+    if not trials or any(trial.result["rx_frames"] for trial in trials):
+        return ()
+    if reason := next((trial.result["reason"] for trial in trials if trial.result.get("reached_ports")), ""):
+        how = "; bidirectional=false measures one direction" if "bidirectional" in job.parameters.values else ""
+        return (
+            f"the device lets some directions through and others not, as where frames enter another VLAN on their way "
+            f"back ({reason.partition(': ')[2]}){how}",
+        )
+    return _router_hint(job, trials)
+
+
+def _router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     """The advice where no frame came through, because the device routes and the frames were for a switch."""
     routed, test = job.parameters.values.get("routed"), job.method.name
-    if routed is True or not trials or any(trial.result["rx_frames"] for trial in trials):
+    if routed is True:
         return ()
     if routed is None and test.partition(".")[0] not in NAMES:
         return ()

@@ -84,3 +84,5 @@ class TrialResult:
     port_queues: tuple[PortQueue, ...] = field(default=(), metadata={"stored": "if set"})
     """Queues in front of the tester's own ports, on chips that stamp behind them."""
     interarrival: tuple[InterarrivalStats, ...] = field(default=(), metadata={"stored": "if set"})
+    reached_ports: tuple[int, ...] = field(default=(), metadata={"stored": "if set"})
+    """Of a trial whose learning could not be verified: ports that frames reached."""

@@ -20,6 +20,7 @@ from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
+from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 from p4mesh.methods.rfc3918.mixed_class import MixedClass
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
@@ -219,6 +220,22 @@ def test_frames_that_do_not_take_a_full_link_are_not_late(queue_frames: int, fra
     settings = ("parts=forwarding", "sweep_start_pct=100", f"scaled_frames={frames}")
     row = first_row(FullyMeshed(), trunk(queue_frames), 128, *settings)
     assert row["mfr_fps"] == pytest.approx(4 * float(max_rate_fps(128, 10**8)) * 5 / 6, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [64, 1518])
+def test_two_networks_that_share_a_tagged_link_get_what_its_tags_leave(size: int) -> None:
+    """Frames of both access ports leave the trunk with 4 bytes more: half of the line less these, each."""
+    ports = ("access: 100", "access: 200", "trunk: {vids: [100, 200], native: 1}")
+    modes = ", ".join(f"{{port: {number}, mode: {{{mode}}}}}" for number, mode in enumerate(ports, 1))
+    text = switch(f"vlans: {{ports: [{modes}]}}", ports=3, rates_bps=10**8, port="queue_frames: 32")
+    settings = ("senders=2", "scaled_frames=20000", "sweep_start_pct=50", "sweep_step_pct=50")
+    truth_pct = 50 * (size + 20) / (size + 24)
+    _, outcome, _ = run_on_sim(Unidirectional(), parsed(text), (size,), *QUICK, *settings)
+    rows: dict[str, dict[str, Any]] = {table.name: dict(table.rows[0]) for table in outcome.tables if table.rows}
+    found, rates = rows["mesh_throughput"], rows["forwarding_rate"]
+    assert found["load_pct"] <= truth_pct * (1 + 50e-6) < found["upper_pct"]
+    fps = 2 * truth_pct / 100 * float(max_rate_fps(size, 10**8))
+    assert rates["mfr_fps"] == pytest.approx(fps, abs=rates["mfr_error_fps"])
 
 
 @pytest.mark.parametrize("queue_frames", [16, 1024])

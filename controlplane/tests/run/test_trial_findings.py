@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.fakes import FakeMeasurer
+from support.networks import parsed, switch
 
 from p4mesh import RunOptions, run
 from p4mesh.methods.base import TrialNote
@@ -65,6 +66,32 @@ def test_tests_of_a_router_are_routed_and_say_so(tmp_path: Path, test: str) -> N
         other = run(RunOptions(test, router, "512", (*QUICK, given), tmp_path / given, 1))
         assert other.outcome.state is Verdict.INVALID
         assert other.outcome.findings[0] == "no frame came through: device 'router' is a router; set routed=true"
+
+
+@pytest.mark.parametrize(
+    ("path", "missing", "reached"),
+    [
+        ("{access: 100}}, {port: 2, mode: {trunk: {vids: [100, 200], native: 200}}}", "port 1 from port 2", "port 2"),
+        ("{trunk: {vids: [100], native: 100}}}, {port: 2, mode: {access: 100}}", "", ""),
+    ],
+)
+@pytest.mark.parametrize("test", ["rfc2544.throughput", "rfc2889.fully_meshed"])
+def test_directions_that_do_not_come_through_are_named(
+    tmp_path: Path, test: str, path: str, missing: str, reached: str
+) -> None:
+    """Frames of port 2 enter VLAN 200 of the trunk, those of port 1 leave it with a tag of 100."""
+    text = switch(f"vlans: {{ports: [{{port: 1, mode: {path}]}}", ports=2)
+    found = run(RunOptions(test, parsed(text), "128", QUICK, tmp_path / "run", 1))
+    begins = [text for text in found.outcome.findings if "routes" in text or "directions" in text]
+    if not missing:
+        assert found.outcome.state is Verdict.MEASURED and not begins
+        return
+    assert found.outcome.state is Verdict.INVALID
+    ends = "; bidirectional=false measures one direction" if test == "rfc2544.throughput" else ""
+    assert begins == [
+        "the device lets some directions through and others not, as where frames enter another VLAN on their way back "
+        f"(no frame reached {missing}; frames reached {reached}){ends}"
+    ]
 
 
 def test_a_device_that_forwards_gets_no_hint(tmp_path: Path) -> None:

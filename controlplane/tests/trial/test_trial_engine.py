@@ -242,7 +242,10 @@ def test_frames_that_are_flooded_after_learning_are_never_traffic() -> None:
 def test_an_address_that_nothing_reaches_is_not_verified() -> None:
     model = "vlans: {ports: [{port: 1, mode: {access: 10}}, {port: 2, mode: {access: 20}}]}"
     (result,) = measure(switch(model), one_way(50))
-    assert (result.status, result.reason) == (Verdict.INVALID, "learning not verified: no frame reached port 2")
+    assert (result.status, result.reason) == (
+        Verdict.INVALID,
+        "learning not verified: no frame reached port 2 from port 1",
+    )
 
 
 def test_a_device_that_loses_frames_now_and_then_is_measured() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from p4mesh.measurement.flow_arrays import addresses_reached
+from p4mesh.quantities import ports_text
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.stations import addresses_of
 from p4mesh.trial.parts.base import Part, Trial
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.verification import verification_streams
 
 _ATTEMPTS = 3
@@ -13,6 +18,11 @@ _ATTEMPTS = 3
 
 class Learning(Part):
     """Learning frames from every receiving address, at the learning rate."""
+
+    def __init__(self, trial: Trial) -> None:
+        super().__init__(trial)
+        self._reached: set[int] = set()
+        """Ports that got a frame when learning was verified."""
 
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:
@@ -22,6 +32,9 @@ class Learning(Part):
         self._learn()
         failed = self._unverified() if self.trial.spec.learning.verify else ""
         return f"learning not verified: {failed}" if failed else ""
+
+    def explain(self, result: TrialResult) -> TrialResult:
+        return replace(result, reached_ports=tuple(sorted(self._reached)))
 
     def _learn(self) -> None:
         spec, tester = self.trial.spec, self.trial.tester
@@ -61,7 +74,8 @@ class Learning(Part):
             reading = self.trial.send(plan, duration_ns)
             flooded = reading.received("flooded")
             lost = sum(t.frames for item in plan.streams for t in item.transmitters) - reading.received("expected")
-            missing -= addresses_reached(plan, reading)
+            self._reached |= addresses_reached(plan, reading)
+            missing -= self._reached
             if not (flooded or missing or (routed and lost)):
                 return ""
         if misdirected := reading.received("misdirected"):
@@ -71,4 +85,10 @@ class Learning(Part):
         if routed:
             where = f"; none reached port {min(missing)}" if missing else ""
             return f"{lost} frame{'s' * (lost > 1)} did not arrive through the router{where}"
-        return f"no frame reached port {min(missing)}"
+        senders = {flow.tx_port for flow in plan.flows if flow.expected and flow.rx_port in missing}
+        text = f"no frame reached {_named(missing)} from {_named(senders)}"
+        return f"{text}; frames reached {_named(self._reached)}" if self._reached else text
+
+
+def _named(ports: Collection[int]) -> str:
+    return f"port{'s' if len(ports) > 1 else ''} {ports_text(sorted(ports))}"
