@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.forwarder import ROUND, Fault, forwarding
+from support.forwarder import LATER, ROUND, Fault, forwarding
 from support.hand_made import machine
 from support.linux_devices import needs_root, shipped_on, valid
 
@@ -30,10 +30,11 @@ FRAMES = 100
 """Per direction."""
 HIT = FRAMES // ROUND
 """Frames of a direction that a fault meets at one place of each round."""
-PLACES = {Fault.LOSS: 1, Fault.COPY: 3, Fault.SWAP: 5, Fault.SIGNATURE_BIT: 7, Fault.PAYLOAD_BIT: 9}
+PLACES = {Fault.LOSS: 1, Fault.LATE_COPY: 2, Fault.COPY: 3, Fault.SWAP: 5, Fault.SIGNATURE_BIT: 7, Fault.PAYLOAD_BIT: 9}
 COUNTED_AS = {
     Fault.LOSS: {"lost_frames"},
     Fault.COPY: {"duplicate_frames"},
+    Fault.LATE_COPY: {"duplicate_frames"},
     Fault.SWAP: {"reordered_frames"},
     Fault.SIGNATURE_BIT: {"lost_frames", "damaged_frames"},
     Fault.PAYLOAD_BIT: {"lost_frames", "corrupted_frames"},
@@ -76,7 +77,9 @@ def counted(result: TrialResult) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    "faults", [*([fault] for fault in Fault), list(Fault)], ids=lambda faults: ", ".join(map(str, faults))
+    "faults",
+    [*([fault] for fault in Fault), [Fault.LOSS, Fault.LATE_COPY], list(Fault)],
+    ids=lambda faults: ", ".join(map(str, faults)),
 )
 @pytest.mark.parametrize(("target", "access"), TARGETS)
 def test_the_tester_counts_what_the_device_has_done(target: str, access: str | None, faults: list[Fault]) -> None:
@@ -96,7 +99,8 @@ def test_the_tester_counts_what_the_device_has_done(target: str, access: str | N
 
             result = valid(once)
             found = dict(device.counts)
-    assert found == {(source, fault): HIT for source in (0, 1) for fault in faults}
+    hits = {fault: HIT - LATER // ROUND * (fault is Fault.LATE_COPY) for fault in faults}
+    assert found == {(source, fault): hits[fault] for source in (0, 1) for fault in faults}
     expected = dict.fromkeys(counted(result), 0)
     for (_, fault), frames in found.items():
         for name in counted_as[fault]:

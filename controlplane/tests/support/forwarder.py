@@ -9,7 +9,7 @@ import select
 import socket
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from enum import Enum
@@ -27,6 +27,8 @@ _IGNORE_OUTGOING = 23
 _POLL_S = 0.001
 ROUND = 10
 """Of so many test frames of a direction, faults are told which ones they meet."""
+LATER = 2 * ROUND
+"""Frames between one and its late copy: more than it takes to take the copy for the frame that a loss left out."""
 
 
 class Fault(Enum):
@@ -35,6 +37,8 @@ class Fault(Enum):
     LOSS = "loss"
     COPY = "copy"
     """It leaves twice."""
+    LATE_COPY = "late copy"
+    """It leaves again behind :data:`LATER` further ones, and is counted then."""
     SWAP = "swap"
     """It leaves behind the next one."""
     PAYLOAD_BIT = "payload bit"
@@ -53,6 +57,8 @@ class Forwarder:
         """Frames by the end that they came from, copies too."""
         self._seen: Counter[tuple[int, bytes]] = Counter()
         self._swapped: dict[int, bytes] = {}
+        self._late: dict[tuple[int, bytes], deque[tuple[int, bytes]]] = defaultdict(deque)
+        """Frames that leave again, with the number of the test frame behind which they do."""
         self._waiting: deque[tuple[float, int, bytes]] = deque()
         self._ended = threading.Event()
 
@@ -78,14 +84,18 @@ class Forwarder:
             self._waiting.append((time.monotonic() + self._delay_s, source, leaving))
 
     def _changed(self, source: int, frame: bytes) -> Iterator[bytes]:
+        fault = None
+        late: deque[tuple[int, bytes]] = deque()
+        number = 0
         if frame[_SIGNATURE_AT:].startswith(_MAGIC):
             key = (source, frame[_RUN_BYTES])
-            fault = self._faults.get(self._seen[key] % ROUND)
+            late, number = self._late[key], self._seen[key]
+            fault = self._faults.get(number % ROUND)
             self._seen[key] += 1
-            if fault is not None:
+            if fault is Fault.LATE_COPY:
+                late.append((number + LATER, frame))
+            elif fault is not None:
                 self.counts[source, fault] += 1
-        else:
-            fault = None
         if fault is Fault.SWAP:
             self._swapped[source] = frame
             return
@@ -99,6 +109,9 @@ class Forwarder:
             yield frame
         if (held := self._swapped.pop(source, None)) is not None:
             yield held
+        while late and late[0][0] <= number:
+            self.counts[source, Fault.LATE_COPY] += 1
+            yield late.popleft()[1]
 
 
 def _flipped(frame: bytes, place: int) -> bytes:

@@ -121,6 +121,10 @@ def measured(test: str, device: SmallDevice, size: int, settings: Mapping[str, s
     method = find_test(test)
     known = {parameter.name for parameter in method.parameters}
     given = {**{key: value for key, value in SHORT.items() if key in known}, **settings}
+    # A device that still holds frames of the trial before learns nothing.
+    emptied_ms = 1000 * FRAMES_PER_TRIAL * len(device.rates_bps) / (device.capacity_fps or 10**6)
+    if "settle_ms" in given:
+        given["settle_ms"] = str(max(float(given["settle_ms"]), emptied_ms))
     options = RunOptions(test, "", str(size), tuple(f"{key}={value}" for key, value in given.items()))
     prepared = prepare(method, device.topology, options)
     results, trials = {}, []
