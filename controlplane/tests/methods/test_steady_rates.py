@@ -105,7 +105,12 @@ def test_a_congested_port_forwards_what_its_gap_leaves(queue_frames: int) -> Non
     device = Device(ports=4, ifg_bits=WIDE_GAP, queue_frames=queue_frames)
     row = first_row(CongestionControl(), device.topology, 64, "scaled_frames=3000")
     output_fps = 10**9 / 8 / 88
-    assert row["congested_fps"] == pytest.approx(output_fps, rel=1 / 3000)
+    assert row["congested_fps"] == pytest.approx(output_fps, abs=row["block_error_fps"])
+    assert row["block_error_fps"] == pytest.approx(float(max_rate_fps(64, 10**9)) / 3000)
+    # Of 4,500 frames to the congested port, each of two sources may have been forgiven 1,000; source 1 of 1,500 to U.
+    assert row["congested_bucket_fps"] == pytest.approx(row["congested_fps"] - 2000 * row["block_error_fps"])
+    assert row["congested_bucket_pct"] == pytest.approx(row["congested_loss_pct"] + 100 * 2000 / 4500)
+    assert row["uncongested_bucket_pct"] == pytest.approx(100 * 1000 / 1500)
     assert row["congested_loss_pct"] == pytest.approx(100 * (1 - output_fps / (1.5 * 10**9 / 8 / 84)), abs=0.1)
     assert row["congested_late_frames"] == pytest.approx(queue_frames, abs=3)
 

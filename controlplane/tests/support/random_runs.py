@@ -86,9 +86,12 @@ class SmallDevice:
     def topology(self) -> Topology:
         count = len(self.rates_bps)
         order = self.order or tuple(range(1, count + 1))
-        lookup = "" if self.capacity_fps is None else f", lookup: {{capacity_fps: {self.capacity_fps}}}"
+        # At rates of a frame per hour, addresses would be forgotten between two frames.
+        further = "mac_table: {entries: 8192, aging_s: 1000000}"
+        if self.capacity_fps is not None:
+            further += f", lookup: {{capacity_fps: {self.capacity_fps}}}"
         text = switch(
-            f"latency_ns: {self.latency_ns}, forwarding: store_and_forward{lookup}",
+            f"latency_ns: {self.latency_ns}, forwarding: store_and_forward, {further}",
             ports=count,
             rates_bps=self.rates_bps,
             port=f"queue_frames: {self.queue_frames}, ifg_bits: {self.ifg_bits}",

@@ -795,18 +795,68 @@ RECOVERED = _column("recovered", "Recovered", "whether frames came again before 
 _group("Congestion, pressure and addresses", Sense.NEITHER)
 CONGESTED_TX_FRAMES = _setting("congested_tx_frames", "C Tx", "frames sent to the congested port", "frames")
 CONGESTED_RX_FRAMES = _column("congested_rx_frames", "C Rx", "frames received at the congested port", "frames")
-CONGESTED_FPS = _higher("congested_fps", "C FR", "forwarding rate of the congested port", "frames/s", 0)
+CONGESTED_FPS = _higher(
+    "congested_fps",
+    "C FR",
+    "forwarding rate of the congested port",
+    "frames/s",
+    0,
+    error="block_error_fps",
+    for_good="congested_bucket_fps",
+)
+CONGESTED_BUCKET_FPS = _higher(
+    "congested_bucket_fps",
+    "C FR, bucket of 1000",
+    "the least of that rate that is for good if the device forgives each source 1000 frames, as policers do",
+    "frames/s",
+    0,
+)
 CONGESTED_LOSS_PCT = _loss(
-    "congested_loss_pct", "C loss", "loss of the congested port", "%", 4, share_of="congested_tx_frames"
+    "congested_loss_pct",
+    "C loss",
+    "loss of the congested port",
+    "%",
+    4,
+    share_of="congested_tx_frames",
+    for_good="congested_bucket_pct",
+)
+CONGESTED_BUCKET_PCT = _setting(
+    "congested_bucket_pct",
+    "C loss, bucket of 1000",
+    "the most that a trial of any length loses there if the device forgives each source 1000 frames",
+    "% at most",
+    4,
 )
 CONGESTED_LATE_FRAMES = _column(
     "congested_late_frames", "C late", "frames that the congested port got after the transmission", "frames"
 )
 UNCONGESTED_TX_FRAMES = _setting("uncongested_tx_frames", "U Tx", "frames sent to the uncongested port", "frames")
 UNCONGESTED_RX_FRAMES = _column("uncongested_rx_frames", "U Rx", "frames received at the uncongested port", "frames")
-UNCONGESTED_FPS = _higher("uncongested_fps", "U FR", "forwarding rate of the uncongested port", "frames/s", 0)
+UNCONGESTED_FPS = _higher(
+    "uncongested_fps", "U FR", "forwarding rate of the uncongested port", "frames/s", 0, error="block_error_fps"
+)
+BLOCK_ERROR_FPS = _setting(
+    "block_error_fps",
+    "Error of FR",
+    "one frame of each port that the rate is about: its output may have begun or ended within one",
+    "+- frames/s",
+    0,
+)
 UNCONGESTED_LOSS_PCT = _loss(
-    "uncongested_loss_pct", "U loss", "loss of the uncongested port", "%", 4, share_of="uncongested_tx_frames"
+    "uncongested_loss_pct",
+    "U loss",
+    "loss of the uncongested port",
+    "%",
+    4,
+    share_of="uncongested_tx_frames",
+    for_good="uncongested_bucket_pct",
+)
+UNCONGESTED_BUCKET_PCT = _setting(
+    "uncongested_bucket_pct",
+    "U loss, bucket of 1000",
+    "the most that a trial of any length loses there if the device forgives source 1 1000 frames",
+    "% at most",
+    4,
 )
 ALONE_LOSS_PCT = _loss(
     "alone_loss_pct", "Loss of source 1 alone", "loss of the first source when it sends alone", "%", 4

@@ -15,6 +15,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
 from p4mesh.methods.results.metrics import late_by_port, missed_frames, transmission_s
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
@@ -48,13 +49,17 @@ class Congestion(Record):
     uncongested_tx_frames: Annotated[int, fields.UNCONGESTED_TX_FRAMES]
     uncongested_rx_frames: Annotated[int, fields.UNCONGESTED_RX_FRAMES]
     uncongested_loss_pct: Annotated[float | None, fields.UNCONGESTED_LOSS_PCT]
+    uncongested_bucket_pct: Annotated[float | None, fields.UNCONGESTED_BUCKET_PCT]
     congested_tx_frames: Annotated[int, fields.CONGESTED_TX_FRAMES]
     congested_rx_frames: Annotated[int, fields.CONGESTED_RX_FRAMES]
     congested_late_frames: Annotated[int, fields.CONGESTED_LATE_FRAMES]
     congested_loss_pct: Annotated[float | None, fields.CONGESTED_LOSS_PCT]
+    congested_bucket_pct: Annotated[float | None, fields.CONGESTED_BUCKET_PCT]
     corrupted_frames: Annotated[int | None, fields.CORRUPTED_FRAMES] = field(default=None, metadata=OMITTED)
     uncongested_fps: Annotated[float, fields.UNCONGESTED_FPS]
     congested_fps: Annotated[float, fields.CONGESTED_FPS]
+    block_error_fps: Annotated[float, fields.BLOCK_ERROR_FPS]
+    congested_bucket_fps: Annotated[float, fields.CONGESTED_BUCKET_FPS]
     alone_loss_pct: Annotated[float | None, fields.ALONE_LOSS_PCT]
     split_pct: Annotated[float | None, fields.SPLIT_PCT]
     steady_pct: Annotated[float | None, fields.STEADY_PCT]
@@ -131,12 +136,14 @@ class CongestionControl(MethodOf[Congestion]):
             "PAUSE frames. Sums over all blocks; FR is received frames per transmission time. C late: received after "
             "it, from the queue; they are in no rate and count as lost, because a longer trial loses as many more. So "
             "do late ones of the uncongested port, which U Rx contains. No loss of n frames excludes, with 95 % "
-            "confidence, a loss ratio above 3/n.",
+            "confidence, a loss ratio above 3/n. 'Bucket of 1000': the least of a rate and the most of a loss that are "
+            "for good, if the device forgives each source a burst of so many frames, as policers do.",
             optional=(fields.CORRUPTED_FRAMES,),
             headline=(
                 fields.STATE,
                 fields.UNCONGESTED_LOSS_PCT,
                 fields.CONGESTED_LOSS_PCT,
+                fields.CONGESTED_FPS,
                 fields.HEAD_OF_LINE_BLOCKING,
                 fields.BACK_PRESSURE,
             ),
@@ -272,6 +279,8 @@ def _row(
         blocking, state, reason = _INCONCLUSIVE, untrusted.status, untrusted.reason
         back_pressure = _INCONCLUSIVE
     intended = Fraction(both.intended_frames, 2 * len(blocks))
+    received_c = _sent(congested) - lost_c - (late_c or held_c)
+    forgiven_u, forgiven_c = (BUCKET_FRAMES * sources * len(blocks) for sources in (1, 2))
     return Congestion(
         frame_size_bytes=size,
         offered_pct=float(maximum_pct * both.tx_frames / both.intended_frames) if both.intended_frames else None,
@@ -281,17 +290,21 @@ def _row(
         pressure=_pressure(both, lost_c, _sent(congested), pause_frames) if untrusted is None else "",
         skew=_skew(both, blocks, intended / seconds),
         uncongested_fps=float((_sent(uncongested) - missed_u) / seconds),
-        congested_fps=float((_sent(congested) - lost_c - (late_c or held_c)) / seconds),
+        congested_fps=float(received_c / seconds),
+        block_error_fps=float(len(blocks) / seconds),
+        congested_bucket_fps=float(max(0, received_c - forgiven_c) / seconds),
         alone_loss_pct=_percent(missed_frames(alone), alone.expected_rx_frames),
         pause_frames=pause_frames,
         uncongested_tx_frames=_sent(uncongested),
         uncongested_rx_frames=_sent(uncongested) - lost_u,
         uncongested_loss_pct=_percent(missed_u, _sent(uncongested)),
+        uncongested_bucket_pct=_bucket_pct(missed_u + forgiven_u, _sent(uncongested)),
         congested_tx_frames=_sent(congested),
         congested_rx_frames=_sent(congested) - lost_c,
         congested_late_frames=late_c,
         corrupted_frames=both.corrupted_frames or None,
         congested_loss_pct=_percent(lost_c + late_c, _sent(congested)),
+        congested_bucket_pct=_bucket_pct(lost_c + late_c + forgiven_c, _sent(congested)),
         head_of_line_blocking=blocking,
         back_pressure=back_pressure,
         state=state,
@@ -354,6 +367,10 @@ def _sent(flows: Sequence[FlowCounts]) -> int:
 
 def _lost(flows: Sequence[FlowCounts]) -> int:
     return sum(flow.lost_frames for flow in flows)
+
+
+def _bucket_pct(part: int, whole: int) -> float | None:
+    return _percent(min(part, whole), whole)
 
 
 def _percent(part: int, whole: int) -> float | None:
