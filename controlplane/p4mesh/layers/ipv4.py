@@ -64,6 +64,11 @@ class IPv4(NetworkLayer):
                 f"ipv4.options: {len(self.options)} bytes", hint=f"use a multiple of {_WORD_BYTES} bytes"
             )
 
+    @property
+    def is_fragment(self) -> bool:
+        """Whether it carries a part of a packet."""
+        return bool(self.fragment_offset or self.flags & MORE_FRAGMENTS)
+
     def tail_bytes(self) -> int:
         """Words behind the fifth."""
         return (self.header_words or 0) * _WORD_BYTES - _FIXED_BYTES

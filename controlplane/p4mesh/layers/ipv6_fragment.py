@@ -23,3 +23,8 @@ class Fragment(ExtensionHeader):
     reserved_bits: int = bits(2)
     more_fragments: int = bits(1)
     identification: int = bits(32, 1)
+
+    @property
+    def is_fragment(self) -> bool:
+        """Whether it carries a part of a packet."""
+        return bool(self.offset or self.more_fragments)

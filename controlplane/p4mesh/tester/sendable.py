@@ -10,6 +10,7 @@ from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import (
     Bth,
     Ethernet,
+    Fragment,
     Frame,
     IPv4,
     IPv6,
@@ -19,7 +20,6 @@ from p4mesh.layers import (
     Udp,
 )
 from p4mesh.layers.extension import ExtensionHeader, extension_kinds
-from p4mesh.layers.ipv4 import MORE_FRAGMENTS
 from p4mesh.layers.layer import Layer, Role
 from p4mesh.layers.network import NetworkLayer
 from p4mesh.tester.seed_layout import WORD_BYTES, layout_of
@@ -163,7 +163,7 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
     match layer:
         case Ethernet():
             return _ethernet_problem(frame, place, layer)
-        case IPv4() if layer.fragment_offset or layer.flags & MORE_FRAGMENTS:
+        case IPv4() | Fragment() if layer.is_fragment:
             return "is a fragment", "use whole packets"
         case IPv4() if layer.options and layer is not frame.network:
             return "has options in front of another IP header", "give options to the innermost one"
