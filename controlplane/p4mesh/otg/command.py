@@ -32,10 +32,10 @@ from p4mesh.topology import Topology, load_topology
 
 _MOST_PEM_BYTES = 1 << 20
 _PATIENCE_S = 2
-_KEEP_ALIVE_S = 3600
-"""An idle connection stays: it is the name of its client."""
-_MOST_REQUESTS = 64
-"""Of HTTP at a time."""
+_KEEP_ALIVE_S = 600
+"""Time for which an idle connection stays: it is the name of its client."""
+_MOST_CONNECTIONS = 64
+"""Of HTTP; one more is told to come again."""
 
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
@@ -67,7 +67,7 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=_MOST_REQUESTS,
+            limit_concurrency=_MOST_CONNECTIONS + 1,
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_PATIENCE_S,
             ssl_certfile=options.tls.certificate if options.tls else None,

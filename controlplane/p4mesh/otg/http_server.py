@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import sys
 from collections.abc import Awaitable, Callable
+from math import inf
 
 import h11
 from google.protobuf import json_format
@@ -28,6 +30,8 @@ _JSON = "application/json"
 _LONGEST_REASON = 1000
 _PATIENCE_S = 10.0
 """Time in which a request is to have come."""
+_SPARED_S = 0.5
+"""Age of a connection from which it is idle: its request may be on its way before."""
 _WATCH_S = 1.0
 _DEEPEST = 64
 """Levels of objects in JSON."""
@@ -72,7 +76,8 @@ def _shown_token(headers: Headers) -> str:
 def connections(worker: Worker) -> type[H11Protocol]:
     """Protocol of connections that frees the session of a client whose connection ends.
 
-    Connections on which a request does not come to its end are closed: all others would wait for them.
+    Nobody is kept out by those that ask nothing: a request that does not come to its end closes its connection, and a
+    new connection closes the one that is idle for longest where there are as many as the server serves.
     """
 
     class Connection(H11Protocol):
@@ -80,14 +85,30 @@ def connections(worker: Worker) -> type[H11Protocol]:
             super().connection_made(transport)
             self.waits_since_s = self.loop.time()
             self._watch()
+            # uvicorn refuses requests while there are as many connections as its limit.
+            beyond = len(self.connections) - (self.limit_concurrency or sys.maxsize) + 1
+            if beyond > 0:
+                before_s = self.loop.time() - _SPARED_S
+                known = [it for it in self.connections if isinstance(it, Connection) and it.idle_since_s() <= before_s]
+                for longest in sorted(known, key=Connection.idle_since_s)[:beyond]:
+                    self.connections.discard(longest)
+                    longest.transport.abort()
+
+        def idle_since_s(self) -> float:
+            """Time since when nothing is asked; never where a request is there."""
+            return self.waits_since_s if self.conn.their_state is h11.IDLE else inf
+
+        def data_received(self, data: bytes) -> None:
+            if self.timeout_keep_alive_task is not None:
+                self.waits_since_s = self.loop.time()
+            super().data_received(data)
 
         def _watch(self) -> None:
             # Between requests uvicorn has a timer of its own; in front of the first one it has none.
-            unfinished = self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and self.timeout_keep_alive_task is None
             now_s = self.loop.time()
-            if not unfinished:
+            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
                 self.waits_since_s = now_s
-            elif now_s - self.waits_since_s >= _PATIENCE_S:
+            elif self.timeout_keep_alive_task is None and now_s - self.waits_since_s >= _PATIENCE_S:
                 self.transport.abort()
                 return
             self.watch = self.loop.call_later(_WATCH_S, self._watch)

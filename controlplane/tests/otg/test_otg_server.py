@@ -244,19 +244,59 @@ def test_flows_without_bound_are_refused(server: OtgServer) -> None:
     assert "65 streams, the program has 64" in told
 
 
+BEGUN_BODY = b"POST /config HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"
+
+
 def test_requests_that_do_not_come_to_their_end_keep_nobody_out(capfd: pytest.CaptureFixture[str]) -> None:
-    """More of them than the server takes: nothing at all, a part of the head, and a part of the body."""
+    """As many of them as the server takes."""
     with serving_otg("back-to-back") as server, ExitStack() as opened:
-        place = urlsplit(server.places["http"])
-        for begun in (b"", b"POST /config HTT", b"POST /config HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{") * 40:
-            sent = opened.enter_context(socket.create_connection((str(place.hostname), int(place.port or 0))))
-            sent.sendall(begun)
-        url, ends_s = f"{place.geturl()}/capabilities/version", time.monotonic() + 40
+        fill(server, opened, BEGUN_BODY)
+        url, ends_s = f"{server.places['http']}/capabilities/version", time.monotonic() + 40
         for status in (503, 200):
             while requests.get(url, timeout=30).status_code != status:
                 assert time.monotonic() < ends_s, f"never {status}"
                 time.sleep(0.2)
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"POST /config HTT", b"GET /capabilities/version HTTP/1.1\r\nHost: a\r\n\r\n"], ids=len
+)
+def test_idle_connections_keep_nobody_out(capfd: pytest.CaptureFixture[str], begun: bytes) -> None:
+    """As many of them as the server takes: without a request, with a part of one, after one; the oldest is closed."""
+    with serving_otg("back-to-back") as server, ExitStack() as opened:
+        idle = fill(server, opened, begun)
+        time.sleep(1)
+        url = f"{server.places['http']}/capabilities/version"
+        assert [requests.get(url, timeout=30).status_code for _ in range(3)] == [200] * 3
+        assert [is_closed(it) for it in idle] == [True] + [False] * 63
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def fill(server: OtgServer, opened: ExitStack, begun: bytes) -> list[socket.socket]:
+    """Open as many connections as the server takes; each sends ``begun``, and reads what comes if that is a request."""
+    place = urlsplit(server.places["http"])
+    connections = []
+    for _ in range(64):
+        sent = opened.enter_context(socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30))
+        sent.sendall(begun)
+        if begun.startswith(b"GET"):
+            assert sent.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        connections.append(sent)
+    return connections
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Tell whether the other side has ended a connection."""
+    connection.settimeout(0.1)
+    try:
+        while connection.recv(1 << 16):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        pass
+    return True
 
 
 def test_pages_in_a_browser_cannot_ask(server: OtgServer) -> None:
