@@ -100,6 +100,16 @@ def test_forwarding_rates_stand_beside_an_error_that_covers_those_of_any_length(
         assert row[f"{key}_bucket_fps"] < true_fps
 
 
+def test_a_scaled_trial_of_a_congested_port_forwards_as_one_of_30_s() -> None:
+    """Ports of 10 Mbit/s, and a queue of 500 frames that trials of 1,000 fill late."""
+    device = Device(ports=4, rate_bps=10**7, ifg_bits=WIDE_GAP, queue_frames=500)
+    lengths = ("scaled_frames=1000", "duration_ms=30000")
+    scaled, long = (first_row(CongestionControl(), device.topology, 1518, length) for length in lengths)
+    for row in (scaled, long):
+        assert row["congested_fps"] == pytest.approx(10**7 / 8 / 1542, abs=row["block_error_fps"])
+    assert long["block_error_fps"] < scaled["block_error_fps"] / 20
+
+
 @pytest.mark.parametrize("queue_frames", [64, 1000])
 def test_a_congested_port_forwards_what_its_gap_leaves(queue_frames: int) -> None:
     device = Device(ports=4, ifg_bits=WIDE_GAP, queue_frames=queue_frames)
