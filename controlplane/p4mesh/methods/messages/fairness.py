@@ -218,12 +218,14 @@ class _Shared:
             came <= carried + 1,
             int(len(set(stream.start_offset_ns)) > 1),
             min(late, ceil(Fraction(fastest_ns) / slot_ns)),
-            0 if load_pct > _LINE_PCT or result.lost_frames + late else ceil(_growth(result) * result.tx_frames),
+            0 if result.lost_frames + late else ceil(_growth(result, load_pct) * result.tx_frames),
         )
 
 
-def _growth(result: TrialResult) -> float:
-    """Share of the frames that a queue may keep for all that its readings exclude."""
+def _growth(result: TrialResult, load_pct: Fraction) -> float:
+    """Share of the frames that a queue keeps above the line of the output, or may for all that its readings exclude."""
+    if load_pct > _LINE_PCT:
+        return float(1 - _LINE_PCT / load_pct)
     if result.queues is None:
         return 1.0
     excess = (result.queues.excess_ppm + result.queues.error_ppm) / 10**6
