@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counting import count
+from p4mesh.target.base import MacCounts
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.contract import load_contract
@@ -16,6 +18,7 @@ from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.opening import open_tester
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.tester.reading import Reading
+from p4mesh.tester.records import ALL_ONES
 from p4mesh.traffic.patterns import FullMesh, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
 
@@ -136,3 +139,32 @@ def test_a_reading_before_the_first_departure_has_no_times() -> None:
     assert (counts.intended_frames, counts.tx_frames, counts.rx_frames, counts.lost_frames) == (1200, 0, 0, 0)
     assert (counts.first_tx_ns, counts.last_tx_ns, counts.start_skew_ns, counts.start_spread_ns) == (0, 0, 0, 0)
     assert (counts.oload_error_ppm, counts.latency) == (0, None)
+
+
+def test_pause_frames_are_those_that_the_program_or_the_mac_has_counted_whichever_saw_more() -> None:
+    plan = planned(MESH)
+    macs = {1: MacCounts(pause_received=7), 2: MacCounts(pause_received=0), 3: MacCounts()}
+    reading = replace(forged(plan, {(1, "pause"): 3, (3, "pause"): 5, (4, "pause"): 2}), macs=macs)
+    counts = count(plan, reading, 4)
+    assert {port.port: port.pause_frames for port in counts.ports} == {1: 7, 2: 0, 3: 5, 4: 2}
+
+
+def test_jitter_makes_frames_late_that_no_queue_has_held_back() -> None:
+    """501 frames arrive within twice the 500 intervals of their departures, at two ports; one of them has jitter."""
+    streams = [Stream(f"to_{port}", 64, Fraction(1_000_000), 501, Pairs(), (1,), (port,)) for port in (2, 3)]
+    plan = planned(*streams)
+    quiet, jittered = (flow.cell for flow in plan.flows)
+    whole = 501 * 1_000_000 // 4
+    reading = forged(
+        plan,
+        {},
+        flow_sequence={plan.columns.sequence_cell[number]: 501 for number in (0, 1)},
+        frames={quiet: 501, jittered: 501},
+        first_arrival={quiet: 100, jittered: 100},
+        last_arrival={quiet: 100 + 2 * whole, jittered: 100 + 2 * whole},
+        latency_min_inverted=dict.fromkeys((quiet, jittered), ALL_ONES - 50),
+        jitter_sum_low={jittered: 501 * whole // 4},
+    )
+    counts = count(plan, reading, 4)
+    late = {port.port: (port.late_frames, port.queued_frames) for port in counts.ports}
+    assert late == {1: (0, 0), 2: (251, 251), 3: (251, 0), 4: (0, 0)}
