@@ -60,6 +60,7 @@ class TrialNote:
     """Notes on a trial for the progress line and the trial log."""
 
     load_pct: Fraction
+    """Intended load of a sender in % of its line."""
     remaining: int
     """Trials of this unit that are expected after this one."""
     judge: Callable[[TrialResult], Verdict] | None = None

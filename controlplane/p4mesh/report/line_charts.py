@@ -117,13 +117,16 @@ def is_logarithmic(title: str, values: list[float]) -> bool:
 
 
 def axis_of(field: str, title: str, values: list[float], end: float | None) -> dict[str, Any]:
-    """An axis that begins at 0 or at the lowest value; logarithmic where times are far apart."""
+    """An axis that begins at 0 or at the lowest value and shows all values; logarithmic where times are far apart.
+
+    ``end`` is where it ends at least: a chart as wide as its place has no width left when points lie beyond its axis.
+    """
     if field == "y" and is_logarithmic(title, values):
         scale: dict[str, Any] = {"type": "log", "domain": [min(values) / 1.2, max(values) * 1.2]}
         axis: dict[str, Any] = {"format": "~s" if max(values) >= 10_000 else ",.5~r"}
         return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
-    last = end if end is not None else max([*values, 0.0])
-    scale = {"domain": [min([*values, 0.0]), last or 1.0], "nice": end is None}
+    last = max([*values, end or 0.0])
+    scale = {"domain": [min([*values, 0.0]), last or 1.0], "nice": last != end}
     return {
         "field": field,
         "type": "quantitative",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,11 @@ def test_n_inputs_lose_what_the_output_cannot_carry(phases: str, tmp_path: Path)
     )
     below, over, full = rows(found, "loads")
     assert (full["load_pct"], full["input_count"]) == (300, 3)
+    # The table has loads of the output, the log of trials those of each sender.
+    trial_loads = [
+        json.loads(line)["load_pct"] for line in (tmp_path / "run" / "trials.jsonl").read_text().splitlines()
+    ]
+    assert sorted(set(trial_loads)) == [20, 50, 100]
     assert all(row["conserved"] == "yes" for row in (below, over, full))
     trials = 4 if phases == "independent" else 1
     sent = 3 * 20 * 30 * trials

@@ -64,6 +64,17 @@ def test_trials_without_bins_or_trust_have_no_figure() -> None:
     assert distribution_charts(CONFIG, [trial("64B/latency", plain), untrusted]) == ()
 
 
+@pytest.mark.parametrize(("highest_pct", "end"), [(90.0, 100.0), (100.0, 100.0), (400.0, 400.0)])
+def test_the_axis_of_loads_ends_at_line_rate_or_where_a_load_was_higher(highest_pct: float, end: float) -> None:
+    """A point beyond the axis leaves a chart as wide as its place no width at all."""
+    result = {"status": "MEASURED", "latency": latency(1000, 4000, 90, 9, 1) | {"sum_ns": 200_000}}
+    trials = [
+        StoredTrial("64B/latency", 0, load, Verdict.PASS, {"streams": []}, result) for load in (10.0, highest_pct)
+    ]
+    for chart in latency_charts(CONFIG, trials):
+        assert chart.spec["encoding"]["x"]["scale"]["domain"] == [0, end]
+
+
 PORTS = [{"number": 1, "rate_bps": 10**9}, {"number": 2, "rate_bps": 10**10}, {"number": 3, "rate_bps": 10**9}]
 
 

@@ -80,12 +80,12 @@ class NToOne(MethodOf[LoadRows]):
         specs = {load: [self._spec(bed, parameters, size, load, repeat) for repeat in repeats] for load in loads}
         session.announce([spec for of_load in specs.values() for spec in of_load])
         slot = options.slot_ns(bed, parameters.integer(options.RECEIVER.name), size)
-        rows, left = [], len(loads) * len(repeats)
+        rows, left, inputs = [], len(loads) * len(repeats), len(self._inputs(bed, parameters))
         for load in loads:
             trials = []
             for spec in specs[load]:
                 left -= 1
-                trials.append((spec, session.measure(spec, TrialNote(load, left))))
+                trials.append((spec, session.measure(spec, TrialNote(load / inputs, left))))
             rows.append(load_row(trials, size, load, slot))
         return LoadRows(rows=tuple(rows))
 

@@ -71,7 +71,7 @@ def place_of(size: FrameSize) -> float:
 
 @dataclass(frozen=True)
 class Figure:
-    """One plot with axes that start at the given bounds; None = from the data."""
+    """One plot with axes that end at the given bounds, or where data are beyond them; None = from the data."""
 
     name: str
     title: str

@@ -29,6 +29,7 @@ from p4mesh.quantities import typed_text
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
+from p4mesh.traffic.rates import line_share
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream, ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -41,7 +42,6 @@ NATIVE, BASE = "native", "base"
 SAME = "same"
 FASTEST_FPS = ("0.1", "1000000")
 _TARGETS = (TEST_PORT, BROADCAST)
-_HUNDRED = Fraction(100)
 _PIECES = 8
 """Trials that the test direction is cut into where it stops at a flooded frame."""
 _GROUP_BIT = 1
@@ -121,6 +121,7 @@ class AddressTrial:
     frame_size_bytes: int
     repetition: int
     ports: AddressPorts
+    bed: Bed
     parameters: ParameterSet
 
     def judge(
@@ -130,7 +131,8 @@ class AddressTrial:
 
         The verdict is that for the search, the one in the row that on the device.
         """
-        learned = session.measure(self._learn(addresses, rate_fps), TrialNote(_HUNDRED, remaining + 1))
+        spec = self._learn(addresses, rate_fps)
+        learned = session.measure(spec, TrialNote(self._load_pct(spec), remaining + 1))
         tested = self._send_to_all(addresses, rate_fps, learned, session, remaining)
         verdict = _verdict(learned, tested, addresses)
         undelivered = next((part for part in (learned, *tested) if part.undelivered), learned)
@@ -159,11 +161,16 @@ class AddressTrial:
         tested: list[TrialResult] = []
         for first in range(0, addresses, size):
             count = min(size, addresses - first)
-            note = TrialNote(_HUNDRED, remaining, partial(_verdict_with, learned, tuple(tested), first + count))
-            tested.append(session.measure(self._send(first, count, rate_fps), note))
+            spec = self._send(first, count, rate_fps)
+            judge = partial(_verdict_with, learned, tuple(tested), first + count)
+            tested.append(session.measure(spec, TrialNote(self._load_pct(spec), remaining, judge)))
             if _verdict(learned, tested, first + count) is not Verdict.PASS:
                 break
         return tested
+
+    def _load_pct(self, spec: TrialSpec) -> Fraction:
+        (stream,) = spec.streams
+        return 100 * line_share(stream.rate_fps, self.frame_size_bytes, self.bed.rate_bps(stream.tx_ports[0]))
 
     def _mac(self, port: int, counter: int) -> bytes:
         """Base, port and counter; every repetition has 16 port numbers of its own."""

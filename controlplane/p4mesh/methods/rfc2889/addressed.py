@@ -143,7 +143,7 @@ class Addressed(MethodOf[SomeUnit]):
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> SomeUnit:
         """Search with one address base."""
         repetition = int(unit.part.removeprefix("base"))
-        trial = AddressTrial(unit.frame_size_bytes, repetition, ports_of(self.name, bed, parameters), parameters)
+        trial = AddressTrial(unit.frame_size_bytes, repetition, ports_of(self.name, bed, parameters), bed, parameters)
         searches = AddressSearches(trial, session, self.iterations_expected(parameters))
         return self.search(searches, parameters)
 

@@ -27,6 +27,7 @@ from p4mesh.methods.rfc2889.address_results import AddressUnit
 from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
+from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
@@ -57,6 +58,8 @@ class MemoryMeasurer(FakeMeasurer):
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         result = super().measure(spec)
         (stream,) = spec.streams
+        line_fps = max_rate_fps(stream.frame_size_bytes, BED.rate_bps(stream.tx_ports[0]))
+        assert note is not None and note.load_pct == 100 * stream.rate_fps / line_fps
         if spec.label.startswith("learn"):
             limit = self.learns_fps(stream.frame_count) if callable(self.learns_fps) else self.learns_fps
             slow = limit < stream.rate_fps
