@@ -138,6 +138,9 @@ def axis_of(field: str, title: str, values: list[float], end: float | None) -> d
 
 def by_series(legend: tuple[LegendEntry, ...], values: list[Any], *, shown: bool = False) -> dict[str, Any]:
     """A channel by the names of the series, whose values stand in the order of the legend."""
+    if len(values) == 1 and isinstance(values[0], float | int):
+        # A scale of one size has none in Vega: it draws neither mark nor width.
+        return {"value": values[0]}
     found: dict[str, Any] = {
         "field": "series",
         "type": "nominal",

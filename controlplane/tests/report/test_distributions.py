@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import vl_convert
 
 from p4mesh.report.distributions import distribution_charts
 from p4mesh.report.latency_charts import latency_charts
@@ -73,6 +74,13 @@ def test_the_axis_of_loads_ends_at_line_rate_or_where_a_load_was_higher(highest_
     ]
     for chart in latency_charts(CONFIG, trials):
         assert chart.spec["encoding"]["x"]["scale"]["domain"] == [0, end]
+
+
+def test_the_marks_and_the_width_of_a_single_line_are_numbers_in_the_picture() -> None:
+    result = {"status": "MEASURED", "latency": latency(1000, 4000, 90, 9, 1) | {"sum_ns": 200_000}}
+    trials = [StoredTrial("64B/latency", 0, load, Verdict.PASS, {"streams": []}, result) for load in (10.0, 50.0)]
+    for chart in latency_charts(CONFIG, trials):
+        assert "NaN" not in vl_convert.vegalite_to_svg(chart.spec | {"width": 400})
 
 
 PORTS = [{"number": 1, "rate_bps": 10**9}, {"number": 2, "rate_bps": 10**10}, {"number": 3, "rate_bps": 10**9}]
