@@ -1,0 +1,104 @@
+"""Whole tests and an OTG script on the sources of the program for Tofino, interpreted behind a fake bf_switchd.
+
+Method: as in test_tofino_program_runs.py, with the command line or the session of ``p4mesh otg`` in front.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import snappi
+from google.protobuf.json_format import Parse
+from scapy.layers.l2 import Ether
+from scapy.utils import rdpcap
+from snappi import otg_pb2 as pb2
+from support.interpreted_switchd import InterpretedSwitchd
+from support.otg import add_flow, two_ports
+from support.tofino_beds import DEVICE_PORTS, LATENCY_NS, bfrt_text, bfrt_topology, switch, switch_of_chip
+from support.tofino_chip import Device
+
+from p4mesh.cli.main import main
+from p4mesh.otg.locations import Topologies
+from p4mesh.otg.pace import TimeMode
+from p4mesh.otg.session import Session
+from p4mesh.target.tofino import TofinoTarget
+
+# Seeds go round for as long as a trial lasts, and each round is interpreted: trials are short, and rates high.
+_SHORT = ("duration_ms=0.1", "settle_ms=1", "restabilise_ms=0", "learning_wait_ms=1")
+_LOADS = ("search_initial_pct=0.1", "search_min_pct=0.1", "search_max_pct=0.2", "search_resolution_pct=0.1")
+_SWEEP = ("sweep_start_pct=0.1", "sweep_end_pct=0.2", "sweep_step_pct=0.1")
+
+
+def bridge(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+    """Forward to the station's port; frames of the tester to all stations end here."""
+    return [] if mac[0] & 1 else switch()(port, mac, number)
+
+
+def chip_of(monkeypatch: pytest.MonkeyPatch, device: Device) -> InterpretedSwitchd:
+    chip = switch_of_chip(monkeypatch, device, kind=InterpretedSwitchd)
+    assert isinstance(chip, InterpretedSwitchd)
+    return chip
+
+
+@pytest.mark.parametrize(("test", "settings"), [("rfc2889.fully_meshed", _SWEEP), ("rfc2544.throughput", ())])
+def test_whole_tests_find_the_highest_load(
+    test: str,
+    settings: Sequence[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Goal: all of 0.2 % of four lines of 100 Gbit/s, which is 675,676 frames/s; every trial with all its frames."""
+    with chip_of(monkeypatch, bridge) as chip:
+        (tmp_path / "wedge.yaml").write_text(bfrt_text(chip.address))
+        words = ["run", test, "--topology", str(tmp_path / "wedge.yaml"), "--target", "tofino"]
+        words += ["--sizes", "128", "--out", str(tmp_path / "run")]
+        assert main(words + [part for setting in (*_SHORT, *_LOADS, *settings) for part in ("--set", setting)]) == 0
+    assert chip.faults == []
+    assert re.search(r"^ +128 +MEASURED .* 675,676 ", capsys.readouterr().out, re.M)
+    trials = list(csv.DictReader((tmp_path / "run" / "trials.csv").open()))
+    assert {trial["status"] for trial in trials} == {"MEASURED"}
+    assert {float(trial["latency_ns_max"]) for trial in trials} == {LATENCY_NS}
+    assert [trial["rx_frames"] for trial in trials] == [trial["intended_frames"] for trial in trials]
+
+
+def test_an_otg_script_captures_on_a_tofino(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Goal: all frames of a port with their FCS, in order; none of a port that has no capture."""
+    api = snappi.api()
+    config = two_ports(api)
+    add_flow(config, "there", size=128, pps=1_000_000).duration.fixed_packets.packets = 5
+    add_flow(config, "back", "p2", "p1", size=128, pps=1_000_000).duration.fixed_packets.packets = 5
+    config.captures.add(name="c", port_names=["p2"])
+
+    def capture(state: str) -> pb2.ControlState:
+        control = api.control_state()
+        control.port.capture.state = state
+        return Parse(control.serialize(), pb2.ControlState())
+
+    def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        return [(DEVICE_PORTS[2] if port == DEVICE_PORTS[1] else DEVICE_PORTS[1], LATENCY_NS)]
+
+    with chip_of(monkeypatch, forward) as chip:
+        session = Session(TofinoTarget, Topologies(bfrt_topology(chip.address), tmp_path), TimeMode.FAST)
+        session.open()
+        try:
+            session.set_config(Parse(config.serialize(), pb2.Config()))
+            session.set_control_state(capture("start"))
+            start = api.control_state()
+            start.traffic.flow_transmit.state = "start"
+            session.set_control_state(Parse(start.serialize(), pb2.ControlState()))
+            session.pace.idle()
+            session.set_control_state(capture("stop"))
+            request = pb2.CaptureRequest(port_name="p2")
+            packets = rdpcap(io.BytesIO(session.get_capture(request)))
+        finally:
+            session.close()
+    assert chip.faults == []
+    assert [(packet[Ether].src, len(packet)) for packet in packets] == [("02:00:00:00:00:01", 128)] * 5
+    times_ns = [int(packet.time * 10**9) for packet in packets]
+    assert times_ns == sorted(times_ns) and times_ns[-1] - times_ns[0] == pytest.approx(4000, abs=760)
