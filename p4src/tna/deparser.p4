@@ -20,6 +20,7 @@ control TesterIngressDeparser(packet_out packet, inout ingress_headers_t hdr, in
         packet.emit(hdr.ethernet);
         packet.emit(hdr.outer_vlan);
         packet.emit(hdr.inner_vlan);
+        packet.emit(hdr.label);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv6);
         packet.emit(hdr.extension);
@@ -53,6 +54,7 @@ control TesterEgressDeparser(packet_out packet, inout egress_headers_t hdr, in e
         packet.emit(hdr.ethernet);
         packet.emit(hdr.outer_vlan);
         packet.emit(hdr.inner_vlan);
+        packet.emit(hdr.label);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv6);
         packet.emit(hdr.extension);

@@ -1,8 +1,18 @@
-// Headers that exist only inside a Tofino: between ingress and egress, and round the loop.
+// Headers that exist only inside a Tofino, between ingress and egress and round the loop, and labels (RFC 3032).
 #ifndef P4MESH_TARGET_HEADERS
 #define P4MESH_TARGET_HEADERS
 
 #include "../include/headers.p4"
+
+const bit<16> ETHERTYPE_MPLS = 0x8847;
+
+// What follows the label at the bottom of the stack shows by its first four bits.
+header label_t {
+    bit<20> id;
+    bit<3>  traffic_class;
+    bit<1>  bottom;
+    bit<8>  ttl;
+}
 
 // Every frame between the gresses begins with a kind. A frame of the loop begins with loop_t, whose
 // first byte it is; all others have a bridge_t, which egress takes off again.

@@ -91,6 +91,7 @@ struct extension_start_t {
             ETHERTYPE_IPV6 : parse_ipv6; \
             ETHERTYPE_VLAN : parse_outer_vlan; \
             ETHERTYPE_QINQ : parse_outer_vlan; \
+            ETHERTYPE_MPLS : parse_first_label; \
             ETHERTYPE_TEST : parse_test; \
             default : accept; \
         } \
@@ -101,6 +102,7 @@ struct extension_start_t {
             ETHERTYPE_IPV4 : parse_ipv4; \
             ETHERTYPE_IPV6 : parse_ipv6; \
             ETHERTYPE_VLAN : parse_inner_vlan; \
+            ETHERTYPE_MPLS : parse_first_label; \
             ETHERTYPE_TEST : parse_test; \
             default : accept; \
         } \
@@ -110,7 +112,25 @@ struct extension_start_t {
         transition select(hdr.inner_vlan.ether_type) { \
             ETHERTYPE_IPV4 : parse_ipv4; \
             ETHERTYPE_IPV6 : parse_ipv6; \
+            ETHERTYPE_MPLS : parse_first_label; \
             ETHERTYPE_TEST : parse_test; \
+            default : accept; \
+        } \
+    } \
+    state parse_first_label { \
+        packet.extract(hdr.label[0]); \
+        transition select(hdr.label[0].bottom, packet.lookahead<bit<4>>()) { \
+            (0, _) : parse_second_label; \
+            (1, 4) : parse_ipv4; \
+            (1, 6) : parse_ipv6; \
+            default : accept; \
+        } \
+    } \
+    state parse_second_label { \
+        packet.extract(hdr.label[1]); \
+        transition select(hdr.label[1].bottom, packet.lookahead<bit<4>>()) { \
+            (1, 4) : parse_ipv4; \
+            (1, 6) : parse_ipv6; \
             default : accept; \
         } \
     } \

@@ -50,6 +50,9 @@
 // Units of 8 bytes of IPv6 extension headers: the egress parser of Tofino 1 sees 160 bytes.
 #define EXTENSION_UNITS 4
 
+// Labels of MPLS in front of IP: of the way to a router, and of a service there (RFC 4364).
+#define LABELS 2
+
 // Kinds of frames that are captured.
 #define CAPTURE_KINDS 8
 

@@ -21,6 +21,7 @@ struct ingress_headers_t {
     ethernet_t        ethernet;
     vlan_t            outer_vlan;
     vlan_t            inner_vlan;
+    label_t[LABELS]   label;
     ipv4_t            ipv4;
     ipv6_t            ipv6;
     extension_unit_t[EXTENSION_UNITS] extension;
@@ -87,6 +88,7 @@ struct egress_headers_t {
     ethernet_t       ethernet;
     vlan_t           outer_vlan;
     vlan_t           inner_vlan;
+    label_t[LABELS]  label;
     ipv4_t           ipv4;
     ipv6_t           ipv6;
     extension_unit_t[EXTENSION_UNITS] extension;

@@ -1,10 +1,10 @@
 """States that a parser of a Tofino takes for a frame: one clock each, which must not be more than its time on the wire.
 
-The states are those that the compiler makes of the ingress parser for Tofino 1 (``p4mesh.bfa``; the longest path is in
-its ``parser.characterize.log``): one that loads what the first one matches on, one for a header, two for an IP header,
-and two for the signature. Egress and Tofino 2 take fewer and are reckoned alike. The rule of the compiler is used: a
-parser serves 100 Gbit/s, and a frame occupies its bytes, 8 of preamble and 1 of gap, because a device may send with the
-shortest gap there is.
+The states are those that the compiler makes of the ingress parser for Tofino 2 (``p4mesh.bfa``; the longest path is in
+its ``parser.characterize.log``): three in front of the first header, one for a header, two for IPv6, and one for the
+signature. Tofino 1 takes no more, and is reckoned alike; egress is not reckoned with. The rule of the compiler is used:
+a parser serves 100 Gbit/s, and a frame occupies its bytes, 8 of preamble and 1 of gap, because a device may send with
+the shortest gap there is.
 """
 
 from __future__ import annotations
@@ -15,32 +15,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.layers import ExtensionHeader, Frame
+from p4mesh.layers import Encapsulation, ExtensionHeader, Frame, IPv6
 from p4mesh.layers.extension import UNIT_BYTES
-from p4mesh.layers.network import NetworkLayer
 from p4mesh.target.capabilities import Pipes
 from p4mesh.tester.plan import Plan
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import Stream
 
 _STATES_WITHOUT_HEADERS = 4
-_EXTENSION_UNITS = 4
 _PREAMBLE_AND_GAP_BYTES = 9
 _BITS = 8
 
 
 def parser_states(frame: Frame) -> int:
-    """States from the start to the signature.
+    """States from the start to the signature, at most.
 
-    Extension headers have one for each 8 bytes, one more where another header follows the first one, and one more where
-    they are as long as the parser takes them.
+    Extension headers have one for each 8 bytes; a single one, which an encapsulation may follow, the last 16 in one.
     """
-    extensions = frame.extensions
-    units = sum(header.header_bytes for header in extensions) // UNIT_BYTES
-    states = _STATES_WITHOUT_HEADERS + units + (len(extensions) > 1) + (units == _EXTENSION_UNITS)
+    units = sum(header.header_bytes for header in frame.extensions) // UNIT_BYTES
+    in_a_chain = sum(not isinstance(header, Encapsulation) for header in frame.extensions) > 1
+    states = _STATES_WITHOUT_HEADERS + (units if in_a_chain or units < 2 else units - 1)
     for layer in frame.layers:
         if not isinstance(layer, ExtensionHeader):
-            states += 2 if isinstance(layer, NetworkLayer) else 1
+            states += 2 if isinstance(layer, IPv6) else 1
     return states
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from p4mesh.errors import TargetError, UnsupportedError
-from p4mesh.layers import Encapsulation, ExtensionHeader
+from p4mesh.layers import Encapsulation, ExtensionHeader, Mpls
 from p4mesh.layers.extension import UNIT_BYTES
 from p4mesh.target.chips import PORTS_PER_PIPE
 from p4mesh.tester.cell_reader import RecordFormat, WaitForPasses
@@ -80,6 +80,12 @@ class TofinoDataPlane(DataPlane, ABC):
                     f"not supported on tofino: stream '{stream.stream.name}' has frames of "
                     f"{stream.stream.frame_size_bytes} bytes, whose seeds would be padded on their way to the switch",
                     hint=f"use frames of {shortest} bytes or more",
+                )
+            labels, most_labels = len(stream.stream.frame.all_of(Mpls)), self._contract["LABELS"]
+            if labels > most_labels:
+                raise UnsupportedError(
+                    f"not supported on tofino: stream '{stream.stream.name}' has {labels} MPLS labels",
+                    hint=f"use {most_labels} at most, or --target sim",
                 )
             headers = stream.stream.frame.extensions
             if not fits_the_parser(headers, self._contract["EXTENSION_UNITS"]):

@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from support.frames import labelled
 
-from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Encapsulation, Frame, HopByHop
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Encapsulation, Frame, HopByHop, Mpls
 from p4mesh.target.capabilities import Pipes
 from p4mesh.target.chips import TOFINO_1, TOFINO_2
 from p4mesh.tester.parser_time import parser_states, shortest_frame_bytes
@@ -27,19 +28,33 @@ def test_documents_agree_on_where_the_program_has_run(name: str) -> None:
 @pytest.mark.parametrize(
     ("row", "frames"),
     [
-        ("none but Ethernet and up to two tags", [PLAIN.tagged(1, 2)]),
-        ("UDP over IPv4 or IPv6", [UDP_OVER_IPV4, UDP_OVER_IPV6]),
+        ("Ethernet with up to two tags, or UDP over IPv4", [PLAIN.tagged(1, 2), UDP_OVER_IPV4]),
         (
-            "these behind a VLAN tag, or with an extension header of 8 bytes or ESP",
+            "UDP over IPv4 behind a tag or a label, or over IPv6",
+            [UDP_OVER_IPV4.tagged(1), labelled(UDP_OVER_IPV4, Mpls(16)), UDP_OVER_IPV6],
+        ),
+        (
+            "UDP over IPv6 behind a tag or a label, or with an extension header of 8 or 16 bytes or ESP",
             [
-                *(UDP_OVER_IPV4.tagged(1), UDP_OVER_IPV6.tagged(1)),
-                *(UDP_OVER_IPV6.extended([header]) for header in (HopByHop(), Encapsulation())),
+                *(UDP_OVER_IPV6.tagged(1), labelled(UDP_OVER_IPV6, Mpls(16))),
+                *(
+                    UDP_OVER_IPV6.extended([header])
+                    for header in (HopByHop(), DestinationOptions(options=bytes(14)), Encapsulation())
+                ),
             ],
         ),
-        ("UDP over IP behind two tags", [UDP_OVER_IPV4.tagged(1, 2), UDP_OVER_IPV6.tagged(1, 2)]),
         (
-            "IPv6 behind two tags, with two extension headers of 32 bytes together",
-            [UDP_OVER_IPV6.tagged(1, 2).extended([HopByHop(), DestinationOptions(options=bytes(22))])],
+            "UDP over IPv6 behind two tags or two labels",
+            [UDP_OVER_IPV6.tagged(1, 2), labelled(UDP_OVER_IPV6, Mpls(16), Mpls(17))],
+        ),
+        (
+            "IPv6 behind two tags and two labels, with two extension headers of 32 bytes together",
+            [
+                labelled(
+                    UDP_OVER_IPV6.tagged(1, 2).extended([HopByHop(), DestinationOptions(options=bytes(22))]),
+                    *(Mpls(16), Mpls(17)),
+                )
+            ],
         ),
     ],
 )

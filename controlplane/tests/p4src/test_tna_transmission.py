@@ -182,6 +182,7 @@ MISTAKES: Sequence[tuple[str, str, str, str]] = (
     ("shared/modifiers.p4", "entry = start + sum;", "entry = start;", "a_list_of_values"),
     ("tna/fields.p4", "hdr.outer_vlan.id = outer_id[11:0];", "hdr.outer_vlan.id = inner_id[11:0];", "vlan_identifiers"),
     ("tna/parser.p4", "(PROTOCOL_UDP, 2) : extension_0_last_3;", "", "ipv6_with_routing"),
+    ("tna/parser.p4", "(0, _) : parse_second_label;", "", "ipv6_behind_two_labels"),
     ("tna/parser.p4", "subtract({ hdr.udp.src, ", "subtract({ hdr.udp.length_bytes, ", "ports_of_ipv6"),
     ("tna/deparser.p4", "hdr.ipv4.dst });", "hdr.ipv4.src });", "ipv4"),
 )

@@ -139,6 +139,7 @@ MISTAKES: Sequence[tuple[str, str, str, str]] = (
     ("measurement.p4", f"{OCTAVE}7", f"{OCTAVE}6", "bins_of_all_octaves"),
     ("circulation.p4", "(KIND_READ, _, _, _) : begin_reading", "(KIND_READ, _, _, _) : read_low", "frames_in_order"),
     ("parser.p4", "ETHERTYPE_QINQ : parse_outer_vlan;", "", "frames_of_all_formats"),
+    ("parser.p4", "(1, 6) : parse_ipv6;", "", "frames_of_all_formats"),
 )
 
 

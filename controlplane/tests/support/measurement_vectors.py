@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from support.frames import FORMATS, headers_of
+from support.frames import FORMATS, headers_of, labelled
 from support.measurement_oracle import (
     ALL_HOSTS,
     FOREIGN,
@@ -28,7 +28,7 @@ from support.measurement_oracle import (
     station,
 )
 
-from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6
+from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, Frame, Mpls
 from p4mesh.layers.extension import extension_of
 from p4mesh.tester.contract import P4SRC
 
@@ -68,6 +68,7 @@ _CHAINS = (
     *(("destination", "hop_by_hop", "esp"), ("ah", "esp"), ("routing", "esp"), ("mobility", "fragment", "esp")),
 )
 _TAGS: tuple[tuple[int, ...], ...] = ((), (7,), (7, 0xABC))
+_LABELS = (Mpls(16, ttl=1), Mpls(0xFFFFF, traffic_class=7), Mpls(3))
 
 
 def _of_format(place: int, headers: bytes, **fields: Any) -> Arrival:
@@ -83,6 +84,12 @@ def _formats() -> list[Arrival]:
             for chain in _CHAINS[1:]
             for tags in _TAGS[:2]
         ),
+        *(
+            labelled(FORMATS[version].tagged(*tags), *_LABELS[:count])
+            for version in (4, 6)
+            for tags in _TAGS
+            for count in (1, 2)
+        ),
     ]
     heads = [headers_of(frame, _FORMAT_BYTES) for frame in frames]
     provider = bytearray(heads[1])
@@ -97,10 +104,11 @@ def _other_formats() -> list[Arrival]:
 
 def _further_formats() -> list[Arrival]:
     """Return frames with headers that the program for Tofino does not understand, and that for v1model does."""
-    return _changed_formats((4, 14, 0x46), (4, 12, 0x09), has_third_tag=True)
+    deep = (UDP_OVER_IPV4.tagged(3, 1, 2), labelled(UDP_OVER_IPV6, *_LABELS))
+    return _changed_formats((4, 14, 0x46), (4, 12, 0x09), deep=deep)
 
 
-def _changed_formats(*places: tuple[int, int, int], has_third_tag: bool = False) -> list[Arrival]:
+def _changed_formats(*places: tuple[int, int, int], deep: Iterable[Frame] = ()) -> list[Arrival]:
     heads_of = {version: bytearray(headers_of(FORMATS[version], _FORMAT_BYTES)) for version in (4, 6)}
     changes = [(heads_of[version], place, value) for version, place, value in places]
     heads = []
@@ -108,8 +116,7 @@ def _changed_formats(*places: tuple[int, int, int], has_third_tag: bool = False)
         changed = bytearray(head)
         changed[place] = value
         heads.append(bytes(changed))
-    if has_third_tag:
-        heads.append(headers_of(UDP_OVER_IPV4.tagged(3, 1, 2), _FORMAT_BYTES))
+    heads += [headers_of(frame, _FORMAT_BYTES) for frame in deep]
     return [_of_format(place, head, is_recognized=False) for place, head in enumerate(heads)]
 
 

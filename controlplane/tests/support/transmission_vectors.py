@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from scapy.utils import checksum
-from support.frames import headers_of, ip_version_of
+from support.frames import headers_of, ip_version_of, labelled
 
-from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Udp
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Mpls, Udp
 from p4mesh.layers.extension import extension_of
 from p4mesh.layers.network import NetworkLayer
 from p4mesh.tester.contract import P4SRC
@@ -205,6 +205,7 @@ _CHAINS = (
     *(("destination", "hop_by_hop", "esp"), ("ah", "esp"), ("routing", "esp"), ("mobility", "fragment", "esp")),
 )
 _TAGGED = {"one_tag": (7,), "two_tags": (0xABC, 5)}
+_LABELS = (Mpls(0xFFFFF, ttl=1), Mpls(16, traffic_class=5))
 SCENARIOS: dict[str, Scenario] = {
     "one_destination": Scenario("FlowSequence", _one(), 5),
     "a_list_is_gone_through_in_turns": Scenario("ListPosition", _one(3, 3), 8),
@@ -239,6 +240,10 @@ SCENARIOS: dict[str, Scenario] = {
         )
         for chain in _CHAINS
     },
+    "ipv4_behind_a_label": _of_format(labelled(_unusual(_V4), _LABELS[0])),
+    "ipv4_behind_tags_and_labels": _of_format(labelled(_V4.tagged(7, 8), *_LABELS)),
+    "ipv6_behind_two_labels": _of_format(labelled(_unusual(_V6), *_LABELS)),
+    "ipv6_with_destination_behind_a_label": _of_format(labelled(_extended(["destination"]), _LABELS[0])),
     "mac_addresses": _modified(Modifier("a", "ethernet_dst", 3, 1), Modifier("b", "ethernet_src", 2, 0x100)),
     "vlan_identifiers": _modified(
         Modifier("a", "outer_vlan", step=0x600),
@@ -339,7 +344,7 @@ def _frame(what: Scenario, entry: int, added: list[tuple[str, int]], signature: 
     """Return the frame to the station of an entry, with what modifiers add to fields."""
     version = ip_version_of(what.frame)
     head = bytearray(headers_of(what.frame, what.frame_bytes))
-    l3, udp = 14 + 4 * len(what.frame.vids), len(head) - _UDP_BYTES
+    l3, udp = 14 + 4 * (len(what.frame.vids) + len(what.frame.all_of(Mpls))), len(head) - _UDP_BYTES
     mac, ipv4, ipv6, _ = _station(entry)
     # (first byte, bits) of the whole field; of an IPv6 address, of its low 32 bits.
     places = {"ethernet_dst": (0, 48), "ethernet_src": (6, 48), "outer_vlan": (14, 12), "inner_vlan": (18, 12)}

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.fake_bfruntime import TOFINO_1, TOFINO_2, Kind
+from support.frames import labelled
 from support.interpreted_switchd import InterpretedSwitchd
 from support.tofino_beds import (
     DEVICE_PORTS,
@@ -29,7 +30,7 @@ from support.tofino_beds import (
 from support.tofino_chip import Device
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Routing, ipv4, udp
+from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Mpls, Routing, ipv4, udp
 from p4mesh.layers.extension import extension_of
 from p4mesh.measurement.counting import count_flows
 from p4mesh.measurement.faults import Faults
@@ -129,8 +130,10 @@ def test_a_mesh_over_pipes_is_measured(name: str, running: Running) -> None:
         UDP_OVER_IPV4.tagged(7, 8),
         UDP_OVER_IPV6,
         UDP_OVER_IPV6.extended((DestinationOptions(), Routing())),
+        labelled(UDP_OVER_IPV4, Mpls(100)),
+        labelled(UDP_OVER_IPV6.tagged(7), Mpls(100), Mpls(200, ttl=1)),
     ],
-    ids=["ipv4", "two_tags", "ipv6", "extensions"],
+    ids=["ipv4", "two_tags", "ipv6", "extensions", "label", "tag_and_labels"],
 )
 def test_frames_of_all_formats_are_measured(headers: Frame, running: Running) -> None:
     with running() as chip:
@@ -146,6 +149,13 @@ def test_headers_that_the_parser_does_not_take_are_refused(chain: tuple[str, ...
     with running() as chip, pytest.raises(UnsupportedError, match="'pairs' has the IPv6 extension headers") as caught:
         measured(chip, spec)
     assert caught.value.hint.startswith("use 32 bytes of headers at most")
+
+
+def test_more_labels_than_the_parser_takes_are_refused(running: Running) -> None:
+    spec = pairs(5, frame=labelled(UDP_OVER_IPV4, *(Mpls(label) for label in (100, 200, 300))))
+    with running() as chip, pytest.raises(UnsupportedError, match="'pairs' has 3 MPLS labels") as caught:
+        measured(chip, spec)
+    assert caught.value.hint == "use 2 at most, or --target sim"
 
 
 def test_two_streams_in_two_loops_and_their_modifiers(running: Running) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import pytest
+from support.frames import labelled
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Encapsulation, Frame, HopByHop
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Encapsulation, Frame, HopByHop, Mpls
 from p4mesh.target.capabilities import Pipes
 from p4mesh.target.chips import TOFINO_1
 from p4mesh.target.loop import LoopModel
-from p4mesh.tester.contract import load_contract
+from p4mesh.tester.contract import P4SRC, load_contract
 from p4mesh.tester.parser_time import parser_states, require_parser_time, shortest_frame_bytes
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -23,7 +25,10 @@ CLOCK_HZ = TOFINO_1.pipe_frames_per_s
 PIPES = Pipes(dict.fromkeys((1, 2, 3, 4), 0), CLOCK_HZ)
 LIMITS = Limits.of(load_contract(), 1000, LoopModel(10 * LINE_BPS, 700_000), "tofino")
 RATES = dict.fromkeys((1, 2, 3, 4), LINE_BPS)
-QINQ = UDP_OVER_IPV4.tagged(10, 20)
+TAGGED, QINQ = UDP_OVER_IPV4.tagged(10), UDP_OVER_IPV4.tagged(10, 20)
+LONGEST = labelled(
+    UDP_OVER_IPV6.tagged(10, 20).extended([HopByHop(), DestinationOptions(options=bytes(22))]), Mpls(16), Mpls(17)
+)
 
 
 def check(frame: Frame, size: int, share: Fraction | int, burst: Burst | None = None) -> None:
@@ -38,17 +43,20 @@ def check(frame: Frame, size: int, share: Fraction | int, burst: Burst | None = 
     [
         (PLAIN, 5, 43),
         (PLAIN.tagged(10, 20), 7, 63),
-        (UDP_OVER_IPV4, 8, 73),
-        (UDP_OVER_IPV4.tagged(10), 9, 84),
-        (QINQ, 10, 94),
+        (UDP_OVER_IPV4, 7, 63),
+        (TAGGED, 8, 73),
+        (QINQ, 9, 84),
+        (labelled(UDP_OVER_IPV4, Mpls(16)), 8, 73),
+        (labelled(QINQ, Mpls(16), Mpls(17)), 11, 104),
         (UDP_OVER_IPV6, 8, 73),
         (UDP_OVER_IPV6.tagged(10), 9, 84),
         (UDP_OVER_IPV6.extended([HopByHop()]), 9, 84),
-        (UDP_OVER_IPV6.extended([DestinationOptions(options=bytes(14))]), 10, 94),
-        (UDP_OVER_IPV6.extended([HopByHop(), DestinationOptions(options=bytes(22))]), 14, 135),
+        (UDP_OVER_IPV6.extended([DestinationOptions(options=bytes(14))]), 9, 84),
+        (UDP_OVER_IPV6.extended([HopByHop(), DestinationOptions(options=bytes(22))]), 12, 114),
         (UDP_OVER_IPV6.extended([Encapsulation()]), 9, 84),
-        (UDP_OVER_IPV6.tagged(10, 20).extended([DestinationOptions(options=bytes(30))]), 15, 145),
-        (UDP_OVER_IPV6.tagged(10, 20).extended([HopByHop(), DestinationOptions(options=bytes(22))]), 16, 155),
+        (UDP_OVER_IPV6.extended([HopByHop(), Encapsulation()]), 9, 84),
+        (UDP_OVER_IPV6.tagged(10, 20).extended([DestinationOptions(options=bytes(30))]), 13, 125),
+        (LONGEST, 16, 155),
     ],
 )
 def test_a_stack_of_headers_needs_a_frame_of_some_length(frame: Frame, states: int, shortest: int) -> None:
@@ -58,14 +66,20 @@ def test_a_stack_of_headers_needs_a_frame_of_some_length(frame: Frame, states: i
     check(frame, max(64, shortest), 1)
 
 
+def test_the_longest_path_is_that_of_the_compiler() -> None:
+    parsers = json.loads((P4SRC / "compiled" / "tofino.json").read_text())["parsers"]
+    assert parsers["Tofino 2"]["ingress"]["longest_path"] == parser_states(LONGEST)
+    assert parsers["Tofino 1"]["ingress"]["longest_path"] <= parser_states(LONGEST)
+
+
 def test_seven_states_are_what_a_frame_of_64_bytes_has_time_for() -> None:
     assert shortest_frame_bytes(7, CLOCK_HZ, LINE_BPS) <= 64 < shortest_frame_bytes(8, CLOCK_HZ, LINE_BPS)
 
 
 def test_a_frame_below_the_shortest_size_of_its_headers_is_refused_at_line_rate() -> None:
-    check(UDP_OVER_IPV4, 73, 1)
+    check(TAGGED, 73, 1)
     with pytest.raises(UnsupportedError) as caught:
-        check(UDP_OVER_IPV4, 72, 1)
+        check(TAGGED, 72, 1)
     assert str(caught.value) == (
         "not supported on tofino: port 1 sends frames of stream 's1' with 72 bytes, whose headers take 8 states of the "
         "parser; it has time for 98.8 % of them"
@@ -75,15 +89,15 @@ def test_a_frame_below_the_shortest_size_of_its_headers_is_refused_at_line_rate(
 
 def test_below_line_rate_the_parser_has_the_time_between_frames() -> None:
     """Goal: 64 bytes with 8 states take 112 % of their time; two streams at 44 % pass, at 45 % port 3 gets too many."""
-    check(UDP_OVER_IPV4, 64, Fraction(44, 100))
+    check(TAGGED, 64, Fraction(44, 100))
     with pytest.raises(UnsupportedError, match="port 3 receives frames of stream 's1' with 64 bytes"):
-        check(UDP_OVER_IPV4, 64, Fraction(45, 100))
+        check(TAGGED, 64, Fraction(45, 100))
 
 
 def test_a_burst_is_at_line_rate() -> None:
-    check(UDP_OVER_IPV4, 64, Fraction(1, 10))
+    check(TAGGED, 64, Fraction(1, 10))
     with pytest.raises(UnsupportedError, match="port 1 sends frames"):
-        check(UDP_OVER_IPV4, 64, Fraction(1, 10), Burst(10))
+        check(TAGGED, 64, Fraction(1, 10), Burst(10))
 
 
 def test_a_slow_port_has_time_for_every_stack() -> None:
