@@ -300,7 +300,7 @@ CARRIED_PCT = _higher(
 )
 BUCKET_PCT = _higher(
     "bucket_pct",
-    "For good, bucket of 1000",
+    "For good, bucket of 1,000",
     "the least that a device carries for any time if it forgives each port 1000 frames, as policers do",
     "% of line",
     4,
@@ -365,7 +365,7 @@ MFR_ERROR_FPS = _setting(
 )
 MFR_BUCKET_FPS = _column(
     "mfr_bucket_fps",
-    "MFR, bucket of 1000",
+    "MFR, bucket of 1,000",
     "the least of the MFR that is for good if the device forgives each sender 1000 frames, as policers do",
     "frames/s",
     0,
@@ -385,7 +385,7 @@ FRMOL_ERROR_FPS = _setting(
 )
 FRMOL_BUCKET_FPS = _column(
     "frmol_bucket_fps",
-    "FRMOL, bucket of 1000",
+    "FRMOL, bucket of 1,000",
     "the least of the FRMOL that is for good if the device forgives each sender 1000 frames, as policers do",
     "frames/s",
     0,
@@ -448,7 +448,7 @@ LOSS_LOW_PCT = _setting("loss_low_pct", "Loss, 95 %", "lower bound of the loss w
 LOSS_HIGH_PCT = _setting("loss_high_pct", "Loss, 95 %", "upper bound of the loss with 95 % confidence", "% at most", 4)
 BUCKET_LOSS_PCT = _setting(
     "bucket_loss_pct",
-    "Bucket of 1000",
+    "Bucket of 1,000",
     "the most that a trial of any length loses if the device forgives each sender 1000 frames, as policers do",
     "% at most",
     4,
@@ -806,7 +806,7 @@ CONGESTED_FPS = _higher(
 )
 CONGESTED_BUCKET_FPS = _higher(
     "congested_bucket_fps",
-    "C FR, bucket of 1000",
+    "C FR, bucket of 1,000",
     "the least of that rate that is for good if the device forgives each source 1000 frames, as policers do",
     "frames/s",
     0,
@@ -822,7 +822,7 @@ CONGESTED_LOSS_PCT = _loss(
 )
 CONGESTED_BUCKET_PCT = _setting(
     "congested_bucket_pct",
-    "C loss, bucket of 1000",
+    "C loss, bucket of 1,000",
     "the most that a trial of any length loses there if the device forgives each source 1000 frames",
     "% at most",
     4,
@@ -853,7 +853,7 @@ UNCONGESTED_LOSS_PCT = _loss(
 )
 UNCONGESTED_BUCKET_PCT = _setting(
     "uncongested_bucket_pct",
-    "U loss, bucket of 1000",
+    "U loss, bucket of 1,000",
     "the most that a trial of any length loses there if the device forgives source 1 1000 frames",
     "% at most",
     4,

@@ -20,12 +20,12 @@ INTERVAL_COLUMNS = (
 )
 INTERVAL_NOTE = (
     "With 95 % confidence, the device's loss ratio lies between the two limits, if each frame is lost by itself. "
-    f"'Bucket of {BUCKET_FRAMES}': the most that a longer trial loses if the device forgives each sender a burst of so "
-    "many frames, as policers do."
+    f"'Bucket of {BUCKET_FRAMES:,}': the most that a longer trial loses if the device forgives each sender a burst "
+    "of so many frames, as policers do."
 )
 BUCKET_RATES = (
-    f"'Bucket of {BUCKET_FRAMES}': the least of a rate that is for good, if the device forgives each sender a burst of "
-    "so many frames, as policers do."
+    f"'Bucket of {BUCKET_FRAMES:,}': the least of a rate that is for good, if the device forgives each sender a burst "
+    "of so many frames, as policers do."
 )
 """Sentence on forwarding rates."""
 _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)

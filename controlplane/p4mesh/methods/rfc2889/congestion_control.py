@@ -136,8 +136,8 @@ class CongestionControl(MethodOf[Congestion]):
             "PAUSE frames. Sums over all blocks; FR is received frames per transmission time. C late: received after "
             "it, from the queue; they are in no rate and count as lost, because a longer trial loses as many more. So "
             "do late ones of the uncongested port, which U Rx contains. No loss of n frames excludes, with 95 % "
-            "confidence, a loss ratio above 3/n. 'Bucket of 1000': the least of a rate and the most of a loss that are "
-            "for good, if the device forgives each source a burst of so many frames, as policers do.",
+            "confidence, a loss ratio above 3/n. 'Bucket of 1,000': the least of a rate and the most of a loss that "
+            "are for good, if the device forgives each source a burst of so many frames, as policers do.",
             optional=(fields.CORRUPTED_FRAMES,),
             headline=(
                 fields.STATE,
