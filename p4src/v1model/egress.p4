@@ -27,6 +27,19 @@ control InnerAddresses(inout headers_t hdr, in mac_t tunnel_end) {
     }
 }
 
+// Segments are left: checksums cover the last one instead of the destination.
+control FinalDestination(in ipv6_t ipv6, inout metadata_t meta) {
+    apply {
+        bit<32> change = (bit<32>)~ipv6.dst_prefix[95:80] + (bit<32>)~ipv6.dst_prefix[79:64]
+                         + (bit<32>)~ipv6.dst_prefix[63:48] + (bit<32>)~ipv6.dst_prefix[47:32]
+                         + (bit<32>)~ipv6.dst_prefix[31:16] + (bit<32>)~ipv6.dst_prefix[15:0]
+                         + (bit<32>)~ipv6.dst_low[31:16] + (bit<32>)~ipv6.dst_low[15:0];
+        // That of a seed of TCP or ICMP covers the last segment.
+        meta.constant_sum = meta.constant_sum + change;
+        meta.own_sum = meta.own_sum + change + meta.final_sum;
+    }
+}
+
 control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     @id(ID_COUNTER_TRANSMIT_REASON)
     @brief("Copies of seeds at egress, per port and reason; cell = port x 32 + reason")
@@ -38,6 +51,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     ControllerDeparture() controller_departure;
     ToController() to_controller;
     InnerAddresses() inner_addresses;
+    FinalDestination() final_destination;
 
     apply {
         bit<REASON_BITS> reason = REASON_NONE;
@@ -78,6 +92,9 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
         }
         if (hdr.inner_ethernet.isValid() && reason == REASON_TRANSMITTED) {
             inner_addresses.apply(hdr, meta.tunnel_end);
+        }
+        if (meta.final_sum != 0) {
+            final_destination.apply(hdr.ipv6, meta);
         }
         if (size_op != OP_NONE) {
             frame_sizes.apply(hdr, meta, size_op, index);

@@ -112,13 +112,13 @@ const bit<8> STAMP_SENT = 0x08;
 // Flag of KIND_SEED: copies leave cut to the next size of their transmitter. Tofino has no such flag.
 const bit<8> SIZES_IN_TURN = 0x20;
 
-// Flags of KIND_SEED: a port of UDP that is a tunnel's leads into one; the one checksum that is wrong in every frame; words
-// of one's own in front of the signature. Tofino has no such flags.
+// Flags of KIND_SEED: a port of UDP that is a tunnel's leads into one; the one checksum that is wrong in every frame.
+// Its count is that of words of one's own in front of the signature. Tofino has no such flags.
 const bit<8> IN_TUNNEL = 0x40;
 const bit<8> WRONG_UDP        = 0x08;
 const bit<8> WRONG_IPV4       = 0x10;
 const bit<8> WRONG_FIRST_IPV4 = 0x18;
-const bit<8> MOST_OWN_WORDS = 6;
+const bit<8> MOST_OWN_WORDS = 16;
 
 // Flag of KIND_SEED: its transmitters have more than two field modifiers.
 const bit<8> MORE_MODIFIERS = 0x80;

@@ -13,6 +13,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     bit<16> number = 0;
     bit<4>  left = 0;
     bit<8>  segments_left = 0;
+    bit<8>  units_left = 0;
     found_t found = FOUND_NOTHING;
 
     state start {
@@ -37,7 +38,8 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state parse_seed {
         meta.in_tunnel = hdr.loop.flags[6:6];
-        meta.own_words = hdr.loop.flags[4:0];
+        meta.spoiled = hdr.loop.flags[4:3];
+        meta.own_words = hdr.loop.count[4:0];
         transition parse_ethernet;
     }
     state parse_ethernet {
@@ -169,12 +171,14 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         left = left - 1;
         transition parse_ipv4_options;
     }
+    // UDP that no tunnel is in front of may lead into one, behind options and extension headers as well.
     state select_transport {
-        transition select(meta.next_header) {
-            PROTOCOL_UDP : parse_innermost_udp;
-            PROTOCOL_TCP : parse_tcp;
-            PROTOCOL_ICMP : parse_icmp;
-            PROTOCOL_ICMPV6 : parse_icmp;
+        transition select(meta.next_header, found) {
+            (PROTOCOL_UDP, FOUND_NOTHING) : parse_udp;
+            (PROTOCOL_UDP, _) : parse_innermost_udp;
+            (PROTOCOL_TCP, _) : parse_tcp;
+            (PROTOCOL_ICMP, _) : parse_icmp;
+            (PROTOCOL_ICMPV6, _) : parse_icmp;
             default : parse_test;
         }
     }
@@ -199,11 +203,13 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition begin_tunnel_in_ipv6;
     }
     state look_at_extension {
-        transition select(packet.lookahead<bit<8>>()) {
-            PROTOCOL_IPV4 : parse_segments;
-            PROTOCOL_IPV6 : parse_segments;
-            PROTOCOL_GRE : parse_segments;
-            PROTOCOL_ETHERNET : parse_segments;
+        transition select(meta.is_template, meta.in_tunnel, packet.lookahead<bit<8>>()) {
+            (_, _, PROTOCOL_IPV4) : parse_segments;
+            (_, _, PROTOCOL_IPV6) : parse_segments;
+            (_, _, PROTOCOL_GRE) : parse_segments;
+            (_, _, PROTOCOL_MPLS) : parse_segments;
+            (_, _, PROTOCOL_ETHERNET) : parse_segments;
+            (1, 1, PROTOCOL_UDP) : parse_segments;
             default : parse_extension;
         }
     }
@@ -244,43 +250,47 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             default : select_transport;
         }
     }
-    // RFC 5180 uses headers of 8 to 32 bytes.
     state parse_extension {
         packet.extract(hdr.extension.next);
         meta.next_header = hdr.extension.last.next_header;
-        transition select(hdr.extension.last.length_units) {
-            0 : select_ipv6_next;
-            1 : parse_extension_1;
-            2 : parse_extension_2;
-            3 : parse_extension_3;
-            default : accept;
+        units_left = hdr.extension.last.length_units;
+        transition select(meta.is_template) {
+            1 : sum_final_destination;
+            default : parse_extension_units;
         }
     }
+    // A seed has an address here where segments are left: the last one, which checksums cover (RFC 8200 8.1).
+    state sum_final_destination {
+        meta.final_sum = (bit<32>)hdr.ipv6.dst_prefix[95:80] + (bit<32>)hdr.ipv6.dst_prefix[79:64]
+                         + (bit<32>)hdr.ipv6.dst_prefix[63:48] + (bit<32>)hdr.ipv6.dst_prefix[47:32]
+                         + (bit<32>)hdr.ipv6.dst_prefix[31:16] + (bit<32>)hdr.ipv6.dst_prefix[15:0]
+                         + (bit<32>)hdr.ipv6.dst_low[31:16] + (bit<32>)hdr.ipv6.dst_low[15:0];
+        transition parse_extension_units;
+    }
+    // Counts units of 4 bytes without the first two; IPv6 needs an even number.
     state parse_authentication {
         packet.extract(hdr.extension.next);
         meta.next_header = hdr.extension.last.next_header;
-        transition select(hdr.extension.last.length_units) {
-            AUTHENTICATION_16_BYTES : parse_extension_1;
-            AUTHENTICATION_24_BYTES : parse_extension_2;
-            AUTHENTICATION_32_BYTES : parse_extension_3;
+        units_left = hdr.extension.last.length_units >> 1;
+        transition select(hdr.extension.last.length_units[0:0]) {
+            0 : parse_extension_units;
             default : accept;
         }
+    }
+    state parse_extension_units {
+        transition select(units_left) {
+            0 : select_ipv6_next;
+            default : parse_extension_unit;
+        }
+    }
+    state parse_extension_unit {
+        packet.extract(hdr.extension.next);
+        units_left = units_left - 1;
+        transition parse_extension_units;
     }
     state parse_encapsulation {
         packet.extract(hdr.extension.next);
         transition parse_innermost_udp;
-    }
-    state parse_extension_3 {
-        packet.extract(hdr.extension.next);
-        transition parse_extension_2;
-    }
-    state parse_extension_2 {
-        packet.extract(hdr.extension.next);
-        transition parse_extension_1;
-    }
-    state parse_extension_1 {
-        packet.extract(hdr.extension.next);
-        transition select_ipv6_next;
     }
     state parse_udp {
         packet.extract(hdr.udp);
@@ -326,12 +336,12 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition parse_test;
     }
     state parse_test {
-        transition select(meta.is_template, meta.own_words) {
-            (0, _) : look_for_signature;
-            (_, 0) : accept;
-            (_, WRONG_FIRST_IPV4[4:0] &&& WRONG_FIRST_IPV4[4:0]) : spoil_first_ipv4;
-            (_, WRONG_IPV4[4:0] &&& WRONG_IPV4[4:0]) : spoil_ipv4;
-            (_, WRONG_UDP[4:0] &&& WRONG_UDP[4:0]) : spoil_udp;
+        transition select(meta.is_template, meta.spoiled, meta.own_words) {
+            (0, _, _) : look_for_signature;
+            (_, 0, 0) : accept;
+            (_, WRONG_FIRST_IPV4[4:3], _) : spoil_first_ipv4;
+            (_, WRONG_IPV4[4:3], _) : spoil_ipv4;
+            (_, WRONG_UDP[4:3], _) : spoil_udp;
             default : parse_own_word;
         }
     }
@@ -349,7 +359,7 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition parse_own_words;
     }
     state parse_own_words {
-        meta.own_words = 2w0 ++ meta.own_words[2:0];
+        meta.spoiled = 0;
         transition parse_test;
     }
     state parse_own_word {

@@ -33,8 +33,8 @@
 // Kinds of frames that the controller captures: five faults, frames behind a gap, late frames.
 #define CAPTURE_KINDS 8
 
-// Units of 8 bytes of IPv6 extension headers: two of the longest headers of RFC 5180.
-#define EXTENSION_UNITS 8
+// Units of 8 bytes of IPv6 extension headers: a list of five segments.
+#define EXTENSION_UNITS 11
 
 // Words of 4 bytes between the first IP header and the innermost one, and between an Ethernet header in a tunnel and that:
 // eight labels and a control word, or IPv6. Each element of a stack costs time in every frame, so there are no more.
@@ -46,6 +46,6 @@
 #define IPV4_OPTION_WORDS 3
 
 // Words of one's own in front of the signature.
-#define OWN_WORDS 7
+#define OWN_WORDS 17
 
 #endif

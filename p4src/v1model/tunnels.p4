@@ -155,28 +155,19 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
             default : take_ip;
         }
     }
-    // The destination port of UDP, and the next header of an extension header, directly behind the fixed header.
+    // The destination port of UDP, directly behind the fixed header. Extension headers have no room in front of another
+    // packet here: they belong to the innermost one.
     state look_at_ipv6 {
         ipv6 = packet.lookahead<bit<352>>();
         protocol = ipv6[303:296];
         left = 10;
-        transition select(protocol, ipv6[31:24]) {
-            (PROTOCOL_UDP, _) : look_at_port_over_ipv6;
-            (PROTOCOL_IPV4, _) : take_ip;
-            (PROTOCOL_IPV6, _) : take_ip;
-            (PROTOCOL_GRE, _) : take_ip;
-            (PROTOCOL_MPLS, _) : take_ip;
-            (PROTOCOL_ETHERNET, _) : take_ip;
-            (NEXT_HOP_BY_HOP, PROTOCOL_IPV4) : take_ip;
-            (NEXT_HOP_BY_HOP, PROTOCOL_IPV6) : take_ip;
-            (NEXT_HOP_BY_HOP, PROTOCOL_GRE) : take_ip;
-            (NEXT_ROUTING, PROTOCOL_IPV4) : take_ip;
-            (NEXT_ROUTING, PROTOCOL_IPV6) : take_ip;
-            (NEXT_ROUTING, PROTOCOL_GRE) : take_ip;
-            (NEXT_ROUTING, PROTOCOL_ETHERNET) : take_ip;
-            (NEXT_DESTINATION, PROTOCOL_IPV4) : take_ip;
-            (NEXT_DESTINATION, PROTOCOL_IPV6) : take_ip;
-            (NEXT_DESTINATION, PROTOCOL_GRE) : take_ip;
+        transition select(protocol) {
+            PROTOCOL_UDP : look_at_port_over_ipv6;
+            PROTOCOL_IPV4 : take_ip;
+            PROTOCOL_IPV6 : take_ip;
+            PROTOCOL_GRE : take_ip;
+            PROTOCOL_MPLS : take_ip;
+            PROTOCOL_ETHERNET : take_ip;
             default : find_ipv6;
         }
     }
@@ -213,18 +204,8 @@ parser Tunnels(packet_in packet, inout four_bytes_t[TUNNEL_WORDS] words, in name
             PROTOCOL_GRE : take_gre;
             PROTOCOL_MPLS : take_label;
             PROTOCOL_ETHERNET : find_ethernet;
-            NEXT_HOP_BY_HOP : take_extension;
-            NEXT_ROUTING : take_extension;
-            NEXT_DESTINATION : take_extension;
             default : accept;
         }
-    }
-    // One extension header of IPv6, which another packet follows: options, or the segments of a path.
-    state take_extension {
-        packet.extract(words.next);
-        protocol = words.last.value[31:24];
-        left = 1 + (words.last.value[23:16] << 1);
-        transition take_ip;
     }
     // Checksum, key and sequence number are there where a flag says so (RFC 2890).
     state take_gre {

@@ -139,20 +139,22 @@ struct metadata_t {
     // Type of the next IPv6 header while extension headers are parsed.
     bit<8>    next_header;
     bit<1>    is_template;
-    // Of a seed: whether its headers hold a tunnel, and words of one's own in front of its signature, above which the
-    // checksum is that is to be wrong.
+    // Of a seed: whether its headers hold a tunnel, the checksum that is to be wrong, and words of one's own in front of its
+    // signature.
     bit<1>    in_tunnel;
+    bit<2>    spoiled;
     bit<5>    own_words;
     // Destination that a frame with an Ethernet header in a tunnel came with.
     mac_t     tunnel_end;
     // The signature of a received frame was found behind words that are not known.
     bit<1>    is_behind_own;
     // Ones' complement sums: of IPv4 options, of words of one's own, of what spoils the checksum of the first IPv4 header,
-    // and of what a checksum of TCP or ICMP covers beside addresses and ports.
+    // of what a checksum of TCP or ICMP covers beside addresses and ports, and of the last segment where some are left.
     bit<32>   options_sum;
     bit<32>   own_sum;
     bit<32>   first_sum;
     bit<32>   constant_sum;
+    bit<32>   final_sum;
     // Protocol of a seed whose checksum is made of that.
     bit<2>    transport;
     // A test frame that leaves shorter than its seed, and the ones' complement sum of the payload behind its signature.

@@ -34,6 +34,11 @@ class Routing(CountedHeader):
         """The addresses of the path."""
         return self.addresses
 
+    @property
+    def final_destination(self) -> IPv6Address | None:
+        """The last address, where some are left."""
+        return IPv6Address(self.path[-_ADDRESS_BYTES:]) if self.segments_left else None
+
     @classmethod
     def read(cls, data: bytes) -> CountedHeader | None:  # type: ignore[override]
         """Read a routing header of any type; segment routing is told apart by its type."""
@@ -71,6 +76,11 @@ class SegmentRouting(CountedHeader):
     def path(self) -> bytes:
         """The addresses of the path."""
         return self.segments
+
+    @property
+    def final_destination(self) -> IPv6Address | None:
+        """The first one of the list, where some are left."""
+        return IPv6Address(self.path[:_ADDRESS_BYTES]) if self.segments_left else None
 
     def __post_init__(self) -> None:
         """Refuse what is no list of addresses."""

@@ -218,6 +218,11 @@ class Layer:
         """Length of the tail, from the other fields of a header that is read; negative where they contradict."""
         return 0
 
+    @property
+    def final_destination(self) -> IPv6Address | None:
+        """Address that checksums inside cover instead of the destination (RFC 8200 8.1), if any."""
+        return None
+
     def completed(self: AnyLayer, around: Surroundings) -> AnyLayer:
         """Fill in what is None: here the number of the next layer, in a protocol its lengths and checksums."""
         following = around.following.numbers if around.following else {}

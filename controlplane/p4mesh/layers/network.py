@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from p4mesh.layers.layer import Layer, Surroundings
 
@@ -33,5 +34,11 @@ class NetworkLayer(Layer, ABC):
 
 
 def network_around(around: Surroundings) -> NetworkLayer | None:
-    """Find the innermost IP layer in front of a layer."""
-    return next((layer for layer in reversed(around.outside) if isinstance(layer, NetworkLayer)), None)
+    """Find the innermost IP layer in front of a layer, to the last of the segments that are left."""
+    final: dict[str, Any] = {}
+    for layer in reversed(around.outside):
+        if isinstance(layer, NetworkLayer):
+            return replace(layer, **final)
+        if layer.final_destination:
+            final = {"destination": layer.final_destination}
+    return None

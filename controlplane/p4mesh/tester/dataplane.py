@@ -98,7 +98,7 @@ class DataPlane:
         self._streams: dict[EntryKey, Entity] = {}
         """Entries of the streams of the plan, of those that have been removed, too."""
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._seed_flags: dict[int, int] = {}
+        self._seed_fields: dict[int, dict[str, int]] = {}
         self._bins_before: dict[tuple[str, int], int] = {}
         self._bins: dict[tuple[str, int], int] = {}
         self._group_counts = _NO_GROUPS
@@ -152,7 +152,7 @@ class DataPlane:
             {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
             | {stream.group: self._replicas(stream) for stream in plan.streams}
         )
-        self._seed_flags = {planned.index: self._flags_of(planned.stream) for planned in plan.streams}
+        self._seed_fields = {planned.index: self._seed_fields_of(planned.stream) for planned in plan.streams}
         self._set_entries(PlanEntries(self._client.schema, self._contract, self._ports.of).of(plan))
         self._streams = {key: entry for key, entry in self._entries.items() if key[0] == "stream"}
         self._client.modify(
@@ -189,14 +189,13 @@ class DataPlane:
         """Put one of ``count`` seeds into a loop, as if it had closed gaps with this fraction before."""
         port = self._ports.other_loops[loop - 1] if loop else 0
         begun = first_fraction_q32(number, count)
-        flags = self._seed_flags.get(stream, 0)
+        fields = self._seed_fields.get(stream, {})
         window = int(begun < fraction_q32)
-        self._request("SEED", payload, flags=flags, stream=stream, value=begun, window=window, port=port)
+        self._request("SEED", payload, stream=stream, value=begun, window=window, port=port, **fields)
 
-    def _flags_of(self, stream: Stream) -> int:
-        """Flags of the seeds of a stream: what the parser of the program cannot see in them."""
-        layout = layout_of(stream.frame)
-        flags = layout.words["own"]
+    def _seed_fields_of(self, stream: Stream) -> dict[str, int]:
+        """Flags and count of the seeds of a stream: what the parser of the program cannot see in them."""
+        layout, flags = layout_of(stream.frame), 0
         if stream.sizes_in_turn_bytes:
             flags |= self._contract["SIZES_IN_TURN"]
         if layout.in_tunnel:
@@ -205,7 +204,7 @@ class DataPlane:
             flags |= self._contract[f"WRONG_{layout.spoiled}"]
         if len(stream.modifiers) > FEWEST_MODIFIERS:
             flags |= self._contract["MORE_MODIFIERS"]
-        return flags
+        return {"flags": flags, "count": layout.words["own"]}
 
     def hold(self, streams: range, wait: WaitForPasses) -> None:
         """Set the clocks of streams far ahead, so that seeds do not depart by those of an interrupted run."""

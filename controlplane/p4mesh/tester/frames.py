@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from p4mesh.errors import ParameterError
-from p4mesh.layers import PLAIN, Ethernet, Frame, Vlan
+from p4mesh.layers import PLAIN, Ethernet, Frame, IPv6, Vlan
 from p4mesh.layers.checksum import ones_complement_sum
 from p4mesh.layers.frame import TUNNEL_BYTES
 from p4mesh.traffic.addresses import BROADCAST_MAC
@@ -25,17 +26,29 @@ def seed_payload(
     """Write a seed behind its loop header, which has the size of the signature.
 
     The loop header and these bytes are ``frame_size_bytes`` - 4 long: a seed is as long as the frames made from it. The
-    payload is the ``pattern`` again and again, which counts up (methodology 0.2). Addresses of stations are zeros. The
-    signature adds nothing to a checksum that covers it: its own check makes its sum zero, or that of signature and
-    payload where it covers both. Tofino does not see a whole frame: it changes such a checksum by its changes to the
-    headers.
+    payload is the ``pattern`` again and again, which counts up (methodology 0.2). Addresses of stations are zeros, but
+    where segments are left the destination is the last one: the program makes checksums with it. The signature adds
+    nothing to a checksum that covers it: its own check makes its sum zero, or that of signature and payload where it
+    covers both. Tofino does not see a whole frame: it changes such a checksum by its changes to the headers.
     """
     rest = frame_size_bytes - minimum_frame_bytes(frame)
     if rest < 0:
         raise _too_short(frame, frame_size_bytes)
     payload, behind = _payload(rest, pattern), frame.header_bytes + SIGNATURE_BYTES
-    whole = frame.write(bytes(SIGNATURE_BYTES) + (bytes(rest) if check_covers_payload else payload))
+    whole = _to_last_segment(frame).write(bytes(SIGNATURE_BYTES) + (bytes(rest) if check_covers_payload else payload))
     return whole[: frame.header_bytes] + payload + whole[behind + rest :]
+
+
+def _to_last_segment(frame: Frame) -> Frame:
+    """Where segments are left, the station's packet in a seed has the last one as its destination, for checksums."""
+    network = frame.network
+    if not isinstance(network, IPv6):
+        return frame
+    place = frame.layers.index(network)
+    final = [layer.final_destination for layer in frame.layers[place:] if layer.final_destination]
+    if not final:
+        return frame
+    return Frame((*frame.layers[:place], replace(network, destination=final[-1]), *frame.layers[place + 1 :]))
 
 
 def payload_sums(frame: Frame, frame_sizes_bytes: Sequence[int], pattern: bytes = COUNTING) -> list[int]:

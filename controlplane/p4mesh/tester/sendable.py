@@ -40,8 +40,8 @@ _VALID_ON_TOFINO = (
     "Ethernet, up to two VLAN tags, then nothing, or UDP over IPv4 or IPv6 with extension headers, "
     "behind MPLS labels or without"
 )
-_LONGEST_EXTENSION_BYTES, _MOST_EXTENSION_BYTES = 32, 64
-_MOST_WORDS = {"outer": 10, "inner": 10, "own": 6}
+_MOST_EXTENSION_BYTES = 88
+_MOST_WORDS = {"outer": 10, "inner": 10, "own": 16}
 _WORDS = {
     "outer": "between the outermost Ethernet header with its first IP header and the innermost IP header",
     "inner": "between the inner Ethernet header and the innermost IP header",
@@ -50,8 +50,6 @@ _WORDS = {
 _MOST_ETHERNETS = 2
 _FIRST_UNIT_BYTES, _SEGMENT_BYTES, _MOST_SEGMENTS = 8, 16, 5
 _LONGEST_LIST_BYTES = _FIRST_UNIT_BYTES + _MOST_SEGMENTS * _SEGMENT_BYTES
-_NOT_BEHIND_LISTS = ("udp", "mpls")
-"""The parser takes an extension header in front of them for one of the station's own packet."""
 _MOST_OPTION_BYTES = 12
 _OTHER_PROTOCOLS = {0x0806: "ARP", 0x8808: "MAC control", 0x88CC: "LLDP"}
 _MAGIC = b"PM"
@@ -107,10 +105,11 @@ def require_plain_headers(stream: str, frame: Frame, target: str) -> None:
             hint="leave it out, or use --target sim",
         )
     options = any(isinstance(layer, IPv4) and layer.options for layer in frame.layers)
-    if not _STACKS_OF_TOFINO.fullmatch(kinds) or options or frame.layers[0] != Ethernet():
+    left = any(layer.final_destination for layer in frame.layers)
+    if not _STACKS_OF_TOFINO.fullmatch(kinds) or options or left or frame.layers[0] != Ethernet():
         raise UnsupportedError(
             f"not supported on {target}: stream '{stream}' has frames of {kinds.replace(' ', ', ')}"
-            f"{' with options or an EtherType of its own' if _STACKS_OF_TOFINO.fullmatch(kinds) else ''}",
+            f"{' with options, segments left or an EtherType' if _STACKS_OF_TOFINO.fullmatch(kinds) else ''}",
             hint=f"its parser takes {_VALID_ON_TOFINO}; use those, or --target sim",
         )
 
@@ -181,23 +180,8 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
                 f"has {layer.header_bytes} bytes",
                 f"use {_FIRST_UNIT_BYTES} bytes and up to {_MOST_SEGMENTS} times {_SEGMENT_BYTES} in a tunnel",
             )
-        case ExtensionHeader() if (
-            place < _innermost(frame)
-            and layer.header_bytes > _LONGEST_EXTENSION_BYTES
-            and following is not None
-            and following.kind in _NOT_BEHIND_LISTS
-        ):
-            return (
-                f"has {layer.header_bytes} bytes, and {following.kind} follows",
-                f"use {_LONGEST_EXTENSION_BYTES} bytes or less in front of it, or ipv4, ipv6, gre or ethernet behind",
-            )
         case Routing() | SegmentRouting() if layer.segments_left > (count := len(layer.path) // _SEGMENT_BYTES):
             return f"has segments_left={layer.segments_left} of {count} segments", f"use 0 to {count}"
-        case Routing() | SegmentRouting() if place > _innermost(frame) and layer.segments_left:
-            return (
-                f"has segments_left={layer.segments_left} in front of the station's packet",
-                "put ipv4 or ipv6 behind it: the outer IPv6 header then has the address of the active segment",
-            )
         case OwnBytes() if len(layer.content) % WORD_BYTES:
             return f"has {len(layer.content)} bytes", f"use a multiple of {WORD_BYTES}"
         case OwnBytes():
@@ -205,10 +189,7 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
             if _MAGIC in words:
                 return f"has a word that begins with {_MAGIC.hex()}", "change it: it looks like a signature"
         case ExtensionHeader() if place > _innermost(frame):
-            if layer.header_bytes > _LONGEST_EXTENSION_BYTES:
-                return f"has {layer.header_bytes} bytes", f"use {_LONGEST_EXTENSION_BYTES} bytes or less"
-            behind = frame.layers[_innermost(frame) :]
-            length = sum(header.header_bytes for header in behind if isinstance(header, ExtensionHeader))
+            length = _extension_bytes(frame)
             if length > _MOST_EXTENSION_BYTES:
                 return (
                     f"is one of {length} bytes of extension headers",
@@ -231,6 +212,16 @@ def _ethernet_problem(frame: Frame, place: int, layer: Ethernet) -> tuple[str, s
     if protocol := _OTHER_PROTOCOLS.get(layer.ether_type or 0):
         return f"has ether_type={layer.ether_type:#06x}", f"use another one: ports take such frames for {protocol}"
     return None
+
+
+def _extension_bytes(frame: Frame) -> int:
+    """Add up the extension headers that a receiver keeps together: the station's and one in front of a tunnel's UDP."""
+    innermost = _innermost(frame)
+    return sum(
+        layer.header_bytes
+        for place, (layer, following) in enumerate(pairwise((*frame.layers, None)))
+        if isinstance(layer, ExtensionHeader) and (place > innermost or isinstance(following, Udp))
+    )
 
 
 def _innermost(frame: Frame) -> int:

@@ -163,6 +163,16 @@ STACKS: dict[str, tuple[tuple[Layer, ...], Packet]] = {
         / IP(**SCAPYS4)
         / UDP(chksum=0, **UDP_OF),
     ),
+    **{
+        f"segments left in front of {ours.kind}": (
+            (OURS6, SegmentRouting(segments_left=4, segments=b"".join(part.packed for part in SEGMENTS)), ours),
+            Ether(**ETHER)
+            / ScapyIPv6(**SCAPYS6)
+            / IPv6ExtHdrSegmentRouting(addresses=[str(part) for part in SEGMENTS], segleft=4, lastentry=4)
+            / scapys,
+        )
+        for ours, scapys in ((OUR_UDP, UDP(**UDP_OF)), (Tcp(7, 4000, flags=2, window=8192), TCP(**UDP_OF, flags="S")))
+    },
     "gre with key and sequence": (
         (OURS4, Gre(key=7, sequence=9), INNER, OURS6, OUR_UDP),
         Ether(**ETHER)

@@ -118,11 +118,14 @@ def test_other_headers_are_read_as_such(server: OtgServer, headers: Callable[[An
     assert all(frame.haslayer(layer) for frame in sent(server, headers))
 
 
-def test_custom_bytes_stand_in_front_of_the_payload(server: OtgServer) -> None:
+@pytest.mark.parametrize(
+    ("content", "fill"), [(b"hello", bytes(3)), (b"29 bytes, as in its examples.", bytes(3)), (b"k" * 64, b"")]
+)
+def test_custom_bytes_stand_in_front_of_the_payload(server: OtgServer, content: bytes, fill: bytes) -> None:
     def headers(packet: Any) -> None:
-        packet.ethernet().ipv4().udp().custom()[-1].bytes = "68656c6c6f"
+        packet.ethernet().ipv4().udp().custom()[-1].bytes = content.hex()
 
-    assert bytes(sent(server, headers)[0][UDP].payload).startswith(b"hello\0\0\0PM")
+    assert bytes(sent(server, headers)[0][UDP].payload).startswith(content + fill + b"PM")
 
 
 def test_gtp_in_udp(server: OtgServer) -> None:

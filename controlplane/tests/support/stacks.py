@@ -26,6 +26,7 @@ from p4mesh.layers import (
     OwnBytes,
     PduSession,
     Pppoe,
+    Routing,
     SegmentRouting,
     ServiceTag,
     Tcp,
@@ -75,9 +76,25 @@ STACKS: dict[str, tuple[Layer, ...]] = {
     "own bytes in udp": (Ethernet(), *UDP6, OWN),
     "own bytes in tcp": (Ethernet(), IPv4(), Tcp(), OWN),
     "a protocol": (Ethernet(), IPv4(protocol=200)),
+    "labels behind a list": (Ethernet(), OUTER6, ROUTING, Mpls(16), *UDP4),
+    "vxlan behind a list": (Ethernet(), OUTER6, ROUTING, Udp(), Vxlan(), *BRIDGED),
+    "vxlan behind options": (Ethernet(), OUTER6, DestinationOptions(), Udp(), Vxlan(), *BRIDGED),
+    "addresses left": (Ethernet(), IPv6(), Routing(segments_left=1, addresses=SEGMENTS[:32]), Udp()),
+    **{
+        f"{count} segments, {left} left, {ends[-1].kind} over {ends[0].kind}": (
+            *(Ethernet(), OUTER6 if isinstance(ends[0], IPv4) else IPv6()),
+            SegmentRouting(segments_left=left, segments=SEGMENTS[: count * 16]),
+            *(ends if isinstance(ends[0], IPv4) else ends[1:]),
+        )
+        for count in range(2, 6)
+        for left in (0, count - 1)
+        for ends in (UDP4, UDP6, (IPv6(), Tcp()), (IPv6(), Icmpv6()))
+    },
+    "64 bytes of one's own": (Ethernet(), *UDP6, OwnBytes(bytes(range(64)))),
     "the port of a tunnel": (Ethernet(), IPv6(), Udp(destination=4789)),
 }
 
+_IN_UDP = ["vxlan", "vxlan_gpe", "geneve", "gtpu"]
 _BEHIND_ETHERNET = ["vlan", "service_tag", "mpls", "pppoe", "ipv4", "ipv6"]
 _FOLLOWS: dict[str, list[str]] = {
     "ethernet": _BEHIND_ETHERNET,
@@ -86,10 +103,10 @@ _FOLLOWS: dict[str, list[str]] = {
     "mpls": ["mpls", "control_word", "ipv4", "ipv6"],
     "control_word": ["ethernet"],
     "pppoe": ["mpls", "ipv4", "ipv6"],
-    "ipv4": ["ipv4", "ipv6", "gre", "vxlan", "vxlan_gpe", "geneve", "gtpu", "mpls"],
-    "ipv6": ["ipv4", "ipv6", "gre", "vxlan", "vxlan_gpe", "geneve", "gtpu", "segment_routing", "hop_by_hop"],
-    "segment_routing": ["ipv4", "ipv6", "ethernet"],
-    "hop_by_hop": ["ipv4", "ipv6"],
+    "ipv4": ["ipv4", "ipv6", "gre", "mpls", *_IN_UDP],
+    "ipv6": ["ipv4", "ipv6", "gre", "mpls", *_IN_UDP, "segment_routing", "hop_by_hop"],
+    "segment_routing": ["ipv4", "ipv6", "gre", "mpls", "ethernet", *_IN_UDP],
+    "hop_by_hop": ["ipv4", "ipv6", "gre", "mpls", "ethernet", *_IN_UDP],
     "gre": ["ipv4", "ipv6", "ethernet", "mpls", "vlan"],
     "vxlan": ["ethernet"],
     "vxlan_gpe": ["ipv4", "ipv6", "ethernet", "mpls"],
@@ -114,7 +131,10 @@ _LAYERS: dict[str, tuple[Layer, ...]] = {
     "geneve": (Udp(), Geneve()),
     "gtpu": (Udp(), Gtpu()),
 }
-_INNERMOST = {4: (Udp(), Tcp(), Icmp()), 6: (Udp(), Tcp(), Icmpv6())}
+_INNERMOST: dict[int, tuple[tuple[Layer, ...], ...]] = {
+    4: ((Udp(),), (Tcp(),), (Icmp(),)),
+    6: ((Udp(),), (Tcp(),), (Icmpv6(),), (ROUTING, Udp()), (ROUTING, Tcp())),
+}
 
 
 def stacks_of_depth(depth: int, seed: int = 0) -> Iterator[Frame]:
@@ -127,7 +147,7 @@ def stacks_of_depth(depth: int, seed: int = 0) -> Iterator[Frame]:
             continue
         if possible:
             version = 4 if draw.choice(possible) == "ipv4" else 6
-            layers += [IPv4() if version == 4 else IPv6(), draw.choice(_INNERMOST[version])]
+            layers += [IPv4() if version == 4 else IPv6(), *draw.choice(_INNERMOST[version])]
         elif _FOLLOWS[way[-1]] == ["ethernet"]:
             if "ethernet" in way:
                 continue

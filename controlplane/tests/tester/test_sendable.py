@@ -27,7 +27,6 @@ from p4mesh.layers import (
     Mpls,
     OwnBytes,
     Routing,
-    SegmentRouting,
     Udp,
     Vxlan,
     ipv4,
@@ -83,24 +82,12 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (Frame((Ethernet(), IPv4(), IPv6(), Udp())), "ipv4 has no source"),
         (Frame((Ethernet(), IPv6(), Gre(), IPv4(), Udp())), "ipv6 has no source"),
         (PLAIN.tagged(*range(13)), "44 bytes of headers between the outermost"),
-        (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(28)))), "28 bytes of headers between the innermost"),
+        (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(68)))), "68 bytes of headers between the innermost"),
         (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(7)))), "bytes has 7 bytes"),
         (Frame((Ethernet(ether_type=0x88B5), OwnBytes(b"1234PM56"))), "bytes has a word that begins with 504d"),
         (Frame((Ethernet(), OUTER, Udp(), Vxlan(), Ethernet(), OUTER, Udp(), Vxlan(), *UDP_OVER_IPV4.layers)), "three"),
-        (Frame((Ethernet(), IPv6(), SegmentRouting(segments_left=1), Udp())), "segments_left=1 in front of"),
-        (Frame((Ethernet(), IPv6(), Routing(segments_left=1), Udp())), "routing has segments_left=1 in front of"),
         (Frame((Ethernet(), OUTER6, Routing(segments_left=2), IPv4(), Udp())), "routing has segments_left=2 of 1"),
         (Frame((Ethernet(), OUTER, Gre(checksum_present=1), IPv4(), Udp())), "gre.checksum_present cannot be given"),
-        *(
-            (
-                Frame((Ethernet(), OUTER6, SegmentRouting(segments=bytes(32)), *tunnel)),
-                f"40 bytes, and {follows} follows",
-            )
-            for follows, tunnel in (
-                ("mpls", (Mpls(5), IPv4(), Udp())),
-                ("udp", (Udp(), Vxlan(), *UDP_OVER_IPV4.layers)),
-            )
-        ),
         (UDP_OVER_IPV4.changed(Udp, checksum=1), "udp.checksum cannot be given"),
         (UDP_OVER_IPV4.changed(Udp, checksum=BAD_CHECKSUM).changed(IPv4, checksum=BAD_CHECKSUM), "2 bad checksums"),
         (UDP_OVER_IPV4.changed(IPv4, source=ENDS[0]), "ipv4 has source=198.18.1.2"),
@@ -120,8 +107,8 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (UDP_OVER_IPV6.extended((Fragment(more_fragments=1),)), "fragment is a fragment"),
         (UDP_OVER_IPV6.extended((Fragment(offset=1),)), "fragment is a fragment"),
         (UDP_OVER_IPV6.changed(IPv6, version=4), "ipv6 has version=4"),
-        (UDP_OVER_IPV6.extended((Routing(addresses=bytes(32)),)), "routing has 40 bytes"),
-        (UDP_OVER_IPV6.extended((Routing(),) * 3), "routing is one of 72 bytes of extension headers"),
+        (UDP_OVER_IPV6.extended((Routing(),) * 4), "routing is one of 96 bytes of extension headers"),
+        (UDP_OVER_IPV6.extended((Routing(addresses=bytes(96)),)), "routing is one of 104 bytes of extension headers"),
     ],
 )
 def test_other_headers_are_refused(frame: Frame, message: str) -> None:
@@ -211,7 +198,7 @@ def test_a_bad_checksum_and_frame_sizes_in_turn_exclude_each_other() -> None:
 
 def test_the_room_for_words_is_that_of_the_program() -> None:
     contract = load_contract()
-    assert (contract["TUNNEL_WORDS"], contract["MOST_OWN_WORDS"], contract["SEGMENTS"]) == (10, 6, 5)
+    assert (contract["TUNNEL_WORDS"], contract["MOST_OWN_WORDS"], contract["SEGMENTS"]) == (10, 16, 5)
     assert contract["OWN_WORDS"] > contract["MOST_OWN_WORDS"]
 
 

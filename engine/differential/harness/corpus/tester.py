@@ -60,6 +60,9 @@ _STACKS: tuple[tuple[tuple[Layer, ...], ...], ...] = (
     ((IPv6(), HopByHop(), SegmentRouting(segments_left=0, segments=bytes(32)), Icmpv6()),),
     ((IPv4(), Gre(key=1, sequence=2), Ethernet(), Vlan(vid=1)), _UDP4),
     ((IPv6(), SegmentRouting(segments=bytes(80))), _UDP4),
+    ((IPv6(), SegmentRouting(segments_left=4, segments=bytes(80)), Udp()),),
+    ((IPv6(), SegmentRouting(segments=bytes(48)), Mpls(5)), _TCP6),
+    ((IPv6(), HopByHop(), Udp(), Vxlan(), Ethernet()), _UDP4),
     ((IPv4(), Udp(), Vxlan(), Ethernet(), IPv4(), Gre()), _TCP6),
     ((Vlan(vid=1), IPv6(), Udp(), VxlanGpe()), _UDP4),
     ((IPv4(), Udp(), Geneve(options=bytes(8)), Ethernet()), _TCP6),
@@ -128,7 +131,7 @@ def _test_frame(generator: Generator, contract: Contract) -> None:
 def _any_stack(generator: Generator, payload: bytes) -> bytes:
     """Write labels, tunnels and bytes of one's own, some of them not known, behind the addresses."""
     layers = [layer for step in generator.rng.choice(_STACKS) for layer in step]
-    own = generator.rng.randbytes(generator.rng.choice([0, 0, 0, 4, 12, 68, 3]))
+    own = generator.rng.randbytes(generator.rng.choice([0, 0, 0, 4, 12, 64, 72, 3]))
     return Headers((Ethernet(), *layers)).write(own + payload)[12:]
 
 
