@@ -118,7 +118,7 @@ const bit<8> IN_TUNNEL = 0x40;
 const bit<8> WRONG_UDP        = 0x08;
 const bit<8> WRONG_IPV4       = 0x10;
 const bit<8> WRONG_FIRST_IPV4 = 0x18;
-const bit<8> MOST_OWN_WORDS = 16;
+const bit<8> MOST_OWN_WORDS = 31;
 
 // Flag of KIND_SEED: its transmitters have more than two field modifiers.
 const bit<8> MORE_MODIFIERS = 0x80;

@@ -46,6 +46,6 @@
 #define IPV4_OPTION_WORDS 3
 
 // Words of one's own in front of the signature.
-#define OWN_WORDS 17
+#define OWN_WORDS 32
 
 #endif

@@ -41,7 +41,7 @@ _VALID_ON_TOFINO = (
     "behind MPLS labels or without"
 )
 _MOST_EXTENSION_BYTES = 88
-_MOST_WORDS = {"outer": 10, "inner": 10, "own": 16}
+_MOST_WORDS = {"outer": 10, "inner": 10, "own": 31}
 _WORDS = {
     "outer": "between the outermost Ethernet header with its first IP header and the innermost IP header",
     "inner": "between the inner Ethernet header and the innermost IP header",

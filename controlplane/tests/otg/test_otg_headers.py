@@ -119,7 +119,7 @@ def test_other_headers_are_read_as_such(server: OtgServer, headers: Callable[[An
 
 
 @pytest.mark.parametrize(
-    ("content", "fill"), [(b"hello", bytes(3)), (b"29 bytes, as in its examples.", bytes(3)), (b"k" * 64, b"")]
+    ("content", "fill"), [(b"hello", bytes(3)), (b"29 bytes, as in its examples.", bytes(3)), (b"k" * 124, b"")]
 )
 def test_custom_bytes_stand_in_front_of_the_payload(server: OtgServer, content: bytes, fill: bytes) -> None:
     def headers(packet: Any) -> None:

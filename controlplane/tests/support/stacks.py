@@ -90,7 +90,7 @@ STACKS: dict[str, tuple[Layer, ...]] = {
         for left in (0, count - 1)
         for ends in (UDP4, UDP6, (IPv6(), Tcp()), (IPv6(), Icmpv6()))
     },
-    "64 bytes of one's own": (Ethernet(), *UDP6, OwnBytes(bytes(range(64)))),
+    "124 bytes of one's own": (Ethernet(), *UDP6, OwnBytes(bytes(range(124)))),
     "the port of a tunnel": (Ethernet(), IPv6(), Udp(destination=4789)),
 }
 
