@@ -186,7 +186,7 @@ class LiveSwitch:
         use_files_s: float | None = None,
         seed: int = 1,
         access: str = "best",
-        own_cores: bool = False,
+        own_cores: int = 0,
         pcap_directory: Path | None = None,
     ) -> None: ...
     @property

@@ -28,6 +28,8 @@ _SIOCETHTOOL = 0x8946
 _ETHTOOL_GDRVINFO = 3
 _DRIVER_BYTES = 196
 _REQUEST_BYTES = 40
+_THREADS = 2
+"""Of the tester, that stay busy where there are processors for them."""
 
 
 def machine_facts() -> tuple[str, ...]:
@@ -40,14 +42,23 @@ def machine_facts() -> tuple[str, ...]:
     )
 
 
-def shared_processors(devices: Sequence[str], processors: int, tester_threads: int) -> Iterator[str]:
-    """Yield a line where devices in user space have no processors beside those of the tester's threads."""
-    needed = tester_threads + len(devices)
+def busy_threads(devices: int, processors: int) -> int:
+    """Busy threads of the tester beside so many devices in user space.
+
+    One runs the program and one sends, unless that leaves a device no processor: then one does both.
+    """
+    return 1 if devices and processors < _THREADS + devices else min(_THREADS, processors)
+
+
+def shared_processors(devices: Sequence[str], processors: int, threads: int) -> Iterator[str]:
+    """Yield a line where devices in user space have no processors beside those that the tester can use."""
+    needed = _THREADS + len(devices)
     if devices and processors < needed:
+        busy = "a busy thread" if threads == 1 else f"{threads} busy threads"
         yield (
-            f"shared processors: {', '.join(devices)} beside {tester_threads} busy threads of the tester on "
-            f"{processors} processors: a rate may be the machine's, not the device's; take {needed} processors or "
-            "more, or measure a device on another machine"
+            f"shared processors: {', '.join(devices)} beside {busy} of the tester on {processors} processors: a rate "
+            f"may be the machine's, not the device's; take {needed} processors or more, or measure a device on another "
+            "machine"
         )
 
 

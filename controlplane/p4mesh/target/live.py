@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from p4mesh.causes import engine_network_hint
 from p4mesh.engine_module import load_engine
 from p4mesh.errors import TargetError
-from p4mesh.network.machine import driver_of, machine_facts, port_facts, shared_processors
+from p4mesh.network.machine import busy_threads, driver_of, machine_facts, port_facts, shared_processors
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.network.open_files import allow_open_files
 from p4mesh.network.session_priority import remembered
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 _DEVICE_ID = 1
 _VIRTUAL_CABLE = "veth"
-_THREADS = 2
-"""Those that stay busy: one runs the program, one sends."""
 _OPEN_FILES, _OPEN_FILES_PER_PORT = 512, 8
 """Descriptors of the process: a port has sockets, an XDP program and its tables."""
 MOST_STAMPED_FPS = 100_000
@@ -88,7 +86,7 @@ class LiveTarget(NamespaceTarget):
                         cpu_port=ports.cpu,
                         timestamp_tick_ps=cls.tick_ps,
                         access=topology.live.access,
-                        own_cores=True,
+                        own_cores=_threads(network),
                     )
                 switch.serve(address, _DEVICE_ID)
                 switch.start()
@@ -107,14 +105,20 @@ class LiveTarget(NamespaceTarget):
         """Kernel, cores, ports with their drivers and offloads, devices, and where time stamps come from."""
         interfaces = {port.number: self.network.interface(port.number) for port in self.topology.tester_ports}
         program, transmitter = self._open_switch.cores
-        cores = "no core of its own" if program is None else f"program on core {program}, sending on core {transmitter}"
+        cores = (
+            "no core of its own"
+            if program is None
+            else f"program and sending on core {program}"
+            if transmitter is None
+            else f"program on core {program}, sending on core {transmitter}"
+        )
         parts = [f"{node.device.name} is {node.software}" for node in self.network.nodes]
         parts += [f"{name} is not made by this run, at {', '.join(at)}" for name, at in self.network.outside.items()]
         processors = os.sched_getaffinity(0)
         return (
             *machine_facts(),
             f"threads: {cores}",
-            *shared_processors(self._competing(), len(processors), min(_THREADS, len(processors))),
+            *shared_processors(self._competing(), len(processors), _threads(self.network)),
             *port_facts(self.network.namespace, interfaces, self._open_switch.ports()),
             *([f"devices: {', '.join(parts)}"] if parts else []),
             _STAMPS,
@@ -155,6 +159,12 @@ class LiveTarget(NamespaceTarget):
     def _open_switch(self) -> LiveSwitch:
         assert self._switch is not None, "the target is closed"
         return self._switch
+
+
+def _threads(network: NetnsNetwork) -> int:
+    """Busy threads of the tester beside the devices that this run makes."""
+    devices = sum(node.in_user_space for node in network.nodes)
+    return busy_threads(devices, len(os.sched_getaffinity(0)))
 
 
 def _cable_ns(network: NetnsNetwork, interfaces: Sequence[str], access: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from p4mesh.network.machine import shared_processors
+from p4mesh.network.machine import busy_threads, shared_processors
 
 
 @pytest.mark.parametrize(
@@ -14,9 +14,18 @@ from p4mesh.network.machine import shared_processors
 def test_devices_without_a_processor_of_their_own_are_named(
     devices: list[str], processors: int, needed: int | None
 ) -> None:
-    told = list(shared_processors(devices, processors, tester_threads=2))
+    told = list(shared_processors(devices, processors, busy_threads(len(devices), processors)))
     if needed is None:
         assert told == []
     else:
         (line,) = told
-        assert f"{', '.join(devices)} beside 2 busy threads" in line and f"take {needed} processors or more" in line
+        assert f"{', '.join(devices)} beside a busy thread" in line and f"take {needed} processors or more" in line
+
+
+@pytest.mark.parametrize(
+    ("devices", "processors", "threads"), [(0, 1, 1), (0, 2, 2), (1, 2, 1), (1, 3, 2), (2, 3, 1), (2, 8, 2)]
+)
+def test_the_tester_leaves_a_processor_to_each_device_in_user_space(
+    devices: int, processors: int, threads: int
+) -> None:
+    assert busy_threads(devices, processors) == threads

@@ -17,10 +17,14 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Shares out the cores that this process may use: the last one to the program, the one before to transmission.
-    pub fn of_this_process() -> Cores {
+    /// Shares out at most `most` of the cores that this process may use: the last one to the program, the one before to
+    /// transmission. A process with a single core has none to share out.
+    pub fn of_this_process(most: usize) -> Cores {
         match *allowed() {
-            [.., transmitter, program] => Cores { program: Some(program), transmitter: Some(transmitter) },
+            [.., transmitter, program] => {
+                let core = |number, least| (most >= least).then_some(number);
+                Cores { program: core(program, 1), transmitter: core(transmitter, 2) }
+            }
             _ => Cores::default(),
         }
     }

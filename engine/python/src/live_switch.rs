@@ -37,8 +37,9 @@ const STOP_POLL: Duration = Duration::from_millis(10);
 
 /// A switch in wall-clock time on `interfaces` [(port, name)].
 ///
-/// Interfaces are reached by AF_XDP or AF_PACKET, as `access` says: best, af_xdp or af_packet. With `own_cores` the
-/// loop that polls them, and the thread that sends, have a core each where there are two.
+/// Interfaces are reached by AF_XDP or AF_PACKET, as `access` says: best, af_xdp or af_packet. Where there are two cores,
+/// `own_cores` is 0 to 2: one is for the loop that polls the interfaces, the second one for a thread that sends. Without the
+/// second one the loop sends, too.
 ///
 /// With `use_files_s` the names stand for NAME_in.pcap and NAME_out.pcap; the input files are read
 /// that many seconds after `start`. Without `program` (BMv2 JSON) it drops everything until a
@@ -58,7 +59,7 @@ pub struct LiveSwitch {
 #[pymethods]
 impl LiveSwitch {
     #[new]
-    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1, access = "best", own_cores = false, pcap_directory = None))]
+    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1, access = "best", own_cores = 0, pcap_directory = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -70,11 +71,11 @@ impl LiveSwitch {
         use_files_s: Option<f64>,
         seed: u64,
         access: &str,
-        own_cores: bool,
+        own_cores: usize,
         pcap_directory: Option<PathBuf>,
     ) -> PyResult<LiveSwitch> {
         let access = access_of(access)?;
-        let cores = if own_cores { Cores::of_this_process() } else { Cores::default() };
+        let cores = Cores::of_this_process(own_cores);
         guarded(py, move || {
             if timestamp_tick_ps == 0 {
                 return Err(refused("timestamp_tick_ps is 0; valid: 1 or more"));
