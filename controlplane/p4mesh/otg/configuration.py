@@ -103,7 +103,9 @@ def _require_few(message: pb2.Config) -> None:
         ("flows", f"are {len(message.flows):,}", len(message.flows), MOST_STREAMS, "the program"),
     )
     errors = [
-        refusal(key, what, f"up to {most}, which {who} takes") for key, what, count, most, who in bounds if count > most
+        refusal(key, what, f"up to {most:,}, which {who} takes")
+        for key, what, count, most, who in bounds
+        if count > most
     ]
     if errors:
         raise OtgErrors(errors)

@@ -11,8 +11,8 @@ from p4mesh.otg.interfaces import Interface
 from p4mesh.otg.ports import Port, port_of, read_mtu
 from p4mesh.otg.tags import Tag
 
-MOST_ADDRESSES = 512
-"""Of all devices: each looks at every frame that comes for one of them, which takes some seconds at the start."""
+MOST_ADDRESSES = 2048
+"""Of all devices: they take a second or two at the start."""
 _UNSPECIFIED = bytes(6)
 
 

@@ -23,17 +23,17 @@ class Echoes:
     """A responder for one address of a device."""
 
     def __init__(self, interface: Interface) -> None:
-        self._interface = interface
+        self.interface = interface
         self._kinds: tuple[Any, Any] = (IPv4, Icmp) if interface.address.version == 4 else (IPv6, Icmpv6)
         self._asked = 0
         self.answered: set[int] = set()
         """Numbers of the requests that were answered."""
 
     def wants(self) -> Collection[PuntRule]:
-        return [PuntRule.of(ether_type=_IPV4 if self._interface.address.version == 4 else _IPV6)]
+        return [PuntRule.of(ether_type=_IPV4 if self.interface.address.version == 4 else _IPV6)]
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
-        if port != self._interface.port.number or frame[:6] != self._interface.mac:
+        if port != self.interface.port.number or frame[:6] != self.interface.mac:
             return ()
         read, data = Frame.read(_without_padding(frame))
         if tuple(map(type, read.layers)) != (Ethernet, *self._kinds) or read.wrong_fields:
@@ -42,7 +42,7 @@ class Echoes:
         assert isinstance(ethernet, Ethernet)
         assert isinstance(network, IPv4 | IPv6)
         assert isinstance(message, Icmp | Icmpv6)
-        if network.destination != self._interface.address:
+        if network.destination != self.interface.address:
             return ()
         request, reply = _REPLIES[type(message)]
         if message.type == reply:
@@ -65,7 +65,7 @@ class Echoes:
         return self._asked, self._frame(mac, address, message, _DATA)
 
     def _frame(self, mac: bytes, address: Address, message: Icmp | Icmpv6, data: bytes) -> list[Outgoing]:
-        interface = self._interface
+        interface = self.interface
         network = self._kinds[0](ttl=_HOPS, source=interface.address, destination=address)
         frame = Frame((Ethernet(destination=mac, source=interface.mac), network, message))
         return [Outgoing(interface.port.number, frame.write(data))]

@@ -11,11 +11,12 @@ from p4mesh.otg.bgp import BgpPeer
 from p4mesh.otg.bgp_actions import Ending
 from p4mesh.otg.bgp_hosts import BgpSpeaker, SessionState
 from p4mesh.otg.devices import Devices
+from p4mesh.otg.dispatcher import Dispatcher, Member
 from p4mesh.otg.echoes import Echoes
 from p4mesh.otg.interfaces import Address, Interface
-from p4mesh.otg.tags import Tagged
+from p4mesh.otg.tags import Tag, Tagged
 from p4mesh.tester.instrument import Tester
-from p4mesh.tester.responders import Outgoing, PuntRule
+from p4mesh.tester.responders import Outgoing, PuntRule, Responder
 from p4mesh.tester.responders.port_hosts import outgoing, station_hosts
 from p4mesh.tester.stations import Station
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -34,15 +35,16 @@ class Hosts:
     def __init__(self, tester: Tester, devices: Devices) -> None:
         self._tester = tester
         self._peers = devices.peers
-        self._hosts = {interface.name: _Host(interface) for interface in devices.interfaces}
-        addresses = (*devices.interfaces, *devices.loopbacks)
-        self._echoes = {interface.name: Echoes(interface) for interface in addresses}
-        self._attached = [
-            Tagged(responder, interface.tags)
-            for interface in addresses
-            for responder in (self._hosts.get(interface.name), self._echoes[interface.name])
-            if responder is not None
-        ]
+        self._hosts: dict[str, _Host] = {}
+        self._echoes = {it.name: Echoes(it) for it in (*devices.interfaces, *devices.loopbacks)}
+        members = [_member(echoes, echoes.interface) for echoes in self._echoes.values()]
+        learners: dict[tuple[int, tuple[Tag, ...], Address], _Host] = {}
+        for it in devices.interfaces:
+            self._hosts[it.name] = host = _Host(it)
+            # The first one learns the MAC address of a gateway for all: each would look at each answer.
+            host.learner = learners.setdefault((it.port.number, tuple(it.tags), it.gateway), host)
+            members.append(_member(host, it, *([it.gateway] if host.learner is host else [])))
+        self._dispatcher = Dispatcher(members)
         self._speakers: dict[str, tuple[BgpSpeaker, Tagged]] = {}
         """Speakers of BGP by the names of their peers, while they speak."""
 
@@ -58,18 +60,15 @@ class Hosts:
 
     def begin(self) -> None:
         """Let devices answer, and ask for their gateways, which are known afterwards where they answer at once."""
-        packets = self._tester.packets
-        for host in self._hosts.values():
-            host.due_ns = packets.now_ns
         if self._hosts:
-            packets.attach(*self._attached)
+            self._tester.packets.attach(self._dispatcher)
             self._tester.wait(_ANSWER_NS)
 
     def end(self) -> None:
         """Let devices be silent."""
         self.stop()
         if self._hosts:
-            self._tester.packets.detach(*self._attached)
+            self._tester.packets.detach(self._dispatcher)
 
     def start(self) -> None:
         """Start the sessions of BGP that are not started."""
@@ -149,15 +148,18 @@ class Hosts:
         """Host that knows, or asks for, the MAC address to which packets to an address go."""
         if address == interface.gateway or address not in interface.network:
             return self._hosts[interface.via or interface.name]
-        asker = _Host(replace(interface, gateway=address, gateway_mac=None))
-        asker.due_ns = self._tester.packets.now_ns
-        return asker
+        return _Host(replace(interface, gateway=address, gateway_mac=None))
 
     def _come(self, has_come: Callable[[], bool]) -> None:
         """Wait until something has come, for a while."""
         end_ns = self._tester.packets.now_ns + _PATIENCE_NS
         while not has_come() and self._tester.packets.now_ns < end_ns:
             self._tester.wait(_ANSWER_NS)
+
+
+def _member(responder: Responder, interface: Interface, *others: Address) -> Member:
+    tagged = Tagged(responder, interface.tags)
+    return Member(tagged, interface.port.number, {interface.address, *others})
 
 
 class _Host:
@@ -169,15 +171,16 @@ class _Host:
         ipv4, ipv6 = (own, _NO_IPV6) if isinstance(own, IPv4Address) else (_NO_IPV4, own)
         routers = (gateway, _NO_IPV6) if isinstance(gateway, IPv4Address) else (_NO_IPV4, gateway)
         self._stations = station_hosts([Station(interface.port.number, interface.mac, ipv4, ipv6, routers)])
-        self.due_ns = 0
-        """Time of the next question."""
+        self.learner = self
+        """Host that learns the MAC address of the gateway."""
+        self._due_ns = 0
 
     @property
     def gateway_mac(self) -> bytes | None:
         if self.interface.gateway_mac is not None:
             return self.interface.gateway_mac
         place = self.interface.port.number, self.interface.address.version
-        mac = self._stations.hosts.routers.get(place)
+        mac = self.learner._stations.hosts.routers.get(place)
         return bytes(mac) if mac is not None else None
 
     def wants(self) -> Collection[PuntRule]:
@@ -187,9 +190,9 @@ class _Host:
         return self._stations.on_frame(port, frame, now_ns) if port == self.interface.port.number else ()
 
     def next_event(self) -> int | None:
-        return self.due_ns if self.gateway_mac is None else None
+        return self._due_ns if self.gateway_mac is None else None
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
-        self.due_ns = now_ns + _ASK_EVERY_NS
+        self._due_ns = now_ns + _ASK_EVERY_NS
         place = self.interface.port.number, self.interface.address.version
         return outgoing(self._stations.hosts.questions([place]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from p4mesh.tester.responders import Outgoing, PuntRule, Responder
 
-_ADDRESSES_BYTES = 12
-_TAG_BYTES = 4
+ADDRESSES_BYTES = 12
+TAG_BYTES = 4
 _VID_MASK = 0x0FFF
 
 
@@ -25,9 +25,12 @@ class Tag:
         """The tag as it stands in a frame."""
         return self.type.to_bytes(2, "big") + (self.priority << 13 | self.vid).to_bytes(2, "big")
 
-    def fits(self, octets: bytes) -> bool:
-        """Whether a tag of a frame is of the same VLAN, of any priority."""
-        return octets[:2] == self.octets[:2] and int.from_bytes(octets[2:], "big") & _VID_MASK == self.vid
+
+def vlans_of(frame: bytes, depth: int) -> tuple[tuple[int, int], ...]:
+    """Type and VLAN of the first ``depth`` tags of a frame, of any priority."""
+    ends = range(ADDRESSES_BYTES, ADDRESSES_BYTES + TAG_BYTES * depth, TAG_BYTES)
+    words = [(frame[end : end + 2], frame[end + 2 : end + TAG_BYTES]) for end in ends]
+    return tuple((int.from_bytes(kind, "big"), int.from_bytes(info, "big") & _VID_MASK) for kind, info in words)
 
 
 class Tagged:
@@ -36,16 +39,16 @@ class Tagged:
     def __init__(self, inner: Responder, tags: Sequence[Tag]) -> None:
         self._inner = inner
         self._tags = tags
+        self.vlans = tuple((tag.type, tag.vid) for tag in tags)
 
     def wants(self) -> Collection[PuntRule]:
         return [PuntRule.of(ether_type=self._tags[0].type)] if self._tags else self._inner.wants()
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
-        ends = range(_ADDRESSES_BYTES, _ADDRESSES_BYTES + _TAG_BYTES * len(self._tags), _TAG_BYTES)
-        if not all(tag.fits(frame[end : end + _TAG_BYTES]) for tag, end in zip(self._tags, ends, strict=True)):
+        if vlans_of(frame, len(self._tags)) != self.vlans:
             return ()
-        behind = _ADDRESSES_BYTES + _TAG_BYTES * len(self._tags)
-        return self.outward(self._inner.on_frame(port, frame[:_ADDRESSES_BYTES] + frame[behind:], now_ns))
+        behind = ADDRESSES_BYTES + TAG_BYTES * len(self._tags)
+        return self.outward(self._inner.on_frame(port, frame[:ADDRESSES_BYTES] + frame[behind:], now_ns))
 
     def next_event(self) -> int | None:
         return self._inner.next_event()
@@ -56,4 +59,4 @@ class Tagged:
     def outward(self, frames: Iterable[Outgoing]) -> list[Outgoing]:
         """Put the tags into frames that leave."""
         octets = b"".join(tag.octets for tag in self._tags)
-        return [replace(it, frame=it.frame[:_ADDRESSES_BYTES] + octets + it.frame[_ADDRESSES_BYTES:]) for it in frames]
+        return [replace(it, frame=it.frame[:ADDRESSES_BYTES] + octets + it.frame[ADDRESSES_BYTES:]) for it in frames]

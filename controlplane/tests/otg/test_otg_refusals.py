@@ -123,7 +123,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_restart_of_a_peer_that_does_not_offer_it": lambda api: _restarted(api),
     "a_long_time_to_restart": with_config(lambda config: set_to(_peer(config).graceful_restart, restart_time=4096)),
     "a_restart_for_days": with_config(lambda config: set_to(_peer(config).graceful_restart, enable_llgr=True)),
-    "many_addresses": with_config(lambda config: _addresses(config, 513)),
+    "many_addresses": with_config(lambda config: _addresses(config, 2049)),
     "many_ports": with_config(lambda config: [config.ports.add(name=f"q{number}") for number in range(511)]),
     "many_flows": with_config(lambda config: [add_flow(config, f"f{number}") for number in range(65)]),
     "a_reboot": lambda api: api.set_control_action(_reboot(api)),
