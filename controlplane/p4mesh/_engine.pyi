@@ -42,6 +42,15 @@ class RoutingPeer:
         """Return (session, time in ns, what, why): ``up``, ``down``, ``announced``, ``bfd_up`` and ``bfd_down``."""
 
     def is_up(self, session: int) -> bool: ...
+    def state(self, session: int) -> str:
+        """State of RFC 4271 8.2.2, in lower case."""
+
+    def counts(self, session: int) -> tuple[dict[str, int], dict[str, int]]:
+        """Messages sent and received so far.
+
+        Keys: ``opens``, ``updates``, ``keepalives``, ``notifications``, ``route_withdraws``, ``ends_of_routes``.
+        """
+
     def learned(self, session: int) -> int: ...
     def received(self, session: int) -> int:
         """Number of routes of the neighbour, with those in whose path the own AS is, which are not learned."""

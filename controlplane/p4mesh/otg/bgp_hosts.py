@@ -56,6 +56,27 @@ class SessionState:
     """Names of the ranges that are announced."""
 
 
+@dataclass(frozen=True)
+class SessionCounts:
+    """State of RFC 4271 8.2.2, routes that came, and the messages of both directions by kind."""
+
+    fsm_state: str = "idle"
+    routes: int = 0
+    sent: Mapping[str, int] = field(default_factory=dict)
+    received: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """Columns of the API's metric."""
+        kinds = ("opens", "updates", "keepalives", "notifications", "route_withdraws")
+        return {
+            "routes_received": self.routes,
+            "end_of_rib_received": self.received.get("ends_of_routes", 0),
+            **{f"{kind}_sent": self.sent.get(kind, 0) for kind in kinds},
+            **{f"{kind}_received": self.received.get(kind, 0) for kind in kinds},
+        }
+
+
 class BgpSpeaker:
     """A responder for all peers of one Ethernet interface."""
 
@@ -100,9 +121,11 @@ class BgpSpeaker:
         self._speaker.withdraw(self._peers[peer], [str(network) for network in routes.networks], now_ns)
         self._next_ns = now_ns
 
-    def received(self, peer: str) -> int:
-        """Number of routes of the neighbour."""
-        return self._speaker.received(self._peers[peer])
+    def counts(self, peer: str) -> SessionCounts:
+        """Messages and routes of a session so far, and its state."""
+        number = self._peers[peer]
+        sent, received = self._speaker.counts(number)
+        return SessionCounts(self._speaker.state(number), self._speaker.received(number), sent, received)
 
     def routes(self, peer: str) -> Iterator[Mapping[str, Any]]:
         """Routes of the neighbour, in their order."""

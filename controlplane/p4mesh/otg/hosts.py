@@ -9,7 +9,7 @@ from typing import Any
 
 from p4mesh.otg.bgp import BgpPeer
 from p4mesh.otg.bgp_actions import Ending
-from p4mesh.otg.bgp_hosts import BgpSpeaker, SessionState
+from p4mesh.otg.bgp_hosts import BgpSpeaker, SessionCounts, SessionState
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.dispatcher import Dispatcher, Member
 from p4mesh.otg.echoes import Echoes
@@ -106,12 +106,12 @@ class Hosts:
                     change = speaker.advertise if announced else speaker.withdraw
                     change(peer.name, routes, self._tester.packets.now_ns)
 
-    def session(self, peer: str) -> tuple[SessionState, int]:
-        """State of a session, and the number of routes of its neighbour."""
+    def session(self, peer: str) -> tuple[SessionState, SessionCounts]:
+        """State of a session, and what it has sent and received."""
         if peer not in self._speakers:
-            return SessionState(), 0
+            return SessionState(), SessionCounts()
         speaker, _ = self._speakers[peer]
-        return speaker.states[peer], speaker.received(peer)
+        return speaker.states[peer], speaker.counts(peer)
 
     def end_session(self, peer: str, ending: Ending) -> None:
         """End a session that is up; it comes again by itself."""

@@ -292,14 +292,15 @@ class Session:
         known = {name: peer for name, peer in peers.items() if peer.interface.address.version == version}
         wanted, metrics = element.texts("column_names"), []
         for name in chosen(element.texts("peer_names"), known, "BGP peer"):
-            state, learned = self._hosts.session(name)
+            state, counts = self._hosts.session(name)
             advertised = [len(it.networks) for it in known[name].routes if state.up and it.name in state.advertised]
             metric = kind(
                 name=name,
                 session_state=kind.SessionState.up if state.up else kind.SessionState.down,
                 session_flap_count=state.flaps,
                 routes_advertised=sum(advertised),
-                routes_received=learned,
+                fsm_state=getattr(kind.FsmState, counts.fsm_state),
+                **counts.columns,
             )
             metrics.append(columns_left(metric, wanted))
         return metrics

@@ -331,3 +331,55 @@ def test_routes_stay_after_a_notification_but_not_after_a_hard_reset(wire: OtgSe
     found = [sessions(api, "peer2")[0] for _ in range(8)]
     assert (("down", 1, 0) in found) is not kept
     assert found[-1] == ("up", 1, 6)
+
+
+def metric(api: Any, peer: str, version: int = 4) -> Any:
+    """Return the metric of a peer; a second passes."""
+    request = api.metrics_request()
+    getattr(request, f"bgpv{version}").peer_names = [peer]
+    (found,) = getattr(api.get_metrics(request), f"bgpv{version}_metrics")
+    return found
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_messages_are_counted_at_both_ends(wire: OtgServer, transport: str) -> None:
+    """An UPDATE and an end of routes of each version; three routes are withdrawn; a NOTIFICATION, and a second OPEN."""
+    api = speaking(wire, transport, restart_time=60)
+    control = api.control_state()
+    control.protocol.route.set(names=["peer1.v4"], state="withdraw")
+    api.set_control_state(control)
+    near, far = metric(api, "peer1"), metric(api, "peer2")
+    assert (near.fsm_state, far.fsm_state) == ("established", "established")
+    assert (near.opens_sent, near.updates_sent, near.route_withdraws_sent) == (1, 5, 3)
+    assert (far.opens_sent, far.updates_sent, far.route_withdraws_sent) == (1, 2, 0)
+    assert (near.end_of_rib_received, far.end_of_rib_received) == (2, 2)
+    assert near.keepalives_sent > 0
+    end(api, lambda bgp: bgp.notification.set(names=["peer1"]))
+    for _ in range(5):
+        near, far = metric(api, "peer1"), metric(api, "peer2")
+    assert (near.opens_sent, near.notifications_sent, far.notifications_sent) == (2, 1, 0)
+    for kind in ("opens", "updates", "keepalives", "notifications", "route_withdraws"):
+        assert getattr(near, f"{kind}_sent") == getattr(far, f"{kind}_received"), kind
+        assert getattr(far, f"{kind}_sent") == getattr(near, f"{kind}_received"), kind
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_the_state_machine_is_told_before_there_is_a_session(wire: OtgServer, version: int) -> None:
+    """Nobody has the address of one neighbour; the other peer waits for its neighbour."""
+    api = wire.api()
+    config, (one, other) = two_speakers(api, version)
+    one.peer_address = f"{ADDRESSES[version][1]}9"
+    other.advanced.passive_mode = True
+    api.set_config(config)
+    assert [metric(api, peer, version).fsm_state for peer in ("peer1", "peer2")] == ["idle", "idle"]
+    protocols(api, "start")
+    assert [metric(api, peer, version).fsm_state for peer in ("peer1", "peer2")] == ["connect", "active"]
+    assert metric(api, "peer1", version).opens_sent == 0
+
+
+def test_columns_of_metrics_are_chosen(wire: OtgServer) -> None:
+    api = speaking(wire, "http")
+    request = api.metrics_request()
+    request.bgpv4.set(peer_names=["peer1"], column_names=["opens_sent", "fsm_state"])
+    (found,) = api.get_metrics(request).bgpv4_metrics
+    assert found.serialize("dict") == {"name": "peer1", "opens_sent": "1", "fsm_state": "established"}

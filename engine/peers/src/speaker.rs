@@ -9,7 +9,7 @@ use netgauze_bgp_pkt::notification::CeaseError;
 use thiserror::Error;
 
 use crate::bgp::{
-    self, Announcement, Attributes, Families, GracefulRestart, RouteChange, SessionSettings,
+    self, Announcement, Attributes, Counts, Families, GracefulRestart, RouteChange, SessionSettings, State,
     LONGEST_RESTART_S,
 };
 use crate::host::{Connection, Host, HostAddresses, TcpHandle, UdpHandle};
@@ -215,6 +215,21 @@ impl Speaker {
 
     pub fn is_up(&self, neighbour: usize) -> bool {
         self.neighbours[neighbour].session.is_up()
+    }
+
+    /// State of a session (RFC 4271 section 8.2.2); it is `Idle` until the next attempt to connect, too.
+    pub fn state(&self, neighbour: usize) -> State {
+        let it = &self.neighbours[neighbour];
+        match (it.session.state(), self.host.connection(it.connection)) {
+            (State::Idle, Connection::Opening) if it.settings.passive => State::Active,
+            (State::Idle, Connection::Opening) => State::Connect,
+            (state, _) => state,
+        }
+    }
+
+    /// Messages that a session has sent to the neighbour, and those that came from it.
+    pub fn counts(&self, neighbour: usize) -> (Counts, Counts) {
+        self.neighbours[neighbour].session.counts()
     }
 
     /// Number of the neighbour's routes that are in use.

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use p4mesh_peers::bgp::{Announcement, Attributes, Families, GracefulRestart, Origin, Segment};
+use p4mesh_peers::bgp::{
+    Announcement, Attributes, Counts, Families, GracefulRestart, Origin, Segment, State,
+};
 use p4mesh_peers::{
     BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, Multihop, NeighbourSettings, Speaker,
 };
@@ -68,6 +70,24 @@ struct Route {
     local_preference: Option<u32>,
     communities: Vec<u32>,
     extended_communities: Vec<[u8; 8]>,
+}
+
+/// Messages of one direction.
+#[derive(IntoPyObject)]
+struct Counted {
+    opens: u64,
+    updates: u64,
+    keepalives: u64,
+    notifications: u64,
+    route_withdraws: u64,
+    ends_of_routes: u64,
+}
+
+impl From<Counts> for Counted {
+    fn from(it: Counts) -> Counted {
+        let Counts { opens, updates, keepalives, notifications, withdrawn, ends_of_routes } = it;
+        Counted { opens, updates, keepalives, notifications, route_withdraws: withdrawn, ends_of_routes }
+    }
 }
 
 #[pymethods]
@@ -155,6 +175,22 @@ impl RoutingPeer {
 
     fn is_up(&self, session: usize) -> bool {
         self.speaker.is_up(session)
+    }
+
+    fn state(&self, session: usize) -> &'static str {
+        match self.speaker.state(session) {
+            State::Idle => "idle",
+            State::Connect => "connect",
+            State::Active => "active",
+            State::OpenSent => "opensent",
+            State::OpenConfirm => "openconfirm",
+            State::Established => "established",
+        }
+    }
+
+    fn counts(&self, session: usize) -> (Counted, Counted) {
+        let (sent, received) = self.speaker.counts(session);
+        (sent.into(), received.into())
     }
 
     fn learned(&self, session: usize) -> usize {

@@ -18,6 +18,7 @@ use netgauze_bgp_pkt::BgpMessage;
 use netgauze_iana::address_family::AddressType;
 
 use super::attributes::{Attributes, AS_TRANS};
+use super::counts::Counts;
 use super::families::Families;
 use super::messages::{self, Announcement, Conversation};
 use super::reading::{decode, Received, Unreadable};
@@ -65,9 +66,12 @@ pub(crate) enum Output {
     Down(String),
 }
 
+/// State of RFC 4271 section 8.2.2. `Connect` and `Active` are known to the owner of the connection alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub enum State {
     Idle,
+    Connect,
+    Active,
     OpenSent,
     OpenConfirm,
     Established,
@@ -95,6 +99,8 @@ pub(crate) struct Session {
     families: Families,
     learned: RoutesIn,
     changes: Vec<RouteChange>,
+    sent: Counts,
+    received: Counts,
 }
 
 impl Session {
@@ -117,11 +123,22 @@ impl Session {
             families,
             learned: RoutesIn::default(),
             changes: Vec::new(),
+            sent: Counts::default(),
+            received: Counts::default(),
         }
     }
 
     pub fn is_up(&self) -> bool {
         self.state == State::Established
+    }
+
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Messages that were sent, and those that came.
+    pub fn counts(&self) -> (Counts, Counts) {
+        (self.sent, self.received)
     }
 
     /// Routes of the neighbour.
@@ -145,7 +162,8 @@ impl Session {
         let (labels, paths) = (HashMap::new(), HashMap::new());
         self.context = BgpParsingContext::new(true, labels, paths, false, false, false, false);
         self.hold_until = Some(now + OPEN_HOLD_NS);
-        vec![self.send(&self.open())]
+        let open = self.open();
+        vec![self.send(&open)]
     }
 
     /// The connection is gone.
@@ -175,7 +193,7 @@ impl Session {
     pub fn notify(&mut self, notification: (u8, u8), now: Nanoseconds) -> Vec<Output> {
         let keeps = self.keeps_routes(Some(notification == HARD_RESET));
         let (code, subcode) = notification;
-        let mut outputs = vec![Output::Send(messages::notification(code, subcode))];
+        let mut outputs = vec![self.notification(notification)];
         outputs.extend(self.end(now, format!("a NOTIFICATION was asked for, {code}/{subcode}"), keeps));
         outputs
     }
@@ -183,7 +201,7 @@ impl Session {
     /// Ends a session that is up, with a NOTIFICATION or without: the next OPEN says that this side has restarted.
     pub fn restart(&mut self, notification: Option<(u8, u8)>, now: Nanoseconds) -> Vec<Output> {
         self.restarting = true;
-        let told = notification.map(|(code, subcode)| Output::Send(messages::notification(code, subcode)));
+        let told = notification.map(|it| self.notification(it));
         // Routes of the neighbour are lost with what has restarted.
         let ended = self.end(now, "a graceful restart was asked for".to_string(), false);
         told.into_iter().chain(ended).collect()
@@ -198,6 +216,7 @@ impl Session {
                 None => break,
                 Some(Ok(received)) => outputs.extend(self.on_message(received, now)),
                 Some(Err(Unreadable::Notification(code, subcode))) => {
+                    self.received.notifications += 1;
                     let keeps = self.keeps_routes(Some(false));
                     let reason = format!("the neighbour ends the session: NOTIFICATION {code}/{subcode}");
                     outputs.extend(self.end(now, reason, keeps));
@@ -231,45 +250,47 @@ impl Session {
 
     /// Messages that announce networks; nothing unless the session is up. Networks of a family that the neighbour
     /// does not speak are left out.
-    pub fn announce(&self, announcement: &Announcement) -> Vec<u8> {
+    pub fn announce(&mut self, announcement: &Announcement) -> Vec<u8> {
         let conversation = Conversation {
             own_as: self.settings.own_as,
             four_octets: self.four_octets,
             internal: self.internal,
         };
-        self.bytes_of(messages::announce(announcement, conversation, |network| {
+        let updates = messages::announce(announcement, conversation, |network| {
             let (hops, given) = (&self.settings.next_hops, announcement.attributes.next_hop);
             let spoken =
                 if matches!(network, IpNet::V4(_)) { self.families.ipv4 } else { self.families.ipv6 };
             let same_family = |hop: &IpAddr| hop.is_ipv4() == matches!(network, IpNet::V4(_));
             given.into_iter().chain(hops.iter().copied()).find(same_family).filter(|_| spoken)
-        }))
+        });
+        self.bytes_of(&updates)
     }
 
     /// Messages that withdraw networks; nothing unless the session is up.
-    pub fn withdraw(&self, networks: &[IpNet]) -> Vec<u8> {
-        self.bytes_of(messages::withdraw(networks))
+    pub fn withdraw(&mut self, networks: &[IpNet]) -> Vec<u8> {
+        self.bytes_of(&messages::withdraw(networks))
     }
 
     /// Messages that say that everything is announced (RFC 4724 section 2), where restarts are graceful.
-    pub fn end_of_routes(&self) -> Vec<u8> {
+    pub fn end_of_routes(&mut self) -> Vec<u8> {
         if self.settings.restart.is_none() {
             return Vec::new();
         }
-        self.bytes_of(messages::end_of_routes(self.families))
+        self.bytes_of(&messages::end_of_routes(self.families))
     }
 
-    fn bytes_of(&self, updates: Vec<BgpMessage>) -> Vec<u8> {
-        if self.is_up() {
-            updates.iter().flat_map(messages::encode).collect()
-        } else {
-            Vec::new()
+    fn bytes_of(&mut self, updates: &[BgpMessage]) -> Vec<u8> {
+        if !self.is_up() {
+            return Vec::new();
         }
+        updates.iter().for_each(|it| self.sent.count(it));
+        updates.iter().flat_map(messages::encode).collect()
     }
 
     fn on_message(&mut self, received: Received, now: Nanoseconds) -> Vec<Output> {
         // Networks that are none of hosts are left out (RFC 4271 section 6.3).
         self.context.reset_parsing_errors();
+        self.received.count(&received.message);
         match (self.state, received.message) {
             (_, BgpMessage::Notification(notification)) => {
                 let hard =
@@ -441,7 +462,13 @@ impl Session {
         self.changes.extend(gone.map(|network| RouteChange { network, attributes: None, at: now }));
     }
 
-    fn send(&self, message: &BgpMessage) -> Output {
+    fn notification(&mut self, (code, subcode): (u8, u8)) -> Output {
+        self.sent.notifications += 1;
+        Output::Send(messages::notification(code, subcode))
+    }
+
+    fn send(&mut self, message: &BgpMessage) -> Output {
+        self.sent.count(message);
         Output::Send(messages::encode(message))
     }
 
