@@ -23,7 +23,7 @@ _GRID_ROWS = 400
 _COINCIDE = 0.005
 """Lines whose points are nowhere farther apart than this share of the axis are drawn as one."""
 _UNITS_OF_TIME = ("ns", "us", "ms", "ns)", "us)", "ms)", "(s)")
-_FLAT = 20
+_FLAT = 8
 """Times whose largest is so many times the smallest have a logarithmic axis: else most lie on the axis below."""
 _FRAME_SIZES = "frame size"
 

@@ -130,8 +130,11 @@ def port_queue_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def way_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """The advice where no frame came through: in some directions, or in none because the device routes."""
+    """The advice where no frame came through a switch: in some directions, or in none because the device routes."""
     if not trials or any(trial.result["rx_frames"] for trial in trials):
+        return ()
+    if job.parameters.values.get("routed") is True or any(stream.get("routed") for stream in trials[0].spec["streams"]):
+        # Stations ask routers for the way; what does not come through is not a matter of the pattern.
         return ()
     if reason := next((trial.result["reason"] for trial in trials if trial.result.get("reached_ports")), ""):
         how = "; bidirectional=false measures one direction" if "bidirectional" in job.parameters.values else ""
@@ -145,11 +148,7 @@ def way_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 def _router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     """The advice where no frame came through, because the device routes and the frames were for a switch."""
     routed, test = job.parameters.values.get("routed"), job.method.name
-    if routed is True:
-        return ()
     if routed is None and test.partition(".")[0] not in NAMES:
-        return ()
-    if any(stream.get("routed") for stream in trials[0].spec["streams"]):
         return ()
     if Multicast.kind in _patterns(trials[0]):
         # Frames to groups are the same for switches and routers.
