@@ -807,7 +807,7 @@ CONGESTED_FPS = _higher(
 CONGESTED_BUCKET_FPS = _higher(
     "congested_bucket_fps",
     "C FR, bucket of 1,000",
-    "the least of that rate that is for good if the device forgives each source 1000 frames, as policers do",
+    "the least of that rate that is for good if the device forgives each source a burst of 1,000 frames",
     "frames/s",
     0,
 )
@@ -823,7 +823,7 @@ CONGESTED_LOSS_PCT = _loss(
 CONGESTED_BUCKET_PCT = _setting(
     "congested_bucket_pct",
     "C loss, bucket of 1,000",
-    "the most that a trial of any length loses there if the device forgives each source 1000 frames",
+    "the most that a trial of any length loses there if the device forgives each source a burst of 1,000 frames",
     "% at most",
     4,
 )
@@ -854,7 +854,7 @@ UNCONGESTED_LOSS_PCT = _loss(
 UNCONGESTED_BUCKET_PCT = _setting(
     "uncongested_bucket_pct",
     "U loss, bucket of 1,000",
-    "the most that a trial of any length loses there if the device forgives source 1 1000 frames",
+    "the most that a trial of any length loses there if the device forgives source 1 a burst of 1,000 frames",
     "% at most",
     4,
 )
