@@ -37,6 +37,7 @@ def distribution_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -
     for trial in measured:
         for name, latency in _measured(trial):
             curves[f"{size_of(trial)}, {name}"] = moved(latency, shown.shift_ns(trial, latency))
+    curves = _equal_as_one(curves)
     kept = _worst(curves)
     if not kept:
         return ()
@@ -57,6 +58,7 @@ def interarrival_charts(trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
             for side, at in (("departures", "sender"), ("arrivals", "receiver")):
                 if one[side]:
                     curves[f"{trial.unit.rpartition('/')[2]}, {_frames_of(one)}, {at}"] = one[side]
+    curves = _equal_as_one(curves)
     kept = dict(list(curves.items())[:_MOST_CURVES])
     if not kept:
         return ()
@@ -66,12 +68,28 @@ def interarrival_charts(trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
     return (_histogram("interarrival", "Histogram of times between frames", "time between frames (us)", kept, note),)
 
 
+def _equal_as_one(curves: dict[str, Curve]) -> dict[str, Curve]:
+    """Curves of a frame size that lie on each other are one, named by the first of them."""
+    groups: dict[str, list[str]] = {}
+    for name, latency in curves.items():
+        groups.setdefault(f"{_size_in(name)}{latency}", []).append(name)
+    return {_name_of(names): curves[names[0]] for names in groups.values()}
+
+
+def _name_of(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
+
+
+def _size_in(name: str) -> str:
+    return name.partition(",")[0]
+
+
 def _worst(curves: dict[str, Curve]) -> dict[str, Curve]:
     """Curves with the largest latency: the worst one of each frame size, then the second one, and so on."""
     rank: dict[str, tuple[int, float]] = {}
     seen = Counter[str]()
     for name in sorted(curves, key=lambda name: -curves[name]["max_ns"]):
-        size = name.partition(",")[0]
+        size = _size_in(name)
         rank[name] = (seen[size], -curves[name]["max_ns"])
         seen[size] += 1
     kept = sorted(rank, key=lambda name: rank[name])[:_MOST_CURVES]
@@ -88,7 +106,9 @@ def _measured(trial: StoredTrial) -> list[tuple[str, Curve]]:
 
 
 def _frames_of(histogram: dict[str, Any]) -> str:
-    ports = [f"{word} {histogram[key]}" for word, key in (("from", "tx_port"), ("to", "rx_port")) if histogram[key]]
+    ports = [
+        f"{word} port {histogram[key]}" for word, key in (("from", "tx_port"), ("to", "rx_port")) if histogram[key]
+    ]
     return " ".join([histogram["stream"], *ports])
 
 

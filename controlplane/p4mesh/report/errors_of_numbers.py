@@ -34,7 +34,7 @@ _THROUGHPUTS = tuple(
     )
 )
 _LOADS = (fields.LOAD_PCT.key, fields.OFFERED_FPS.key, fields.OFFERED_L1_MBPS.key)
-"""Settings of a trial; in a table with the load at which a search fails, its result."""
+"""Settings of a trial; in a table with the load at which a search fails, its result: see found_by_search."""
 _LIMITS = (fields.CARRIED_PCT.key, fields.BUCKET_PCT.key, fields.LOWER_PCT.key, fields.UPPER_PCT.key)
 """Columns that say between what a result lies."""
 _PPM, _PCT = 1_000_000, 100
@@ -125,13 +125,23 @@ class NumberErrors:
         return NS_PER_S / min(durations_ns) if durations_ns else 0.0
 
 
+def found_by_search(table: Table, column: Column) -> bool:
+    """Whether a load is what a search found, and so a result: its table has the load at which the search fails."""
+    return column.key in _LOADS and _has(table, fields.UPPER_PCT)
+
+
+def _has(table: Table, column: Column) -> bool:
+    return any(item.key == column.key for item in table.columns)
+
+
 def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
     """The load that a search found, of which a number is one more expression; 0 for other numbers."""
-    known, quantity = {item.key for item in table.columns}, quantity_of(column.key)
-    has_limit = fields.UPPER_PCT.key in known
-    if column.key in _THROUGHPUTS and (has_limit or fields.BUCKET_PCT.key in known):
+    quantity = quantity_of(column.key)
+    if column.key in _THROUGHPUTS and (_has(table, fields.UPPER_PCT) or _has(table, fields.BUCKET_PCT)):
         keys = [fields.THROUGHPUT_PCT, fields.CARRIED_PCT]
-    elif has_limit and not quantity.error and (quantity.sense is Sense.HIGHER or column.key in _LOADS):
+    elif found_by_search(table, column) or (
+        quantity.sense is Sense.HIGHER and not quantity.error and _has(table, fields.UPPER_PCT)
+    ):
         keys = [fields.THROUGHPUT_PCT, fields.LOAD_PCT, fields.LOWER_PCT, fields.UPPER_PCT]
     else:
         return 0.0

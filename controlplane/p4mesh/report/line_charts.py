@@ -171,7 +171,7 @@ def _marks(legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
     sizes = [_MARK + _LARGER_BY * (len(legend) - 1 - index) for index in range(len(legend))]
     return {
         "transform": [{"filter": "datum.drawn"}],
-        "mark": {"type": "point", "filled": False, "strokeWidth": 1.4},
+        "mark": {"type": "point", "filled": False, "strokeWidth": 1.4, "opacity": 1},
         "encoding": {
             "y": {"field": "y", "type": "quantitative"},
             "color": by_series(legend, [entry.colour for entry in legend], shown=True),

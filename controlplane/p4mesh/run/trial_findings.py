@@ -34,9 +34,13 @@ def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not any(counts):
         return ()
     return (
-        f"misdirected payload: {sum(counts):,} frames in {sum(map(bool, counts)):,} trials of {unit} had the address "
-        "of the port that they came to, and were made for another one; they count as lost",
+        f"misdirected payload: {sum(counts):,} frames in {_some_of(counts)} trials of {unit} had the address of "
+        "the port that they came to, and were made for another one; they count as lost",
     )
+
+
+def _some_of(counts: Sequence[int]) -> str:
+    return f"{sum(map(bool, counts)):,} of {len(counts):,}"
 
 
 def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
@@ -45,8 +49,8 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not any(counts):
         return ()
     return (
-        f"{sum(counts):,} damaged frames received in {sum(map(bool, counts)):,} trials of {unit}: their signature does "
-        "not fit its check; they count as lost",
+        f"{sum(counts):,} damaged frames received in {_some_of(counts)} trials of {unit}: their signature does not fit "
+        "its check; they count as lost",
     )
 
 
@@ -56,8 +60,8 @@ def _corruption(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not any(counts):
         return ()
     return (
-        f"{sum(counts):,} corrupted frames received in {sum(map(bool, counts)):,} trials of {unit}: their FCS is good, "
-        "their payload is not the one that was sent; they count as lost",
+        f"{sum(counts):,} corrupted frames received in {_some_of(counts)} trials of {unit}: their FCS is good, their "
+        "payload is not the one that was sent; they count as lost",
     )
 
 
@@ -69,9 +73,9 @@ def _doubt(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     worst = max(results, key=lambda result: int(result["doubtful_frames"]))
     doubtful, lost = worst["doubtful_frames"], worst["lost_frames"]
     return (
-        f"loss is a range in {len(results):,} trials of {unit}, with {lost - doubtful:,} to {lost:,} frames lost "
-        f"where it is widest: {doubtful:,} frames came so late that nothing tells them from copies of earlier ones, "
-        "which would hide losses. Tables and verdicts have the upper end",
+        f"loss is a range in {len(results):,} of {len(trials):,} trials of {unit}, with {lost - doubtful:,} to "
+        f"{lost:,} frames lost where it is widest: {doubtful:,} frames came so late that nothing tells "
+        "them from copies of earlier ones, which would hide losses. Tables and verdicts have the upper end",
     )
 
 
@@ -87,8 +91,8 @@ def _growth(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     if not grown:
         return ()
     return (
-        f"latency grew by up to {time_text(max(grown))} in {len(grown)} trials of {unit} whose queues were judged "
-        "steady: averages and maxima depend on the length of the trial",
+        f"latency grew by up to {time_text(max(grown))} in {len(grown):,} of {len(trials):,} trials of {unit}, whose "
+        "queues were judged steady: averages and maxima depend on the length of the trial",
     )
 
 

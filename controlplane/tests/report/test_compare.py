@@ -111,6 +111,33 @@ def test_settings_are_not_compared() -> None:
     assert not list(differences([measured(name, [10.0, 10.0], column=fields.LOAD_PCT) for name in "ab"]))
 
 
+def test_a_load_that_a_search_found_is_no_setting() -> None:
+    columns = (SIZE, fields.LOAD_PCT, fields.UPPER_PCT)
+    runs = [
+        Measured(
+            name,
+            measured(name, []).run,
+            Outcome(
+                Verdict.MEASURED,
+                "s",
+                (
+                    Table(
+                        "mesh_throughput",
+                        "Throughput",
+                        columns,
+                        tuple({"frame_size_bytes": 64, "load_pct": load, "upper_pct": load + 0.1} for _ in range(2)),
+                        keys=("frame_size_bytes",),
+                    ),
+                ),
+                (),
+            ),
+        )
+        for name, load in (("a", 50.0), ("b", 60.0))
+    ]
+    found = {item.column.key: item for item in differences(runs)}
+    assert (found["load_pct"].sign, found["load_pct"].judgement) == (Sign.MORE, "better")
+
+
 def test_a_difference_below_the_error_of_the_numbers_is_none() -> None:
     """Stamps of 8 ns; addresses in steps of 100; a parameter that is no number has no resolution."""
     for change, sign in ((0.008, Sign.SAME), (0.009, Sign.MORE)):

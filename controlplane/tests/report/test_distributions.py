@@ -55,8 +55,20 @@ def test_every_size_is_among_the_worst() -> None:
     slow = trial("1518B/latency", latency(1, 2, 1), histograms=histograms)
     chart, _ = distribution_charts(CONFIG, [slow, trial("64B/latency", latency(100, 200, 5))])
     names = [entry.name for entry in chart.legend]
-    assert len(names) == 12 and "64 B, all frames" in names and "1518 B, pairs from 39 to 40" in names
+    assert len(names) == 12 and "64 B, all frames" in names and "1518 B, pairs from port 39 to port 40" in names
     assert "Shown are the 12 of 41" in chart.note
+
+
+def test_curves_that_lie_on_each_other_are_one() -> None:
+    histograms = [
+        {"stream": "pairs", "tx_port": number, "rx_port": 4, "latency": latency(1000, 2000, 5, 6 if number == 3 else 5)}
+        for number in (1, 2, 3)
+    ]
+    trials = [trial(f"{size}B/latency", latency(1000, 2000, 1, 1), histograms=histograms) for size in (64, 512)]
+    for chart in distribution_charts(CONFIG, trials):
+        names = [entry.name for entry in chart.legend if entry.name.startswith("64 B, pairs")]
+        assert names == ["64 B, pairs from port 1 to port 4 and 1 more", "64 B, pairs from port 3 to port 4"]
+        assert {value["series"] for value in chart.spec["data"]["values"]} == {entry.name for entry in chart.legend}
 
 
 def test_trials_without_bins_or_trust_have_no_figure() -> None:

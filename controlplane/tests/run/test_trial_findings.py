@@ -139,7 +139,7 @@ def test_damaged_frames_are_a_finding(tmp_path: Path, test: str) -> None:
     asked = RunOptions(test, TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1, opener=opener)
     found = run(asked)
     trials = len((found.directory / "trials.jsonl").read_text().splitlines())
-    text = f"{3 * trials} damaged frames received in {trials} trials of 64B/"
+    text = f"{3 * trials} damaged frames received in {trials} of {trials} trials of 64B/"
     assert [finding for finding in found.outcome.findings if finding.startswith(text)]
 
 

@@ -18,7 +18,7 @@ from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.quantities import grouped, ports_text
-from p4mesh.report.errors_of_numbers import NumberErrors
+from p4mesh.report.errors_of_numbers import NumberErrors, found_by_search
 from p4mesh.store.stored_run import StoredRun
 
 CONFIDENCE = 0.95
@@ -84,7 +84,7 @@ class Difference:
         sense = quantity_of(self.column.key).sense
         if self.sign not in (Sign.MORE, Sign.LESS) or sense is Sense.NEITHER:
             return ""
-        return "better" if (self.sign is Sign.MORE) == (sense is Sense.HIGHER) else "worse"
+        return "worse" if (self.sign is Sign.MORE) == (sense is Sense.LOWER) else "better"
 
 
 def require_comparable(runs: Sequence[Measured]) -> None:
@@ -250,7 +250,8 @@ def _numbers(table: Table) -> list[Column]:
     return [
         column
         for column in table.columns
-        if column.key not in table.keys and quantity_of(column.key).sense is not Sense.SETTING
+        if column.key not in table.keys
+        and (quantity_of(column.key).sense is not Sense.SETTING or found_by_search(table, column))
     ]
 
 
