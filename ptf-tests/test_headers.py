@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scapy.layers.inet6 import IPv6 as ScapyIPv6
 from scapy.layers.inet6 import IPv6ExtHdrRouting, IPv6ExtHdrSegmentRouting
 from scapy.layers.l2 import Ether
 from streams import StreamTest, stream
@@ -11,6 +12,7 @@ from support.stacks import STACKS
 
 from p4mesh.layers import Ethernet, Frame, IPv4, IPv6, Modifiable
 from p4mesh.layers.layer import BAD_CHECKSUM
+from p4mesh.layers.notation import frame_of_text
 from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
 from p4mesh.tester.seed_layout import layout_of
 from p4mesh.tester.stations import station
@@ -50,7 +52,8 @@ class HeadersTest(StreamTest):
             elif layer is frame.network and isinstance(layer, IPv4):
                 layers[place] = replace(layer, source=sender.ipv4, destination=receiver.ipv4)
             elif layer is frame.network and isinstance(layer, IPv6):
-                layers[place] = replace(layer, source=sender.ipv6, destination=receiver.ipv6)
+                destination = frame.destination_of_path or receiver.ipv6
+                layers[place] = replace(layer, source=sender.ipv6, destination=destination)
         return Frame(tuple(layers))
 
     def assert_whole(self, got: bytes, frame: Frame) -> None:
@@ -107,6 +110,29 @@ class TheOuterFrameGoesToTheEndOfItsTunnel(HeadersTest):
             frame = Frame((outer, *bridged[1:4], inner, *bridged[5:]))
             for got in self.sent(frame):
                 self.assert_whole(got, frame)
+
+
+class TheDestinationIsTheActiveSegment(HeadersTest):
+    """Goal: where segments are left in front of UDP, IPv6 leads to the active one, or to the one that is given where
+    the list is reduced; checksums cover the last one (RFC 8754 4.1, RFC 8200 8.1)."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        first, last = "2001:db8:1::e", "2001:db8:2::1"
+        for text, destination in (
+            (f"ipv6/segment_routing(segments={last} {first}, segments_left=1)/udp", first),
+            (f"ipv6(destination={first})/segment_routing(segments={last}, segments_left=1)/tcp", first),
+            (f"ipv6/segment_routing(segments={last} {first})/udp", str(station(2).ipv6)),
+        ):
+            with self.subTest(stack=text):
+                frame = frame_of_text(text)
+                for got in self.sent(frame):
+                    packet = Ether(got)
+                    self.assertEqual(packet[ScapyIPv6].dst, destination)
+                    self.assertEqual(packet[ScapyIPv6].src, str(station(1).ipv6))
+                    self.assert_whole(got, frame)
+                    self.assert_checksums(got)
 
 
 def added(values: Progression | ValueList, k: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from itertools import takewhile
 from typing import TypeVar
 
@@ -59,6 +59,21 @@ class Frame:
         """VLANs of the tags behind the addresses, the outermost first; a frame in a tunnel has its own."""
         tags = takewhile(lambda layer: isinstance(layer, Vlan), self.layers[1:])
         return tuple(tag.vid for tag in tags if isinstance(tag, Vlan))
+
+    @property
+    def path(self) -> tuple[Layer, ...]:
+        """Headers behind the innermost IPv6 header of which segments are left."""
+        behind = self.layers[self.layers.index(self.network) :] if isinstance(self.network, IPv6) else ()
+        return tuple(layer for layer in behind if layer.final_destination)
+
+    @property
+    def destination_of_path(self) -> IPv6Address | None:
+        """Destination of the innermost IPv6 header while segments are left: the given one, else the active one.
+
+        None where none are left, or where their list does not hold the active one.
+        """
+        given = self.network.destination if isinstance(self.network, IPv6) else None
+        return given or self.path[0].active_destination if self.path else None
 
     def all_of(self, kind: type[AnyLayer]) -> tuple[AnyLayer, ...]:
         """List the layers of a protocol."""

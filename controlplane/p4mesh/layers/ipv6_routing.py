@@ -39,12 +39,22 @@ class Routing(CountedHeader):
         """The last address, where some are left."""
         return IPv6Address(self.path[-_ADDRESS_BYTES:]) if self.segments_left else None
 
+    @property
+    def active_destination(self) -> IPv6Address | None:
+        """The one in front of those that are left; the first router of a path is in no list."""
+        here = len(self.path) - _ADDRESS_BYTES * (self.segments_left + 1)
+        return _address(self.path, here) if self.segments_left else None
+
     @classmethod
     def read(cls, data: bytes) -> CountedHeader | None:  # type: ignore[override]
         """Read a routing header of any type; segment routing is told apart by its type."""
         if len(data) > _TYPE_PLACE and data[_TYPE_PLACE] == _SEGMENTS:
             return SegmentRouting.read(data)
         return super().read(data)
+
+
+def _address(path: bytes, begin: int) -> IPv6Address | None:
+    return IPv6Address(path[begin : begin + _ADDRESS_BYTES]) if 0 <= begin < len(path) else None
 
 
 def _segments_of_text(text: str) -> bytes:
@@ -81,6 +91,11 @@ class SegmentRouting(CountedHeader):
     def final_destination(self) -> IPv6Address | None:
         """The first one of the list, where some are left."""
         return IPv6Address(self.path[:_ADDRESS_BYTES]) if self.segments_left else None
+
+    @property
+    def active_destination(self) -> IPv6Address | None:
+        """The one at the place ``segments_left``; a reduced list leaves the first one out (RFC 8754 4.1.1)."""
+        return _address(self.path, _ADDRESS_BYTES * self.segments_left) if self.segments_left else None
 
     def __post_init__(self) -> None:
         """Refuse what is no list of addresses."""

@@ -223,6 +223,11 @@ class Layer:
         """Address that checksums inside cover instead of the destination (RFC 8200 8.1), if any."""
         return None
 
+    @property
+    def active_destination(self) -> IPv6Address | None:
+        """Destination of the IPv6 header in front while addresses of this one are left, where the list holds it."""
+        return None
+
     def completed(self: AnyLayer, around: Surroundings) -> AnyLayer:
         """Fill in what is None: here the number of the next layer, in a protocol its lengths and checksums."""
         following = around.following.numbers if around.following else {}

@@ -39,6 +39,6 @@ def network_around(around: Surroundings) -> NetworkLayer | None:
     for layer in reversed(around.outside):
         if isinstance(layer, NetworkLayer):
             return replace(layer, **final)
-        if layer.final_destination:
+        if layer.final_destination and not final:
             final = {"destination": layer.final_destination}
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from p4mesh.layers import IPv4, IPv6
 from p4mesh.tester.contract import Contract
@@ -187,6 +188,8 @@ class PlanEntries:
         )
 
     def _destination(self, place: int, stream: Stream, station: Station) -> Entity:
+        # The next node on a path, not its end.
+        station = replace(station, ipv6=stream.frame.destination_of_path or station.ipv6)
         family, address = _addresses(stream, station)
         return self._schema.table_entry(
             "destination",

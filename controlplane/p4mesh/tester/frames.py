@@ -42,13 +42,10 @@ def seed_payload(
 def _to_last_segment(frame: Frame) -> Frame:
     """Where segments are left, the station's packet in a seed has the last one as its destination, for checksums."""
     network = frame.network
-    if not isinstance(network, IPv6):
+    if not frame.path or not isinstance(network, IPv6):
         return frame
-    place = frame.layers.index(network)
-    final = [layer.final_destination for layer in frame.layers[place:] if layer.final_destination]
-    if not final:
-        return frame
-    return Frame((*frame.layers[:place], replace(network, destination=final[-1]), *frame.layers[place + 1 :]))
+    place, final = frame.layers.index(network), frame.path[-1].final_destination
+    return Frame((*frame.layers[:place], replace(network, destination=final), *frame.layers[place + 1 :]))
 
 
 def payload_sums(frame: Frame, frame_sizes_bytes: Sequence[int], pattern: bytes = COUNTING) -> list[int]:

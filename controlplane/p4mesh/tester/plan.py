@@ -502,7 +502,7 @@ def _list_base(
 ) -> int:
     """First entry of the destination list of a stream's transmitter; equal lists are kept once."""
     stations = destinations_of(stream, source)
-    key = (type(stream.frame.network), *stations)
+    key = (type(stream.frame.network), stream.frame.destination_of_path, *stations)
     if key not in bases:
         bases[key] = len(destinations)
         destinations.extend((stream, station) for station in stations)

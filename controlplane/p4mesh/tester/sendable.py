@@ -157,7 +157,10 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
         other = layer.next_kind(bytes(_MOST_OPTION_BYTES)) if wire.role is Role.NEXT and value is not None else None
         if other and not isinstance(layer, Udp):
             return f"has {name}={value}, the number of {other.kind}", f"put {other.kind} behind it, or change {name}"
-        if wire.role is Role.ADDRESS and value is not None and layer is frame.network:
+        on_path = name == "destination" and layer is frame.network and bool(frame.path)
+        if on_path and frame.destination_of_path is None:
+            return f"has no {name}, and no list of segments has it", f"give {name}, the active segment"
+        if wire.role is Role.ADDRESS and value is not None and layer is frame.network and not on_path:
             return f"has {name}={value}", "leave it open: frames have the addresses of stations"
         is_outer = isinstance(layer, NetworkLayer) and layer is not frame.network
         if wire.role is Role.ADDRESS and value is None and is_outer:

@@ -180,6 +180,8 @@ STREAMS: dict[str, tuple[str, int, str, tuple[FieldModifier, ...]]] = {
     "pop_and_route": (MPLS_SWITCH, 2, "mpls(label=102)/ipv6/udp", ()),
     "source": (SRV6, 1, "ipv4/udp", ()),
     "end": (SRV6, 1, f"{SID.format('e')}/{LIST.format('2001:db8:2::1 2001:db8:1::e', 1)}/ipv4/udp", ()),
+    "end_of_datagrams": (SRV6, 1, f"ipv6/{LIST.format('2001:db8:2::1 2001:db8:1::e', 1)}/udp", ()),
+    "end_of_a_reduced_list": (SRV6, 1, f"ipv6(destination=2001:db8:1::e)/{LIST.format('2001:db8:2::1', 1)}/tcp", ()),
     "end_dx4": (SRV6, 1, f"{SID.format('4')}/{LIST.format('2001:db8:1::4', 0)}/ipv4/udp", ()),
     "end_dt4": (SRV6, 1, f"{SID.format('d4')}/ipv4/tcp", ()),
     "end_dt6": (SRV6, 2, f"{SID.format('d6')}/{LIST.format('2001:db8:1::d6 2001:db8:3::1', 0)}/ipv6/udp", ()),

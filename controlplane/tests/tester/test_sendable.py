@@ -91,6 +91,8 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (UDP_OVER_IPV4.changed(Udp, checksum=1), "udp.checksum cannot be given"),
         (UDP_OVER_IPV4.changed(Udp, checksum=BAD_CHECKSUM).changed(IPv4, checksum=BAD_CHECKSUM), "2 bad checksums"),
         (UDP_OVER_IPV4.changed(IPv4, source=ENDS[0]), "ipv4 has source=198.18.1.2"),
+        (UDP_OVER_IPV6.changed(IPv6, destination=OUTER6.destination), "ipv6 has destination=2001:db8::9"),
+        (UDP_OVER_IPV6.extended((Routing(segments_left=1),)), "ipv6 has no destination, and no list of segments has"),
         (UDP_OVER_IPV4.changed(Ethernet, destination=b"123456"), "ethernet has destination="),
         (PLAIN.changed(Ethernet, ether_type=0x0806), "ethernet has ether_type=0x0806"),
         (PLAIN.changed(Ethernet, ether_type=0x0800), "ethernet has ether_type=2048, the number of ipv4"),
