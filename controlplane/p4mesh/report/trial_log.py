@@ -49,10 +49,10 @@ def untrusted_chapter(run: StoredRun, outcome: Outcome) -> Chapter:
     """
     found = [trial for trial in run.trials if not trial.status.trusted]
     if not found:
-        trials = f"{len(run.trials):,} trials"
-        text = f"None: all {trials} can be trusted. Offered and received frames add up in each of them."
-        if not outcome.state.trusted:
-            text = f"Offered and received frames add up in all {trials}. Findings say why the test does not trust them."
+        add_up = f"Offered and received frames add up in each trial ({len(run.trials):,})."
+        text = (
+            f"None. {add_up}" if outcome.state.trusted else f"{add_up} Findings say why the test does not trust them."
+        )
         return Chapter("Trials that cannot be trusted", "untrusted", (Paragraph(text),))
     heads = (
         Head("Part", key=True),

@@ -40,6 +40,11 @@ def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[
             [{"frame_size_bytes": 64, "throughput_pct": 100.0, "recovery_us_avg": None, "reason": "not applicable"}],
             "Quantity: not applicable",
         ),
+        (
+            (SIZE, fields.FIRST_ROUTE_MS, fields.RESOLUTION_MS),
+            [{"frame_size_bytes": 64, "first_route_ms": 432.0, "resolution_ms": 1.0}],
+            "Quantity: First route 432.000 +-1 ms",
+        ),
         ((SIZE, Column("own", "Quantity", "us")), [{"frame_size_bytes": 64, "own": 1.5}], "Quantity 1.5 +-0.001 us"),
     ],
 )

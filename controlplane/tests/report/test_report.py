@@ -380,7 +380,7 @@ def test_counts_that_add_up_are_no_word_of_trust_where_the_test_itself_has_none(
     stored = read_run(finished)
     trusted = page(run_document(stored, outcome(Verdict.MEASURED)))
     doubted = page(run_document(stored, outcome(Verdict.INVALID)))
-    assert "trials can be trusted. Offered" in trusted and "trials can be trusted. Offered" not in doubted
+    assert "None. Offered and received" in trusted and "None. Offered" not in doubted
     assert "Findings say why the test does not trust them." in doubted
 
 

@@ -764,9 +764,11 @@ RECOVERY_US_MIN = _column("recovery_us_min", "Recovery min", "shortest recovery 
 RECOVERY_US_MAX = _column("recovery_us_max", "Recovery max", "longest recovery time", "us", 3)
 RECOVERY_US_STDDEV = _column("recovery_us_stddev", "Std dev", "standard deviation of the recovery times", "us", 3)
 RESET_TYPE = _column("reset_type", "Reset", "kind of reset (RFC 6201)")
-RESET_MS_AVG = _column("reset_ms_avg", "Reset time avg", "mean time of reset (RFC 6201)", "ms", 6)
-RESET_MS_MIN = _column("reset_ms_min", "Reset time min", "shortest time of reset", "ms", 6)
-RESET_MS_MAX = _column("reset_ms_max", "Reset time max", "longest time of reset", "ms", 6)
+RESET_MS_AVG = _column(
+    "reset_ms_avg", "Reset time avg", "mean time of reset (RFC 6201)", "ms", 6, error="resolution_ms"
+)
+RESET_MS_MIN = _column("reset_ms_min", "Reset time min", "shortest time of reset", "ms", 6, error="resolution_ms")
+RESET_MS_MAX = _column("reset_ms_max", "Reset time max", "longest time of reset", "ms", 6, error="resolution_ms")
 LOSS_MS = _column(
     "loss_ms", "By frame loss", "outage by lost frames: loss / rate (RFC 6201 3.1)", "ms", 6, error="resolution_ms"
 )
@@ -976,11 +978,18 @@ _group("Convergence", Sense.LOWER)
 ROUTES = _setting("routes", "Routes", "routes that change")
 CONVERGED_ROUTES = _higher("converged_routes", "Converged", "routes that traffic follows again")
 FIRST_ROUTE_MS = _column(
-    "first_route_ms", "First route", "time until the first route has converged (RFC 6413 3.6)", "ms", 3
+    "first_route_ms",
+    "First route",
+    "time until the first route has converged (RFC 6413 3.6)",
+    "ms",
+    3,
+    error="resolution_ms",
 )
-LAST_ROUTE_MS = _column("last_route_ms", "Last route", "time until the last route has converged", "ms", 3)
-AVERAGE_MS = _column("average_ms", "Average", "mean time of convergence", "ms", 3)
-TIME_MS = _column("time_ms", "Time", "time of convergence of the route", "ms", 3)
+LAST_ROUTE_MS = _column(
+    "last_route_ms", "Last route", "time until the last route has converged", "ms", 3, error="resolution_ms"
+)
+AVERAGE_MS = _column("average_ms", "Average", "mean time of convergence", "ms", 3, error="resolution_ms")
+TIME_MS = _column("time_ms", "Time", "time of convergence of the route", "ms", 3, error="resolution_ms")
 LIMIT_ROUTES = _higher("limit_routes", "Limit", "routes that the device has room for", "routes")
 REFUSED_NETWORKS = _column("refused_networks", "Refused", "announced networks that the device refused", "networks")
 REFUSING_TRIALS = _column("refusing_trials", "Trials that refused", "trials in which it refused some")
