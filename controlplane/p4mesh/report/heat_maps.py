@@ -1,6 +1,6 @@
-"""Matrices as heat maps: received rate of every port, loss and latency of every flow, where they differ.
+"""Matrices as heat maps: received rate of every port, loss and latency from port to port, where they differ.
 
-A part of a test in which all ports or flows are alike is not shown. All others have one scale of colours.
+A part of a test in which all ports or pairs are alike is not shown. All others have one scale of colours.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _ALIKE = 0.01
 """Values whose spread is at most this share of the largest are alike: nobody sees a difference of colours."""
 _SMALLEST, _LARGEST = 6, 18
 """Height of a cell in pixels."""
+
+_Flows = list[dict[str, Any]]
+"""Stored counts of the flows from one port to another."""
 
 
 def port_chart(trials: Sequence[StoredTrial]) -> Chart | Paragraph | None:
@@ -55,14 +58,14 @@ def port_chart(trials: Sequence[StoredTrial]) -> Chart | Paragraph | None:
 
 
 def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
-    """Loss and mean latency of every flow, in the last trusted trial of each part that kept its flows."""
+    """Loss and mean latency from port to port, in the last trusted trial of each part that kept its flows."""
     kept = {trial.unit: trial for trial in trials if trial.status.trusted and trial.result["flows"]}
     last, note = _shown(kept)
     if kept and not last:
         return (Paragraph(f"Flows: more than {_MOST_CELLS:,} in each part; trials.jsonl has their counts."),)
-    kinds: tuple[tuple[str, str, str, Callable[[dict[str, Any]], float | None]], ...] = (
-        ("flow_loss", "Frames lost by every flow", "lost frames", _lost),
-        ("flow_latency", "Mean latency of every flow", "us", _mean_us),
+    kinds: tuple[tuple[str, str, str, Callable[[_Flows], float | None]], ...] = (
+        ("flow_loss", "Frames lost from port to port", "lost frames", _lost),
+        ("flow_latency", "Mean latency from port to port", "us", _mean_us),
     )
     found: list[Chart | Paragraph] = []
     for name, title, unit, value_of in kinds:
@@ -75,14 +78,15 @@ def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
     return tuple(found)
 
 
-def _differing(
-    unit: str, trial: StoredTrial, value_of: Callable[[dict[str, Any]], float | None]
-) -> list[dict[str, Any]]:
-    """Cells of the flows of a trial; none where all of them are alike."""
-    found = [
-        {"part": unit, "x": flow["tx_port"], "y": flow["rx_port"], "load": trial.load_pct, "value": value}
-        for flow in trial.result["flows"]
-        if (value := value_of(flow)) is not None
+def _differing(unit: str, trial: StoredTrial, value_of: Callable[[_Flows], float | None]) -> list[dict[str, Any]]:
+    """Cells of the pairs of ports of a trial, each of all flows between them; none where all are alike."""
+    pairs: dict[tuple[int, int], _Flows] = {}
+    for flow in trial.result["flows"]:
+        pairs.setdefault((flow["tx_port"], flow["rx_port"]), []).append(flow)
+    found: list[dict[str, Any]] = [
+        {"part": unit, "x": tx_port, "y": rx_port, "load": trial.load_pct, "value": value}
+        for (tx_port, rx_port), flows in pairs.items()
+        if (value := value_of(flows)) is not None
     ]
     return found if _differ([cell["value"] for cell in found]) else []
 
@@ -175,10 +179,11 @@ def _of_mean_pct(frames: int, trial: StoredTrial) -> float:
     return float(round(100 * (frames / mean - 1), 3))
 
 
-def _lost(flow: dict[str, Any]) -> float | None:
-    return float(flow["tx_frames"] - flow["rx_frames"] + flow["duplicate_frames"])
+def _lost(flows: _Flows) -> float:
+    return float(sum(flow["tx_frames"] - flow["rx_frames"] + flow["duplicate_frames"] for flow in flows))
 
 
-def _mean_us(flow: dict[str, Any]) -> float | None:
-    latency = flow.get("latency")
-    return latency["sum_ns"] / latency["count"] / _NS_PER_US if latency and latency["count"] else None
+def _mean_us(flows: _Flows) -> float | None:
+    measured = [latency for flow in flows if (latency := flow.get("latency"))]
+    count = sum(latency["count"] for latency in measured)
+    return sum(latency["sum_ns"] for latency in measured) / count / _NS_PER_US if count else None

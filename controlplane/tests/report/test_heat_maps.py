@@ -39,6 +39,21 @@ def test_each_pair_of_ports_is_a_cell() -> None:
     assert {value["y"] for value in values if value["value"]} == {0}
 
 
+def test_a_cell_has_all_flows_between_its_ports() -> None:
+    """The same loss from and to every port, by different ones of two flows: nothing differs."""
+    one, other = trial("64B", 2), trial("64B", 2)
+    for flow in other.result["flows"]:
+        flow["rx_frames"] = 19 - flow["rx_frames"]
+    one.result["flows"].extend(other.result["flows"])
+    assert not flow_charts([one])
+    one.result["flows"][0] |= {"rx_frames": 5, "latency": {"sum_ns": 4000, "count": 2}}
+    one.result["flows"][2] |= {"latency": {"sum_ns": 6000, "count": 8}}
+    one.result["flows"][1] |= {"latency": {"sum_ns": 3000, "count": 1}}
+    lost, latency = (chart.spec["data"]["values"] for chart in flow_charts([one]) if isinstance(chart, Chart))
+    assert [cell["value"] for cell in lost] == [6.0, 1.0]
+    assert [cell["value"] for cell in latency] == [1.0, 3.0]
+
+
 def test_parts_have_one_scale_and_those_that_are_alike_none() -> None:
     (chart,) = flow_charts([trial("64B", 4, lost=2), trial("128B", 4, lost=5), trial("512B", 4, lost=0)])
     assert isinstance(chart, Chart)
