@@ -47,7 +47,7 @@ class Poisson(Arrivals):
     longest_round: int = MOST_DEPARTURES
 
     def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
-        return min(frames, self.longest_round)
+        return _even_round(frames, self.longest_round)
 
     def of_sender(self, number: int) -> Poisson:
         return replace(self, seed=_own_seed(self.seed, number))
@@ -70,7 +70,7 @@ class OnOff(Arrivals):
     longest_round: int = MOST_DEPARTURES
 
     def departures_in_round(self, rate_fps: Fraction, frames: int) -> int:
-        return min(frames, self.longest_round)
+        return _even_round(frames, self.longest_round)
 
     def of_sender(self, number: int) -> OnOff:
         return replace(self, seed=_own_seed(self.seed, number))
@@ -166,6 +166,12 @@ def _times_of_profile(points: Sequence[tuple[Fraction, Fraction]], departures: i
             found.append(before[0] + width * min(Fraction(1), part))
         below += area
     return found
+
+
+def _even_round(frames: int, longest: int) -> int:
+    """Departures of a round of which all frames are whole rounds, but for a frame or so of each: they keep the mean."""
+    rounds = -(-frames // longest)
+    return -(-frames // rounds)
 
 
 def _as_parts(gaps: Sequence[Fraction]) -> list[Fraction]:

@@ -86,6 +86,12 @@ FILES: dict[str, str] = {
     "recorded_sizes_of_no_capture": GOOD.replace(
         "sizes: 128", "sizes: recorded\n    arrivals: {shape: replay, gaps_us: [1]}"
     ),
+    "arrivals_of_a_part_of_a_period": GOOD.replace(
+        "sizes: 128", "sizes: 128\n    arrivals: {shape: ramp, period_ms: 7}"
+    ),
+    "arrivals_of_periods_without_frames": GOOD.replace(
+        "sizes: 128", "sizes: 128\n    arrivals: {shape: sine, period_ms: 0.1}"
+    ),
     "arrivals_of_no_shape": GOOD.replace("sizes: 128", "sizes: 128\n    arrivals: {shape: square}"),
     "arrivals_of_too_many_departures": GOOD.replace("10 %", "50 %")
     .replace("0.01", "1")

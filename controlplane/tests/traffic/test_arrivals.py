@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -88,6 +89,16 @@ def test_arrivals_of_another_sender_are_others(arrivals: Poisson | OnOff | Profi
     if not isinstance(arrivals, (Poisson, OnOff)):
         rounds = [sorted(after - before for before, after in pairwise([*times, times[0] + 1])) for times in of_senders]
         assert rounds == [rounds[0]] * 4
+
+
+@pytest.mark.parametrize(("frames", "longest"), [(4000, 65_536), (100_000, 65_536), (98_303, 32_768), (100, 99)])
+@pytest.mark.parametrize("kind", [Poisson(1), OnOff(HALF, 7)])
+def test_random_arrivals_are_sent_in_whole_rounds(kind: Poisson | OnOff, frames: int, longest: int) -> None:
+    """Goal: a part of a round has not the mean rate; the last one lacks fewer frames than there are rounds."""
+    departures = replace(kind, longest_round=longest).departures_in_round(RATE_FPS, frames)
+    rounds = -(-frames // departures)
+    assert departures <= longest
+    assert 0 <= rounds * departures - frames < rounds
 
 
 def test_a_round_of_sizes_in_turn_has_all_of_them_equally_often() -> None:

@@ -18,6 +18,8 @@ from p4mesh.traffic_file.reader import FileRun
 
 _SINE_PIECES, _SINE_DIGITS = 64, 6
 _NS_PER_MS, _NS_PER_US = 10**6, 1000
+_FEWEST_IN_PERIOD = 10
+"""Frames of a period, which is a whole number of them: it is off by 5 % at most."""
 _KEYS_OF_RATES = ("period_ms", "low_pct")
 _KEYS = {
     "poisson": ("seed",),
@@ -71,6 +73,7 @@ def arrivals_of(
     mean = sum(((after[0] - before[0]) * (before[1] + after[1]) / 2 for before, after in pairwise(points)), Fraction(0))
     _require_line(run, where, rate_fps * max(rate for _, rate in points) / mean, line_fps)
     period_ms = duration_s * 1000 if asked.period_ms is UNSET else Fraction(str(asked.period_ms))
+    _require_periods(run, where, period_ms / 1000, duration_s, rate_fps)
     return Profile(points, round(period_ms * _NS_PER_MS))
 
 
@@ -103,6 +106,26 @@ def _require_line(run: FileRun, where: Place, highest_fps: Fraction, line_fps: F
             where,
             f"its highest rate, {number_text(highest_fps, 10)} frames/s, is above the line rate of a sender",
             f"lower the mean rate, so that the highest is at most {typed_text(line_fps, 10)} frames/s",
+        )
+
+
+def _require_periods(run: FileRun, where: Place, period_s: Fraction, duration_s: Fraction, rate_fps: Fraction) -> None:
+    """A shape has some frames, and the mean rate is that of whole periods."""
+    frames = period_s * rate_fps
+    if frames < _FEWEST_IN_PERIOD:
+        raise run.error(
+            where,
+            f"{number_text(frames)} frames in a period of {number_text(1000 * period_s)} ms have no shape",
+            f"lengthen the period to {_FEWEST_IN_PERIOD} frames, {typed_text(1000 * _FEWEST_IN_PERIOD / rate_fps)} ms, "
+            "or raise the rate",
+        )
+    periods = max(1, round(duration_s / period_s))
+    if abs(duration_s - periods * period_s) * rate_fps > 1:
+        raise run.error(
+            where,
+            f"{number_text(1000 * duration_s)} ms are no whole number of periods of {number_text(1000 * period_s)} ms: "
+            "the mean rate would not be that of the class",
+            f"period_ms: {typed_text(1000 * duration_s / periods)}, or a multiple of the period as duration",
         )
 
 
