@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
-import snappi
 from google.protobuf import json_format
+from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
 from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import OtgError
 from p4mesh.otg.captures import Capture, read_captures
 from p4mesh.otg.devices import MOST_ADDRESSES, Devices, read_devices
-from p4mesh.otg.elements import Element, refusal
+from p4mesh.otg.elements import MOST_ERRORS, Element, OtgErrors, refusal
 from p4mesh.otg.flows import Flow, read_flow
 from p4mesh.otg.headers import MOST_STREAMS
 from p4mesh.otg.names import require_names
 from p4mesh.otg.ports import Port, read_layer1, read_ports
+from p4mesh.otg.validation import violations
 from p4mesh.topology import Topology
 
-_MOST_ERRORS = 20
 _MOST_PORTS = 512
 Read = TypeVar("Read")
-
-
-class OtgErrors(OtgError):
-    """Several elements that cannot be used, each with its path and what is valid."""
-
-    def __init__(self, errors: Sequence[OtgError]) -> None:
-        super().__init__("; ".join(error.message for error in errors), hint=errors[0].hint)
-        self.errors = errors
 
 
 @dataclass(frozen=True)
@@ -79,7 +73,7 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
         # Elements that nobody has read are not supported.
         attempt(root.close)
     if errors:
-        raise OtgErrors(errors[:_MOST_ERRORS])
+        raise OtgErrors(errors[:MOST_ERRORS])
     found = tuple(flow for flow in flows if flow)
     if any(flow.has_several_receivers for flow in found):
         # A port finds the flow of a frame in one way.
@@ -112,26 +106,35 @@ def _require_few(message: pb2.Config) -> None:
 
 
 def validated(message: pb2.Config) -> Mapping[str, Any]:
-    """The JSON of a configuration that the package snappi finds valid; raises OtgError."""
+    """The JSON of a configuration that the API finds valid; raises OtgErrors."""
     data = json_of(message)
-    try:
-        snappi.Config().deserialize(data)
-    except Exception as error:  # snappi raises whatever its checks run into
-        raise OtgError(f"not a valid configuration: {' '.join(str(error).split())}") from None
+    errors = list(islice(violations(message.DESCRIPTOR, data), MOST_ERRORS))
+    if errors:
+        raise OtgErrors(errors)
     return data
 
 
-def json_of(message: Any) -> Mapping[str, Any]:
-    """The JSON of a message; raises OtgError for elements that this version of the API does not have."""
-    known = type(message)()
-    known.CopyFrom(message)
-    known.DiscardUnknownFields()
-    if known.ByteSize() != message.ByteSize():
-        raise OtgError(
-            "the request has elements of a newer version of the API", hint="use the version that the server has"
-        )
+def json_of(message: Message) -> Mapping[str, Any]:
+    """The JSON of a message; raises OtgErrors for elements that this version of the API does not have."""
+    unknown = [
+        refusal(path or "the request", "has elements of a newer version of the API", "those of the server's version")
+        for path in islice(_with_unknown_fields(message, ""), MOST_ERRORS)
+    ]
+    if unknown:
+        raise OtgErrors(unknown)
     data: Mapping[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
     return data
+
+
+def _with_unknown_fields(message: Message, path: str) -> Iterator[str]:
+    """Yield the paths of messages with fields that this version does not have."""
+    if len(UnknownFieldSet(message)):
+        yield path
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is not None:
+            at = f"{path}.{descriptor.name}" if path else descriptor.name
+            for place, part in enumerate(value if descriptor.is_repeated else [value]):
+                yield from _with_unknown_fields(part, f"{at}[{place}]" if descriptor.is_repeated else at)
 
 
 def _starts_protocols(element: Element) -> bool:

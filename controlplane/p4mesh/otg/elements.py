@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -11,8 +11,18 @@ from typing import Any
 
 from p4mesh.errors import OtgError
 
+MOST_ERRORS = 20
+"""Errors that a request is told at most."""
 _SHOWN = 20
 """Characters of a text that an error shows."""
+
+
+class OtgErrors(OtgError):
+    """Several elements that cannot be used, each with its path and what is valid."""
+
+    def __init__(self, errors: Sequence[OtgError]) -> None:
+        super().__init__("; ".join(error.message for error in errors), hint=errors[0].hint)
+        self.errors = errors
 
 
 class Element:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import sys
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from math import inf
 
 import h11
@@ -21,9 +23,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from p4mesh.access_token import is_token
-from p4mesh.errors import OtgBusyError
+from p4mesh.errors import OtgBusyError, OtgError
+from p4mesh.otg.elements import MOST_ERRORS, OtgErrors
 from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, TOO_LONG, WITHOUT_TOKEN, Failure, Operation
 from p4mesh.otg.ownership import Patience
+from p4mesh.otg.validation import violations
 from p4mesh.otg.worker import Worker
 
 _JSON = "application/json"
@@ -138,7 +142,7 @@ def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaita
     async def handle(request: Request) -> Response:
         client = _name(*request.client) if request.client else ""
         try:
-            message = None
+            message, text = None, None
             if operation.request is not None:
                 message = operation.request()
                 text = await _body(request)
@@ -156,7 +160,8 @@ def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaita
                     await asyncio.sleep(patience.pause_s(error))
         except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
             what = f"not the JSON of the API: {' '.join(str(error).split())[:_LONGEST_REASON]}"
-            return _response(Failure(400, "validation", (what,)))
+            wrong = _wrong_elements(operation, text or "")
+            return _response(Failure.of(OtgErrors(wrong)) if wrong else Failure(400, "validation", (what,)))
         except ClientDisconnect:
             return Response()  # to nobody
         except Exception as error:
@@ -165,12 +170,21 @@ def _handler(operation: Operation, worker: Worker) -> Callable[[Request], Awaita
             return Response(answer, media_type="application/octet-stream")
         # Scripts count the warnings of an answer: an empty list is there, too.
         empty = isinstance(answer, pb2.Warning)
-        text = json_format.MessageToJson(
+        told = json_format.MessageToJson(
             answer, preserving_proto_field_name=True, indent=None, always_print_fields_with_no_presence=empty
         )
-        return Response(text, media_type=_JSON)
+        return Response(told, media_type=_JSON)
 
     return handle
+
+
+def _wrong_elements(operation: Operation, text: str) -> list[OtgError]:
+    """Errors of a request that protobuf does not read, with the paths that its own lack; none where it is no JSON."""
+    assert operation.request is not None
+    try:
+        return list(islice(violations(operation.request.DESCRIPTOR, json.loads(text)), MOST_ERRORS))
+    except (ValueError, RecursionError):
+        return []
 
 
 async def _body(request: Request) -> str | None:

@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import EnvironmentFault, OtgBusyError, P4MeshError, UnsupportedError, UsageError
-from p4mesh.otg.configuration import OtgErrors
+from p4mesh.otg.elements import OtgErrors
 from p4mesh.otg.session import Session
 from p4mesh.otg.worker import Worker
 

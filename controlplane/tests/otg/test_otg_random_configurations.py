@@ -16,7 +16,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from snappi import otg_pb2 as pb2
 
 from p4mesh.errors import P4MeshError
-from p4mesh.otg.configuration import OtgErrors
+from p4mesh.otg.elements import OtgErrors
 from p4mesh.otg.locations import Topologies
 from p4mesh.otg.pace import TimeMode
 from p4mesh.otg.session import Session

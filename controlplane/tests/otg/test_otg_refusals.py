@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import grpc
 import pytest
+import requests
+from google.protobuf import json_format
+from snappi import otg_pb2 as pb2
+from snappi import otg_pb2_grpc
 from support.golden import GoldenTable
 from support.otg import OtgServer, add_flow, errors_of, flow_metrics, serving_otg, transmit, two_ports
 
@@ -223,6 +229,100 @@ def test_what_is_not_supported_is_refused_with_its_place_and_what_is_valid(serve
     told = errors_of(lambda: CASES[case](api))
     text = "".join(f"{line}\n" for line in told)
     assert text == GOLDEN.text(case, text)
+
+
+def _header(kind: str, **fields: Any) -> dict[str, Any]:
+    """JSON of a configuration with a third flow whose second header has fields of its own."""
+    flows = [{"name": name, "tx_rx": {"choice": "port", "port": {"tx_name": "p1"}}} for name in ("f", "g", "h")]
+    flows[2]["packet"] = [{"choice": "ethernet"}, {"choice": kind, kind: fields}]
+    return {"flows": flows}
+
+
+INVALID: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "an address": (
+        _header("ipv4", dst={"choice": "value", "value": "10.0.0.300"}),
+        ['flows[2].packet[1].ipv4.dst.value is "10.0.0.300" (valid: an IPv4 address, such as 192.0.2.1)'],
+    ),
+    "an address of a list": (
+        _header("ipv6", src={"choice": "values", "values": ["2001:db8::1", "", "10.0.0.1"]}),
+        [
+            f"flows[2].packet[1].ipv6.src.values[{place}] is {text} (valid: an IPv6 address, such as 2001:db8::1)"
+            for place, text in ((1, '""'), (2, '"10.0.0.1"'))
+        ],
+    ),
+    "a number": (
+        _header("udp", src_port={"choice": "increment", "increment": {"start": 65_536}}),
+        ["flows[2].packet[1].udp.src_port.increment.start is 65536 (valid: 0 to 65,535)"],
+    ),
+    "a name that is left out": (
+        {"devices": [{"name": "d", "ethernets": [{"mac": "02:00:00:00:00:01"}]}]},
+        ["devices[0].ethernets[0].name is left out (valid: a text)"],
+    ),
+    "a list that is left out": (
+        {"captures": [{"name": "c"}]},
+        ["captures[0].port_names is left out (valid: a text)"],
+    ),
+}
+"""What the API says that is invalid, in both transports."""
+
+
+@pytest.mark.parametrize("case", INVALID)
+def test_invalid_values_are_refused_with_their_place_and_what_is_valid(server: OtgServer, case: str) -> None:
+    data, told = INVALID[case]
+    answer = requests.post(f"{server.places['http']}/config", json=data, timeout=30)
+    assert (answer.status_code, answer.json()["errors"]) == (400, told)
+    assert _refused_over_grpc(server, json_format.ParseDict(data, pb2.Config())) == told
+
+
+UNREADABLE: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a text for a number": (
+        {"flows": [{"name": "f", "tx_rx": {"port": {"txName": "p1"}}, "size": {"fixed": "x"}}]},
+        ['flows[0].size.fixed is "x" (valid: 0 to 4,294,967,295)'],
+    ),
+    "a negative number": (
+        _header("vlan", id={"choice": "value", "value": -1}),
+        ["flows[2].packet[1].vlan.id.value is -1 (valid: 0 to 4,095)"],
+    ),
+    "an object for a list": ({"flows": {}}, ["flows is {} (valid: a list)"]),
+    "a list for an object": ({"options": [1]}, ["options is [1] (valid: an object)"]),
+    "a choice that there is not": (
+        {"flows": [{"name": "f", "tx_rx": {"choice": "wire"}}]},
+        ['flows[0].tx_rx.choice is "wire" (valid: port, device)'],
+    ),
+    "a key that there is not": (
+        {"options": {"surprise": 1}},
+        [
+            "options.surprise is no element of the API (valid: port_options, protocol_options, per_port_options,"
+            " flow_options)"
+        ],
+    ),
+    "a number for true": (
+        {"flows": [{"name": "f", "tx_rx": {"port": {"tx_name": "p1"}}, "metrics": {"enable": 1}}]},
+        ["flows[0].metrics.enable is 1 (valid: true or false)"],
+    ),
+}
+"""What cannot be read at all: over HTTP alone."""
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_unreadable_values_are_refused_with_their_place_and_what_is_valid(server: OtgServer, case: str) -> None:
+    data, told = UNREADABLE[case]
+    answer = requests.post(f"{server.places['http']}/config", json=data, timeout=30)
+    assert (answer.status_code, answer.json()["errors"]) == (400, told)
+
+
+def test_elements_of_a_newer_version_are_refused_with_their_place(server: OtgServer) -> None:
+    config = pb2.Config()
+    config.flows.add(name="f").size.MergeFromString(b"\xfa\x3f\x01x")
+    told = "flows[0].size has elements of a newer version of the API (valid: those of the server's version)"
+    assert _refused_over_grpc(server, config) == [told]
+
+
+def _refused_over_grpc(server: OtgServer, config: Any) -> Any:
+    with grpc.insecure_channel(server.places["grpc"]) as channel, pytest.raises(grpc.RpcError) as refused:
+        otg_pb2_grpc.OpenapiStub(channel).SetConfig(pb2.SetConfigRequest(config=config))
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    return json.loads(refused.value.details() or "")["errors"]
 
 
 def test_both_transports_tell_the_same(server: OtgServer) -> None:

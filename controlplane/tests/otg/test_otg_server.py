@@ -189,7 +189,8 @@ HOSTILE = {
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_requests_are_refused_and_harm_nothing(server: OtgServer, case: str) -> None:
     status, answer = post(server, HOSTILE[case])
-    assert (status, answer["kind"], len(answer["errors"])) == (400, "validation", 1)
+    assert (status, answer["kind"]) == (400, "validation")
+    assert answer["errors"]
     assert "bug" not in answer["errors"][0]
     assert server.api().get_version().api_spec_version
 
