@@ -14,11 +14,22 @@ from snappi import otg_pb2_grpc as pb2_grpc
 
 from p4mesh.access_token import is_token
 from p4mesh.errors import EnvironmentFault, OtgBusyError
-from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, TOO_LONG, WITHOUT_TOKEN, Failure, Operation
+from p4mesh.otg.operations import (
+    KEEP_ALIVE_S,
+    MOST_REQUEST_BYTES,
+    OPERATIONS,
+    PATIENCE_S,
+    TOO_LONG,
+    WITHOUT_TOKEN,
+    Failure,
+    Operation,
+)
 from p4mesh.otg.ownership import Patience
 from p4mesh.otg.worker import Worker
 
 _THREADS = 16
+_MOST_CONNECTIONS = 256
+"""Far below the files that a process may have open; one that is idle cannot be closed for another, as over HTTP."""
 _CHUNK_BYTES = 1 << 20
 _CODES = {
     400: grpc.StatusCode.INVALID_ARGUMENT,
@@ -33,7 +44,13 @@ def grpc_server(
     """The server, which listens but does not serve yet, and its port; with a ``token`` every call must show it."""
     server = grpc.server(
         ThreadPoolExecutor(_THREADS, thread_name_prefix="otg-grpc"),
-        options=[("grpc.max_receive_message_length", MOST_REQUEST_BYTES), ("grpc.so_reuseport", 0)],
+        options=[
+            ("grpc.max_receive_message_length", MOST_REQUEST_BYTES),
+            ("grpc.so_reuseport", 0),
+            ("grpc.max_allowed_incoming_connections", _MOST_CONNECTIONS),
+            ("grpc.server_handshake_timeout_ms", int(PATIENCE_S * 1000)),
+            ("grpc.max_connection_idle_ms", int(KEEP_ALIVE_S * 1000)),
+        ],
         maximum_concurrent_rpcs=4 * _THREADS,
     )
     servicer = pb2_grpc.OpenapiServicer()

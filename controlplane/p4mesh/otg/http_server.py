@@ -25,15 +25,21 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from p4mesh.access_token import is_token
 from p4mesh.errors import OtgBusyError, OtgError
 from p4mesh.otg.elements import MOST_ERRORS, OtgErrors
-from p4mesh.otg.operations import MOST_REQUEST_BYTES, OPERATIONS, TOO_LONG, WITHOUT_TOKEN, Failure, Operation
+from p4mesh.otg.operations import (
+    MOST_REQUEST_BYTES,
+    OPERATIONS,
+    PATIENCE_S,
+    TOO_LONG,
+    WITHOUT_TOKEN,
+    Failure,
+    Operation,
+)
 from p4mesh.otg.ownership import Patience
 from p4mesh.otg.validation import violations
 from p4mesh.otg.worker import Worker
 
 _JSON = "application/json"
 _LONGEST_REASON = 1000
-_PATIENCE_S = 10.0
-"""Time in which a request is to have come."""
 _SPARED_S = 0.5
 """Age of a connection from which it is idle: its request may be on its way before."""
 _WATCH_S = 1.0
@@ -112,7 +118,7 @@ def connections(worker: Worker) -> type[H11Protocol]:
             now_s = self.loop.time()
             if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
                 self.waits_since_s = now_s
-            elif self.timeout_keep_alive_task is None and now_s - self.waits_since_s >= _PATIENCE_S:
+            elif self.timeout_keep_alive_task is None and now_s - self.waits_since_s >= PATIENCE_S:
                 self.transport.abort()
                 return
             self.watch = self.loop.call_later(_WATCH_S, self._watch)

@@ -25,7 +25,14 @@ from support.golden import GoldenTable
 from support.otg import OtgServer, add_flow, errors_of, flow_metrics, serving_otg, transmit, two_ports
 
 from p4mesh.errors import OtgBusyError
+from p4mesh.otg import grpc_server
+from p4mesh.otg.locations import Topologies
 from p4mesh.otg.ownership import LEASE_S, Ownership
+from p4mesh.otg.pace import TimeMode
+from p4mesh.otg.session import Session
+from p4mesh.otg.worker import Worker
+from p4mesh.target.table import TARGETS
+from p4mesh.topology import load_topology
 
 GOLDEN = GoldenTable("otg_command")
 EXAMPLES = Path(__file__).parents[3] / "examples" / "otg"
@@ -272,6 +279,35 @@ def test_idle_connections_keep_nobody_out(capfd: pytest.CaptureFixture[str], beg
         assert [requests.get(url, timeout=30).status_code for _ in range(3)] == [200] * 3
         assert [is_closed(it) for it in idle] == [True] + [False] * 63
     assert "Traceback" not in capfd.readouterr().err
+
+
+HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""What begins a connection of gRPC (RFC 9113 3.4), and empty settings."""
+
+
+@pytest.mark.parametrize(("begun", "stays_s"), [(b"", 1.0), (HTTP2, 3.0)], ids=["nothing", "no request"])
+def test_idle_connections_of_grpc_end(begun: bytes, stays_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Method: as many as the server takes, and one more, which is closed at once; the times are shorter than usual."""
+    monkeypatch.setattr(grpc_server, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(grpc_server, "KEEP_ALIVE_S", 3.0)
+    monkeypatch.setattr(grpc_server, "_MOST_CONNECTIONS", 4)
+    worker = Worker(Session(TARGETS["sim"], Topologies(load_topology("back-to-back"), EXAMPLES), TimeMode.FAST))
+    server, port = grpc_server.grpc_server(worker, "127.0.0.1:0", None, None)
+    server.start()
+    with ExitStack() as opened:
+        opened.callback(lambda: server.stop(None).wait())
+        opened_s = time.monotonic()
+        connections = [opened.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(5)]
+        for it in connections:
+            it.sendall(begun)
+        # Threads of gRPC accept them in no order.
+        while [is_closed(it) for it in connections].count(True) != 1:
+            assert time.monotonic() < opened_s + stays_s / 2
+        while not all(is_closed(it) for it in connections):
+            assert time.monotonic() < opened_s + 10 * stays_s
+        assert time.monotonic() > opened_s + stays_s / 2
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            grpc.channel_ready_future(channel).result(30)
 
 
 def fill(server: OtgServer, opened: ExitStack, begun: bytes) -> list[socket.socket]:
