@@ -1,4 +1,4 @@
-"""What the API itself says of an object in JSON: known keys, required ones, and values; each error has its path."""
+"""The rules of the API itself for an object in JSON: known keys, required ones, and values; each error has its path."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ INVALID: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["captures[0].port_names is left out (valid: a text)"],
     ),
 }
-"""What the API says that is invalid, in both transports."""
+"""Values that the API finds invalid, in both transports."""
 
 
 @pytest.mark.parametrize("case", INVALID)
@@ -301,7 +301,7 @@ UNREADABLE: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["flows[0].metrics.enable is 1 (valid: true or false)"],
     ),
 }
-"""What cannot be read at all: over HTTP alone."""
+"""Values that cannot be read at all: over HTTP alone."""
 
 
 @pytest.mark.parametrize("case", UNREADABLE)
