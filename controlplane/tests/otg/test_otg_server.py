@@ -282,7 +282,7 @@ def test_idle_connections_keep_nobody_out(capfd: pytest.CaptureFixture[str], beg
 
 
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-"""What begins a connection of gRPC (RFC 9113 3.4), and empty settings."""
+"""Beginning of a connection of gRPC (RFC 9113 3.4), and empty settings."""
 
 
 @pytest.mark.parametrize(("begun", "stays_s"), [(b"", 1.0), (HTTP2, 3.0)], ids=["nothing", "no request"])
