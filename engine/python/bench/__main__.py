@@ -1,6 +1,6 @@
 """Runs all measurements, prints the comparison, writes runs/bench.json (``python -m bench``).
 
-``python -m bench GROUP...`` runs groups: engine, simple_switch, control or live; a missed target is exit code 1.
+``python -m bench GROUP...`` runs groups: engine, simple_switch, swx, control or live; a missed target is exit code 1.
 ``python -m bench GROUP.NAME`` runs one measurement in this process and prints it as JSON.
 """
 
@@ -18,7 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench import control_plane, engine_paths, live_ports, scale, simple_switch
+from bench import control_plane, engine_paths, live_ports, scale, simple_switch, swx
 from bench.report import markdown, rows, text
 
 gc.set_threshold(400_000, 20, 20)  # as the command p4mesh has it
@@ -38,6 +38,7 @@ _SIMPLE_SWITCH: dict[str, Callable[[], dict[str, Any]]] = {
     "receive": lambda: simple_switch.receive(100_000),
     "forward": lambda: simple_switch.forward(200_000),
 }
+_SWX: dict[str, Callable[[], dict[str, Any]]] = {"forward": lambda: swx.forward(2)}
 _CONTROL: dict[str, Callable[[], dict[str, Any]]] = {
     "table_entries": lambda: control_plane.table_entries(100_000),
     "flow_records": lambda: control_plane.flow_records(65_536),
@@ -49,11 +50,12 @@ _CONTROL: dict[str, Callable[[], dict[str, Any]]] = {
 _GROUPS = {
     "engine": _ONE_CORE,
     "simple_switch": _SIMPLE_SWITCH,
+    "swx": _SWX,
     "control": _CONTROL,
     "live": live_ports.MEASUREMENTS,
 }
 _ON_ALL_CORES = ("control", "live")
-_IN_TURNS = ("engine", "simple_switch")
+_IN_TURNS = ("engine", "simple_switch", "swx")
 _TURNS = 3
 """Rates that are compared are measured in turns, and the best of each counts: machines change their speed."""
 
@@ -77,6 +79,9 @@ def main(arguments: list[str]) -> int:
         measurements = _GROUPS[group]
         if group == "simple_switch" and not simple_switch.available():
             print(f"{simple_switch.PROGRAM} is not installed: no comparison", file=sys.stderr)
+            continue
+        if group == "swx" and not swx.available():
+            print("DPDK, gcc or DPDK_SOURCE is missing (bench/swx.py): no comparison with SWX", file=sys.stderr)
             continue
         if group == "live" and not live_ports.available():
             print("network namespaces need root: nothing is measured on interfaces", file=sys.stderr)

@@ -26,6 +26,7 @@ RATE_BPS = 10**9
 TICK_PS = 1_000_000
 """simple_switch counts microseconds, so the engine does too where both run."""
 ROUTES = 1000
+NEIGHBOURS = 8
 RUN = 1
 _FOR_EVER = 2**32 - 1
 _SEED_OF_RANDOM = 1
@@ -88,20 +89,35 @@ def tester_workload() -> TesterWorkload:
 
 
 def program_router(client: Client, *, neighbours: bool = True) -> None:
-    """Install the router with 1000 routes to eight neighbours on port 2; without them it drops."""
+    """Install the router with its routes to neighbours on port 2; without neighbours it drops."""
     contract = load_contract(ROUTER, P4_DIRECTORY)
     client.set_pipeline(contract.p4info_path, contract.json_path)
     schema = client.schema
-    entries: list[Entity] = [route(client, 10 << 24 | number << 8, 24, number % 8) for number in range(ROUTES)]
-    for hop in range(8 if neighbours else 0):
-        params = {"port": 2, "mac": 0x020000000100 + hop}
+    entries: list[Entity] = [route(client, route_prefix(number), 24, number % NEIGHBOURS) for number in range(ROUTES)]
+    for hop in range(NEIGHBOURS if neighbours else 0):
+        params = {"port": 2, "mac": neighbour_mac(hop)}
         entries.append(schema.table_entry("neighbour", match={"next_hop": hop}, action="forward", params=params))
     for port in (1, 2):
-        params = {"mac": 0x020000000200 + port}
+        params = {"mac": own_mac(port)}
         entries.append(
             schema.table_entry("interface_address", match={"port": port}, action="own_address", params=params)
         )
     client.insert(entries)
+
+
+def route_prefix(number: int) -> int:
+    """Return the prefix of 24 bits of a route, such as 10.0.5.0 of route 5."""
+    return 10 << 24 | number << 8
+
+
+def neighbour_mac(hop: int) -> int:
+    """Return the address of a neighbour."""
+    return 0x020000000100 + hop
+
+
+def own_mac(port: int) -> int:
+    """Return the address of the router on a port."""
+    return 0x020000000200 + port
 
 
 def route(client: Client, prefix: int, bits: int, next_hop: int) -> Entity:
@@ -116,7 +132,7 @@ def routed_frames(count: int) -> list[bytes]:
     random_numbers = random.Random(_SEED_OF_RANDOM)
     frames = []
     for _ in range(count):
-        destination = 10 << 24 | random_numbers.randrange(ROUTES) << 8 | random_numbers.randrange(256)
+        destination = route_prefix(random_numbers.randrange(ROUTES)) | random_numbers.randrange(256)
         ipv4 = bytes.fromhex("4500002e000000004011000001010101") + destination.to_bytes(4, "big")
         frame = bytes.fromhex("0200000000010200000000020800") + _with_checksum(ipv4) + bytes(26)
         frames.append(frame)

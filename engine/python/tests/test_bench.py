@@ -15,7 +15,7 @@ _DIRECTORY = Path(__file__).parents[1]
 
 
 def _results(**groups: dict[str, Any]) -> dict[str, Any]:
-    return {"machine": {}, "engine": {}, "simple_switch": {}, "control": {}, "live": {}} | groups
+    return {"machine": {}, "engine": {}, "simple_switch": {}, "swx": {}, "control": {}, "live": {}} | groups
 
 
 @pytest.fixture
@@ -52,6 +52,20 @@ def test_a_rate_is_judged_beside_that_of_the_same_run(report: ModuleType, peer: 
     (row,) = report.rows(_results(engine=engine, simple_switch={"forward": {"frames_per_s": peer}}))
     assert row.missed == missed
     assert report.text(_results(engine=engine), colour=True).endswith("0 of 0 targets missed")
+
+
+def test_the_forwarding_program_is_judged_beside_compiled_dpdk_too(report: ModuleType) -> None:
+    forward = [{"forward": {"frames_per_s": rate}} for rate in (1_000_000, 500_001)]
+    alone, row = report.rows(_results(engine=forward[0], swx=forward[1]))
+    assert not alone.judged and row.missed and row.beside == "SWX pipeline of DPDK, compiled: 500,001 frames/s"
+
+
+def test_the_peer_of_dpdk_forwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(_DIRECTORY))
+    swx = importlib.import_module("bench.swx")
+    if not swx.available():
+        pytest.skip("DPDK or DPDK_SOURCE is missing")
+    assert swx.forward(0.01)["frames"] > 0
 
 
 def test_a_measurement_that_failed_is_missed(report: ModuleType) -> None:
