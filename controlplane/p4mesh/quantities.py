@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from math import isfinite
 
@@ -34,9 +34,24 @@ def typed_text(value: float | Fraction, digits: int = 12) -> str:
     return f"{_rounded(value, digits):f}"
 
 
+def decimals_text(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_UP) -> str:
+    """A number with commas between thousands and so many decimals, by default rounded half up, as published tables are.
+
+    For example 69.0625 is ``69.063``. What rounds to 0 has no sign.
+    """
+    number = float(value)
+    if not isfinite(number):
+        return str(number)
+    return f"{_unsigned_zero(Decimal(repr(number)).quantize(Decimal(1).scaleb(-digits), rounding)):,f}"
+
+
 def _rounded(value: float | Fraction, digits: int) -> Decimal:
     number = Decimal(f"{float(value):.{digits}g}")
-    return Decimal(round(value)) if number.adjusted() >= digits - 1 else number.normalize()
+    return _unsigned_zero(Decimal(round(value)) if number.adjusted() >= digits - 1 else number.normalize())
+
+
+def _unsigned_zero(number: Decimal) -> Decimal:
+    return abs(number) if number.is_zero() else number
 
 
 def grouped(text: str) -> str:

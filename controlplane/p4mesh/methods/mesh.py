@@ -277,6 +277,7 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
         doubtful_frames=result.doubtful_frames or None,
         loss_pct=float(rates.loss_pct),
         forwarding_fps=float(rates.forwarding_fps),
+        forwarding_error_fps=float(rates.forwarding_error_fps),
         forwarding_pct=float(rates.forwarding_pct),
         forwarding_l1_mbps=float(l1_rate_bps(rates.forwarding_fps, size) / 1_000_000),
         flooded_frames=result.flooded_frames,
@@ -295,6 +296,7 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
                 tx_frames=port.tx_frames,
                 rx_frames=port.rx_frames,
                 forwarding_fps=float((port.rx_frames - (port.late_frames if rates.late_frames else 0)) / seconds),
+                forwarding_error_fps=float(1 / seconds),
                 flooded_frames=port.flooded_frames,
             )
             for port in result.ports

@@ -11,7 +11,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.chassis.tables import RateAndLatency
 from p4mesh.methods.options.parameters import decimal
 from p4mesh.methods.results.latency import merged, summarise
-from p4mesh.methods.results.latency_cells import us
+from p4mesh.methods.results.latency_cells import Circumstances, us
 from p4mesh.methods.results.metrics import transmission_s
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, utilisation_pct
@@ -75,16 +75,19 @@ def rates_and_latency(
     found = [summarise(flow.latency) for _, result in trials for flow in result.histograms]
     whole = merged([summary for summary in found if summary is not None])
     assert whole is not None
-    jitter = whole.jitter
+    jitter, circumstances = whole.jitter, Circumstances.of([result for _, result in trials], bed.stamps.resolution_ns)
     return RateAndLatency(
         frame_size_bytes=frame_size_bytes,
         forwarding_fps=float(frames_per_s),
+        forwarding_error_fps=float(sum(1 / transmission_s(spec) for spec, _ in trials)),
         forwarding_l2_tbps=float(frames_per_s * 8 * frame_size_bytes / 10**12),
         line_pct=float(utilisation_pct(frames_per_s, frame_size_bytes, line_rate_bps)),
         min_us=us(whole.latency.min_ns),
         avg_us=us(whole.latency.avg_ns),
+        avg_error_us=us(circumstances.error_ns(whole)),
         max_us=us(whole.latency.max_ns),
         jitter_avg_us=us(jitter.avg_ns) if jitter else None,
+        jitter_avg_error_us=us(circumstances.difference_error_ns(jitter)),
         jitter_max_us=us(jitter.max_ns) if jitter else None,
     )
 

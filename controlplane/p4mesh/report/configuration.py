@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from p4mesh.methods.options.effects import unused
-from p4mesh.quantities import grouped, number_text
+from p4mesh.quantities import decimals_text, grouped, number_text
 from p4mesh.report.document import Bullets, Chapter, Facts, Grid, GridRow, Head, Listing, Paragraph
 from p4mesh.topology.line_codes import NONE
 from p4mesh.topology.model import TESTER
@@ -189,7 +189,7 @@ def _calibration(config: dict[str, Any]) -> tuple[Paragraph | Grid | Facts | Bul
         GridRow(
             (
                 *(str(wire[key]) for key in ("tx_port", "rx_port", "frame_size_bytes")),
-                *(f"{float(Fraction(wire[key])):,.3f}" for key in keys),
+                *(decimals_text(Fraction(wire[key]), 3) for key in keys),
                 number_text(wire["samples"]),
             )
         )

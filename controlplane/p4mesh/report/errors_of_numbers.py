@@ -140,7 +140,7 @@ def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
     if column.key in _THROUGHPUTS and (_has(table, fields.UPPER_PCT) or _has(table, fields.BUCKET_PCT)):
         keys = [fields.THROUGHPUT_PCT, fields.CARRIED_PCT]
     elif found_by_search(table, column) or (
-        quantity.sense is Sense.HIGHER and not quantity.error and _has(table, fields.UPPER_PCT)
+        quantity.sense is Sense.HIGHER and (quantity.is_rate or not quantity.error) and _has(table, fields.UPPER_PCT)
     ):
         keys = [fields.THROUGHPUT_PCT, fields.LOAD_PCT, fields.LOWER_PCT, fields.UPPER_PCT]
     else:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
-from math import isfinite
+from decimal import ROUND_UP
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell
-from p4mesh.quantities import number_text, signed_text
+from p4mesh.quantities import decimals_text, number_text, signed_text
 
 NOT_APPLICABLE = "-"
 _ERROR_DIGITS = 2
+_EXACT_DIGITS = 12
+"""Decimals behind which a float is noise."""
 _NAMES = {column.key for column in (fields.FRAME_SIZE_BYTES, fields.PORT, fields.TX_PORT, fields.RX_PORT)}
 """Columns whose numbers are names: frame sizes are written as in RFCs, 1518, and ports as on the device."""
 
 
 def cell_text(column: Column, value: Cell) -> str:
-    """Cell as text with the decimals of its column."""
+    """Cell as text with the decimals of its column; an error is rounded up, so that it stays one."""
     if value is None:
         return NOT_APPLICABLE
     if isinstance(value, bool):
@@ -25,15 +26,10 @@ def cell_text(column: Column, value: Cell) -> str:
     if isinstance(value, str) or column.key in _NAMES:
         return str(value)
     if isinstance(value, float) and column.digits is not None:
-        return _rounded(value, column.digits)
+        if column.unit.startswith("+-"):
+            return decimals_text(round(value, _EXACT_DIGITS), column.digits, ROUND_UP)
+        return decimals_text(value, column.digits)
     return number_text(value)
-
-
-def _rounded(value: float, digits: int) -> str:
-    """Round half up, as people do and as published tables do: 69.0625 is 69.063."""
-    if not isfinite(value):
-        return str(value)
-    return f"{Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,f}"
 
 
 def error_text(error: str | None) -> str:

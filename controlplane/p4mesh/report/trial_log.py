@@ -120,4 +120,4 @@ def _cells(trial: StoredTrial) -> dict[str, Any]:
 def _text(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:,.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else grouped(str(value))
+    return number_text(round(value, 4), 15) if isinstance(value, float) else grouped(str(value))

@@ -48,7 +48,7 @@ def average_us(entry: dict[bytes, int], leaving: dict[bytes, int]) -> float:
 def printed(result: TrialResult, tx_port: int) -> LatencyCells:
     """Return the cells that a table has for a direction."""
     (latency,) = (flow.latency for flow in result.flows if flow.tx_port == tx_port and flow.latency)
-    return latency_cells(summarise(latency), "LILO-like", Circumstances.of([result]))
+    return latency_cells(summarise(latency), "LILO-like", Circumstances.of([result], Fraction(1)))
 
 
 @pytest.mark.parametrize(("topology", "part"), [("bridge-4x10m", "bridge"), ("router-4x1g", "linux")])

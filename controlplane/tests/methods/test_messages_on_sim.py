@@ -104,7 +104,7 @@ def test_positions_are_shown_as_in_the_table_of_the_report(frames: int, expected
     flows = tuple(flow(part.name, 1000.0 + part.first) for part in position_classes(frames))
     measured = Measured(64, frames, 1, 2, GIGABIT, GIGABIT, Fraction(672), flows)
     result = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
-    shown = message_row(measured, result, "measured", Fraction(1), None).positions
+    shown = message_row(measured, result, "measured", Fraction(1), None, Fraction(1)).positions
     assert [row.position for row in shown] == expected
     joined = {row.position: row for row in shown}
     if frames == 192:
@@ -135,18 +135,18 @@ def flow(part: str, latency_ns: float, sent: int = 10, received: int = 10) -> Fl
 def test_what_a_wire_takes_is_subtracted_in_a_row_of_its_own() -> None:
     measured = Measured(64, 2, 1, 2, GIGABIT, GIGABIT, Fraction(672), (flow("1", 1500.0), flow("2", 1600.0)))
     result = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
-    raw, calibrated = message_row(measured, result, "measured", Fraction(1), Fraction(500)).times
+    raw, calibrated = message_row(measured, result, "measured", Fraction(1), Fraction(500), Fraction(1)).times
     assert (raw.fifo_us_avg, raw.mimo_us_avg, raw.filo_us_avg) == (1.5, 1.6, (1600 + 672 + 512) / 1000)
     assert (calibrated.fifo_us_avg, calibrated.mimo_us_avg, calibrated.dif_pct) == (1.0, 1.1, pytest.approx(10))
-    assert (calibrated.avg_error_us, calibrated.dif_error_pct) == (0, 0)
+    assert (calibrated.avg_error_us, calibrated.dif_error_pct) == (0.001, pytest.approx(0.21)), "stamps of 1 ns"
 
 
-@pytest.mark.parametrize(("frames", "error_us"), [(1, None), (2, 0)])
+@pytest.mark.parametrize(("frames", "error_us"), [(1, None), (2, 0.001)])
 def test_the_average_of_one_frame_has_no_error_that_is_known(frames: int, error_us: float | None) -> None:
     flows = tuple(flow(part, 1500.0, frames, frames) for part in ("1", "2"))
     measured = Measured(64, 2, 1, 2, GIGABIT, GIGABIT, Fraction(672), flows)
     result = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
-    positions = message_row(measured, result, "measured", Fraction(1), None).positions
+    positions = message_row(measured, result, "measured", Fraction(1), None, Fraction(1)).positions
     assert [row.avg_error_us for row in positions] == [error_us] * 2
 
 

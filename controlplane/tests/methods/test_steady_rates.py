@@ -75,6 +75,20 @@ def test_the_shipped_switch_loses_what_its_gap_takes(frames: int, within: float)
     assert row["loss_pct"] == pytest.approx(100 * 4 / 1542, abs=within)
 
 
+@pytest.mark.parametrize("size", [512, 1518])
+def test_the_maximum_forwarding_rate_of_the_default_lengths_is_that_of_30_s_and_of_the_gap(size: int) -> None:
+    """Goal: each agrees with the closed form within the error that it prints. 10 Mbit/s; 1,518 B pass by a queue."""
+    device = Device(
+        ports=2, rate_bps=10**7, ifg_bits=WIDE_GAP, queue_frames=200, pattern=Pairs(), frame_size_bytes=size
+    )
+    closed_form_fps = 10**7 / (8 * (size + 8) + WIDE_GAP)
+    for length in ((), ("duration_ms=30000",)):
+        row = first_row(MaximumForwardingRate(), device.topology, size, *length)
+        for rate in ("mfr", "frmol"):
+            assert row[f"{rate}_fps"] == pytest.approx(closed_form_fps, abs=row[f"{rate}_error_fps"]), (rate, length)
+            assert 0 < row[f"{rate}_error_fps"] < 1
+
+
 def test_loss_at_the_maximum_forwarding_rate_is_that_of_the_closed_form() -> None:
     """24 bytes beside frames of 1,280 where the line has 20; 0.304 % was published."""
     row = first_row(MaximumForwardingRate(), shipped("wrs-18x1g"), 1280)

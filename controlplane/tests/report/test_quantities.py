@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import p4mesh
-from p4mesh.quantities import grouped, number_text, ports_text, signed_text, time_text, typed_text
+from p4mesh.methods.results import fields
+from p4mesh.quantities import decimals_text, grouped, number_text, ports_text, signed_text, time_text, typed_text
+from p4mesh.report.numbers import cell_text
 
 WITH_EXPONENT = re.compile(r":[-+, ]?[0-9]*(?:\.[0-9]+)?[eEgG]\}")
 """``number_text`` and ``typed_text`` make numbers instead."""
@@ -69,6 +71,23 @@ def test_a_number_has_commas_between_thousands_six_digits_and_no_exponent(value:
 def test_a_number_has_the_digits_that_are_asked_for_and_all_of_its_whole_part() -> None:
     assert [number_text(1234.5678, digits) for digits in (2, 4, 6)] == ["1,235", "1,235", "1,234.57"]
     assert number_text(0.000171, 2) == "0.00017"
+
+
+def test_decimals_are_rounded_half_up_and_zero_has_no_sign() -> None:
+    assert [decimals_text(value, 3) for value in (69.0625, -0.0, -0.0004, -0.0005)] == [
+        "69.063",
+        "0.000",
+        "0.000",
+        "-0.001",
+    ]
+    assert [number_text(value) for value in (-0.0, Fraction(-1, 10**400))] == ["0", "0"]
+    assert cell_text(fields.IPDV_AVG_US, -0.00001) == "0.0000"
+
+
+def test_an_error_is_rounded_up() -> None:
+    """Goal: an error of 0.07 frames/s is not +-0."""
+    assert [cell_text(fields.MFR_ERROR_FPS, value) for value in (0.0, 0.07, 1.0, 0.1 + 0.2)] == ["0", "1", "1", "1"]
+    assert cell_text(fields.AVG_ERROR_US, 0.1 + 0.2) == "0.3000", "noise of a float is none"
 
 
 def test_a_change_has_its_sign() -> None:

@@ -141,7 +141,7 @@ def test_delays_longer_than_the_latencies_that_contain_them_are_a_fault() -> Non
 def test_without_stamps_of_the_kernel_no_latency_has_an_error_that_is_known() -> None:
     stamps = {port: PortStamps(port, KERNEL, PROGRAM) for port in (1, 2)}
     for found, known in ((measured(stamps), False), (measured({}), True)):
-        circumstances = Circumstances.of([found])
+        circumstances = Circumstances.of([found], Fraction(0))
         whole = summarise(found.latency)
         assert whole and found.unstamped_departures is not known
         assert (circumstances.error_ns(whole) is not None) is known
@@ -150,7 +150,7 @@ def test_without_stamps_of_the_kernel_no_latency_has_an_error_that_is_known() ->
 def test_the_errors_of_stamps_stand_beside_latencies() -> None:
     stamps = {port: PortStamps(port, KERNEL, KERNEL, 100, 1000.0, 700, 0, 1.0, 50.0, 400.0, 60.0) for port in (1, 2)}
     found = measured(stamps)
-    cells = latency_cells(summarise(found.latency), "FIFO", Circumstances.of([found]))
+    cells = latency_cells(summarise(found.latency), "FIFO", Circumstances.of([found], Fraction(0)))
     # Both flows have all stamps of their ports: what is left are the cables, and what other work adds there.
     assert (cells.avg_error_us, cells.single_error_us) == (0.36, 0.71)
     shown = LatencyCells.table("latency", "Latency", [cells])

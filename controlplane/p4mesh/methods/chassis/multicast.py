@@ -262,7 +262,9 @@ def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     bed, kind = setup.bed, definition_of(setup.parameters)
     any_port = bed.port_numbers[0]
     summary = summarise(result.latency, shift_ns(bed, kind, size, any_port, any_port, result.latency))
-    return latency_cells(summary, definition_text(bed, setup.parameters), Circumstances.of([result]))
+    return latency_cells(
+        summary, definition_text(bed, setup.parameters), Circumstances.of([result], bed.stamps.resolution_ns)
+    )
 
 
 def _rows(unit: GroupsUnit, bed: Bed) -> list[own.AtLoad]:
@@ -270,5 +272,6 @@ def _rows(unit: GroupsUnit, bed: Bed) -> list[own.AtLoad]:
     rows = []
     for one in unit.trials:
         load, fps = None if one is unit.trials[-1] else one.trial.load_pct, one.trial.forwarding_fps
-        rows.append(own.at_load(size, one.trial.verdict, fps, 100 * fps / float(whole), one.latency, load))
+        error_fps, share_pct = one.trial.forwarding_error_fps, 100 * fps / float(whole)
+        rows.append(own.at_load(size, one.trial.verdict, fps, error_fps, share_pct, one.latency, load))
     return own.rows_of(size, rows)

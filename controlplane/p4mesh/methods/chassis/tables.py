@@ -11,7 +11,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.forwarding import MeshTrial
 from p4mesh.methods.results.latency_cells import LatencyCells
-from p4mesh.methods.results.outcome import Figure, Series, Table
+from p4mesh.methods.results.outcome import Cell, Figure, Series, Table
 from p4mesh.methods.results.queues import TOO_SHORT
 from p4mesh.methods.results.record import Record, table_of
 from p4mesh.quantities import number_text
@@ -39,6 +39,7 @@ class RateAndLatency(Record):
 
     frame_size_bytes: Annotated[int, fields.FRAME_SIZE_BYTES]
     forwarding_fps: Annotated[float | None, retitled(fields.FORWARDING_FPS, "Rx, all ports", digits=2)] = None
+    forwarding_error_fps: Annotated[float | None, retitled(fields.FORWARDING_ERROR_FPS, "Error of Rx", digits=2)] = None
     forwarding_l2_tbps: Annotated[float | None, fields.FORWARDING_L2_TBPS] = None
     line_pct: Annotated[float | None, fields.LINE_PCT]
     min_us: Annotated[float | None, retitled(fields.MIN_US, "Latency min")] = None
@@ -64,6 +65,7 @@ def at_load(
     size: int,
     state: Verdict,
     forwarding_fps: float,
+    forwarding_error_fps: float,
     line_pct: float,
     latency: LatencyCells | None,
     load: float | None,
@@ -75,6 +77,7 @@ def at_load(
         state=state,
         reason=TOO_SHORT if state is Verdict.UNCLEAR else "",
         forwarding_fps=forwarding_fps,
+        forwarding_error_fps=forwarding_error_fps,
         forwarding_l2_tbps=forwarding_fps * 8 * size / _BITS_PER_TBIT,
         line_pct=line_pct,
         **(latency.data(_TIMES) if latency else {}),
@@ -84,7 +87,7 @@ def at_load(
 def at_load_of(row: MeshTrial, size: int, load: float | None = None) -> AtLoad:
     """The row of a trial of a mesh; rates are those of the receivers."""
     latency = row.latency[0].latency if row.latency else None
-    return at_load(size, row.verdict, row.forwarding_fps, row.forwarding_pct, latency, load)
+    return at_load(size, row.verdict, row.forwarding_fps, row.forwarding_error_fps, row.forwarding_pct, latency, load)
 
 
 def rows_of(size: int, measured: Iterable[AtLoad]) -> list[AtLoad]:
@@ -117,8 +120,12 @@ def tables_of(rows: Sequence[AtLoad], definition: str, note: str) -> list[Table]
             columns=(columns[0], fields.AT, fields.STATE, *columns[1:]),
             keys=(fields.FRAME_SIZE_BYTES, fields.AT),
         ),
-        _against_load(rows, "jitter_avg_us", "jitter_avg", "Average jitter against load"),
-        _against_load(rows, "jitter_max_us", "jitter_max", "Maximum jitter against load"),
+        _against_load(
+            rows, "jitter_avg_us", "jitter_avg", "Average jitter against load", error=fields.JITTER_AVG_ERROR_US
+        ),
+        _against_load(
+            rows, "jitter_max_us", "jitter_max", "Maximum jitter against load", "Of the samples of every load."
+        ),
     ]
 
 
@@ -142,18 +149,29 @@ def _points(rows: Sequence[AtLoad], key: str) -> tuple[tuple[float, float], ...]
     return tuple((load, value) for load, value in points if load is not None and value is not None)
 
 
-def _against_load(rows: Sequence[AtLoad], key: str, name: str, title: str) -> Table:
-    loads = dict.fromkeys(row.at for row in rows)
-    columns = (fields.FRAME_SIZE_BYTES, *(Column(_key(at), at, "us", 3) for at in loads))
-    shown = [
-        {"frame_size_bytes": size} | {_key(row.at): getattr(row, key) for row in of_size}
-        for size, of_size in _by_size(rows).items()
-    ]
-    return table_of(name, title, columns, shown)
+def _against_load(
+    rows: Sequence[AtLoad], key: str, name: str, title: str, note: str = "", error: Column | None = None
+) -> Table:
+    """A column per load, and one of its errors where ``error`` has them."""
+    columns = [fields.FRAME_SIZE_BYTES]
+    for at in dict.fromkeys(row.at for row in rows):
+        columns.append(Column(_key(at), at, "us", 3, _key(at, "error") if error else ""))
+        if error:
+            columns.append(Column(_key(at, "error"), f"Error at {at}", error.unit, error.digits))
+    shown: list[dict[str, Cell]] = []
+    for size, of_size in _by_size(rows).items():
+        cells: dict[str, Cell] = {"frame_size_bytes": size}
+        for row in of_size:
+            cells[_key(row.at)] = getattr(row, key)
+            if error:
+                cells[_key(row.at, "error")] = getattr(row, error.key)
+        shown.append(cells)
+    return table_of(name, title, columns, shown, note)
 
 
-def _key(at: str) -> str:
-    return f"{at}_us" if at == AT_THROUGHPUT else f"load_{at.removesuffix(' %')}_us"
+def _key(at: str, what: str = "") -> str:
+    place = at if at == AT_THROUGHPUT else f"load_{at.removesuffix(' %')}"
+    return "_".join(filter(None, (place, what, "us")))
 
 
 def _by_size(rows: Sequence[AtLoad]) -> dict[int, list[AtLoad]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, TypeVar
 
 from p4mesh.errors import ParameterError
@@ -17,11 +18,24 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, 
 from p4mesh.methods.options.shared import FRAME_FORMATS, HEADERS
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.methods.shapes import MeshTest
+from p4mesh.quantities import ports_text
 
 OPERATION = "operation"
 _INNER = ("ipv4", "ipv6")
+_ONE_EACH = "use a pattern in which each port sends to one other, such as pattern=pairs"
+_ONE = "send to one port: --set bidirectional=false, and ports=first_pair where there are more than two"
 
 TestOf = TypeVar("TestOf", bound=MethodOf[Any])
+
+
+class Way(Enum):
+    """Parts of a packet that decide where the device sends it."""
+
+    ADDRESS = "the destination decides"
+    """The tester's ports have addresses of their own, so any pattern of traffic does."""
+    PORT_AND_LABEL = "the label and the port that it comes on decide"
+    SEGMENT = "the segment decides"
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,7 @@ class Operation:
     """Usual values of the parameter that names labels or segments, with spaces between them; empty: it needs none."""
     headers: Callable[[Sequence[str]], str] | None = None
     """Layers in front of the IP packet, for these labels or segments; None: none."""
+    way: Way = Way.ADDRESS
 
 
 def test_of(method: TestOf, name: str, section: str, sizes: Sequence[int], **defaults: Any) -> TestOf:
@@ -88,6 +103,24 @@ class Operations(Extension):
             raise ParameterError(f"--set {self._names}={' '.join(given)}: {error.message}", hint=hint) from None
         usual = next(iter(FRAME_FORMATS))
         return ParameterSet({**parameters.values, HEADERS: stack, "frame_format": usual})
+
+    def check(self, case: Case) -> None:
+        """Refuse patterns in which frames with one label or segment are for several ports."""
+        operation = case.parameters.text(OPERATION)
+        way = self._operations[operation].way
+        if way is Way.ADDRESS or not isinstance(case.method, MeshTest):
+            return
+        receivers: dict[int, set[int]] = {}
+        for sender, receiver in case.method.mesh(case.bed, case.parameters).pairs:
+            receivers.setdefault(sender if way is Way.PORT_AND_LABEL else 0, set()).add(receiver)
+        for sender, ports in receivers.items():
+            if len(ports) > 1:
+                where = f"port {sender} sends" if sender else "frames go"
+                raise ParameterError(
+                    f"{case.method.name}: {where} to ports {ports_text(sorted(ports))}, and all frames have the same "
+                    f"{self._names}: with {OPERATION}={operation}, {way.value} where a packet goes",
+                    hint=_ONE_EACH if sender else _ONE,
+                )
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
         """The outcome with the operation in its tables."""

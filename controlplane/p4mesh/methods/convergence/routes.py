@@ -271,7 +271,7 @@ class RouteChange(MethodOf[ChangeUnit]):
             "routes_in_detail",
             "Every route",
             [(trial, route) for trial in trials for route in trial.each],
-            columns=(*_PLACE, *RouteTime.columns()),
+            columns=(*_PLACE, *RouteTime.columns(), fields.RESOLUTION_MS),
             keys=(*_PLACE, fields.TX_PORT, fields.RX_PORT, fields.NETWORK),
             detail=True,
         )

@@ -157,7 +157,9 @@ class _Split:
         if LATENCY_DEFINITION.name in parameters.values and sent.departure_error_ns is not None:
             groups = [Group(flow.tx_port, flow.rx_port, flow.latency) for flow in flows if flow.latency is not None]
             whole = summary_of(groups, bed, size, definition_of(parameters))
-            latency = latency_cells(whole, definition_text(bed, parameters), Circumstances.of([result]))
+            latency = latency_cells(
+                whole, definition_text(bed, parameters), Circumstances.of([result], bed.stamps.resolution_ns)
+            )
         return SizeCounts(
             mix=self._mix.name,
             part=self._part,

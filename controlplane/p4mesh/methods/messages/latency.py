@@ -80,4 +80,4 @@ def row_of(bed: Bed, result: TrialResult, size: int, frames: int, part: str, loa
     wire_ns = None
     if bed.calibration is not None:
         wire_ns = Fraction(bed.calibration.wire(measured.tx_port, measured.rx_port, size).median_ns)
-    return message_row(measured, result, part, load_pct, wire_ns)
+    return message_row(measured, result, part, load_pct, wire_ns, bed.stamps.resolution_ns)

@@ -187,11 +187,16 @@ class MessageRows(Record):
 
 
 def message_row(
-    measured: Measured, result: TrialResult, part: str, load_pct: Fraction, wire_ns: Fraction | None
+    measured: Measured,
+    result: TrialResult,
+    part: str,
+    load_pct: Fraction,
+    wire_ns: Fraction | None,
+    resolution_ns: Fraction,
 ) -> MessageRow:
     """The row of the measured messages of a trial; ``wire_ns`` is the latency of the tester itself."""
     times = measured.times()
-    circumstances = Circumstances.of([result])
+    circumstances = Circumstances.of([result], resolution_ns)
     rows = [_times_row(times, RAW, circumstances)]
     if wire_ns is not None:
         rows.append(_times_row(times.less(wire_ns) if times else None, CALIBRATED, circumstances))
@@ -294,4 +299,4 @@ def _position_row(
 
 def _error_ns(times: Spread, circumstances: Circumstances) -> Fraction:
     """Error of an average of times of messages."""
-    return times.average_error_ns + circumstances.delayed_ns(times.avg_ns - times.min_ns)
+    return times.average_error_ns + circumstances.resolution_ns + circumstances.delayed_ns(times.avg_ns - times.min_ns)

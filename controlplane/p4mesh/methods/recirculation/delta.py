@@ -91,7 +91,7 @@ class RecirculationDelta(MethodOf[CaseUnit]):
         return self.outcome(
             (repetition.verdict for unit in units for repetition in unit.each),
             f"{parameters.text('failures')} failures",
-            (*tables, repetition_table(units)),
+            (*tables, repetition_table(units, bed)),
             findings=findings_of(units, bed, parameters),
             deviations=(duration_deviation(parameters, [unit.offered_fps for unit in units]),),
         )

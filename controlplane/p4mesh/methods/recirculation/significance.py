@@ -29,18 +29,19 @@ class Delta:
         return None if self.low is None or self.high is None else self.low > 0 or self.high < 0
 
 
-def delta_of(with_failures: Sequence[float], without: Sequence[float]) -> Delta:
-    """The difference of the means; repetitions that do not vary have an interval of no width."""
+def delta_of(with_failures: Sequence[float], without: Sequence[float], error: float = 0.0) -> Delta:
+    """The difference of the means, each of which time stamps make wrong by less than ``error``."""
     first, second = (spread_of([Fraction(value) for value in values]) for values in (with_failures, without))
     value = round(float(first.mean - second.mean), _DIGITS)
     if min(first.count, second.count) < 2:
         return Delta(value, None, None)
     parts = [(spread.stddev**2 / spread.count, spread.count) for spread in (first, second)]
     variance = sum(part for part, _ in parts)
+    half = 2 * error
     if variance == 0:
-        return Delta(value, value, value)
+        return Delta(value, value - half, value + half)
     from scipy.stats import t
 
     freedom = variance**2 / sum(part**2 / (count - 1) for part, count in parts)
-    half = float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * sqrt(variance)
+    half += float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * sqrt(variance)
     return Delta(value, value - half, value + half)

@@ -15,6 +15,7 @@ from p4mesh.methods.recirculation.significance import Delta, delta_of
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import stamps_text
+from p4mesh.methods.results.latency_cells import NS_PER_US
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row
 from p4mesh.methods.results.repetition import spread_of
@@ -51,7 +52,7 @@ _SWITCHOVER_COLUMNS = (
 _DELTA_NOTE = (
     "The failures are there before the traffic. Every frame is measured; min, avg and max are means over the "
     "repetitions. A delta is the difference to the same traffic without a failure, with its interval of 95 % "
-    "confidence (Welch's t over repetitions); repetitions that do not vary give an interval of no width. The delta of "
+    "confidence (Welch's t over repetitions); time stamps add twice their resolution. The delta of "
     "the mean is significant when its interval excludes 0 and it exceeds the jitter of the tester itself (RFC 4689, "
     "over a wire)."
 )
@@ -67,7 +68,7 @@ def delta_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
     for unit in units:
         if not unit.during and unit.failures >= 0:
             wire = _valid(_of(units, unit, -1))
-            rows.append((unit, _measured(unit), _deltas(unit, _of(units, unit, 0), wire), _tester(wire)))
+            rows.append((unit, _measured(unit), _deltas(unit, _of(units, unit, 0), wire, bed), _tester(wire)))
     return CaseUnit.table(
         "delta",
         "Latency added by failures before the traffic",
@@ -96,7 +97,7 @@ def switchover_table(units: Sequence[CaseUnit]) -> Table:
     )
 
 
-def repetition_table(units: Sequence[CaseUnit]) -> Table:
+def repetition_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
     """Each trial; repetitions of a case are counted over its units."""
     rows: list[Row] = []
     count: Counter[tuple[int, str, int, bool]] = Counter()
@@ -106,11 +107,14 @@ def repetition_table(units: Sequence[CaseUnit]) -> Table:
             count[case] += 1
             cells: dict[str, Any] = {"moment": "during" if unit.during else "before", "repetition": count[case]}
             alone = {"moment": "tester alone", "failures": None} if unit.failures < 0 else {}
+            if unit.during:
+                cells["resolution_ms"] = 1000 / unit.offered_fps
             rows.append((unit, repetition, cells | alone))
     where = (*_WHERE, fields.MOMENT, fields.REPETITION)
     keys = (*_KEYS, fields.MOMENT, fields.REPETITION)
-    columns = (*where, *Repetition.columns())
-    return Repetition.table("repetitions", "Each trial", rows, columns=columns, keys=keys, detail=True)
+    columns = (*where, *Repetition.columns(), fields.RESOLUTION_MS)
+    note = stamps_text(bed)
+    return Repetition.table("repetitions", "Each trial", rows, note, columns=columns, keys=keys, detail=True)
 
 
 def findings_of(units: Sequence[CaseUnit], bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
@@ -178,13 +182,14 @@ def _stddev(values: Sequence[float]) -> float | None:
     return spread_of([round(value * 1_000_000) for value in values]).stddev / 1_000_000 if values else None
 
 
-def _deltas(unit: CaseUnit, without: CaseUnit | None, wire: Sequence[Repetition]) -> dict[str, Any]:
+def _deltas(unit: CaseUnit, without: CaseUnit | None, wire: Sequence[Repetition], bed: Bed) -> dict[str, Any]:
     ours, theirs = _valid(unit), _valid(without)
     if unit.failures == 0 or not ours or not theirs:
         return {}
     row: dict[str, Any] = {}
+    resolution_us = float(bed.stamps.resolution_ns / NS_PER_US)
     for kind in _KINDS:
-        delta = delta_of(_values(ours, f"{kind}_us"), _values(theirs, f"{kind}_us"))
+        delta = delta_of(_values(ours, f"{kind}_us"), _values(theirs, f"{kind}_us"), resolution_us)
         key = f"delta_{kind}_us"
         row |= {key: delta.value, f"{key}_low": delta.low, f"{key}_high": delta.high}
         if kind == "avg":

@@ -25,6 +25,8 @@ class Column:
     title: str
     unit: str = ""
     digits: int | None = None
+    error: str = ""
+    """Key of the column with the error of its numbers, where it is another one than that of the vocabulary."""
 
 
 class Sense(Enum):
@@ -239,7 +241,11 @@ FORWARDING_FPS = _column(
     "forwarding rate (RFC 2285 3.6.1) of the ports that the row is about; each copy of a frame to many counts",
     "frames/s",
     0,
+    error="forwarding_error_fps",
     is_rate=True,
+)
+FORWARDING_ERROR_FPS = _setting(
+    "forwarding_error_fps", "Error of Rx", "one frame of each port that the rate is about", "+- frames/s", 0
 )
 FORWARDING_L1_MBPS = _column(
     "forwarding_l1_mbps", "Rx (L1)", "forwarding rate with preamble and gap", "Mbit/s", 2, like="forwarding_fps"
@@ -492,7 +498,7 @@ DEFINITION = _column("definition", "Definition", "definition of the latency (RFC
 SAMPLES = _setting("samples", "Samples", "frames that were measured", "frames")
 MIN_US = _column("min_us", "Min", "lowest latency", "us", 3)
 AVG_US = _column("avg_us", "Avg", "mean latency", "us", 3, error="avg_error_us")
-AVG_ERROR_US = _error("avg_error_us", "avg", "largest sampling error of the mean latency", 4)
+AVG_ERROR_US = _error("avg_error_us", "avg", "largest error of the mean latency, from sampling and time stamps", 4)
 MAX_US = _column("max_us", "Max", "highest latency", "us", 3)
 SINGLE_ERROR_US = _setting(
     "single_error_us",
@@ -502,11 +508,11 @@ SINGLE_ERROR_US = _setting(
     3,
 )
 P50_US = _column("p50_us", "p50", "median of the latency", "us", 3, error="p50_error_us")
-P50_ERROR_US = _error("p50_error_us", "p50", "error of the median, from bins and sampling")
+P50_ERROR_US = _error("p50_error_us", "p50", "error of the median, from bins, sampling and time stamps")
 P99_US = _column("p99_us", "p99", "latency that 99 % of the frames keep", "us", 3, error="p99_error_us")
-P99_ERROR_US = _error("p99_error_us", "p99", "error of p99, from bins and sampling")
+P99_ERROR_US = _error("p99_error_us", "p99", "error of p99, from bins, sampling and time stamps")
 P99_9_US = _column("p99_9_us", "p99.9", "latency that 99.9 % of the frames keep", "us", 3, error="p99_9_error_us")
-P99_9_ERROR_US = _error("p99_9_error_us", "p99.9", "error of p99.9, from bins and sampling")
+P99_9_ERROR_US = _error("p99_9_error_us", "p99.9", "error of p99.9, from bins, sampling and time stamps")
 DEPARTURE_ERROR_NS = _setting(
     "departure_error_ns", "Departures", "how far a frame may have left from its time", "+- ns", 1
 )
@@ -532,7 +538,9 @@ JITTER_MIN_US = _column("jitter_min_us", "Jitter min", "lowest jitter (RFC 4689 
 JITTER_AVG_US = _column(
     "jitter_avg_us", "Jitter avg", "mean jitter (RFC 4689 3.2.3)", "us", 3, error="jitter_avg_error_us"
 )
-JITTER_AVG_ERROR_US = _error("jitter_avg_error_us", "jitter avg", "largest sampling error of the mean jitter", 4)
+JITTER_AVG_ERROR_US = _error(
+    "jitter_avg_error_us", "jitter avg", "largest error of the mean jitter, from sampling and time stamps", 4
+)
 JITTER_MAX_US = _column("jitter_max_us", "Jitter max", "highest jitter (RFC 4689 3.2.3)", "us", 3)
 RFC3550_AVG_US = _column(
     "rfc3550_avg_us",
@@ -543,7 +551,10 @@ RFC3550_AVG_US = _column(
     error="rfc3550_avg_error_us",
 )
 RFC3550_AVG_ERROR_US = _error(
-    "rfc3550_avg_error_us", "RFC 3550 avg", "largest error of the mean smoothed jitter, from sampling and start", 4
+    "rfc3550_avg_error_us",
+    "RFC 3550 avg",
+    "largest error of the mean smoothed jitter, from sampling, start and time stamps",
+    4,
 )
 RFC3550_MAX_US = _column("rfc3550_max_us", "RFC 3550 max", "highest smoothed jitter (RFC 3550 6.4.1)", "us", 4)
 PDV_P99_US = _column(
@@ -554,7 +565,7 @@ PDV_P99_US = _column(
     3,
     error="pdv_p99_error_us",
 )
-PDV_P99_ERROR_US = _error("pdv_p99_error_us", "PDV p99", "error of PDV p99, from bins and sampling")
+PDV_P99_ERROR_US = _error("pdv_p99_error_us", "PDV p99", "error of PDV p99, from bins, sampling and time stamps")
 PDV_P99_9_US = _column(
     "pdv_p99_9_us",
     "PDV p99.9",
@@ -563,7 +574,9 @@ PDV_P99_9_US = _column(
     3,
     error="pdv_p99_9_error_us",
 )
-PDV_P99_9_ERROR_US = _error("pdv_p99_9_error_us", "PDV p99.9", "error of PDV p99.9, from bins and sampling")
+PDV_P99_9_ERROR_US = _error(
+    "pdv_p99_9_error_us", "PDV p99.9", "error of PDV p99.9, from bins, sampling and time stamps"
+)
 PDV_MAX_US = _column("pdv_max_us", "PDV max", "highest packet delay variation (RFC 5481 4.2)", "us", 3)
 IPDV_MIN_US = _neutral("ipdv_min_us", "IPDV min", "lowest inter-packet delay variation (RFC 5481 4.1)", "us", 3)
 IPDV_P1_US = _neutral(
@@ -574,11 +587,13 @@ IPDV_P1_US = _neutral(
     3,
     error="ipdv_p1_error_us",
 )
-IPDV_P1_ERROR_US = _error("ipdv_p1_error_us", "IPDV p1", "error of IPDV p1, from bins and sampling")
+IPDV_P1_ERROR_US = _error("ipdv_p1_error_us", "IPDV p1", "error of IPDV p1, from bins, sampling and time stamps")
 IPDV_AVG_US = _neutral(
     "ipdv_avg_us", "IPDV mean", "mean inter-packet delay variation", "us", 4, error="ipdv_avg_error_us"
 )
-IPDV_AVG_ERROR_US = _error("ipdv_avg_error_us", "IPDV mean", "largest sampling error of the mean variation", 4)
+IPDV_AVG_ERROR_US = _error(
+    "ipdv_avg_error_us", "IPDV mean", "largest error of the mean variation, from sampling and time stamps", 4
+)
 IPDV_P99_US = _column(
     "ipdv_p99_us",
     "IPDV p99",
@@ -587,7 +602,7 @@ IPDV_P99_US = _column(
     3,
     error="ipdv_p99_error_us",
 )
-IPDV_P99_ERROR_US = _error("ipdv_p99_error_us", "IPDV p99", "error of IPDV p99, from bins and sampling")
+IPDV_P99_ERROR_US = _error("ipdv_p99_error_us", "IPDV p99", "error of IPDV p99, from bins, sampling and time stamps")
 IPDV_MAX_US = _column("ipdv_max_us", "IPDV max", "highest inter-packet delay variation", "us", 3)
 IPDV_SAMPLES = _setting("ipdv_samples", "IPDV samples", "pairs of frames that were measured", "pairs")
 AVG_LOW_US = _column("avg_low_us", "Avg, lowest pair", "mean latency of the fastest pair of ports", "us", 3)
@@ -757,11 +772,16 @@ OVERLOAD_LOST_FRAMES = _loss("overload_lost_frames", "Lost in overload", "frames
 REDUCED_FPS = _setting("reduced_fps", "Reduced", "rate after the overload", "frames/s", 0)
 REDUCED_LOST_FRAMES = _loss("reduced_lost_frames", "Lost after it", "frames lost after the overload", "frames")
 RECOVERY_US = _column(
-    "recovery_us", "Recovery", "time from the reduction to the last lost frame (RFC 2544 26.5)", "us", 3
+    "recovery_us",
+    "Recovery",
+    "time from the reduction to the last lost frame (RFC 2544 26.5)",
+    "us",
+    3,
+    error="resolution_us",
 )
-RECOVERY_US_AVG = _column("recovery_us_avg", "Recovery avg", "mean recovery time", "us", 3)
-RECOVERY_US_MIN = _column("recovery_us_min", "Recovery min", "shortest recovery time", "us", 3)
-RECOVERY_US_MAX = _column("recovery_us_max", "Recovery max", "longest recovery time", "us", 3)
+RECOVERY_US_AVG = _column("recovery_us_avg", "Recovery avg", "mean recovery time", "us", 3, error="resolution_us")
+RECOVERY_US_MIN = _column("recovery_us_min", "Recovery min", "shortest recovery time", "us", 3, error="resolution_us")
+RECOVERY_US_MAX = _column("recovery_us_max", "Recovery max", "longest recovery time", "us", 3, error="resolution_us")
 RECOVERY_US_STDDEV = _column("recovery_us_stddev", "Std dev", "standard deviation of the recovery times", "us", 3)
 RESET_TYPE = _column("reset_type", "Reset", "kind of reset (RFC 6201)")
 RESET_MS_AVG = _column(
@@ -946,7 +966,7 @@ SILENT_MEMBERSHIPS = _lower(
 BURDEN_PCT = _setting("burden_pct", "Burden", "load of the unicast frames beside the group", "% of line", 4)
 DELAY_US = _lower("delay_us", "Delay", "group join or leave delay (RFC 3918 6)", "us", 3, error="resolution_us")
 RESOLUTION_US = _setting(
-    "resolution_us", "Resolution", "resolution of a delay: the distance of two frames of the group", "us", 3
+    "resolution_us", "Resolution", "resolution of a time: the distance of two frames of a port or group", "us", 3
 )
 MULTICAST_FPS = _higher("multicast_fps", "Multicast throughput", "throughput of multicast copies", "copies/s", 0)
 MULTICAST_LOST_FRAMES = _loss(

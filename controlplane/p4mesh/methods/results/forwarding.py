@@ -27,6 +27,7 @@ class PortRates(Record):
     tx_frames: Annotated[int, fields.TX_FRAMES]
     rx_frames: Annotated[int, fields.RX_FRAMES]
     forwarding_fps: Annotated[float, retitled(fields.FORWARDING_FPS, "Forwarding rate")]
+    forwarding_error_fps: Annotated[float, fields.FORWARDING_ERROR_FPS]
     flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
 
 
@@ -84,9 +85,9 @@ class MeshTrial(SearchRow):
         return max(0.0, self.forwarding_fps - BUCKET_FRAMES * senders * self._frame_fps)
 
     @property
-    def rate_error_fps(self) -> float:
-        """Error of the forwarding rate: an output may have begun or ended within a frame."""
-        return sum(port.rx_frames > 0 for port in self.ports) * self._frame_fps
+    def forwarding_error_pct(self) -> float:
+        """Error of the forwarding rate as percent of the line rate of the transmitting ports."""
+        return self.forwarding_error_fps * self.offered_pct / self.offered_fps if self.offered_fps else 0.0
 
     @property
     def _frame_fps(self) -> float:
@@ -150,7 +151,7 @@ class BestRate(Record):
         """That of one trial."""
         if best is None:
             return cls()
-        return cls(mfr_fps=best.forwarding_fps, mfr_error_fps=best.rate_error_fps, mfr_bucket_fps=best.bucket_fps)
+        return cls(mfr_fps=best.forwarding_fps, mfr_error_fps=best.forwarding_error_fps, mfr_bucket_fps=best.bucket_fps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +167,9 @@ class LastRate(Record):
         """That of the last trial."""
         if not last.trusted:
             return cls()
-        return cls(frmol_fps=last.forwarding_fps, frmol_error_fps=last.rate_error_fps, frmol_bucket_fps=last.bucket_fps)
+        return cls(
+            frmol_fps=last.forwarding_fps, frmol_error_fps=last.forwarding_error_fps, frmol_bucket_fps=last.bucket_fps
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

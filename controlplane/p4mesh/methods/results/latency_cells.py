@@ -114,12 +114,16 @@ class Circumstances:
     """Error of the latency of a single frame, where stamps have one that is known."""
     filling: bool = False
     """A queue filled and lost nothing: the longer a trial, the longer its latencies."""
+    resolution_ns: Fraction = Fraction(0)
+    """Resolution of the time stamps. Two of them make a latency, which is wrong by less than that: of all frames in the
+    same direction where they have one phase to the clock.
+    """
     overflowed: bool = False
     """A queue was filled at first and full then: the average of a longer trial is nearer to the maximum."""
 
     @classmethod
-    def of(cls, results: Sequence[TrialResult]) -> Circumstances:
-        """The circumstances of some trials together."""
+    def of(cls, results: Sequence[TrialResult], resolution_ns: Fraction) -> Circumstances:
+        """The circumstances of some trials together, whose time stamps have a resolution."""
         errors_ns = [paced.departure_error_ns for result in results for paced in result.pacing]
         known = not any(result.unstamped_departures for result in results)
         average_error_ns = max((result.latency_error_ns for result in results), default=0.0) if known else None
@@ -131,6 +135,7 @@ class Circumstances:
             average_error_ns,
             single_error_ns or None,
             filling=any(not result.lost_frames for result in late),
+            resolution_ns=resolution_ns,
             overflowed=bool(late),
         )
 
@@ -146,7 +151,7 @@ class Circumstances:
             return None
         queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
         sampled_ns = max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns)
-        return sampled_ns + self.delayed_ns(latency.avg_ns - latency.min_ns)
+        return sampled_ns + self.resolution_ns + self.delayed_ns(latency.avg_ns - latency.min_ns)
 
     def delayed_ns(self, above_least_ns: Fraction) -> Fraction:
         """How much of a latency, or of a difference of latencies, late departures may be.
@@ -164,12 +169,16 @@ class Circumstances:
         value_ns = summary.percentiles_ns[percent]
         queue_ns = summary.latency.max_ns - value_ns if self.overflowed else Fraction(0)
         error_ns = max(sampled_ns, Fraction(self.average_error_ns), Fraction(self.single_error_ns or 0), queue_ns)
-        return error_ns + self.delayed_ns(value_ns - summary.latency.min_ns)
+        return error_ns + self.resolution_ns + self.delayed_ns(value_ns - summary.latency.min_ns)
 
     def difference_error_ns(self, jitter: Spread | None) -> Fraction | None:
         """Error of the average of differences between neighbours; None of less than two."""
         sampled_ns = jitter.difference_error_ns if jitter else None
-        return None if jitter is None or sampled_ns is None else sampled_ns + self.delayed_ns(abs(jitter.avg_ns))
+        return None if jitter is None or sampled_ns is None else sampled_ns + self.between_ns(jitter.avg_ns)
+
+    def between_ns(self, difference_ns: Fraction) -> Fraction:
+        """How much of a difference of two latencies late departures and time stamps may be."""
+        return 2 * self.resolution_ns + self.delayed_ns(abs(difference_ns))
 
 
 def latency_cells(
@@ -224,17 +233,17 @@ def definition_cells(
     )
 
 
-def variation_cells(summary: LatencySummary | None, bed: Bed, circumstances: Circumstances) -> VariationCells:
-    """The cells of jitter and delay variation of a summary, from time stamps of the bed."""
+def variation_cells(summary: LatencySummary | None, circumstances: Circumstances) -> VariationCells:
+    """The cells of jitter and delay variation of a summary."""
     if summary is None or summary.latency.count < 2:
         return VariationCells()
     ipdv, rfc3550 = summary.ipdv, summary.rfc3550
-    smoothed_ns = summary.smoothed_error_ns(bed.stamps.resolution_ns)
+    smoothed_ns = summary.smoothed_error_ns(circumstances.resolution_ns)
     rfc3550_ns = rfc3550.avg_ns if rfc3550 else Fraction(0)
 
     def error_us(values: Percentiles, sampled: Percentiles, percent: float) -> float | None:
         sampled_ns = sampled.get(percent)
-        return None if sampled_ns is None else us(sampled_ns + circumstances.delayed_ns(abs(values[percent])))
+        return None if sampled_ns is None else us(sampled_ns + circumstances.between_ns(values[percent]))
 
     return VariationCells(
         pdv_p99_us=us(summary.pdv_percentiles_ns.get(99.0)),
@@ -252,7 +261,7 @@ def variation_cells(summary: LatencySummary | None, bed: Bed, circumstances: Cir
         ipdv_max_us=us(ipdv.max_ns) if ipdv else None,
         ipdv_samples=ipdv.count if ipdv else None,
         rfc3550_avg_us=us(rfc3550.avg_ns) if rfc3550 else None,
-        rfc3550_avg_error_us=us(None if smoothed_ns is None else smoothed_ns + circumstances.delayed_ns(rfc3550_ns)),
+        rfc3550_avg_error_us=us(None if smoothed_ns is None else smoothed_ns + circumstances.between_ns(rfc3550_ns)),
         rfc3550_max_us=us(rfc3550.max_ns) if rfc3550 else None,
     )
 

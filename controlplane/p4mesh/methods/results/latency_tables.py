@@ -12,7 +12,7 @@ from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_cells import RAW, CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row, table_of
-from p4mesh.quantities import number_text
+from p4mesh.quantities import decimals_text, number_text
 from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import serialization_ns
 
@@ -155,7 +155,9 @@ def architecture(fifo_min_ns: Mapping[int, Fraction], rate_bps: int) -> str:
         sum(((times[size] - mean_time) * (fifo_min_ns[size] - mean_latency) for size in times), Fraction(0))
         / sum(((time - mean_time) ** 2 for time in times.values()), Fraction(0))
     )
-    grows = f"the smallest first-in first-out latency grows by {slope:.2f} of the frame's serialization time"
+    grows = (
+        f"the smallest first-in first-out latency grows by {decimals_text(slope, 2)} of the frame's serialization time"
+    )
     stages = round(slope)
     if abs(slope - stages) > 0.1 or stages < 0:
         return f"Device type not identified: {grows}."

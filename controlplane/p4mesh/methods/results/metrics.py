@@ -26,6 +26,8 @@ class RateMetrics:
     """Oload as percent of the line rate of the transmitting ports."""
     forwarding_fps: Fraction
     """FR: correct frames received per second of transmission, without late ones."""
+    forwarding_error_fps: Fraction
+    """Error of FR: the output of each port that receives may have begun or ended within a frame."""
     forwarding_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
@@ -154,6 +156,7 @@ def rate_metrics(
         offered,
         utilisation_pct(offered, size, line),
         forwarding,
+        sum(port.rx_frames > 0 for port in result.ports) / seconds,
         utilisation_pct(forwarding, size, line),
         _pct(result.lost_frames + late, result.expected_rx_frames),
         late,

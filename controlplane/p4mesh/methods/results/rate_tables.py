@@ -41,6 +41,8 @@ class Counted(Protocol):
 START_WITHIN_PCT = 1
 """All ports have started after this share of the trial (RFC 2889: 300 ms of 30 s)."""
 _WHOLE_LINE_PCT = 100
+_LOSS_INTERVAL = "sweep_loss_interval"
+_INTERVALS = f"Between which limits each loss lies: {_LOSS_INTERVAL}.csv."
 
 THROUGHPUT_COLUMNS = (
     fields.FRAME_SIZE_BYTES,
@@ -113,7 +115,7 @@ def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table, Table]:
     """Load against received rate and against loss, a column per frame size, and the interval of each loss."""
     return (
         _sweep_table("sweep_received", "Forwarding-rate sweep: received rate", "forwarding_pct", "Rx", results),
-        _sweep_table("sweep_loss", "Forwarding-rate sweep: frame loss", "loss_pct", "loss", results),
+        _sweep_table("sweep_loss", "Forwarding-rate sweep: frame loss", "loss_pct", "loss", results, _INTERVALS),
         _interval_table(results),
     )
 
@@ -139,26 +141,32 @@ def _interval_table(results: Sequence[MeshSweep]) -> Table:
         if row.trusted
     ]
     title = "Forwarding-rate sweep: intervals of the losses"
-    return table_of("sweep_loss_interval", title, columns, rows, INTERVAL_NOTE, keys=columns[:2], detail=True)
+    return table_of(_LOSS_INTERVAL, title, columns, rows, INTERVAL_NOTE, keys=columns[:2], detail=True)
 
 
-def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep]) -> Table:
+def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep], note: str = "") -> Table:
     columns = [retitled(fields.LOAD_PCT, "Load", digits=2)]
     by_load: dict[float, dict[str, Cell]] = {}
     for result in results:
         size = result.frame_size_bytes
-        column = Column(f"{key}_{size}B", f"{size} B {word}", "% of line" if key == "forwarding_pct" else "%", 4)
-        columns.append(column)
+        rate = key == fields.FORWARDING_PCT.key
+        error = Column(f"forwarding_error_pct_{size}B", f"Error of {size} B", "+- % of line", 4)
+        column = Column(
+            f"{key}_{size}B", f"{size} B {word}", "% of line" if rate else "%", 4, error.key if rate else ""
+        )
+        columns += [column, error] if rate else [column]
         for row in result.rows:
             cells = by_load.setdefault(row.load_pct, {"load_pct": row.load_pct})
             if row.trusted:
                 cells[column.key] = _share(row, key)
+                if rate:
+                    cells[error.key] = row.forwarding_error_pct
                 cells["corrupted_frames"] = int(cells.get("corrupted_frames") or 0) + (row.corrupted_frames or 0)
             else:
                 why = (cells.get(fields.REASON.key), f"{size} B: {row.status.value}")
                 cells[fields.REASON.key] = "; ".join(str(text) for text in why if text)
     rows = [by_load[load] for load in sorted(by_load)]
-    return table_of(name, title, (*columns, fields.REASON), rows, optional=(fields.REASON,), keys=columns[:1])
+    return table_of(name, title, (*columns, fields.REASON), rows, note, optional=(fields.REASON,), keys=columns[:1])
 
 
 def _share(row: MeshTrial, key: str) -> float:

@@ -37,8 +37,9 @@ _BEHIND: tuple[tuple[Column, Callable[[str], bool]], ...] = (
     (fields.CORRUPTED_FRAMES, fields.is_loss),
     (fields.CORRUPTED_FRAMES_AVG, fields.is_loss),
     (fields.SINGLE_ERROR_US, lambda key: key == fields.MAX_US.key),
+    (fields.FORWARDING_ERROR_FPS, lambda key: key == fields.FORWARDING_FPS.key),
 )
-"""Columns of few rows, each behind the first of others, and those that follow it at once, where a row has it."""
+"""Columns that rows may have, each behind the first of others, and those that follow it at once."""
 
 
 @dataclass(frozen=True, kw_only=True)

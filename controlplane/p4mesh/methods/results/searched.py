@@ -52,6 +52,7 @@ class SearchRow(Record):
     load_pct: float
     offered_fps: float
     forwarding_fps: float
+    forwarding_error_fps: float
     lost_frames: int
     loss_pct: float
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)

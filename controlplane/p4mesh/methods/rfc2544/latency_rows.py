@@ -131,7 +131,7 @@ def latency_rows(
     name, size = definition_text(bed, parameters), place.frame_size_bytes
     if not links:
         return [NoSamples(place=place, latency=latency_cells(None, name, Circumstances()), state=state)]
-    circumstances = Circumstances.of([result for result in results if result.status.trusted])
+    circumstances = Circumstances.of([result for result in results if result.status.trusted], bed.stamps.resolution_ns)
     rows: list[LatencyRow] = []
     for link in links:
         runs = [[group for group in groups if _link(bed, group) == link] for groups in measured]
@@ -153,7 +153,7 @@ def latency_rows(
                         for (tx, rx), summary in pairs.items()
                     ),
                     latency=_named(whole, name, circumstances, calibrated),
-                    variation=None if calibrated else variation_cells(whole, bed, circumstances),
+                    variation=None if calibrated else variation_cells(whole, circumstances),
                     definitions=None if calibrated else _definitions(runs, bed, size, circumstances),
                 )
             )

@@ -54,6 +54,7 @@ class Recovery(Record):
     recovery_us_min: Annotated[float | None, fields.RECOVERY_US_MIN] = None
     recovery_us_max: Annotated[float | None, fields.RECOVERY_US_MAX] = None
     recovery_us_stddev: Annotated[float | None, fields.RECOVERY_US_STDDEV] = None
+    resolution_us: Annotated[float | None, fields.RESOLUTION_US] = None
     overload_lost_frames: Annotated[int | None, fields.OVERLOAD_LOST_FRAMES] = None
     reduced_lost_frames: Annotated[int | None, fields.REDUCED_LOST_FRAMES] = None
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
@@ -144,11 +145,11 @@ class SystemRecovery(SearchTest[Recovery]):
             headline=(fields.STATE, fields.THROUGHPUT_PCT, fields.RECOVERY_US_AVG, fields.RECOVERY_US_MAX),
         )
         runs = [
-            {"frame_size_bytes": row.frame_size_bytes, "run": number, "recovery_us": value}
+            (row, {"run": number, "recovery_us": value})
             for row in rows
             for number, value in enumerate(row.each_us, start=1)
         ]
-        columns = (fields.FRAME_SIZE_BYTES, fields.RUN, fields.RECOVERY_US)
+        columns = (fields.FRAME_SIZE_BYTES, fields.RUN, fields.RECOVERY_US, fields.RESOLUTION_US)
         title = "System recovery, each run"
         each = table_of("system_recovery_runs", title, columns, runs, keys=columns[:2], detail=True)
         return self.outcome(
@@ -250,6 +251,7 @@ def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) ->
         row,
         overload_fps=float(ports * overload.rate_fps),
         reduced_fps=float(ports * reduced.rate_fps),
+        resolution_us=float(NS_PER_S / reduced.rate_fps / _NS_PER_US),
         overload_lost_frames=sum(_lost(result, OVERLOAD) for result in results),
         reduced_lost_frames=sum(_lost(result, REDUCED) for result in results),
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,

@@ -275,6 +275,7 @@ def _row(rate_bps: int, spec: TrialSpec, result: TrialResult, load: Fraction, ve
         offered_fps=float(rates.offered_fps),
         offered_l1_mbps=float(l1_rate_bps(rates.offered_fps, size) / 1_000_000),
         forwarding_fps=float(rates.forwarding_fps),
+        forwarding_error_fps=float(rates.forwarding_error_fps),
         late_frames=rates.late_frames,
         lost_frames=result.lost_frames,
         corrupted_frames=result.corrupted_frames or None,

@@ -89,7 +89,10 @@ def port_latencies(
     if not result.status.trusted:
         return []
     kind, name = definition_of(parameters), definition_text(bed, parameters)
-    rate_fps, circumstances = rate_at_pct(load, size, bed.slowest_rate_bps), Circumstances.of([result])
+    rate_fps, circumstances = (
+        rate_at_pct(load, size, bed.slowest_rate_bps),
+        Circumstances.of([result], bed.stamps.resolution_ns),
+    )
     rows = []
     for group in groups_of(result, ("broadcast",)):
         whole = summary_of([group], bed, size, kind)
@@ -105,7 +108,7 @@ def port_latencies(
         )
         every = {other: summary_of([group], bed, size, other) for other in Definition}
         definitions = definition_cells(every, circumstances)
-        rows.append(replace(row, variation=variation_cells(whole, bed, circumstances), definitions=definitions))
+        rows.append(replace(row, variation=variation_cells(whole, circumstances), definitions=definitions))
         if bed.calibration is not None:
             calibrated = summary_of([group], bed, size, kind, calibrated=True)
             wire = calibration_cells(bed, size, group.tx_port, group.rx_port, us(whole.latency.avg_ns))

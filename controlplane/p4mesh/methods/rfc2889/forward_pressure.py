@@ -27,7 +27,7 @@ from p4mesh.methods.rfc2889.device_clock import (
     measured_clock,
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
-from p4mesh.quantities import number_text
+from p4mesh.quantities import number_text, signed_text
 from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import (
     NS_PER_S,
@@ -71,6 +71,7 @@ class Pressure(Record):
     offered_pct: Annotated[float, retitled(fields.OFFERED_PCT, "Tx util", digits=3)]
     rx_frames: Annotated[int, fields.RX_FRAMES]
     forwarding_fps: Annotated[float, fields.FORWARDING_FPS]
+    forwarding_error_fps: Annotated[float, fields.FORWARDING_ERROR_FPS]
     forwarding_pct: Annotated[float, retitled(fields.FORWARDING_PCT, "Rx util", digits=3)]
     min_spacing_ns: float | None
     min_rx_gap_ns: Annotated[float | None, fields.MIN_RX_GAP_NS]
@@ -227,6 +228,7 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
         offered_pct=float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
         rx_frames=result.rx_frames,
         forwarding_fps=float(fps),
+        forwarding_error_fps=float(NS_PER_S / busy_ns),
         forwarding_pct=float(utilisation_pct(fps, size, line_rate_bps)),
         min_spacing_ns=spacing_ns,
         min_rx_gap_ns=None if spacing_ns is None else spacing_ns - on_wire_ns,
@@ -302,6 +304,6 @@ def _about(clock: DeviceClock, parameters: ParameterSet) -> str:
     assert clock.overhead_bytes is not None
     return (
         f"Limit: 100 %, the device's clock, and {excess}. Under the same overload, the time that a frame of the device "
-        f"takes grows with its length as its clock says, {float(clock.offset_ppm):+.1f} ppm against the tester's port; "
-        f"the rest is preamble and gap, {float(clock.overhead_bytes):.3f} bytes (RFC: 20)."
+        f"takes grows with its length as its clock says, {signed_text(round(clock.offset_ppm, 1))} ppm against the "
+        f"tester's port; the rest is preamble and gap, {float(clock.overhead_bytes):.3f} bytes (RFC: 20)."
     )

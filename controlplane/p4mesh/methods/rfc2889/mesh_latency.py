@@ -87,11 +87,14 @@ class MeshLatency:
         if not result.status.trusted:
             return replace(row, latency=(), wires=())
         bed, size = self._bed, self._size
-        whole, circumstances = self._summary(result, self._definition), Circumstances.of([result])
+        whole, circumstances = (
+            self._summary(result, self._definition),
+            Circumstances.of([result], bed.stamps.resolution_ns),
+        )
         rows = [
             MeshLatencyRow(
                 latency=latency_cells(whole, self._name, circumstances),
-                variation=variation_cells(whole, bed, circumstances),
+                variation=variation_cells(whole, circumstances),
                 definitions=self._definitions(result),
             )
         ]
@@ -117,7 +120,7 @@ class MeshLatency:
         if not self._bed.defines_latency:
             return None
         found = {kind: self._summary(result, kind) for kind in Definition}
-        return definition_cells(found, Circumstances.of([result]))
+        return definition_cells(found, Circumstances.of([result], self._bed.stamps.resolution_ns))
 
     def _summary(self, result: TrialResult, definition: Definition) -> LatencySummary | None:
         """The latency of all frames; PDV, a property of a flow, is that of the flow with the largest one."""

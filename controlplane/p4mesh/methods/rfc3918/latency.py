@@ -230,7 +230,7 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
     (stream,) = (stream for stream in spec.streams if stream.name == MULTICAST)
     burden = sum(flow.rx_frames - flow.duplicate_frames for flow in result.flows if flow.stream == BURDEN)
     received = result.rx_frames - result.duplicate_frames - burden
-    forwarding_fps = float(received * stream.rate_fps / stream.frame_count)
+    frame_fps, ports = stream.rate_fps / stream.frame_count, len(setup.receivers)
     latency = copies_latency(setup, size, result)
     low, high = (latency.min_us, latency.max_us) if status.trusted else (None, None)
     heard = sum(flow.stream == MULTICAST and flow.latency is not None for flow in result.flows)
@@ -238,7 +238,7 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
         part=part,
         status=status,
         reason=reason,
-        rates=copy_rates(forwarding_fps, size, len(setup.receivers), setup.line_rate_bps),
+        rates=copy_rates(float(received * frame_fps), float(ports * frame_fps), size, ports, setup.line_rate_bps),
         latency=latency,
         set_size=heard if status.trusted else 0,
         low_us=low,

@@ -160,7 +160,13 @@ class NToN(MethodOf[NToNUnit]):
                 StaggerTrial(
                     stagger_us=float(stagger_us),
                     trial=trial,
-                    rates=copy_rates(trial.forwarding_fps, size, len(bed.ports), bed.slowest_rate_bps),
+                    rates=copy_rates(
+                        trial.forwarding_fps,
+                        trial.forwarding_error_fps,
+                        size,
+                        len(bed.ports),
+                        bed.slowest_rate_bps,
+                    ),
                     latency=copies_latency(setup, size, result),
                     layers=_layers(setup, size, result),
                 )
@@ -278,5 +284,5 @@ def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fracti
 
 def _layers(setup: Setup, size: int, result: TrialResult) -> tuple[LayerCells, ...] | None:
     kind = definition_of(setup.parameters)
-    groups, circumstances = groups_of(result, (MULTICAST,)), Circumstances.of([result])
+    groups, circumstances = groups_of(result, (MULTICAST,)), Circumstances.of([result], setup.bed.stamps.resolution_ns)
     return layer_cells(setup.bed, PortLatency.of_groups(groups, setup.bed, size, kind, circumstances)) or None

@@ -38,14 +38,16 @@ class CopyRates(Record):
     """Rate of the copies of all egress ports together."""
 
     forwarding_fps: Annotated[float, retitled(fields.FORWARDING_FPS, "Rx, all ports", digits=2)]
+    forwarding_error_fps: Annotated[float, retitled(fields.FORWARDING_ERROR_FPS, "Error of Rx", digits=2)]
     forwarding_l2_tbps: Annotated[float, fields.FORWARDING_L2_TBPS]
     line_pct: Annotated[float, fields.LINE_PCT]
 
 
-def copy_rates(forwarding_fps: float, frame_size_bytes: int, ports: int, rate_bps: int) -> CopyRates:
+def copy_rates(forwarding_fps: float, error_fps: float, frame_size_bytes: int, ports: int, rate_bps: int) -> CopyRates:
     """The rates of a number of egress ports with one line rate."""
     return CopyRates(
         forwarding_fps=forwarding_fps,
+        forwarding_error_fps=error_fps,
         forwarding_l2_tbps=forwarding_fps * 8 * frame_size_bytes / _BITS_PER_TERABIT,
         line_pct=100 * forwarding_fps / float(ports * max_rate_fps(frame_size_bytes, rate_bps)),
     )
@@ -87,6 +89,7 @@ def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fractio
         corrupted_frames=result.corrupted_frames or None,
         loss_pct=float(rates.loss_pct),
         forwarding_fps=float(rates.forwarding_fps),
+        forwarding_error_fps=float(rates.forwarding_error_fps),
         flooded_frames=result.flooded_frames,
         status=result.status,
         reason=result.reason,
@@ -100,7 +103,11 @@ def copies_latency(setup: Setup, size: int, result: TrialResult, groups: Sequenc
     """Latency of the copies on all egress ports, or of those of some flows, in the definition of the parameters."""
     kind = definition_of(setup.parameters)
     summary = summary_of(groups_of(result, (MULTICAST,)) if groups is None else groups, setup.bed, size, kind)
-    return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
+    return latency_cells(
+        summary,
+        definition_text(setup.bed, setup.parameters),
+        Circumstances.of([result], setup.bed.stamps.resolution_ns),
+    )
 
 
 def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:

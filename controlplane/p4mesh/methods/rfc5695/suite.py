@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.composition import Suite
-from p4mesh.methods.conditions.operations import Operation, Operations, test_of
+from p4mesh.methods.conditions.operations import Operation, Operations, Way, test_of
 from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
@@ -28,8 +28,10 @@ OPERATIONS = Operations(
     "labels",
     {
         "push": Operation("the device puts labels on packets"),
-        "swap": Operation("it changes the label on top", "100", _stack),
-        "pop_unlabeled": Operation("it takes the label off and sends the packet on by it", "101", _stack),
+        "swap": Operation("it changes the label on top", "100", _stack, Way.PORT_AND_LABEL),
+        "pop_unlabeled": Operation(
+            "it takes the label off and sends the packet on by it", "101", _stack, Way.PORT_AND_LABEL
+        ),
         "pop_aggregate": Operation("it takes the label off and routes the packet", "102", _stack),
     },
 )

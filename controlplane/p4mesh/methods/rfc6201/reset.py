@@ -228,7 +228,7 @@ class Reset(SearchTest[ResetUnit]):
             "reset_trials",
             "Reset, each trial",
             [(row, one) for row in rows for one in row.each],
-            columns=(fields.FRAME_SIZE_BYTES, *ResetTrial.columns()),
+            columns=(fields.FRAME_SIZE_BYTES, *ResetTrial.columns(), fields.RESOLUTION_MS),
             detail=True,
             keys=(fields.FRAME_SIZE_BYTES, fields.TRIAL),
         )

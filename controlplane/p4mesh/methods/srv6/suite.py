@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.composition import Suite
-from p4mesh.methods.conditions.operations import Operation, Operations, test_of
+from p4mesh.methods.conditions.operations import Operation, Operations, Way, test_of
 from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
@@ -43,9 +43,11 @@ OPERATIONS = Operations(
     "segments",
     {
         "source": Operation("the device puts packets into a header with segments (H.Encaps)"),
-        "endpoint": Operation("it goes on to the next segment (End)", "2001:db8:1::e 2001:db8:2::1", _on_the_way),
+        "endpoint": Operation(
+            "it goes on to the next segment (End)", "2001:db8:1::e 2001:db8:2::1", _on_the_way, Way.SEGMENT
+        ),
         "endpoint_cross_connect": Operation(
-            "it takes the packet out for a neighbour (End.DX)", "2001:db8:1::4", _at_the_end
+            "it takes the packet out for a neighbour (End.DX)", "2001:db8:1::4", _at_the_end, Way.SEGMENT
         ),
         "endpoint_lookup": Operation("it takes the packet out and routes it (End.DT)", "2001:db8:1::d4", _at_the_end),
     },

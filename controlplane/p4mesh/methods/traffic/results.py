@@ -289,8 +289,8 @@ def _row(
         counts=_counts(found),
         flooded_frames=sum(one.flow.flooded_frames for one in found) if counted else None,
         misdirected_frames=sum(one.flow.misdirected_frames for one in found) if counted else None,
-        latency=_latency(summary, None, Circumstances.of([result])),
-        jitter=_jitter(summary, Circumstances.of([result])),
+        latency=_latency(summary, None, Circumstances.of([result], bed.stamps.resolution_ns)),
+        jitter=_jitter(summary, Circumstances.of([result], bed.stamps.resolution_ns)),
     )
 
 
@@ -338,8 +338,8 @@ def _sizes(
             traffic_class=name,
             frame_size_bytes=size,
             counts=_counts(inside),
-            latency=_latency(whole, None, Circumstances.of([result])),
-            jitter=_jitter(whole, Circumstances.of([result])),
+            latency=_latency(whole, None, Circumstances.of([result], bed.stamps.resolution_ns)),
+            jitter=_jitter(whole, Circumstances.of([result], bed.stamps.resolution_ns)),
         )
 
 
@@ -365,11 +365,11 @@ def _layers(
             name=of_kind,
             receivers=sum(map(bool, by_port.values())),
             counts=_counts(inside),
-            latency=_latency(whole, None, Circumstances.of([result])),
+            latency=_latency(whole, None, Circumstances.of([result], bed.stamps.resolution_ns)),
             low_us=min(means, default=None),
             high_us=max(means, default=None),
             increment_us=None if whole is None else increments.after(kind, us(whole.latency.avg_ns)),
-            jitter=_jitter(whole, Circumstances.of([result])),
+            jitter=_jitter(whole, Circumstances.of([result], bed.stamps.resolution_ns)),
         )
 
 
@@ -413,8 +413,12 @@ def _class_result(
 ) -> ClassResult:
     counts = _counts(found)
     summary = merged(_summaries(found, bed, definition))
-    latency = _latency(summary, _percentiles(item, found, result, bed, definition), Circumstances.of([result]))
-    jitter = _jitter(summary, Circumstances.of([result]))
+    latency = _latency(
+        summary,
+        _percentiles(item, found, result, bed, definition),
+        Circumstances.of([result], bed.stamps.resolution_ns),
+    )
+    jitter = _jitter(summary, Circumstances.of([result], bed.stamps.resolution_ns))
     missed = counts.lost_frames + (counts.late_frames or 0)
     ratio = Fraction(missed, counts.expected_frames) if counts.expected_frames else None
     judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)

@@ -103,6 +103,28 @@ def test_contradicting_settings_are_refused(test: str, settings: tuple[str, ...]
     assert message in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("test", "settings", "message"),
+    [
+        ("rfc5695.latency", ("operation=swap", "pattern=rotate"), "port 1 sends to ports 3-4, and all frames have"),
+        ("rfc5695.throughput", ("operation=pop_unlabeled", "pattern=full_mesh"), "port 1 sends to ports 2-4, and all"),
+        ("srv6.latency", ("operation=endpoint", "bidirectional=true"), "frames go to ports 1-2, and all frames have"),
+    ],
+)
+def test_frames_with_one_label_or_segment_are_for_one_port(test: str, settings: tuple[str, ...], message: str) -> None:
+    """Anything else would come to the port that the device's label or segment says, and make every trial INVALID."""
+    with pytest.raises(ParameterError) as caught:
+        run(test, *settings)
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize("operation", ["push", "pop_aggregate"])
+def test_a_packet_that_is_routed_by_its_address_goes_to_any_port(operation: str) -> None:
+    """The topology routes between the ports of a pair alone; many to one asks for one of them."""
+    settings = (f"operation={operation}", "pattern=many_to_one", "bidirectional=false", "learning_verify=false")
+    assert run("rfc5695.frame_loss", *settings).tables[0].rows
+
+
 @pytest.mark.parametrize("suite", ["rfc5695", "srv6"])
 def test_every_test_of_a_suite_measures_its_device(suite: str) -> None:
     """The reset of the device takes 50 ms."""

@@ -58,7 +58,9 @@ def test_the_delta_is_turns_of_pipelines_and_wire(tmp_path: Path) -> None:
             for kind in ("min", "avg", "max"):
                 expected = pytest.approx(row["failures"] * turn_us, abs=1e-9)
                 ends = (f"delta_{kind}_us", f"delta_{kind}_us_low", f"delta_{kind}_us_high")
-                assert [row[end] for end in ends] == [expected] * 3, kind
+                value, low, high = (row[end] for end in ends)
+                assert value == expected, kind
+                assert (high - value, value - low) == pytest.approx((0.000002, 0.000002), abs=1e-9), "two time stamps"
             assert row["significant"] == "yes"
         else:
             assert row["significant"] is None

@@ -21,6 +21,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
 from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, MaximumRate
+from p4mesh.quantities import signed_text
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import TrialResult
@@ -139,7 +140,7 @@ def test_a_fast_clock_is_no_forward_pressure_and_is_measured(sizes: tuple[int, .
         assert row["clock_ppm"] == pytest.approx(offset_ppm, abs=0.5)
         assert row["limit_pct"] == pytest.approx(100.01 + offset_ppm / 10_000, abs=1e-4)
     assert [row["frame_size_bytes"] for row in outcome.tables[0].rows] == list(sizes)
-    assert f"{offset_ppm:+.1f} ppm" in outcome.tables[0].note and "20.000 bytes" in outcome.tables[0].note
+    assert f"{signed_text(offset_ppm)} ppm" in outcome.tables[0].note and "20.000 bytes" in outcome.tables[0].note
 
 
 @pytest.mark.parametrize("sizes", [RFC_FRAME_SIZES_BYTES, (64,), (512,), (1518,), (1518, 9216)])
