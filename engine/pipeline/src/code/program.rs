@@ -232,6 +232,18 @@ pub(crate) struct Liveness {
     pub egress: Live,
     /// Slots that egress and deparser may write, ascending: those that differ after a copy of a packet.
     pub written: Vec<Slot>,
+    pub ends: LiveAfter,
+}
+
+/// What is read after a part of the program, of all that it may have left.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveAfter {
+    pub parser: Live,
+    pub ingress: Live,
+    pub egress: Live,
+    pub deparser: Live,
+    /// By the target itself, after all parts.
+    pub target: Live,
 }
 
 /// The place of a header in a stack that only extraction fills: those from `next` on are invalid, whatever their flags.
@@ -245,8 +257,6 @@ pub(crate) struct Filled {
 /// The executable part.
 pub(crate) struct Code {
     pub ops: Vec<Op>,
-    /// First instruction of each statement, in their order.
-    pub statements: Vec<Pc>,
     /// Names of instructions, ascending.
     pub marks: Vec<(Pc, Mark)>,
     pub selects: Vec<Select>,

@@ -96,7 +96,7 @@ impl Engine {
         }
         let program = &executable.program;
         let code = &program.code;
-        self.clear(executable);
+        self.start(executable);
         let charged =
             boundary::start_ingress(&mut *self.regs, code, &self.config, packet, ingress_timestamp_ps);
         self.keep_buffer(&mut packet.preserved);
@@ -302,12 +302,17 @@ impl Engine {
         }
     }
 
-    /// Sets the slots to those of a new packet, as far as the program reads them.
-    pub(super) fn clear(&mut self, executable: &Executable) {
+    /// Sets the slots to those of a new packet, as far as parser and ingress read them.
+    fn start(&mut self, executable: &Executable) {
         if !self.native(executable).is_some_and(|native| native.start(&mut self.regs)) {
-            let image = &executable.program.code.image;
-            self.regs[..image.len()].copy_from_slice(image);
+            self.clear(executable);
         }
+    }
+
+    /// Sets all slots to those of a new packet.
+    pub(super) fn clear(&mut self, executable: &Executable) {
+        let image = &executable.program.code.image;
+        self.regs[..image.len()].copy_from_slice(image);
     }
 
     /// Brings back the slots of a packet for its egress, as far as the program reads them from there on; `again`: the last

@@ -21,8 +21,6 @@ pub(crate) struct Param {
 pub(crate) struct Asm<'a> {
     pub layout: &'a Layout,
     pub code: Vec<Op>,
-    /// First instruction of each statement, in their order.
-    statements: Vec<Pc>,
     /// Names of instructions, in their order; places in them are labels.
     marks: Vec<(Pc, Mark)>,
     /// Widths of the register arrays in bits.
@@ -40,7 +38,6 @@ pub(crate) struct Asm<'a> {
 /// The result of assembly.
 pub(crate) struct Linked {
     pub ops: Vec<Op>,
-    pub statements: Vec<Pc>,
     pub marks: Vec<(Pc, Mark)>,
     /// First slot of the intermediate values.
     pub temp_base: usize,
@@ -60,7 +57,6 @@ impl<'a> Asm<'a> {
         Asm {
             layout,
             code: Vec::new(),
-            statements: Vec::new(),
             marks: Vec::new(),
             register_bits,
             params: Vec::new(),
@@ -79,7 +75,7 @@ impl<'a> Asm<'a> {
         if self.overflow {
             return node.too_large("number of slots", 65_537, 65_536);
         }
-        let Asm { mut code, statements, mut marks, temp_base, labels, constant_base, constants, .. } = self;
+        let Asm { mut code, mut marks, temp_base, labels, constant_base, constants, .. } = self;
         for (_, mark) in &mut marks {
             if let Mark::Condition { then, otherwise, .. } = mark {
                 *then = labels[*then as usize];
@@ -89,7 +85,7 @@ impl<'a> Asm<'a> {
         for op in &mut code {
             op.map_target(|label| labels[label as usize]);
         }
-        Ok(Linked { ops: code, statements, marks, temp_base, labels, constant_base, constants })
+        Ok(Linked { ops: code, marks, temp_base, labels, constant_base, constants })
     }
 
     pub fn label(&mut self) -> Pc {
@@ -121,7 +117,6 @@ impl<'a> Asm<'a> {
 
     /// Begins a statement; the temporaries of the one before are forgotten.
     pub fn statement(&mut self) {
-        self.statements.push(self.here());
         self.temp_next = 0;
     }
 

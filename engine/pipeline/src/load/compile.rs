@@ -87,7 +87,7 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let control = control::compile(&root, &declarations, &mut asm, &meter_targets)?;
     let deparser = checksums::compile_deparser(&root, &declarations, &mut asm)?;
 
-    let Linked { ops, statements, marks, temp_base, labels, constant_base, constants } = asm.finish(&root)?;
+    let Linked { ops, marks, temp_base, labels, constant_base, constants } = asm.finish(&root)?;
     let pc = |label: Pc| labels[label as usize];
     let mut selects = parser.selects;
     for select in &mut selects {
@@ -108,7 +108,6 @@ fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let layout = declarations.layout;
     let mut code = Code {
         ops,
-        statements,
         marks,
         selects,
         calculations: calculation_plans,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use crate::code::ir::{NextNodes, Op, Pc};
 use crate::code::layout::{packet_slot, FieldRef, Layout, Slot};
-use crate::code::program::{Code, DefaultAction, Filled, Live, Liveness};
+use crate::code::program::{Code, DefaultAction, Filled, Live, LiveAfter, Liveness};
 use crate::load::effects::{effects, Effects};
 use crate::load::filled::filled;
 
@@ -153,24 +153,33 @@ impl<'p> Analysis<'p> {
         let deparser = self.before(self.code.deparser_entry, &after_deparser)?;
         // A clone goes to egress as the egress of its original leaves it.
         let mut egress = self.empty();
+        let mut after_egress = target.clone();
+        after_egress.join(&deparser);
         loop {
-            let mut after = target.clone();
-            after.join(&deparser);
+            let mut after = after_egress.clone();
             after.join(&egress);
             let before = self.before(self.code.egress_entry, &after)?;
             if !egress.join(&before) {
                 break;
             }
         }
+        after_egress.join(&egress);
         let mut after_ingress = target.clone();
         after_ingress.join(&egress);
         let ingress = self.before(self.code.ingress_entry, &after_ingress)?;
         // A clone goes from the parser to egress.
-        let mut after_parser = after_ingress;
+        let mut after_parser = after_ingress.clone();
         after_parser.join(&ingress);
         let start = self.before(self.code.parser_entry, &after_parser)?;
         let written = self.written(&[self.code.egress_entry, self.code.deparser_entry])?;
-        Some(Liveness { start: self.live(&start), egress: self.live(&egress), written })
+        let ends = LiveAfter {
+            parser: self.live(&after_parser),
+            ingress: self.live(&after_ingress),
+            egress: self.live(&after_egress),
+            deparser: self.live(&after_deparser),
+            target: self.live(&target),
+        };
+        Some(Liveness { start: self.live(&start), egress: self.live(&egress), written, ends })
     }
 
     /// Slots that some parts of the program may write, and the packet registers; `None` for a part that extracts.

@@ -1,6 +1,6 @@
 //! The entries that a program brings itself, as comparisons in the order in which they match.
 
-use crate::code::ir::Pc;
+use super::ways::Way;
 use crate::code::layout::Slot;
 use crate::code::program::{KeyPlan, Program, TablePlan};
 use crate::numbers::words::limbs_for;
@@ -23,18 +23,18 @@ pub(super) struct Test {
 /// An entry: where it leads when all its tests hold.
 pub(super) struct Case {
     pub tests: Vec<Test>,
-    pub action: Pc,
-    pub next: Pc,
+    pub way: Way,
     pub params: ParamWords,
 }
 
 /// The entries of each table that become a chain, the first one that matches first.
-pub(super) fn cases(program: &Program) -> Vec<Vec<Case>> {
-    (0..program.tables.len()).map(|table| cases_of(program, table).unwrap_or_default()).collect()
+pub(super) fn cases(program: &Program, ways: &[Vec<Way>]) -> Vec<Vec<Case>> {
+    let cases = |(table, ways): (usize, &Vec<Way>)| cases_of(program, table, ways).unwrap_or_default();
+    ways.iter().enumerate().map(cases).collect()
 }
 
 /// `None` where the host looks the entries up.
-fn cases_of(program: &Program, table: usize) -> Option<Vec<Case>> {
+fn cases_of(program: &Program, table: usize, ways: &[Way]) -> Option<Vec<Case>> {
     let (info, plan) = (&program.tables[table], &program.code.tables[table]);
     let initial: Vec<_> = program.initial_entries.iter().filter(|entry| entry.table == table).collect();
     let by_mask = plan.is_pure() && plan.key.iter().all(|key| key.kind != MatchKind::Range);
@@ -48,8 +48,7 @@ fn cases_of(program: &Program, table: usize) -> Option<Vec<Case>> {
         let binding = bind(&program.code, plan, entry.action, &entry.data, true);
         let case = Case {
             tests: tests(plan, &pattern.value, &pattern.mask),
-            action: binding.entry,
-            next: binding.next,
+            way: ways[Way::find(ways, &program.code, binding.entry, binding.next)? as usize - 1],
             params: binding.words,
         };
         let priority = if info.needs_priority() { entry.priority } else { 0 };

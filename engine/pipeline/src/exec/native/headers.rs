@@ -1,244 +1,292 @@
-//! Machine code for headers: reading them from the frame, adding, removing and writing them.
+//! Code for headers: reading them from the frame, adding, removing and writing them.
 
-use super::translate::Translator;
-use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{types, types::I64, InstBuilder, Value};
+
+use super::flow::{frame_flags, Key, Known, CURSOR};
+use super::part::Emitter;
 use super::Offsets;
-use crate::code::layout::{packet_slot, Piece, Slot};
+use crate::code::layout::{packet_slot, HeaderShape, Piece, Slot};
 use crate::code::program::Filled;
+use crate::numbers::words::mask64;
 
 /// Words that are cleared inline.
 const MAX_INLINE_WORDS: u16 = 32;
 
-impl Translator<'_> {
-    /// Reads a header of fixed size by loads of eight bytes, forward from each field, or near the
-    /// end of the frame up to the field's last byte; the host does what is left.
-    pub(super) fn extract(&mut self, pc: usize, header: u16) {
-        let place = &self.layout.headers[header as usize];
-        let shape = &self.layout.shapes[place.shape];
+/// Bytes of a header, one load, that hold a piece.
+struct Window {
+    start: u16,
+    bytes: u8,
+}
+
+/// The shortest load within a header that has all of a piece.
+fn window(shape: &HeaderShape, piece: &Piece) -> Option<Window> {
+    let bytes = shape.fixed_bytes() as u16;
+    let span = u16::from(piece.lead + piece.bits).div_ceil(8);
+    let width = [1, 2, 4, 8].into_iter().find(|&width| width >= span && width <= bytes)?;
+    Some(Window { start: piece.start.min(bytes - width), bytes: width as u8 })
+}
+
+impl Emitter<'_, '_> {
+    /// Reads a header of fixed size that is in the frame as a whole; the host does what is left.
+    pub(super) fn extract(&mut self, header: u16) {
+        let layout = self.source.layout;
+        let place = &layout.headers[header as usize];
+        let shape = &layout.shapes[place.shape];
         let fits = |piece: &Piece| u32::from(piece.lead) + u32::from(piece.bits) <= 64;
-        if shape.variable.is_some() || place.union.is_some() || !shape.pieces.iter().all(fits) {
-            return self.host_jump(pc);
+        let windows: Option<Vec<Window>> = shape.pieces.iter().map(|piece| window(shape, piece)).collect();
+        let (Some(windows), None, None, true) =
+            (windows, shape.variable, place.union, shape.pieces.iter().all(fits))
+        else {
+            return self.host_jump();
+        };
+        let (within, slow, loaded) = (self.key(1), self.key(2), self.key(3));
+        let on = self.to(self.at.pc + 1);
+        let cursor = self.b.load(CURSOR);
+        let end = self.add(cursor, Known::Const(shape.fixed_bytes() as u64));
+        let length = self.load_frame(Offsets::LENGTH);
+        let fits = {
+            let end = self.b.value(end);
+            self.b.ins.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, length)
+        };
+        self.b.seldom(slow);
+        self.b.branch(fits, within, slow);
+        if self.b.begin(slow) {
+            self.b.seldom(loaded);
+            self.host_jump_to(loaded);
+            if self.b.begin(loaded) {
+                layout.block(header).for_each(|slot| self.b.load_written(slot.into()));
+                self.b.load_written(CURSOR);
+                self.b.goto(on);
+            }
         }
-        let base = place.base;
-        let (near_end, next) = (self.asm.label(), self.asm.label());
-        let last = shape.pieces.iter().map(|piece| i32::from(piece.start) + 8).max().unwrap_or(0);
-        let asm = &mut self.asm;
-        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
-        asm.move_reg(Reg::Rdx, Reg::Rcx);
-        asm.alu_imm(Alu::Add, Reg::Rdx, last.max(shape.fixed_bytes() as i32));
-        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
-        asm.jump_if(Cond::Above, near_end);
-        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
-        for piece in &shape.pieces {
-            load_bits(asm, i32::from(piece.start), piece.lead, piece.bits, piece.signed);
-            asm.store(base + piece.offset, Reg::Rax);
+        self.b.begin(within);
+        let packet = self.load_frame(Offsets::PACKET);
+        let (base, offset) = match cursor {
+            Known::Const(cursor) => (packet, cursor as i32),
+            Known::Value(cursor) => (self.b.ins.ins().iadd(packet, cursor), 0),
+        };
+        for (piece, window) in shape.pieces.iter().zip(windows) {
+            let lead = 8 * (piece.start - window.start) as u8 + piece.lead;
+            let at = offset + i32::from(window.start);
+            let value = self.load_bits(base, at, window.bytes, lead, piece.bits, piece.signed);
+            self.set(place.base + piece.offset, value);
         }
-        asm.store_imm(base, 1);
-        asm.add_frame_imm(Offsets::CURSOR, shape.fixed_bytes() as i32);
-        asm.jump(next);
-        asm.bind(near_end);
-        // Eight bytes that end with the field lie in the frame, if eight bytes came before.
-        let slow = asm.label();
-        asm.alu_imm(Alu::Cmp, Reg::Rcx, 8);
-        asm.jump_if(Cond::Below, slow);
-        asm.move_reg(Reg::Rdx, Reg::Rcx);
-        asm.alu_imm(Alu::Add, Reg::Rdx, shape.fixed_bytes() as i32);
-        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
-        asm.jump_if(Cond::Above, slow);
-        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
-        for piece in &shape.pieces {
-            let span = piece.lead + piece.bits;
-            let bytes = span.div_ceil(8);
-            let start = i32::from(piece.start) + i32::from(bytes) - 8;
-            load_bits(asm, start, 64 - 8 * bytes + piece.lead, piece.bits, piece.signed);
-            asm.store(base + piece.offset, Reg::Rax);
+        self.set(place.base, Known::Const(1));
+        self.b.store(CURSOR, end);
+        self.b.goto(on);
+    }
+
+    /// Loads up to eight bytes and keeps `bits` bits of them, behind the first `lead` bits.
+    fn load_bits(&mut self, base: Value, at: i32, bytes: u8, lead: u8, bits: u8, signed: bool) -> Known {
+        let ins = &mut self.b.ins;
+        let flags = frame_flags();
+        let value = match bytes {
+            1 => ins.ins().uload8(I64, flags, base, at),
+            2 | 4 => {
+                let width = if bytes == 2 { types::I16 } else { types::I32 };
+                let value = ins.ins().load(width, flags, base, at);
+                let value = ins.ins().bswap(value);
+                ins.ins().uextend(I64, value)
+            }
+            _ => {
+                let value = ins.ins().load(I64, flags, base, at);
+                ins.ins().bswap(value)
+            }
+        };
+        let below = 8 * bytes - lead - bits;
+        if signed {
+            let up = ins.ins().ishl_imm(value, i64::from(64 - 8 * bytes + lead));
+            return Known::Value(ins.ins().sshr_imm(up, i64::from(64 - bits)));
         }
-        asm.store_imm(base, 1);
-        asm.add_frame_imm(Offsets::CURSOR, shape.fixed_bytes() as i32);
-        asm.jump(next);
-        asm.bind(slow);
-        self.host_jump(pc);
-        self.asm.bind(next);
+        if lead > 0 && bits > 32 {
+            let up = ins.ins().ishl_imm(value, i64::from(64 - 8 * bytes + lead));
+            let value = ins.ins().ushr_imm(up, i64::from(64 - bits));
+            return self.bounded(Known::Value(value), mask64(bits.into()));
+        }
+        self.b.bound(value, mask64(8 * u32::from(bytes)));
+        let value = self.right(Known::Value(value), below);
+        self.mask(value, mask64(bits.into()))
     }
 
     /// Looks ahead where eight bytes can be loaded; the host does the rest.
-    pub(super) fn lookahead(
-        &mut self,
-        pc: usize,
-        dst: Slot,
-        offset: u32,
-        bits: u32,
-        check: bool,
-        signed: bool,
-    ) {
+    pub(super) fn lookahead(&mut self, dst: Slot, offset: u32, bits: u32, check: bool, signed: bool) {
         let lead = offset % 8;
-        if bits > 64 && bits % 8 == 0 && lead == 0 && !signed {
-            return self.wide_lookahead(pc, dst, (offset / 8) as i32, bits as i32 / 8, check);
+        let is_wide = bits > 64 && bits % 8 == 0 && lead == 0 && !signed;
+        if !is_wide && (lead + bits > 64 || bits == 0) {
+            return if check { self.host_jump() } else { self.host() };
         }
-        let fallback = |this: &mut Self| if check { this.host_jump(pc) } else { this.host(pc) };
-        if lead + bits > 64 || bits == 0 {
-            return fallback(self);
-        }
-        let (near_end, next) = (self.asm.label(), self.asm.label());
-        let asm = &mut self.asm;
-        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
-        asm.move_reg(Reg::Rdx, Reg::Rcx);
-        asm.alu_imm(Alu::Add, Reg::Rdx, (offset / 8 + 8) as i32);
-        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
-        asm.jump_if(Cond::Above, near_end);
-        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
-        load_bits(asm, (offset / 8) as i32, lead as u8, bits as u8, signed);
-        asm.store(dst, Reg::Rax);
-        asm.jump(next);
-        asm.bind(near_end);
-        fallback(self);
-        self.asm.bind(next);
-    }
-
-    /// Looks ahead at `bytes` whole bytes, more than eight, where they are there; the host does the rest.
-    fn wide_lookahead(&mut self, pc: usize, dst: Slot, first: i32, bytes: i32, check: bool) {
-        let (absent, next) = (self.asm.label(), self.asm.label());
-        let asm = &mut self.asm;
-        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
-        asm.move_reg(Reg::Rdx, Reg::Rcx);
-        asm.alu_imm(Alu::Add, Reg::Rdx, first + bytes);
-        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
-        asm.jump_if(Cond::Above, absent);
-        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
-        // The least limb is the last one in the frame; the greatest may have less than eight bytes.
-        for (limb, end) in (1..=bytes).rev().step_by(8).enumerate() {
-            asm.load_at(Reg::Rax, Reg::Rcx, first + (end - 8).max(0));
-            asm.byte_swap(Reg::Rax);
-            if end < 8 {
-                asm.shift(Shift::Right, Reg::Rax, 64 - 8 * end as u8);
+        let first = (offset / 8) as i32;
+        let needed = if is_wide { first + bits as i32 / 8 } else { first + 8 };
+        let (within, slow, loaded, on) = (self.key(1), self.key(2), self.key(3), self.key(4));
+        let on = if check { self.to(self.at.pc + 1) } else { on };
+        let cursor = self.b.load(CURSOR);
+        let end = self.add(cursor, Known::Const(needed as u64));
+        let end = self.b.value(end);
+        let length = self.load_frame(Offsets::LENGTH);
+        let fits = self.b.ins.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, length);
+        self.b.seldom(slow);
+        self.b.branch(fits, within, slow);
+        let limbs = (bits as Slot).div_ceil(64).max(1);
+        if self.b.begin(slow) {
+            self.b.seldom(loaded);
+            if check {
+                self.host_jump_to(loaded);
+            } else {
+                self.host();
+                self.b.goto(loaded);
             }
-            asm.store(dst + limb as Slot, Reg::Rax);
+            if self.b.begin(loaded) {
+                (dst..dst + limbs).for_each(|slot| self.b.load_written(slot.into()));
+                self.b.load(CURSOR);
+                self.b.goto(on);
+            }
         }
-        asm.jump(next);
-        asm.bind(absent);
-        if check {
-            self.host_jump(pc);
+        self.b.begin(within);
+        let packet = self.load_frame(Offsets::PACKET);
+        let cursor = self.b.value(cursor);
+        let base = self.b.ins.ins().iadd(packet, cursor);
+        if is_wide {
+            // The least limb is the last one in the frame; the greatest may have less than eight bytes.
+            let bytes = bits as i32 / 8;
+            for (limb, end) in (1..=bytes).rev().step_by(8).enumerate() {
+                let missing = (8 - end).max(0) as u8;
+                let at = first + (end - 8).max(0);
+                let value = self.load_bits(base, at, 8, 0, 64 - 8 * missing, false);
+                self.set(dst + limb as Slot, value);
+            }
         } else {
-            self.host(pc);
+            let value = self.load_bits(base, first, 8, lead as u8, bits as u8, signed);
+            self.set(dst, value);
         }
-        self.asm.bind(next);
+        self.b.goto(on);
+        if !check {
+            self.b.begin(on);
+        }
     }
 
-    /// Code that writes the valid headers one after the other; rcx is where the next byte goes.
-    pub(super) fn emit_headers(&mut self) -> Option<Label> {
-        let order = &self.code.deparse_order;
-        let shape_of = |header: u16| self.layout.shape_of(header);
-        let odd = |header: u16| shape_of(header).variable.is_some() || shape_of(header).fixed_bits % 8 != 0;
-        if order.iter().any(|&header| odd(header)) {
-            return None;
-        }
-        let entry = self.asm.label();
-        self.asm.bind(entry);
-        self.asm.load_frame(Reg::Rcx, Offsets::OUT);
-        let mut stack = None;
-        for &header in order {
-            stack = self.enter_stack(header, stack);
+    /// Code that writes the valid headers one after the other.
+    pub(super) fn emit_headers(&mut self) {
+        let (code, layout) = (self.source.code, self.source.layout);
+        let flags = frame_flags();
+        let out = self.b.ins.ins().load(I64, flags, self.b.frame, i32::from(Offsets::OUT));
+        self.b.ins.def_var(self.out, out);
+        let mut stack: Option<(Filled, Key)> = None;
+        for (number, &header) in (0..).zip(&code.deparse_order) {
+            let [on, present, skip, end] = std::array::from_fn(|key| self.key(10 + 4 * number + key as u32));
+            let filled = code.filled[header as usize];
+            let goes_on = |(last, _): &(Filled, Key)| {
+                filled.is_some_and(|filled| filled.next == last.next && filled.index > last.index)
+            };
+            let last_end = stack.filter(goes_on).map(|(_, end)| end);
+            if last_end.is_none() {
+                self.leave_stack(stack);
+            }
+            stack = filled.map(|filled| (filled, last_end.unwrap_or(end)));
             if let Some((Filled { next, index }, end)) = stack {
-                self.asm.alu_slot_imm(Alu::Cmp, next, i32::from(index) + 1);
-                self.asm.jump_if(Cond::Below, end);
-            }
-            let base = self.layout.headers[header as usize].base;
-            let shape = self.layout.shape_of(header);
-            let skip = self.asm.label();
-            self.asm.alu_slot_imm(Alu::Cmp, base, 0);
-            self.asm.jump_if(Cond::Equal, skip);
-            let mut at = 0;
-            for chunk in &shape.chunks {
-                for (index, part) in shape.parts[chunk.from as usize..chunk.to as usize].iter().enumerate() {
-                    let reg = if index == 0 { Reg::Rdx } else { Reg::Rax };
-                    self.asm.load(reg, base + part.offset);
-                    if part.right > 0 {
-                        self.asm.shift(Shift::Right, reg, part.right);
-                    }
-                    if !shape.is_clean(part) {
-                        self.emit_mask(reg, part.mask);
-                    }
-                    if part.left > 0 {
-                        self.asm.shift(Shift::Left, reg, part.left);
-                    }
-                    if index > 0 {
-                        self.asm.alu_reg(Alu::Or, Reg::Rdx, Reg::Rax);
-                    }
+                let next = self.get(next);
+                self.branch_if(IntCC::UnsignedGreaterThanOrEqual, next, u64::from(index) + 1, on, end);
+                if !self.b.begin(on) {
+                    continue;
                 }
-                if chunk.bytes < 8 {
-                    self.asm.shift(Shift::Left, Reg::Rdx, 64 - 8 * chunk.bytes);
-                }
-                self.asm.byte_swap(Reg::Rdx);
-                self.asm.store_at(Reg::Rcx, at, Reg::Rdx);
-                at += i32::from(chunk.bytes);
             }
-            self.asm.alu_imm(Alu::Add, Reg::Rcx, at);
-            self.asm.bind(skip);
+            let base = layout.headers[header as usize].base;
+            self.branch_on_zero(base, skip, present);
+            if self.b.begin(present) {
+                self.emit_header(base, layout.shape_of(header));
+                self.b.goto(skip);
+            }
+            self.b.begin(skip);
         }
         self.leave_stack(stack);
-        self.asm.store_frame(Offsets::OUT, Reg::Rcx);
-        self.asm.jump(self.ended);
-        Some(entry)
+        let out = self.b.ins.use_var(self.out);
+        self.b.ins.ins().store(flags, out, self.b.frame, i32::from(Offsets::OUT));
     }
 
-    /// Masks without a scratch register: rcx is in use.
-    fn emit_mask(&mut self, reg: Reg, mask: u64) {
-        let unused = mask.leading_zeros() as u8;
-        match i32::try_from(mask) {
-            Ok(value) => self.asm.alu_imm(Alu::And, reg, value),
-            Err(_) if unused > 0 => {
-                self.asm.shift(Shift::Left, reg, unused);
-                self.asm.shift(Shift::Right, reg, unused);
+    /// Code for one header after the other goes behind a stack where nothing of it is left.
+    fn leave_stack(&mut self, stack: Option<(Filled, Key)>) {
+        if let Some((_, end)) = stack {
+            if !self.b.ended {
+                self.b.goto(end);
             }
-            Err(_) => {}
+            self.b.begin(end);
         }
+    }
+
+    fn emit_header(&mut self, base: Slot, shape: &HeaderShape) {
+        let out = self.b.ins.use_var(self.out);
+        let mut at = 0;
+        for chunk in &shape.chunks {
+            let mut word = Known::Const(0);
+            for part in &shape.parts[chunk.from as usize..chunk.to as usize] {
+                let value = self.get(base + part.offset);
+                let value = self.right(value, part.right);
+                let value = if shape.is_clean(part) { value } else { self.mask(value, part.mask) };
+                let value = self.left(value, part.left);
+                word = self.or(word, value);
+            }
+            let word = self.left(word, 64 - 8 * chunk.bytes);
+            let word = match word {
+                Known::Const(word) => Known::Const(word.swap_bytes()),
+                Known::Value(word) => Known::Value(self.b.ins.ins().bswap(word)),
+            };
+            let word = self.b.value(word);
+            self.b.ins.ins().store(frame_flags(), word, out, at);
+            at += i32::from(chunk.bytes);
+        }
+        let out = self.b.ins.ins().iadd_imm(out, i64::from(at));
+        self.b.ins.def_var(self.out, out);
     }
 
     /// The header that a constant operand names, if it is a plain one.
-    fn plain_header(&self, operand: Slot) -> Option<(Slot, u16, i32)> {
-        let place = self.layout.headers.get(usize::try_from(self.constant(operand)?).ok()?)?;
-        let shape = &self.layout.shapes[place.shape];
+    fn plain_header(&self, operand: Slot) -> Option<(Slot, u16, u64)> {
+        let layout = self.source.layout;
+        let place = layout.headers.get(usize::try_from(self.constant(operand)?).ok()?)?;
+        let shape = &layout.shapes[place.shape];
         let plain = place.union.is_none() && !place.metadata && shape.variable.is_none();
         (plain && shape.slots <= MAX_INLINE_WORDS).then_some((
             place.base,
             shape.slots,
-            shape.fixed_bytes() as i32,
+            shape.fixed_bytes() as u64,
         ))
     }
 
-    pub(super) fn add_header(&mut self, pc: usize, operand: Slot) {
-        let Some((base, slots, bytes)) = self.plain_header(operand) else { return self.host(pc) };
-        let skip = self.asm.label();
-        self.asm.alu_slot_imm(Alu::Cmp, base, 0);
-        self.asm.jump_if(Cond::NotEqual, skip);
-        for slot in base + 1..base + slots {
-            self.asm.store_imm(slot, 0);
+    pub(super) fn add_header(&mut self, operand: Slot) {
+        let Some((base, slots, bytes)) = self.plain_header(operand) else { return self.host() };
+        let (absent, present, on) = (self.key(1), self.key(2), self.key(3));
+        self.branch_on_zero(base, absent, present);
+        if self.b.begin(absent) {
+            for slot in base + 1..base + slots {
+                self.set(slot, Known::Const(0));
+            }
+            self.set(base, Known::Const(1));
+            self.change_length(bytes);
+            self.b.goto(on);
         }
-        self.asm.store_imm(base, 1);
-        self.asm.alu_slot_imm(Alu::Add, packet_slot::LENGTH, bytes);
-        self.asm.bind(skip);
+        if self.b.begin(present) {
+            self.b.goto(on);
+        }
+        self.b.begin(on);
     }
 
-    pub(super) fn remove_header(&mut self, pc: usize, operand: Slot) {
-        let Some((base, _, bytes)) = self.plain_header(operand) else { return self.host(pc) };
-        let skip = self.asm.label();
-        self.asm.alu_slot_imm(Alu::Cmp, base, 0);
-        self.asm.jump_if(Cond::Equal, skip);
-        self.asm.alu_slot_imm(Alu::Sub, packet_slot::LENGTH, bytes);
-        self.asm.store_imm(base, 0);
-        self.asm.bind(skip);
+    pub(super) fn remove_header(&mut self, operand: Slot) {
+        let Some((base, _, bytes)) = self.plain_header(operand) else { return self.host() };
+        let (present, absent, on) = (self.key(1), self.key(2), self.key(3));
+        self.branch_on_zero(base, absent, present);
+        if self.b.begin(present) {
+            self.change_length(bytes.wrapping_neg());
+            self.set(base, Known::Const(0));
+            self.b.goto(on);
+        }
+        if self.b.begin(absent) {
+            self.b.goto(on);
+        }
+        self.b.begin(on);
     }
-}
 
-/// Loads the eight bytes at `rcx + start` into rax, and keeps `bits` bits of them, behind the first `lead` bits.
-fn load_bits(asm: &mut Assembler, start: i32, lead: u8, bits: u8, signed: bool) {
-    asm.load_at(Reg::Rax, Reg::Rcx, start);
-    asm.byte_swap(Reg::Rax);
-    if lead > 0 {
-        asm.shift(Shift::Left, Reg::Rax, lead);
-    }
-    if bits < 64 {
-        let shift = if signed { Shift::RightSigned } else { Shift::Right };
-        asm.shift(shift, Reg::Rax, 64 - bits);
+    fn change_length(&mut self, by: u64) {
+        let length = self.get(packet_slot::LENGTH);
+        let length = self.add(length, Known::Const(by));
+        self.set(packet_slot::LENGTH, length);
     }
 }

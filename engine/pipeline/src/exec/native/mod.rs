@@ -1,23 +1,19 @@
-//! Native execution on x86-64: the compiled program as machine code, made once at load. It does
-//! what the interpreter does; a test compares both.
+//! Native execution: the compiled program as machine code, made once at load by Cranelift. It does what the interpreter
+//! does; a test compares both.
 //!
-//! The code is position independent, keeps to registers that it saves, and touches memory in four
-//! places only: the packet's slots (every 16-bit index is inside them), the frame below, the bytes
-//! of the packet after a length check, and array cells after an index check.
+//! The code touches memory in four places only: the packet's slots (every 16-bit index is inside them), the frame below,
+//! the bytes of the packet after a length check, and array cells after an index check.
 
 mod cases;
-mod control_flow;
-mod entries;
-mod fused_stages;
+mod compile;
+mod flow;
+mod graph;
 mod headers;
-mod passing;
-mod registers;
-mod rows;
+mod part;
 mod slots;
 mod tables;
-mod translate;
 mod views;
-mod x86;
+mod ways;
 
 use memmap2::{Mmap, MmapMut};
 
@@ -26,8 +22,10 @@ use crate::code::layout::Regs;
 use crate::code::program::Program;
 use crate::exec::context::{Context, Egressed, Flow, Outcome, Wire};
 
+use slots::Start;
 pub(crate) use views::Views;
 use views::{Indexed, View};
+use ways::Way;
 
 const STATUS_DONE: u32 = 0;
 const STATUS_RUNAWAY: u32 = 1;
@@ -38,18 +36,15 @@ const STATUS_STOPPED: u32 = 2;
 struct Frame<'c> {
     registers: *const View,
     counters: *const View,
+    spare_row: usize,
     shortcuts: *const u64,
     indexed: *const Indexed,
     as_loaded: *const u64,
-    /// Address where the action that runs returns to.
-    return_to: usize,
     packet: *const u8,
     length: usize,
     cursor: usize,
     /// Where the next byte of a header goes.
     out: *mut u8,
-    /// Address of the code after this part of the program, 0 = back to the host.
-    then: usize,
     drop_port: u64,
     // Beyond this point only the host reads.
     native: *const NativeCode,
@@ -70,15 +65,14 @@ impl<'c> Frame<'c> {
         Frame {
             registers: views.registers.as_ptr(),
             counters: views.counters.as_ptr(),
+            spare_row: views.spare_address,
             shortcuts: views.shortcuts.as_ptr(),
             indexed: views.indexed.as_ptr(),
             as_loaded: views.as_loaded.as_ptr(),
-            return_to: 0,
             packet: packet.as_ptr(),
             length: packet.len(),
             cursor,
             out: std::ptr::null_mut(),
-            then: 0,
             drop_port: 0,
             native,
             context,
@@ -90,15 +84,14 @@ impl<'c> Frame<'c> {
         Frame {
             registers: std::ptr::null(),
             counters: std::ptr::null(),
+            spare_row: 0,
             shortcuts: std::ptr::null(),
             indexed: std::ptr::null(),
             as_loaded: std::ptr::null(),
-            return_to: 0,
             packet: std::ptr::null(),
             length: 0,
             cursor: 0,
             out: std::ptr::null_mut(),
-            then: 0,
             drop_port: 0,
             native,
             context: std::ptr::null_mut(),
@@ -112,89 +105,93 @@ struct Offsets;
 impl Offsets {
     const REGISTERS: u8 = std::mem::offset_of!(Frame, registers) as u8;
     const COUNTERS: u8 = std::mem::offset_of!(Frame, counters) as u8;
+    const SPARE_ROW: u8 = std::mem::offset_of!(Frame, spare_row) as u8;
     const SHORTCUTS: u8 = std::mem::offset_of!(Frame, shortcuts) as u8;
     const INDEXED: u8 = std::mem::offset_of!(Frame, indexed) as u8;
     const AS_LOADED: u8 = std::mem::offset_of!(Frame, as_loaded) as u8;
-    const RETURN: u8 = std::mem::offset_of!(Frame, return_to) as u8;
     const PACKET: u8 = std::mem::offset_of!(Frame, packet) as u8;
     const LENGTH: u8 = std::mem::offset_of!(Frame, length) as u8;
     const CURSOR: u8 = std::mem::offset_of!(Frame, cursor) as u8;
     const OUT: u8 = std::mem::offset_of!(Frame, out) as u8;
-    const THEN: u8 = std::mem::offset_of!(Frame, then) as u8;
     const DROP_PORT: u8 = std::mem::offset_of!(Frame, drop_port) as u8;
 }
 
 /// Machine code of a program.
 pub(crate) struct NativeCode {
     memory: Mmap,
-    /// Offset of every instruction.
-    offsets: Vec<u32>,
-    /// Offset of the code between parser and ingress.
-    after_parser: u32,
-    /// Offset of the code that writes headers.
-    emit: Option<u32>,
-    /// Offset of the code between egress and deparser; it is there where `emit` is.
-    after_egress: Option<u32>,
-    /// Room that it needs, 8 bytes more than all headers together.
+    functions: Functions,
+    /// Where packets go from each table.
+    ways: Vec<Vec<Way>>,
+    /// Room that headers need, 8 bytes more than all of them together.
     emit_bytes: usize,
-    /// Offsets of the code that sets the slots for a new packet, and of those which bring them back for egress.
-    start: Option<u32>,
-    restore: Option<u32>,
-    restore_again: Option<u32>,
-    /// Slots that it brings back at most.
+    /// Slots of a packet.
     slots: usize,
+}
+
+/// Offsets of the code of each part.
+#[derive(Default)]
+struct Functions {
+    parser: usize,
+    ingress: usize,
+    /// Egress alone, where headers cannot be written.
+    egress: Option<usize>,
+    /// Egress, deparser and headers, where headers can be written.
+    egress_to_headers: Option<usize>,
+    deparser: usize,
+    headers: Option<usize>,
+    start: Option<Start>,
+    /// Brings the slots back for egress.
+    restore: Option<usize>,
+    restore_again: Option<usize>,
 }
 
 impl NativeCode {
     /// `None` where the system gives no executable memory, or the program does not fit.
     pub fn compile(program: &Program) -> Option<NativeCode> {
         let Program { code, layout, .. } = program;
-        type HostFunction = for<'c> extern "sysv64" fn(*mut Frame<'c>, u32) -> usize;
+        type HostFunction = for<'c> extern "C" fn(*mut Frame<'c>, u32) -> usize;
         let address = |function: HostFunction| function as usize as u64;
-        let find_word = find_word as extern "sysv64" fn(*mut Frame<'static>, u32, u64) -> usize;
-        let host = translate::Host {
+        let find_word = find_word as extern "C" fn(*mut Frame<'static>, u32, u64) -> usize;
+        let host = part::Host {
             step: address(step),
             find: address(find),
             find_word: find_word as usize as u64,
             table: address(table),
         };
-        let translation = translate::translate(code, layout, &cases::cases(program), host)?;
-        let mut memory = MmapMut::map_anon(translation.bytes.len()).ok()?;
-        memory.copy_from_slice(&translation.bytes);
+        let ways = ways::ways(program);
+        let (bytes, functions) = compile::compile(program, &ways, host)?;
+        let mut memory = MmapMut::map_anon(bytes.len()).ok()?;
+        memory.copy_from_slice(&bytes);
         let header_bytes = code.deparse_order.iter().map(|&header| layout.shape_of(header).fixed_bytes());
         Some(NativeCode {
             memory: memory.make_exec().ok()?,
-            offsets: translation.offsets,
-            after_parser: translation.after_parser,
-            emit: translation.emit,
-            after_egress: translation.after_egress,
+            functions,
+            ways,
             emit_bytes: header_bytes.sum::<usize>() + 8,
-            start: translation.start,
-            restore: translation.restore,
-            restore_again: translation.restore_again,
             slots: layout.slots,
         })
-    }
-
-    /// Address of an instruction.
-    fn address(&self, pc: Pc) -> usize {
-        let end = self.offsets.last().copied().unwrap_or(0);
-        self.memory.as_ptr() as usize + self.offsets.get(pc as usize).copied().unwrap_or(end) as usize
     }
 
     /// Runs from `entry` to the end of that part of the program.
     pub fn run(&self, context: &mut Context, views: &Views, entry: Pc) -> Outcome {
         let Wire { frame: packet, cursor } = context.wire;
         let mut frame = Frame::new(self, context, packet, cursor, views);
-        outcome(self.run_part(context, &mut frame, entry))
+        let code = &context.program.code;
+        let target = match entry {
+            entry if entry == code.parser_entry => self.functions.parser,
+            entry if entry == code.egress_entry => {
+                self.functions.egress.expect("egress alone is run where headers cannot be written")
+            }
+            _ => self.functions.deparser,
+        };
+        outcome(self.run_part(context, &mut frame, target))
     }
 
     /// Runs the parser and the ingress control; `packet` is that of the context.
     #[inline]
     pub fn run_ingress(&self, context: &mut Context, packet: &[u8], views: &Views) -> Outcome {
-        let then = self.at(self.after_parser);
-        let mut frame = Frame { then, ..Frame::new(self, context, packet, 0, views) };
-        outcome(self.run_part(context, &mut frame, context.program.code.parser_entry))
+        let mut frame = Frame::new(self, context, packet, 0, views);
+        outcome(self.run_part(context, &mut frame, self.functions.ingress))
     }
 
     /// Runs the egress control, and, unless it asks for something or drops the packet, the deparser, and writes the valid
@@ -210,11 +207,11 @@ impl NativeCode {
         drop_port: u64,
         out: &mut Vec<u8>,
     ) -> Option<Egressed> {
-        let then = self.at(self.after_egress?);
+        let target = self.functions.egress_to_headers?;
         let start = self.room(out);
         let of_packet = Frame::new(self, context, packet, payload, views);
-        let mut frame = Frame { then, drop_port, out: start, ..of_packet };
-        let status = self.run_part(context, &mut frame, context.program.code.egress_entry);
+        let mut frame = Frame { drop_port, out: start, ..of_packet };
+        let status = self.run_part(context, &mut frame, target);
         Some(match status {
             STATUS_STOPPED => Egressed::Stopped,
             _ => match outcome(status) {
@@ -225,16 +222,10 @@ impl NativeCode {
     }
 
     #[inline]
-    fn run_part(&self, context: &mut Context, frame: &mut Frame, entry: Pc) -> u32 {
-        let target = self.offsets.get(entry as usize).copied().unwrap_or(0);
+    fn run_part(&self, context: &mut Context, frame: &mut Frame, target: usize) -> u32 {
         let status = self.enter(context.regs, frame, target);
         context.wire.cursor = frame.cursor;
         status
-    }
-
-    /// Address of an offset.
-    fn at(&self, offset: u32) -> usize {
-        self.memory.as_ptr() as usize + offset as usize
     }
 
     /// Start of `out`, with room for all headers.
@@ -259,7 +250,7 @@ impl NativeCode {
     /// Writes the valid headers to the start of `out`, which grows as needed, and gives their
     /// length; `None` where this is left to the host.
     pub fn emit(&self, regs: &mut Regs, out: &mut Vec<u8>) -> Option<usize> {
-        let target = self.emit?;
+        let target = self.functions.headers?;
         let start = self.room(out);
         let mut frame = Frame { out: start, ..Frame::without_state(self) };
         self.enter(regs, &mut frame, target);
@@ -268,60 +259,80 @@ impl NativeCode {
 
     /// Sets the slots that the program reads to those of a new packet; false where this is left to the host.
     pub fn start(&self, regs: &mut Regs) -> bool {
-        let Some(target) = self.start else { return false };
-        self.enter(regs, std::ptr::null_mut(), target);
-        true
+        self.functions.start.as_ref().is_some_and(|start| {
+            start.set(regs);
+            true
+        })
     }
 
     /// Brings back the slots that the program reads from egress on; false where this is left to the host. `again`: the
     /// slots are those that the egress of another copy of the packet has left.
     pub fn restore(&self, regs: &mut Regs, slots: &[u64], again: bool) -> bool {
-        let Some(target) = (if again { self.restore_again } else { self.restore }) else { return false };
+        let Some(target) = (if again { self.functions.restore_again } else { self.functions.restore }) else {
+            return false;
+        };
         assert!(slots.len() >= self.slots, "a packet has all slots of its program");
         self.enter(regs, slots.as_ptr().cast_mut().cast(), target);
         true
     }
 
     /// Runs the code at `target` until it ends; `frame` is what that code takes it for.
-    fn enter(&self, regs: *mut Regs, frame: *mut Frame, target: u32) -> u32 {
-        // SAFETY: the memory holds code that `translate` made for this signature; it was made
+    #[inline]
+    fn enter(&self, regs: *mut Regs, frame: *mut Frame, target: usize) -> u32 {
+        // SAFETY: the memory holds code that `compile` made for this signature, at this offset among others; it was made
         // executable and lives as long as `self`.
-        let code: extern "sysv64" fn(*mut Regs, *mut Frame, usize) -> u32 =
-            unsafe { std::mem::transmute(self.memory.as_ptr()) };
-        code(regs, frame, self.at(target))
+        let code: extern "C" fn(*mut Regs, *mut Frame) -> u32 =
+            unsafe { std::mem::transmute(self.memory.as_ptr().add(target)) };
+        code(regs, frame)
     }
 }
 
-/// Executes instruction `pc` for the code. The result is the address where to go on, 0 for the
-/// next instruction; the return address of a call is left in the frame.
-extern "sysv64" fn step(frame: *mut Frame<'_>, pc: u32) -> usize {
+/// Executes instruction `pc` for the code. The result is 0 where the next instruction follows, else the number of the one
+/// that does, from 1 on.
+extern "C" fn step(frame: *mut Frame<'_>, pc: u32) -> usize {
     // SAFETY: only the code calls this, with the frame that `NativeCode::run` gave it.
     unsafe {
-        with_context(frame, |context| context.program.code.ops.get(pc as usize).map(|op| context.step(op)))
+        with_context(frame, |context, _| {
+            match context.program.code.ops.get(pc as usize).map(|op| context.step(op)) {
+                Some(Flow::To(to)) => to as usize + 1,
+                _ => 0,
+            }
+        })
     }
 }
 
 /// Looks up table `index`, which has leads; the result is the address of one.
-extern "sysv64" fn find(frame: *mut Frame<'_>, index: u32) -> usize {
+extern "C" fn find(frame: *mut Frame<'_>, index: u32) -> usize {
     // SAFETY: as in `step`; there is an element of `indexed` for each table.
     let (context, indexed) = unsafe { (&*(*frame).context, &*(*frame).indexed.add(index as usize)) };
     indexed.lead(context.state.tables[index as usize].lookup(context.regs))
 }
 
 /// As `find`, of a table whose key is one word, with that word.
-extern "sysv64" fn find_word(frame: *mut Frame<'_>, index: u32, key: u64) -> usize {
+extern "C" fn find_word(frame: *mut Frame<'_>, index: u32, key: u64) -> usize {
     // SAFETY: as in `find`.
     let (context, indexed) = unsafe { (&*(*frame).context, &*(*frame).indexed.add(index as usize)) };
     indexed.lead(context.state.tables[index as usize].lookup_word(key))
 }
 
-/// Looks up table `index` for the code, as `step` does for the instruction.
-extern "sysv64" fn table(frame: *mut Frame<'_>, index: u32) -> usize {
+/// Looks up table `index` for the code, as `step` does for the instruction; the result is the number of the way.
+extern "C" fn table(frame: *mut Frame<'_>, index: u32) -> usize {
     // SAFETY: as in `step`.
-    unsafe { with_context(frame, |context| Some(context.apply(index as u16))) }
+    unsafe {
+        with_context(frame, |context, native| {
+            let (action, next) = match context.apply(index as u16) {
+                Flow::Call { entry, next } => (entry, next),
+                Flow::To(next) => (next, next),
+                Flow::Next => unreachable!("a table leads to a node"),
+            };
+            let ways = &native.ways[index as usize];
+            let way = Way::find(ways, &context.program.code, action, next);
+            way.expect("the ways from a table are those of its actions") as usize
+        })
+    }
 }
 
-/// Gives `execute` the context of the run, and makes addresses of what it answers.
+/// Gives `execute` the context of the run.
 ///
 /// # Safety
 ///
@@ -329,19 +340,12 @@ extern "sysv64" fn table(frame: *mut Frame<'_>, index: u32) -> usize {
 #[inline]
 unsafe fn with_context<'c>(
     frame: *mut Frame<'c>,
-    execute: impl FnOnce(&mut Context<'c>) -> Option<Flow>,
+    execute: impl FnOnce(&mut Context<'c>, &NativeCode) -> usize,
 ) -> usize {
     // SAFETY: see above.
     let (context, native, frame) = unsafe { (&mut *(*frame).context, &*(*frame).native, &mut *frame) };
     context.wire.cursor = frame.cursor;
-    let flow = execute(context).unwrap_or(Flow::Next);
+    let result = execute(context, native);
     frame.cursor = context.wire.cursor;
-    match flow {
-        Flow::Next => 0,
-        Flow::To(pc) => native.address(pc),
-        Flow::Call { entry, next } => {
-            frame.return_to = native.address(next);
-            native.address(entry)
-        }
-    }
+    result
 }

@@ -1,131 +1,167 @@
-//! Machine code that sets the packet's slots: for a new packet, or to those of one that was put aside. It writes the
-//! slots that the program may read before it writes them, four at a time; what lies between them does not matter.
+//! Sets the packet's slots: for a new packet, or to those of one that was put aside. Of those it writes the ones that the
+//! program may read before it writes them, several at a time; what lies between them does not matter.
 
-use super::translate::Translator;
-use super::x86::{Alu, Cond, Label, Reg};
-use crate::code::layout::Slot;
-use crate::code::program::{Filled, Live};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{types::I32, types::I64, types::I64X2, Block, InstBuilder, MemFlags, Value};
+use cranelift_frontend::FunctionBuilder;
+
+use super::compile::Compiler;
+use super::flow::frame_flags;
+use super::STATUS_DONE;
+use crate::code::layout::{Layout, Regs, Slot};
+use crate::code::program::{Code, Filled, Live};
 
 /// Slots that one instruction loads or stores.
+const PAIR: usize = 2;
+
+/// Slots of a new packet: groups of [`QUAD`] that are cleared, and those that hold other numbers then.
+pub(super) struct Start {
+    quads: Vec<Slot>,
+    numbers: Vec<(Slot, u64)>,
+}
+
+/// Slots that one instruction clears where the processor has one for so many.
 const QUAD: usize = 4;
 
-impl Translator<'_> {
-    /// Code that clears the slots for a new packet.
-    pub(super) fn emit_start(&mut self) -> Option<Label> {
-        let code = self.code;
-        let live = &code.liveness.as_ref().filter(|_| can_move_quads())?.start;
-        let entry = self.asm.label();
-        self.asm.bind(entry);
-        self.asm.clear_quad();
-        for first in self.cover(live.slots.iter().copied()) {
-            self.asm.store_quad(first);
-        }
-        for &slot in &live.slots {
-            match code.image[slot as usize] {
-                0 => {}
-                value => self.asm.store_imm(slot, i32::try_from(value).ok()?),
-            }
-        }
-        self.leave();
-        Some(entry)
-    }
+/// What is set for a new packet, of the slots that may be read before they are written: those that parser and ingress, run
+/// in one go, read from memory. None where anything may be read.
+pub(super) fn start(code: &Code, layout: &Layout, is_read: impl Fn(Slot) -> bool) -> Option<Start> {
+    let slots = code.liveness.as_ref()?.start.slots.iter().copied().filter(|&slot| is_read(slot));
+    let numbers =
+        slots.clone().map(|slot| (slot, code.image[slot as usize])).filter(|&(_, number)| number != 0);
+    Some(Start { numbers: numbers.collect(), quads: cover(layout, QUAD, slots) })
+}
 
-    /// Code that brings back, for egress, the slots that the host gives it in the place of a frame; `again`, where the last
-    /// egress has been that of another copy of the packet: those that this may have written.
-    pub(super) fn emit_restore(&mut self, again: bool) -> Option<Label> {
-        let liveness = self.code.liveness.as_ref().filter(|_| can_move_quads())?;
-        let Live { slots, contents } = &liveness.egress;
-        let differs = |slot: &Slot| !again || liveness.written.binary_search(slot).is_ok();
-        let entry = self.asm.label();
-        self.asm.bind(entry);
-        self.asm.move_frame(Reg::Rcx);
-        let always = self.cover(slots.iter().copied().filter(differs));
-        for &first in &always {
-            self.move_quad(first);
+impl Start {
+    pub fn set(&self, regs: &mut Regs) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx") {
+            // SAFETY: the processor has these instructions.
+            unsafe { self.clear_with_avx(regs) };
+        } else {
+            self.clear(regs);
         }
-        let is_moved = |slot: &Slot| always.iter().any(|&first| (first..first + QUAD as Slot).contains(slot));
-        let mut stack = None;
-        for &header in contents {
-            let fields = self.layout.block(header).filter(|slot| differs(slot) && !is_moved(slot));
-            let rest = self.cover(fields);
-            if rest.is_empty() {
-                continue;
-            }
-            stack = self.enter_stack(header, stack);
-            let skip = self.asm.label();
-            match stack {
-                Some((Filled { next, index }, end)) => {
-                    self.asm.load_at(Reg::Rax, Reg::Rcx, 8 * i32::from(next));
-                    self.asm.alu_imm(Alu::Cmp, Reg::Rax, i32::from(index) + 1);
-                    self.asm.jump_if(Cond::Below, end);
-                }
-                // To ask takes longer than to move a single one.
-                None if rest.len() == 1 => {}
-                None => {
-                    let base = self.layout.headers[header as usize].base;
-                    self.asm.load_at(Reg::Rax, Reg::Rcx, 8 * i32::from(base));
-                    self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
-                    self.asm.jump_if(Cond::Equal, skip);
-                }
-            }
-            for first in rest {
-                self.move_quad(first);
-            }
-            self.asm.bind(skip);
-        }
-        self.leave_stack(stack);
-        self.leave();
-        Some(entry)
-    }
-
-    /// Code for one header after the other goes behind a stack where nothing of it is left: `last` is the stack before
-    /// `header`, with the place behind it. Gives that of `header`, if extraction alone fills it.
-    pub(super) fn enter_stack(
-        &mut self,
-        header: u16,
-        last: Option<(Filled, Label)>,
-    ) -> Option<(Filled, Label)> {
-        let filled = self.code.filled[header as usize];
-        let goes_on = |(last, _): &(Filled, Label)| {
-            filled.is_some_and(|filled| filled.next == last.next && filled.index > last.index)
-        };
-        let end = last.filter(goes_on).map(|(_, end)| end);
-        if end.is_none() {
-            self.leave_stack(last);
-        }
-        filled.map(|filled| (filled, end.unwrap_or_else(|| self.asm.label())))
-    }
-
-    pub(super) fn leave_stack(&mut self, stack: Option<(Filled, Label)>) {
-        if let Some((_, end)) = stack {
-            self.asm.bind(end);
+        #[cfg(not(target_arch = "x86_64"))]
+        self.clear(regs);
+        for &(slot, number) in &self.numbers {
+            regs[slot as usize] = number;
         }
     }
 
-    fn move_quad(&mut self, first: Slot) {
-        self.asm.load_quad(Reg::Rcx, 8 * i32::from(first));
-        self.asm.store_quad(first);
-    }
-
-    fn leave(&mut self) {
-        self.asm.end_quads();
-        self.asm.jump(self.ended);
-    }
-
-    /// First slots of quads within the packet's slots that hold all the given ones, which ascend.
-    fn cover(&self, slots: impl Iterator<Item = Slot>) -> Vec<Slot> {
-        let last = (self.layout.slots - QUAD) as Slot;
-        let mut quads: Vec<Slot> = Vec::new();
-        for slot in slots {
-            if quads.last().is_none_or(|&first| slot >= first + QUAD as Slot) {
-                quads.push(slot.min(last));
-            }
+    #[inline(always)]
+    fn clear(&self, regs: &mut Regs) {
+        let slots: *mut u64 = regs.as_mut_ptr();
+        for &first in &self.quads {
+            // SAFETY: `cover` gives groups within the packet's slots.
+            unsafe { slots.add(first.into()).cast::<[u64; QUAD]>().write_unaligned([0; QUAD]) };
         }
-        quads
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx")]
+    fn clear_with_avx(&self, regs: &mut Regs) {
+        self.clear(regs);
     }
 }
 
-/// True where the processor has the instructions.
-fn can_move_quads() -> bool {
-    is_x86_feature_detected!("avx")
+/// Code that brings back, for egress, the slots that the host gives it in the place of a frame; `again`, where the last
+/// egress has been that of another copy of the packet: those that this may have written.
+pub(super) fn restore(compiler: &mut Compiler, code: &Code, layout: &Layout, again: bool) -> Option<usize> {
+    let liveness = code.liveness.as_ref()?;
+    let Live { slots, contents } = &liveness.egress;
+    let differs = |slot: &Slot| !again || liveness.written.binary_search(slot).is_ok();
+    compiler.function(|mut ins| {
+        let (regs, from) = enter(&mut ins);
+        let always = cover(layout, PAIR, slots.iter().copied().filter(differs));
+        always.iter().for_each(|&first| move_pair(&mut ins, regs, from, first));
+        let is_moved = |slot: &Slot| always.iter().any(|&first| (first..first + PAIR as Slot).contains(slot));
+        let mut stack: Option<(Filled, Block)> = None;
+        for &header in contents {
+            let fields = layout.block(header).filter(|slot| differs(slot) && !is_moved(slot));
+            let rest = cover(layout, PAIR, fields);
+            if rest.is_empty() {
+                continue;
+            }
+            let filled = code.filled[header as usize];
+            let goes_on = |(last, _): &(Filled, Block)| {
+                filled.is_some_and(|filled| filled.next == last.next && filled.index > last.index)
+            };
+            let last_end = stack.filter(goes_on).map(|(_, end)| end);
+            if last_end.is_none() {
+                leave_stack(&mut ins, stack);
+            }
+            stack = filled.map(|filled| (filled, last_end.unwrap_or_else(|| ins.create_block())));
+            let skip = match stack {
+                Some((Filled { next, index }, end)) => {
+                    let next = ins.ins().load(I64, frame_flags(), from, 8 * i32::from(next));
+                    let is_empty = ins.ins().icmp_imm(IntCC::UnsignedLessThan, next, i64::from(index) + 1);
+                    Some((is_empty, end))
+                }
+                // To ask takes longer than to move a single one.
+                None if rest.len() == 1 => None,
+                None => {
+                    let base = layout.headers[header as usize].base;
+                    let valid = ins.ins().load(I64, frame_flags(), from, 8 * i32::from(base));
+                    Some((ins.ins().icmp_imm(IntCC::Equal, valid, 0), ins.create_block()))
+                }
+            };
+            if let Some((skips, to)) = skip {
+                let on = ins.create_block();
+                ins.ins().brif(skips, to, &[], on, &[]);
+                ins.switch_to_block(on);
+            }
+            rest.into_iter().for_each(|first| move_pair(&mut ins, regs, from, first));
+            if let (None, Some((_, to))) = (stack, skip) {
+                ins.ins().jump(to, &[]);
+                ins.switch_to_block(to);
+            }
+        }
+        leave_stack(&mut ins, stack);
+        leave(ins);
+    })
+}
+
+/// The two parameters: the slots, and those to bring back.
+fn enter(ins: &mut FunctionBuilder) -> (Value, Value) {
+    let block = ins.create_block();
+    ins.append_block_params_for_function_params(block);
+    ins.switch_to_block(block);
+    (ins.block_params(block)[0], ins.block_params(block)[1])
+}
+
+fn leave(mut ins: FunctionBuilder) {
+    let status = ins.ins().iconst(I32, i64::from(STATUS_DONE));
+    ins.ins().return_(&[status]);
+    ins.seal_all_blocks();
+    ins.finalize();
+}
+
+fn leave_stack(ins: &mut FunctionBuilder, stack: Option<(Filled, Block)>) {
+    if let Some((_, end)) = stack {
+        ins.ins().jump(end, &[]);
+        ins.switch_to_block(end);
+    }
+}
+
+fn move_pair(ins: &mut FunctionBuilder, regs: Value, from: Value, first: Slot) {
+    let at = 8 * i32::from(first);
+    let pair = ins.ins().load(I64X2, pair_flags(), from, at);
+    ins.ins().store(pair_flags(), pair, regs, at);
+}
+
+/// First slots of groups within the packet's slots that hold all the given ones, which ascend.
+fn cover(layout: &Layout, size: usize, slots: impl Iterator<Item = Slot>) -> Vec<Slot> {
+    let last = (layout.slots - size) as Slot;
+    let mut groups: Vec<Slot> = Vec::new();
+    for slot in slots {
+        if groups.last().is_none_or(|&first| slot >= first + size as Slot) {
+            groups.push(slot.min(last));
+        }
+    }
+    groups
+}
+
+/// A pair may lie at any slot.
+fn pair_flags() -> MemFlags {
+    MemFlags::new().with_notrap()
 }

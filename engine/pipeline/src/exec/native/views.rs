@@ -1,10 +1,12 @@
 //! The state of a switch as machine code sees it: addresses of arrays, and where tables lead.
 
+use super::ways::Way;
 use super::NativeCode;
 use crate::code::ir::Pc;
 use crate::code::program::{Code, TablePlan};
 use crate::state::cells::State;
 use crate::state::table::TableState;
+use crate::vocabulary::entries::CounterCell;
 
 /// First cell and number of cells of an array.
 #[derive(Clone, Copy)]
@@ -14,6 +16,9 @@ pub(super) struct View {
     cells: usize,
     count: usize,
 }
+
+/// Words of a counter's cell.
+pub(super) const COUNTER_WORDS: usize = size_of::<CounterCell>() / size_of::<u64>();
 
 /// An array without cells.
 const NOTHING: View = View { cells: 0, count: 0 };
@@ -27,16 +32,15 @@ impl View {
     }
 }
 
-/// Where a packet goes from a table, as words: the address of the action (0: only the host knows), the address where that
-/// returns to, and its parameters.
+/// Where a packet goes from a table, as words: the number of the way (0: only the host knows), and the parameters of its
+/// action.
 pub(super) struct Lead;
 
 impl Lead {
-    pub const ACTION: i32 = 0;
-    pub const NEXT: i32 = 8;
-    pub const PARAMS: i32 = 16;
+    pub const WAY: i32 = 0;
+    pub const PARAMS: i32 = 8;
     /// Words before the parameters.
-    const HEAD: usize = 2;
+    const HEAD: usize = 1;
     /// Words of a lead of a table without entries.
     pub const SHORT: usize = Lead::HEAD + 4;
     /// Words of a lead of any table at most.
@@ -53,18 +57,12 @@ impl Lead {
         Lead::HEAD + Lead::params(code, plan, Lead::LONGEST)
     }
 
-    /// Words of parameters in a lead of so many words.
-    pub fn params_of(words: usize) -> usize {
-        words - Lead::HEAD
-    }
-
-    fn write(lead: &mut [u64], native: &NativeCode, leads_to: Option<(Pc, Pc, &[u64])>) {
+    fn write(lead: &mut [u64], ways: &[Way], code: &Code, leads_to: Option<(Pc, Pc, &[u64])>) {
         lead.fill(0);
         if let Some((action, next, params)) = leads_to {
             if let Some(place) = lead.get_mut(Lead::HEAD..Lead::HEAD + params.len()) {
                 place.copy_from_slice(params);
-                lead[0] = native.address(action) as u64;
-                lead[1] = native.address(next) as u64;
+                lead[0] = Way::find(ways, code, action, next).unwrap_or(0);
             }
         }
     }
@@ -98,6 +96,10 @@ impl Indexed {
 pub(crate) struct Views {
     pub(super) registers: Vec<View>,
     pub(super) counters: Vec<View>,
+    /// Written and read in the place of a row, or of a counter, that there is not.
+    #[expect(dead_code, reason = "only machine code uses it")]
+    spare_row: Vec<u64>,
+    pub(super) spare_address: usize,
     /// Where each table leads every packet.
     pub(super) shortcuts: Vec<u64>,
     pub(super) indexed: Vec<Indexed>,
@@ -125,15 +127,19 @@ pub(super) fn is_indexed(plan: &TablePlan) -> bool {
 impl Views {
     /// The arrays must stay where they are as long as the views are used.
     pub fn of(state: &mut State) -> Views {
-        let registers = state.registers.arrays_mut();
+        let registers: Vec<_> = state.registers.arrays_mut().collect();
+        let longest = registers.iter().map(|(place, _)| place.stride).max().unwrap_or(0);
+        let mut spare_row = vec![0; longest.max(COUNTER_WORDS)];
         let none = Indexed { ids: NOTHING, leads: 0, lead_bytes: 0 };
         Views {
-            registers: registers.map(|(place, first)| View::of(first, place.size)).collect(),
+            registers: registers.iter().map(|&(place, first)| View::of(first, place.size)).collect(),
             counters: state
                 .counters
                 .iter_mut()
                 .map(|cells| View::of(cells.as_mut_ptr(), cells.len()))
                 .collect(),
+            spare_address: spare_row.as_mut_ptr().expose_provenance(),
+            spare_row,
             shortcuts: vec![0; Lead::SHORT * state.tables.len()],
             indexed: vec![none; state.tables.len()],
             as_loaded: vec![0; state.tables.len()],
@@ -154,7 +160,8 @@ impl Views {
         let plan = &code.tables[table];
         self.as_loaded[table] = u64::from(state.is_as_loaded());
         let shortcut = &mut self.shortcuts[table * Lead::SHORT..][..Lead::SHORT];
-        Lead::write(shortcut, native, state.leads_to(plan));
+        let ways = &native.ways[table];
+        Lead::write(shortcut, ways, code, state.leads_to(plan));
         if !has_leads(plan) {
             return;
         }
@@ -162,7 +169,7 @@ impl Views {
         let first = words * entry.map_or(0, |id| id as usize + 1);
         let leads = &mut self.leads[table];
         leads.resize(leads.len().max(first + words), 0);
-        Lead::write(&mut leads[first..first + words], native, state.after(plan, entry));
+        Lead::write(&mut leads[first..first + words], ways, code, state.after(plan, entry));
         let ids = state
             .ids_by_key()
             .filter(|_| is_indexed(plan))

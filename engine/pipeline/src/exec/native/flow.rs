@@ -1,0 +1,616 @@
+//! Blocks of code under construction, and what is known of the slots in each: which value a slot holds, so that nothing is
+//! loaded that was computed or loaded before, and nothing is stored that nobody loads.
+//!
+//! A part is built several times. The first time shows what its loops change: from then on all else is known in them, too.
+//! The next one shows where several values of a slot meet that is read later: those are handed over as parameters of the
+//! block from then on. The third time shows which stores are never loaded, which the last one leaves out.
+
+use std::rc::Rc;
+
+use cranelift_codegen::ir::{self, types::I64, BlockArg, InstBuilder, MemFlags, Value};
+use cranelift_frontend::FunctionBuilder;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::graph::At;
+
+/// A slot, or the cursor.
+pub(super) type Place = u32;
+
+/// Next byte that the parser reads.
+pub(super) const CURSOR: Place = 1 << 16;
+
+/// A number, or the value of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Known {
+    Const(u64),
+    Value(Value),
+}
+
+/// A block: where it begins, and which of those that the instruction there needs.
+pub(super) type Key = (At, u32);
+
+/// What is known at a point of the code.
+pub(super) type State = FxHashMap<Place, Known>;
+
+/// What is known where a block begins, of the ways to it that were seen so far.
+struct Entry {
+    state: State,
+    /// Places that are known on every way, with different values.
+    differ: FxHashSet<Place>,
+}
+
+/// A set of places.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Set(Vec<u64>);
+
+impl Set {
+    fn bit(place: Place) -> usize {
+        // The cursor before all slots.
+        if place == CURSOR {
+            0
+        } else {
+            place as usize + 1
+        }
+    }
+
+    fn add(&mut self, place: Place) {
+        let bit = Set::bit(place);
+        if self.0.len() <= bit / 64 {
+            self.0.resize(bit / 64 + 1, 0);
+        }
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn has(&self, place: Place) -> bool {
+        let bit = Set::bit(place);
+        self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 != 0)
+    }
+
+    /// False where it was no member.
+    fn remove(&mut self, place: Place) -> bool {
+        let has = self.has(place);
+        if has {
+            let bit = Set::bit(place);
+            self.0[bit / 64] &= !(1 << (bit % 64));
+        }
+        has
+    }
+
+    fn join(&mut self, other: &Set) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, more)| *word |= more);
+    }
+}
+
+impl FromIterator<Place> for Set {
+    fn from_iter<I: IntoIterator<Item = Place>>(places: I) -> Set {
+        let mut set = Set::default();
+        set.extend(places);
+        set
+    }
+}
+
+impl Extend<Place> for Set {
+    fn extend<I: IntoIterator<Item = Place>>(&mut self, places: I) {
+        places.into_iter().for_each(|place| self.add(place));
+    }
+}
+
+enum Event {
+    /// Its value is used.
+    Load(Place),
+    /// Something else may look at the memory.
+    Look(Place),
+    /// As `Look`, at a field of a header, where that is valid.
+    LookIfValid(Place),
+    LookAt(Rc<Seen>),
+    /// The number of the store in its block.
+    Store(Place, u32),
+    /// It has its value of the start of a pass, when no header is valid.
+    Start(Place),
+    /// Something else has written a place.
+    Written(Place),
+    /// Something else may have written a place, or any.
+    Forget(Place),
+    ForgetAll,
+}
+
+#[derive(Default)]
+struct Record {
+    events: Vec<Event>,
+    next: Vec<Key>,
+    stores: u32,
+    entered: bool,
+    /// Places that are known on every way to the block, with different values.
+    differ: Vec<Place>,
+    /// Other places that are known on every way to the block, if it is that of a loop.
+    known: Vec<Place>,
+}
+
+/// What is read after a part of a program.
+pub(super) struct Seen {
+    pub places: Set,
+    /// Fields of headers, where those are valid.
+    pub if_valid: Set,
+}
+
+/// The places that a loop changes.
+#[derive(Default, Clone)]
+struct Changed {
+    all: Set,
+    /// Those that the host leaves alone, and the cursor.
+    handed_over: Set,
+    /// The loop can be entered elsewhere: nothing is known in it but what has been so from the start.
+    has_other_entrances: bool,
+}
+
+/// What building a part has shown.
+#[derive(Default, Clone)]
+pub(super) struct Findings {
+    /// Places that a loop changes, by its first block; a loop that may change any place is absent.
+    changed: FxHashMap<Key, Changed>,
+    /// Places whose values are handed over to a block.
+    parameters: FxHashMap<Key, Vec<Place>>,
+    /// Places whose values at the start of a pass have to be in memory.
+    pub at_start: FxHashSet<Place>,
+    /// Stores that are never loaded.
+    dead: FxHashSet<(Key, u32)>,
+}
+
+pub(super) struct Builder<'f> {
+    pub ins: FunctionBuilder<'f>,
+    pub regs: Value,
+    pub frame: Value,
+    pub state: State,
+    at_start: State,
+    cursor_offset: i32,
+    findings: &'f Findings,
+    blocks: FxHashMap<Key, ir::Block>,
+    entries: FxHashMap<Key, Entry>,
+    records: FxHashMap<Key, Record>,
+    order: Vec<Key>,
+    /// Blocks to which later ones lead.
+    loops: FxHashSet<Key>,
+    current: Key,
+    /// The greatest number that a value may be.
+    bounds: FxHashMap<Value, u64>,
+    /// The code after this point is never reached.
+    pub ended: bool,
+}
+
+/// Slots, the frame with the bytes of the packet, and the cells of arrays do not overlap.
+pub(super) fn slot_flags() -> MemFlags {
+    MemFlags::trusted().with_alias_region(Some(ir::AliasRegion::Heap))
+}
+
+pub(super) fn frame_flags() -> MemFlags {
+    MemFlags::trusted().with_alias_region(Some(ir::AliasRegion::Vmctx))
+}
+
+/// Words of the frame, and of what it points to, that never change while the code runs.
+pub(super) fn fixed_flags() -> MemFlags {
+    frame_flags().with_readonly().with_can_move()
+}
+
+pub(super) fn cell_flags() -> MemFlags {
+    MemFlags::trusted().with_alias_region(Some(ir::AliasRegion::Table))
+}
+
+impl<'f> Builder<'f> {
+    pub fn new(
+        mut ins: FunctionBuilder<'f>,
+        entry: Key,
+        loops: FxHashSet<Key>,
+        cursor_offset: i32,
+        findings: &'f Findings,
+    ) -> Builder<'f> {
+        let block = ins.create_block();
+        ins.append_block_params_for_function_params(block);
+        ins.switch_to_block(block);
+        let (regs, frame) = (ins.block_params(block)[0], ins.block_params(block)[1]);
+        Builder {
+            ins,
+            regs,
+            frame,
+            state: State::default(),
+            at_start: State::default(),
+            cursor_offset,
+            findings,
+            blocks: FxHashMap::default(),
+            entries: FxHashMap::default(),
+            records: FxHashMap::from_iter([(entry, Record::default())]),
+            order: vec![entry],
+            loops,
+            current: entry,
+            bounds: FxHashMap::default(),
+            ended: false,
+        }
+    }
+
+    /// A value that is not a number yet.
+    pub fn value(&mut self, known: Known) -> Value {
+        match known {
+            Known::Const(number) => self.ins.ins().iconst(I64, number as i64),
+            Known::Value(value) => value,
+        }
+    }
+
+    /// The greatest number that a value may be.
+    pub fn bound_of(&self, value: Value) -> u64 {
+        self.bounds.get(&value).copied().unwrap_or(u64::MAX)
+    }
+
+    pub fn bound(&mut self, value: Value, bound: u64) {
+        let known = self.bounds.entry(value).or_insert(u64::MAX);
+        *known = bound.min(*known);
+    }
+
+    fn address(&self, place: Place) -> (Value, i32, MemFlags) {
+        match place {
+            CURSOR => (self.frame, self.cursor_offset, frame_flags()),
+            slot => (self.regs, 8 * slot as i32, slot_flags()),
+        }
+    }
+
+    fn record(&mut self) -> &mut Record {
+        self.records.entry(self.current).or_default()
+    }
+
+    pub fn load(&mut self, place: Place) -> Known {
+        if let Some(&known) = self.state.get(&place) {
+            return known;
+        }
+        self.record().events.push(Event::Load(place));
+        let (base, offset, flags) = self.address(place);
+        let known = Known::Value(self.ins.ins().load(I64, flags, base, offset));
+        self.state.insert(place, known);
+        known
+    }
+
+    pub fn store(&mut self, place: Place, value: Known) {
+        let current = self.current;
+        let record = self.record();
+        let number = record.stores;
+        record.stores += 1;
+        record.events.push(Event::Store(place, number));
+        if !self.findings.dead.contains(&(current, number)) {
+            let value = self.value(value);
+            let (base, offset, flags) = self.address(place);
+            self.ins.ins().store(flags, value, base, offset);
+        }
+        self.state.insert(place, value);
+    }
+
+    /// A place has a value at the start of a pass, when no header is valid; the findings tell whether that has to be in
+    /// memory.
+    pub fn start_with(&mut self, place: Place, value: u64, is_read: bool) {
+        if is_read {
+            self.record().events.push(Event::Start(place));
+        }
+        self.state.insert(place, Known::Const(value));
+        self.at_start.insert(place, Known::Const(value));
+    }
+
+    /// Something else looks at a place: brings it to memory where its value is known, for a way that is seldom taken.
+    pub fn show(&mut self, place: Place) {
+        self.show_as(place, Event::Look);
+    }
+
+    /// As `show`, of a field of a header that is looked at where the header is valid.
+    pub fn show_if_valid(&mut self, place: Place) {
+        self.show_as(place, Event::LookIfValid);
+    }
+
+    fn show_as(&mut self, place: Place, event: impl Fn(Place) -> Event) {
+        match self.state.get(&place) {
+            Some(&known) => {
+                let value = self.value(known);
+                let (base, offset, flags) = self.address(place);
+                self.ins.ins().store(flags, value, base, offset);
+            }
+            None => self.record().events.push(event(place)),
+        }
+    }
+
+    pub fn look_at(&mut self, seen: &Rc<Seen>) {
+        let seen = Rc::clone(seen);
+        self.record().events.push(Event::LookAt(seen));
+    }
+
+    pub fn forget(&mut self, place: Place) {
+        self.record().events.push(Event::Forget(place));
+        self.state.remove(&place);
+    }
+
+    /// Something else has written a place, before it is loaded: nothing older is.
+    pub fn load_written(&mut self, place: Place) {
+        self.record().events.push(Event::Written(place));
+        self.state.remove(&place);
+        self.load(place);
+    }
+
+    pub fn forget_all(&mut self) {
+        self.record().events.push(Event::ForgetAll);
+        self.state.clear();
+    }
+
+    fn block(&mut self, key: Key) -> ir::Block {
+        let (ins, findings) = (&mut self.ins, self.findings);
+        *self.blocks.entry(key).or_insert_with(|| {
+            let block = ins.create_block();
+            for _ in findings.parameters.get(&key).into_iter().flatten() {
+                ins.append_block_param(block, I64);
+            }
+            block
+        })
+    }
+
+    pub fn seldom(&mut self, key: Key) {
+        let block = self.block(key);
+        self.ins.set_cold_block(block);
+    }
+
+    /// Takes note of a way to a block with what is known on it; gives the values that are handed over.
+    fn edge(&mut self, key: Key) -> (ir::Block, Vec<BlockArg>) {
+        let block = self.block(key);
+        let parameters: Vec<Place> = self.findings.parameters.get(&key).cloned().unwrap_or_default();
+        let mut arguments = Vec::new();
+        for place in parameters {
+            let known = self.load(place);
+            arguments.push(BlockArg::Value(self.value(known)));
+        }
+        self.record().next.push(key);
+        match self.entries.get_mut(&key) {
+            // The way back to the start of a loop.
+            None if self.records.get(&key).is_some_and(|record| record.entered) => {}
+            None => {
+                let entry = Entry { state: self.state.clone(), differ: FxHashSet::default() };
+                self.entries.insert(key, entry);
+            }
+            Some(Entry { state, differ }) => {
+                let now = &self.state;
+                differ.retain(|place| now.contains_key(place));
+                state.retain(|place, known| match now.get(place) {
+                    Some(other) if other == known => true,
+                    Some(_) => {
+                        differ.insert(*place);
+                        false
+                    }
+                    None => false,
+                });
+            }
+        }
+        (block, arguments)
+    }
+
+    pub fn goto(&mut self, key: Key) {
+        let (block, arguments) = self.edge(key);
+        self.ins.ins().jump(block, &arguments);
+        self.ended = true;
+    }
+
+    /// Goes to one of two blocks.
+    pub fn branch(&mut self, condition: Value, then: Key, otherwise: Key) {
+        self.branch_knowing(condition, then, None, otherwise, None);
+    }
+
+    /// As `branch`; what is known where the condition holds, and where it does not.
+    pub fn branch_knowing(
+        &mut self,
+        condition: Value,
+        then: Key,
+        if_so: Option<(Place, u64)>,
+        otherwise: Key,
+        if_not: Option<(Place, u64)>,
+    ) {
+        let edge = |this: &mut Self, key, knowing: Option<(Place, u64)>| {
+            let before =
+                knowing.map(|(place, number)| (place, this.state.insert(place, Known::Const(number))));
+            let edge = this.edge(key);
+            match before {
+                Some((place, Some(known))) => _ = this.state.insert(place, known),
+                Some((place, None)) => _ = this.state.remove(&place),
+                None => {}
+            }
+            edge
+        };
+        let (then, then_arguments) = edge(self, then, if_so);
+        let (otherwise, arguments) = edge(self, otherwise, if_not);
+        self.ins.ins().brif(condition, then, &then_arguments, otherwise, &arguments);
+        self.ended = true;
+    }
+
+    /// Begins a block; false where nothing leads to it.
+    pub fn begin(&mut self, key: Key) -> bool {
+        let Some(Entry { mut state, differ }) = self.entries.remove(&key) else { return false };
+        let block = self.block(key);
+        self.ins.switch_to_block(block);
+        let mut known = Vec::new();
+        if self.loops.contains(&key) {
+            known.extend(state.keys());
+            known.sort_unstable();
+            match self.findings.changed.get(&key) {
+                Some(changed) => state.retain(|place, known| {
+                    let holds = !changed.has_other_entrances || self.at_start.get(place) == Some(known);
+                    holds && !changed.all.has(*place)
+                }),
+                None => state.clear(),
+            }
+        }
+        let parameters: Vec<Place> = self.findings.parameters.get(&key).cloned().unwrap_or_default();
+        for (index, place) in parameters.into_iter().enumerate() {
+            let value = self.ins.block_params(block)[index];
+            // Where all ways bring the same value, that is known better.
+            state.entry(place).or_insert(Known::Value(value));
+        }
+        self.state = state;
+        self.current = key;
+        self.ended = false;
+        self.order.push(key);
+        let record = self.record();
+        record.entered = true;
+        record.differ = differ.into_iter().collect();
+        record.differ.sort_unstable();
+        record.known = known;
+        true
+    }
+
+    pub fn leave(&mut self, status: u32) {
+        let status = self.ins.ins().iconst(ir::types::I32, i64::from(status));
+        self.ins.ins().return_(&[status]);
+        self.ended = true;
+    }
+
+    /// Ends the construction with what it has shown in addition to what was known, the values to hand over if `parameters`
+    /// asks for them.
+    pub fn finish(mut self, parameters: bool) -> Findings {
+        let used = live(&self.order, &self.records, Looks::None).before;
+        let mut findings = self.findings.clone();
+        findings.changed = self.changed();
+        for (key, record) in self.records.iter().filter(|_| parameters) {
+            let changed = findings.changed.get(key);
+            let is_changed = |place: &&Place| changed.is_some_and(|changed| changed.handed_over.has(**place));
+            let is_used = |place: &&Place| used.get(key).is_some_and(|used| used.has(**place));
+            let places = record.differ.iter().chain(record.known.iter().filter(is_changed)).filter(is_used);
+            let places: Vec<Place> = places.copied().collect();
+            if !places.is_empty() {
+                // A place that is handed over already is not loaded any more.
+                let parameters = findings.parameters.entry(*key).or_default();
+                parameters.extend(places);
+                parameters.sort_unstable();
+                parameters.dedup();
+            }
+        }
+        findings.dead = live(&self.order, &self.records, Looks::All).dead;
+        findings.at_start = live(&self.order, &self.records, Looks::AtStart).at_start;
+        self.ins.seal_all_blocks();
+        self.ins.finalize();
+        findings
+    }
+
+    /// The places that each loop changes.
+    fn changed(&self) -> FxHashMap<Key, Changed> {
+        let mut before: FxHashMap<Key, Vec<Key>> = FxHashMap::default();
+        for (key, record) in &self.records {
+            record.next.iter().for_each(|next| before.entry(*next).or_default().push(*key));
+        }
+        let changed = |start: &Key| Some((*start, self.changed_in(*start, &before)?));
+        self.loops.iter().filter_map(changed).collect()
+    }
+
+    /// The places that the loop that begins with a block changes, or all that may happen before that block where the loop has
+    /// other entrances; `None` where that may be any.
+    fn changed_in(&self, start: Key, before: &FxHashMap<Key, Vec<Key>>) -> Option<Changed> {
+        let position = self.order.iter().position(|key| *key == start)?;
+        let earlier: FxHashSet<Key> = self.order[..position].iter().copied().collect();
+        let all_before = |keys: &mut dyn Iterator<Item = &Key>| {
+            let mut within = FxHashSet::from_iter([start]);
+            let mut pending: Vec<Key> = keys.copied().collect();
+            while let Some(key) = pending.pop() {
+                if within.insert(key) {
+                    pending.extend(before.get(&key).into_iter().flatten());
+                }
+            }
+            within
+        };
+        let entrances = before.get(&start)?;
+        let mut within = all_before(&mut entrances.iter().filter(|key| !earlier.contains(key)));
+        let has_other_entrances = within.iter().any(|key| earlier.contains(key));
+        if has_other_entrances {
+            within = all_before(&mut entrances.iter());
+        }
+        let mut changed = Changed { has_other_entrances, ..Changed::default() };
+        let events = || within.iter().flat_map(|key| &self.records[key].events);
+        for event in events() {
+            if let Event::Store(place, _) = event {
+                changed.all.add(*place);
+                changed.handed_over.add(*place);
+            }
+        }
+        for event in events() {
+            match event {
+                Event::ForgetAll => return None,
+                Event::Forget(CURSOR) | Event::Written(CURSOR) => changed.all.add(CURSOR),
+                Event::Forget(place) | Event::Written(place) => {
+                    changed.all.add(*place);
+                    changed.handed_over.remove(*place);
+                }
+                _ => {}
+            }
+        }
+        if changed.all.has(CURSOR) {
+            changed.handed_over.add(CURSOR);
+        }
+        Some(changed)
+    }
+}
+
+/// Looks from elsewhere that count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    None,
+    /// Those that may find what a store at the start of a pass has left.
+    AtStart,
+    All,
+}
+
+#[derive(Default)]
+struct Alive {
+    /// The places that are read from each block on before they are written.
+    before: FxHashMap<Key, Set>,
+    /// Those of the start of a pass that are.
+    at_start: FxHashSet<Place>,
+    /// The stores that are never read.
+    dead: FxHashSet<(Key, u32)>,
+}
+
+fn live(order: &[Key], records: &FxHashMap<Key, Record>, looks: Looks) -> Alive {
+    let mut alive = Alive::default();
+    loop {
+        let mut changed = false;
+        alive.dead.clear();
+        for key in order.iter().rev() {
+            let record = &records[key];
+            let mut set = Set::default();
+            for next in &record.next {
+                alive.before.get(next).into_iter().for_each(|next| set.join(next));
+            }
+            for event in record.events.iter().rev() {
+                match event {
+                    Event::Load(place) => set.add(*place),
+                    Event::Look(place) if looks != Looks::None => set.add(*place),
+                    Event::LookIfValid(place) if looks == Looks::All => set.add(*place),
+                    Event::LookAt(seen) if looks != Looks::None => {
+                        set.join(&seen.places);
+                        if looks == Looks::All {
+                            set.join(&seen.if_valid);
+                        }
+                    }
+                    Event::Look(_) | Event::LookIfValid(_) | Event::LookAt(_) => {}
+                    Event::Written(place) => _ = set.remove(*place),
+                    Event::Forget(_) | Event::ForgetAll => {}
+                    Event::Start(place) => {
+                        if set.remove(*place) {
+                            alive.at_start.insert(*place);
+                        }
+                    }
+                    Event::Store(place, number) => {
+                        if !set.remove(*place) {
+                            alive.dead.insert((*key, *number));
+                        }
+                    }
+                }
+            }
+            let known = alive.before.entry(*key).or_default();
+            if *known != set {
+                *known = set;
+                changed = true;
+            }
+        }
+        if !changed {
+            return alive;
+        }
+    }
+}
