@@ -25,7 +25,10 @@
 //! over however many others.
 
 // Parts that machine code alone needs have no reader where programs are interpreted.
-#![cfg_attr(not(all(target_arch = "x86_64", unix)), allow(dead_code))]
+#![cfg_attr(
+    not(all(unix, target_endian = "little", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    allow(dead_code)
+)]
 
 mod code;
 mod control;

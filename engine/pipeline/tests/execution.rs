@@ -102,7 +102,7 @@ fn native_code_and_interpreter_agree() {
         let mut native = load_with(name, config.clone());
         let mut interpreted = load_with(name, config);
         assert_eq!(interpreted.switch.set_execution(Execution::Interpreted), Execution::Interpreted);
-        if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        if cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))) {
             assert_eq!(native.switch.execution(), Execution::Native);
         }
         for target in [&mut native, &mut interpreted] {

@@ -235,10 +235,9 @@ pub(crate) struct Liveness {
     pub ends: LiveAfter,
 }
 
-/// What is read after a part of the program, of all that it may have left.
+/// The slots that are read after a part of the program, of all that it may have left.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveAfter {
-    pub parser: Live,
     pub ingress: Live,
     pub egress: Live,
     pub deparser: Live,

@@ -41,7 +41,7 @@ impl Default for SwitchConfig {
 /// How a switch executes its program. Both ways give the same packets and the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Execution {
-    /// Machine code, on x86-64 Unix systems that give executable memory.
+    /// Machine code, on Unix systems on x86-64 and 64-bit Arm that give executable memory.
     Native,
     Interpreted,
 }

@@ -13,9 +13,9 @@ pub(crate) mod executable;
 pub(crate) mod hash;
 pub(crate) mod header_ops;
 pub(crate) mod machine;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(all(unix, target_endian = "little", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) mod native;
-#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[cfg(not(all(unix, target_endian = "little", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 #[path = "native_absent.rs"]
 pub(crate) mod native;
 pub(crate) mod passes;

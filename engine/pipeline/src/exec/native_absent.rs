@@ -27,10 +27,6 @@ impl NativeCode {
         None
     }
 
-    pub fn emit(&self, _: &mut Regs, _: &mut Vec<u8>) -> Option<usize> {
-        match *self {}
-    }
-
     pub fn start(&self, _: &mut Regs) -> bool {
         match *self {}
     }
@@ -39,7 +35,7 @@ impl NativeCode {
         match *self {}
     }
 
-    pub fn run(&self, _: &mut Context, _: &Views, _: Pc) -> Outcome {
+    pub fn run(&self, _: &mut Context, _: &Views, _: Pc) -> Option<Outcome> {
         match *self {}
     }
 

@@ -330,22 +330,16 @@ impl Engine {
 
     /// Runs a part of the program; gives the place in the frame where it stopped, too.
     fn run(&mut self, executable: &Executable, wire: Wire, entry: Pc, now_ps: u64) -> (Outcome, usize) {
-        let native = self.native(executable);
-        let trace = match native {
-            Some(_) => None,
-            None => self.trace.clone(),
-        };
+        let (native, trace) = (self.native(executable), self.trace.clone());
         let (mut context, views) = self.context(&executable.program, wire, now_ps);
-        let outcome = match native {
-            Some(native) => native.run(&mut context, views, entry),
-            None => match trace {
-                None => interpret(&mut context, entry, &mut ()),
-                Some(trace) => {
-                    let mut tracer = Tracer::new(&trace, &context, entry);
-                    interpret(&mut context, entry, &mut tracer)
-                }
-            },
-        };
+        let natively = native.and_then(|native| native.run(&mut context, views, entry));
+        let outcome = natively.unwrap_or_else(|| match trace {
+            None => interpret(&mut context, entry, &mut ()),
+            Some(trace) => {
+                let mut tracer = Tracer::new(&trace, &context, entry);
+                interpret(&mut context, entry, &mut tracer)
+            }
+        });
         (outcome, context.wire.cursor)
     }
 
@@ -457,10 +451,6 @@ impl Engine {
     /// Writes the valid headers to the start of `self.headers`; gives their length.
     fn write_headers(&mut self, executable: &Executable) -> usize {
         let program = &executable.program;
-        let native = executable.native.as_ref().filter(|_| self.execution == Execution::Native);
-        if let Some(length) = native.and_then(|native| native.emit(&mut self.regs, &mut self.headers)) {
-            return length;
-        }
         self.headers.clear();
         for &header in &program.code.deparse_order {
             if program.code.is_valid(&program.layout, &self.regs, header) {

@@ -173,7 +173,6 @@ impl<'p> Analysis<'p> {
         let start = self.before(self.code.parser_entry, &after_parser)?;
         let written = self.written(&[self.code.egress_entry, self.code.deparser_entry])?;
         let ends = LiveAfter {
-            parser: self.live(&after_parser),
             ingress: self.live(&after_ingress),
             egress: self.live(&after_egress),
             deparser: self.live(&after_deparser),

@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{self, types::I64, BlockArg, InstBuilder, MemFlags, V
 use cranelift_frontend::FunctionBuilder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::graph::At;
+use super::at::At;
 
 /// A slot, or the cursor.
 pub(super) type Place = u32;
@@ -29,10 +29,10 @@ pub(super) enum Known {
 /// A block: where it begins, and which of those that the instruction there needs.
 pub(super) type Key = (At, u32);
 
-/// What is known at a point of the code.
+/// The knowledge at a point of the code.
 pub(super) type State = FxHashMap<Place, Known>;
 
-/// What is known where a block begins, of the ways to it that were seen so far.
+/// The knowledge where a block begins, of the ways to it that were seen so far.
 struct Entry {
     state: State,
     /// Places that are known on every way, with different values.
@@ -129,7 +129,7 @@ struct Record {
     known: Vec<Place>,
 }
 
-/// What is read after a part of a program.
+/// The places that are read after a part of a program.
 pub(super) struct Seen {
     pub places: Set,
     /// Fields of headers, where those are valid.
@@ -146,7 +146,17 @@ struct Changed {
     has_other_entrances: bool,
 }
 
-/// What building a part has shown.
+/// The purpose of building a part.
+#[derive(Clone, Copy)]
+pub(super) enum Round {
+    /// To find what its loops change, and the values to hand over.
+    Values,
+    /// To find the stores that are never loaded.
+    Stores,
+    Code,
+}
+
+/// All that building a part has shown.
 #[derive(Default, Clone)]
 pub(super) struct Findings {
     /// Places that a loop changes, by its first block; a loop that may change any place is absent.
@@ -463,13 +473,27 @@ impl<'f> Builder<'f> {
         self.ended = true;
     }
 
-    /// Ends the construction with what it has shown in addition to what was known, the values to hand over if `parameters`
-    /// asks for them.
-    pub fn finish(mut self, parameters: bool) -> Findings {
-        let used = live(&self.order, &self.records, Looks::None).before;
+    /// Ends the construction with what it has shown in addition to what was known.
+    pub fn finish(mut self, round: Round) -> Findings {
         let mut findings = self.findings.clone();
+        match round {
+            Round::Values => self.find_values(&mut findings),
+            Round::Stores => {
+                findings.dead = live(&self.order, &self.records, Looks::All).dead;
+                findings.at_start = live(&self.order, &self.records, Looks::AtStart).at_start;
+            }
+            Round::Code => {}
+        }
+        self.ins.seal_all_blocks();
+        self.ins.finalize();
+        findings
+    }
+
+    /// Finds what loops change, and the values to hand over.
+    fn find_values(&self, findings: &mut Findings) {
+        let used = live(&self.order, &self.records, Looks::None).before;
         findings.changed = self.changed();
-        for (key, record) in self.records.iter().filter(|_| parameters) {
+        for (key, record) in &self.records {
             let changed = findings.changed.get(key);
             let is_changed = |place: &&Place| changed.is_some_and(|changed| changed.handed_over.has(**place));
             let is_used = |place: &&Place| used.get(key).is_some_and(|used| used.has(**place));
@@ -483,11 +507,6 @@ impl<'f> Builder<'f> {
                 parameters.dedup();
             }
         }
-        findings.dead = live(&self.order, &self.records, Looks::All).dead;
-        findings.at_start = live(&self.order, &self.records, Looks::AtStart).at_start;
-        self.ins.seal_all_blocks();
-        self.ins.finalize();
-        findings
     }
 
     /// The places that each loop changes.

@@ -3,36 +3,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::at::{At, NOWHERE};
 use super::ways::Way;
 use crate::code::ir::{Op, Pc};
 use crate::code::program::Code;
 
 /// Instructions that a part may have, those of actions once for each place that they return to.
 const MAX_INSTRUCTIONS: usize = 60_000;
-
-/// Where an instruction outside of actions returns to.
-pub(super) const NOWHERE: Pc = Pc::MAX;
-
-/// A place in the code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct At {
-    pub pc: Pc,
-    /// Where the action returns to.
-    pub next: Pc,
-    /// The second of two stages that are run as one.
-    pub second: bool,
-}
-
-impl At {
-    pub fn to(self, pc: Pc) -> At {
-        At { pc, ..self }
-    }
-
-    /// Outside of actions.
-    pub fn outside(self, pc: Pc) -> At {
-        At { pc, next: NOWHERE, ..self }
-    }
-}
 
 /// The blocks of a part by their first instructions, in an order in which each follows those that lead to it, loops
 /// excepted.

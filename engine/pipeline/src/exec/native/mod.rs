@@ -4,8 +4,10 @@
 //! The code touches memory in four places only: the packet's slots (every 16-bit index is inside them), the frame below,
 //! the bytes of the packet after a length check, and array cells after an index check.
 
+mod at;
 mod cases;
 mod compile;
+mod compiler;
 mod flow;
 mod graph;
 mod headers;
@@ -15,7 +17,10 @@ mod tables;
 mod views;
 mod ways;
 
+use std::io;
+
 use memmap2::{Mmap, MmapMut};
+use wasmtime_jit_icache_coherence::{clear_cache, pipeline_flush_mt};
 
 use crate::code::ir::Pc;
 use crate::code::layout::Regs;
@@ -78,25 +83,6 @@ impl<'c> Frame<'c> {
             context,
         }
     }
-
-    /// For code that needs nothing of the switch.
-    fn without_state(native: &NativeCode) -> Self {
-        Frame {
-            registers: std::ptr::null(),
-            counters: std::ptr::null(),
-            spare_row: 0,
-            shortcuts: std::ptr::null(),
-            indexed: std::ptr::null(),
-            as_loaded: std::ptr::null(),
-            packet: std::ptr::null(),
-            length: 0,
-            cursor: 0,
-            out: std::ptr::null_mut(),
-            drop_port: 0,
-            native,
-            context: std::ptr::null_mut(),
-        }
-    }
 }
 
 /// Byte offsets of the members of [`Frame`] that the code uses.
@@ -129,20 +115,31 @@ pub(crate) struct NativeCode {
 }
 
 /// Offsets of the code of each part.
-#[derive(Default)]
 struct Functions {
-    parser: usize,
     ingress: usize,
-    /// Egress alone, where headers cannot be written.
-    egress: Option<usize>,
-    /// Egress, deparser and headers, where headers can be written.
-    egress_to_headers: Option<usize>,
-    deparser: usize,
-    headers: Option<usize>,
+    egress: Egress,
     start: Option<Start>,
     /// Brings the slots back for egress.
     restore: Option<usize>,
     restore_again: Option<usize>,
+}
+
+enum Egress {
+    /// With deparser and headers. What follows egress that asks for something is left to the interpreter.
+    ToHeaders(usize),
+    /// Where headers cannot be written.
+    Alone { egress: usize, deparser: usize },
+}
+
+/// Memory that holds `code`, which every processor of the machine sees from here on.
+fn executable(code: &[u8]) -> io::Result<Mmap> {
+    let mut memory = MmapMut::map_anon(code.len())?;
+    memory.copy_from_slice(code);
+    let memory = memory.make_exec()?;
+    // SAFETY: the range is that of the memory, and the pipelines are flushed next.
+    unsafe { clear_cache(memory.as_ptr().cast(), memory.len())? };
+    pipeline_flush_mt()?;
+    Ok(memory)
 }
 
 impl NativeCode {
@@ -160,11 +157,9 @@ impl NativeCode {
         };
         let ways = ways::ways(program);
         let (bytes, functions) = compile::compile(program, &ways, host)?;
-        let mut memory = MmapMut::map_anon(bytes.len()).ok()?;
-        memory.copy_from_slice(&bytes);
         let header_bytes = code.deparse_order.iter().map(|&header| layout.shape_of(header).fixed_bytes());
         Some(NativeCode {
-            memory: memory.make_exec().ok()?,
+            memory: executable(&bytes).ok()?,
             functions,
             ways,
             emit_bytes: header_bytes.sum::<usize>() + 8,
@@ -172,19 +167,18 @@ impl NativeCode {
         })
     }
 
-    /// Runs from `entry` to the end of that part of the program.
-    pub fn run(&self, context: &mut Context, views: &Views, entry: Pc) -> Outcome {
-        let Wire { frame: packet, cursor } = context.wire;
-        let mut frame = Frame::new(self, context, packet, cursor, views);
+    /// Runs from `entry` to the end of that part of the program; `None` where this is left to the interpreter.
+    pub fn run(&self, context: &mut Context, views: &Views, entry: Pc) -> Option<Outcome> {
+        let Egress::Alone { egress, deparser } = self.functions.egress else { return None };
         let code = &context.program.code;
         let target = match entry {
-            entry if entry == code.parser_entry => self.functions.parser,
-            entry if entry == code.egress_entry => {
-                self.functions.egress.expect("egress alone is run where headers cannot be written")
-            }
-            _ => self.functions.deparser,
+            entry if entry == code.egress_entry => egress,
+            entry if entry == code.deparser_entry => deparser,
+            _ => return None,
         };
-        outcome(self.run_part(context, &mut frame, target))
+        let Wire { frame: packet, cursor } = context.wire;
+        let mut frame = Frame::new(self, context, packet, cursor, views);
+        Some(outcome(self.run_part(context, &mut frame, target)))
     }
 
     /// Runs the parser and the ingress control; `packet` is that of the context.
@@ -195,7 +189,7 @@ impl NativeCode {
     }
 
     /// Runs the egress control, and, unless it asks for something or drops the packet, the deparser, and writes the valid
-    /// headers as [`NativeCode::emit`] does. `None` where all this is left to the host. `packet` and `payload` are those of
+    /// headers to the start of `out`, which grows as needed. `None` where all this is left to the host. `packet` and `payload` are those of
     /// the context.
     #[inline(always)]
     pub fn run_egress(
@@ -207,7 +201,7 @@ impl NativeCode {
         drop_port: u64,
         out: &mut Vec<u8>,
     ) -> Option<Egressed> {
-        let target = self.functions.egress_to_headers?;
+        let Egress::ToHeaders(target) = self.functions.egress else { return None };
         let start = self.room(out);
         let of_packet = Frame::new(self, context, packet, payload, views);
         let mut frame = Frame { drop_port, out: start, ..of_packet };
@@ -247,16 +241,6 @@ fn outcome(status: u32) -> Outcome {
 }
 
 impl NativeCode {
-    /// Writes the valid headers to the start of `out`, which grows as needed, and gives their
-    /// length; `None` where this is left to the host.
-    pub fn emit(&self, regs: &mut Regs, out: &mut Vec<u8>) -> Option<usize> {
-        let target = self.functions.headers?;
-        let start = self.room(out);
-        let mut frame = Frame { out: start, ..Frame::without_state(self) };
-        self.enter(regs, &mut frame, target);
-        Some(frame.out as usize - start as usize)
-    }
-
     /// Sets the slots that the program reads to those of a new packet; false where this is left to the host.
     pub fn start(&self, regs: &mut Regs) -> bool {
         self.functions.start.as_ref().is_some_and(|start| {

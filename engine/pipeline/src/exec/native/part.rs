@@ -9,9 +9,10 @@ use cranelift_codegen::ir::{types::I32, types::I64, InstBuilder, SigRef, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use rustc_hash::FxHashSet;
 
+use super::at::{At, NOWHERE};
 use super::cases::Case;
-use super::flow::{cell_flags, fixed_flags, Builder, Findings, Key, Known, Place, Seen, CURSOR};
-use super::graph::{At, Graph, NOWHERE};
+use super::flow::{cell_flags, fixed_flags, Builder, Findings, Key, Known, Place, Round, Seen, CURSOR};
+use super::graph::Graph;
 use super::views::COUNTER_WORDS;
 use super::ways::Way;
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY, STATUS_STOPPED};
@@ -43,20 +44,17 @@ pub(super) struct Host {
 /// The parts of a program that are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    Parser,
-    /// Ingress follows the parser.
+    /// Parser and ingress.
     Ingress,
     /// Egress alone.
     Egress,
     /// Deparser and headers follow egress.
     EgressToHeaders,
     Deparser,
-    Headers,
 }
 
-/// What the parts of a program leave for others.
+/// The places that the parts of a program leave for others.
 pub(super) struct Ends {
-    pub parser: Rc<Seen>,
     pub ingress: Rc<Seen>,
     pub egress: Rc<Seen>,
     pub deparser: Rc<Seen>,
@@ -109,7 +107,7 @@ pub(super) fn build(
     mut ins: FunctionBuilder,
     signatures: (SigRef, SigRef),
     findings: &Findings,
-    parameters: bool,
+    round: Round,
 ) -> Findings {
     let entry = graph.blocks[0];
     let loops: FxHashSet<Key> = graph.loops.iter().map(|&at| (at, 0)).collect();
@@ -125,7 +123,7 @@ pub(super) fn build(
     let (call_step, call_with_key) = signatures;
     let mut emitter = Emitter { source, b, part, at: entry, loops, lead, way, out, call_step, call_with_key };
     emitter.restart_loops();
-    if matches!(part, Part::Parser | Part::Ingress) {
+    if part == Part::Ingress {
         emitter.start();
     }
     emitter.b.goto((entry, 0));
@@ -150,7 +148,7 @@ pub(super) fn build(
             }
         }
     }
-    emitter.b.finish(parameters)
+    emitter.b.finish(round)
 }
 
 fn low_bits(mask: u64) -> bool {
@@ -178,7 +176,7 @@ impl<'c> Emitter<'c, '_> {
         }
     }
 
-    /// What is known of a slot's greatest number has to hold for whatever is put into it.
+    /// Puts a value into a slot; the slot's greatest number has to hold for it.
     pub fn set(&mut self, slot: Slot, known: Known) {
         let bound = self.source.bounds.get(slot as usize).copied().unwrap_or(u64::MAX);
         let known = self.mask(known, bound);
@@ -558,13 +556,12 @@ impl<'c> Emitter<'c, '_> {
     fn end(&mut self) {
         let ends = self.source.ends;
         match (self.part, self.at.second) {
-            (Part::Parser, _) => self.leave(STATUS_DONE, &ends.parser),
             (Part::Ingress, false) => self.enter_ingress(),
             (Part::Ingress, true) => self.leave(STATUS_DONE, &ends.ingress),
             (Part::EgressToHeaders, false) => self.enter_deparser(),
             (Part::Egress, _) => self.leave(STATUS_DONE, &ends.egress),
             (Part::Deparser, _) => self.leave(STATUS_DONE, &ends.deparser),
-            (Part::EgressToHeaders, true) | (Part::Headers, _) => {
+            (Part::EgressToHeaders, true) => {
                 self.emit_headers();
                 self.leave(STATUS_DONE, &ends.target);
             }

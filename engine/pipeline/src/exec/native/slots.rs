@@ -5,7 +5,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types::I32, types::I64, types::I64X2, Block, InstBuilder, MemFlags, Value};
 use cranelift_frontend::FunctionBuilder;
 
-use super::compile::Compiler;
+use super::compiler::Compiler;
 use super::flow::frame_flags;
 use super::STATUS_DONE;
 use crate::code::layout::{Layout, Regs, Slot};
@@ -23,7 +23,7 @@ pub(super) struct Start {
 /// Slots that one instruction clears where the processor has one for so many.
 const QUAD: usize = 4;
 
-/// What is set for a new packet, of the slots that may be read before they are written: those that parser and ingress, run
+/// The slots that are set for a new packet, of those that may be read before they are written: those that parser and ingress, run
 /// in one go, read from memory. None where anything may be read.
 pub(super) fn start(code: &Code, layout: &Layout, is_read: impl Fn(Slot) -> bool) -> Option<Start> {
     let slots = code.liveness.as_ref()?.start.slots.iter().copied().filter(|&slot| is_read(slot));
@@ -70,7 +70,7 @@ pub(super) fn restore(compiler: &mut Compiler, code: &Code, layout: &Layout, aga
     let liveness = code.liveness.as_ref()?;
     let Live { slots, contents } = &liveness.egress;
     let differs = |slot: &Slot| !again || liveness.written.binary_search(slot).is_ok();
-    compiler.function(|mut ins| {
+    compiler.build(|mut ins| {
         let (regs, from) = enter(&mut ins);
         let always = cover(layout, PAIR, slots.iter().copied().filter(differs));
         always.iter().for_each(|&first| move_pair(&mut ins, regs, from, first));
@@ -118,7 +118,8 @@ pub(super) fn restore(compiler: &mut Compiler, code: &Code, layout: &Layout, aga
         }
         leave_stack(&mut ins, stack);
         leave(ins);
-    })
+    });
+    compiler.compile()
 }
 
 /// The two parameters: the slots, and those to bring back.

@@ -1,6 +1,6 @@
 //! Where packets go from a table: an action, and the node that follows it.
 
-use super::graph::At;
+use super::at::At;
 use crate::code::ir::{NextNodes, Op, Pc};
 use crate::code::program::{Code, Program};
 use crate::state::table::next_of;
