@@ -79,6 +79,8 @@ class DataPlane:
     """Whether groups name ports as servers before P4Runtime 1.4 know them."""
     groups_return_seeds = True
     """Whether a group returns the seed to its loop; else the program sends it there beside the copies of the group."""
+    bins_ipdv = True
+    """Whether histograms count IPDV, too."""
     counters_see_fcs = False
     """Whether bytes of counters are with the FCS."""
 
@@ -360,7 +362,7 @@ class DataPlane:
         for histogram in histograms:
             number = histogram.number
             own = records if histogram.tx_port is None else records[list(histogram.cells)]
-            latencies, sizes = latency_bins(own), range(0) if counts_times else ipdv_bins(own)
+            latencies, sizes = latency_bins(own), range(0) if counts_times or not self.bins_ipdv else ipdv_bins(own)
             found[number] = Bins(
                 self._new_counts("latency_histogram", number * size, size, latencies),
                 self._new_counts("ipdv_histogram", 2 * number * size, size, sizes)
