@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Suite
 from p4mesh.methods.conditions.operations import Operation, Operations, Way, test_of
 from p4mesh.methods.conditions.under_conditions import UnderConditions
@@ -38,6 +39,8 @@ def _segments(way: Sequence[str], left: int, parameters: ParameterSet) -> str:
 
 
 def _on_the_way(way: Sequence[str], parameters: ParameterSet) -> str:
+    if len(way) == 1:
+        raise ParameterError(f"--set segments={way[0]}: no segment is left after it", hint="give an End two or more")
     return _segments(way, len(way) - 1, parameters)
 
 

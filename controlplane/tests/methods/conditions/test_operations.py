@@ -111,6 +111,7 @@ def test_an_operation_makes_the_headers_of_the_frames(test: str, settings: tuple
             ("received_headers=mpls(labl=7)/ipv4",),
             "--set received_headers: mpls has no field 'labl'",
         ),
+        ("srv6.latency", ("operation=endpoint", "segments=2001:db8::1"), "segments=2001:db8::1: no segment is left"),
         ("srv6.latency", ("operation=endpoint", "segments=2001:db8::1 10.1.1.1"), "--set segments="),
     ],
 )
