@@ -67,6 +67,9 @@ BEDS: dict[str, Bed] = {
     "rfc5180": ROUTER,
     "rfc5180.reset": Bed("router-4x1g", sizes="128", ports="1-2", settings={"routed": "true"}),
     "rfc5695": Bed("p4-mpls-4ports", ports=None, settings={"operation": "push"}),
+    "rfc5695.back_to_back": Bed(
+        "p4-mpls-4ports", sizes="128", ports=None, settings={"operation": "push", "repetitions": "2"}
+    ),
     "rfc5695.latency": Bed("p4-mpls-4ports", ports=None, settings={"operation": "swap"}),
     "rfc5695.system_recovery": Bed("p4-mpls-4ports", sizes="128", ports=None, settings={"operation": "push"}),
     "srv6": Bed("p4-srv6-2ports", sizes="164,512", ports=None, settings={"operation": "endpoint_lookup"}),

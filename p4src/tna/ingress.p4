@@ -19,6 +19,10 @@
 @pa_container_size("ingress", "hdr.ipv6.dst_prefix", 16, 16, 32, 32)
 @pa_container_size("ingress", "hdr.ipv6.dst_low", 32)
 #endif
+#if IPDV == 1
+// In a larger container the assembler has no way from the register to it.
+@pa_container_size("ingress", "meta.first", 8)
+#endif
 // Nothing reads 'parsed'. It stays because the architecture tells parameters by their place, and two used ones follow.
 control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
                       in ingress_intrinsic_metadata_t standard,

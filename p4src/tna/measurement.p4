@@ -8,12 +8,13 @@
 
 // Order of a frame within its flow: one bit for each outcome of the two comparisons of a stateful ALU,
 // sequence >= expected (1) and sequence = expected (2).
-const bit<8> ORDER_LATE = 0x1;
-const bit<8> ORDER_GAP  = 0x2;
+const bit<8> ORDER_LATE     = 0x1;
+const bit<8> ORDER_GAP      = 0x2;
+const bit<8> ORDER_EXPECTED = 0x8;
 
 // With 65,536 flows, few placements fit Tofino 2, and the compiler takes long to find one: a register of pairs, with
 // its two banks, fills a stage, and so do two registers of words.
-#if __TARGET_TOFINO__ == 2
+#if FLOWS > BANK_FLOWS
 #define AT_STAGE(N) @stage(N)
 #else
 #define AT_STAGE(N)
@@ -208,12 +209,7 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
     CELL_TABLE(last_gap, 15, local.flow_op, local.order : ternary;, ORDER_GAP, _)
 
     PAIRS(frames, BANK_FLOWS);
-    PAIR_ACTION(frames_count, frames) = {
-        void apply(inout pair_t cell) {
-            if ((int<32>)cell.low == -1) { cell.high = cell.high + 1; }
-            cell.low = cell.low + 1;
-        }
-    };
+    COUNT_64(frames)
     READ_PAIR(frames, FLOW_CELL, hdr.half.frames)
     @hidden action frames_update() { frames_count.execute(FLOW_CELL); }
     OF_SAMPLE(frames, 10)
@@ -231,11 +227,15 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
     OF_SAMPLE(latency_sum, 12)
 
     WORDS(latency_last, BANK_FLOWS);
+    // RFC 4689 jitter: difference of consecutive latencies; the first frame has none.
     WORD_ACTION(latency_last_swap, latency_last) = {
-        void apply(inout bit<32> cell, out bit<32> previous) { previous = cell; cell = local.latency; }
+        void apply(inout bit<32> cell, out bit<32> difference) {
+            if (local.latency > cell) { difference = local.latency - cell; } else { difference = cell - local.latency; }
+            cell = local.latency;
+        }
     };
     READ_WORD(latency_last, FLOW_CELL, hdr.half.latency_last)
-    @hidden action latency_last_update() { local.previous_latency = latency_last_swap.execute(FLOW_CELL); }
+    @hidden action latency_last_update() { local.jitter = latency_last_swap.execute(FLOW_CELL); }
     OF_SAMPLE(latency_last, 4)
 
     WORDS(latency_overflows, BANK_FLOWS);
@@ -277,17 +277,8 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
     @hidden action last_arrival_update() { last_arrival_store.execute(FLOW_CELL); }
     OF_SAMPLE(last_arrival, 13)
 
-    // RFC 4689 jitter: difference of consecutive latencies; the first frame has none.
-    @hidden action compare_latencies() {
-        local.longer = local.latency |-| local.previous_latency;
-        local.shorter = local.previous_latency |-| local.latency;
-    }
-    @hidden table compare { actions = { compare_latencies; } const default_action = compare_latencies(); size = 1; }
-    @hidden action join_differences() {
-        local.jitter = local.longer | local.shorter;
-        local.jitter_inverted = ~(local.longer | local.shorter);
-    }
-    @hidden table join { actions = { join_differences; } const default_action = join_differences(); size = 1; }
+    @hidden action invert_jitter() { local.jitter_inverted = ~local.jitter; }
+    @hidden table inversion { actions = { invert_jitter; } const default_action = invert_jitter(); size = 1; }
 
     PAIRS(jitter_extremes, BANK_FLOWS);
     KEEP_EXTREMES(jitter_extremes, local.jitter, local.jitter_inverted)
@@ -300,6 +291,55 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
     READ_PAIR(jitter_sum, FLOW_CELL, hdr.half.jitter_sum)
     @hidden action jitter_sum_update() { jitter_sum_add.execute(FLOW_CELL); }
     OF_SECOND(jitter_sum, 8)
+
+#if IPDV == 1
+    // IPDV (RFC 5481 4.1): latency less that of the frame sent before, when no frame between them is missing; a late frame
+    // has none and is no predecessor. The controller reads the registers alone: a reading frame has no room for them.
+    WORDS(latency_in_order, BANK_FLOWS);
+    WORD_ACTION(latency_in_order_swap, latency_in_order) = {
+        void apply(inout bit<32> cell, out bit<32> difference) { difference = local.latency - cell; cell = local.latency; }
+    };
+    @hidden action latency_in_order_update() { local.ipdv = latency_in_order_swap.execute(FLOW_CELL); }
+    @hidden table latency_in_order {
+        key = { local.flow_op : exact; local.order : exact; }
+        actions = { latency_in_order_update; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = {
+            (OP_UPDATE, ORDER_GAP) : latency_in_order_update();
+            (OP_UPDATE, ORDER_EXPECTED) : latency_in_order_update();
+        }
+        size = 2;
+    }
+    // With its top bit flipped, numbers without sign are in the order of those with one.
+    @hidden action flip_sign() {
+        local.ipdv_inverted = local.ipdv ^ 0x7FFFFFFF;
+        local.ipdv = local.ipdv ^ 0x80000000;
+    }
+    @hidden table flipped { actions = { flip_sign; } const default_action = flip_sign(); size = 1; }
+#define OF_EXPECTED(CELLS) \
+    @hidden table CELLS { \
+        key = { local.flow_op : exact; local.order : exact; local.first : exact; } \
+        actions = { CELLS##_update; @defaultonly NoAction; } \
+        const default_action = NoAction(); \
+        const entries = { (OP_UPDATE, ORDER_EXPECTED, 0) : CELLS##_update(); } \
+        size = 1; \
+    }
+
+    PAIRS(ipdv_count, BANK_FLOWS);
+    COUNT_64(ipdv_count)
+    @hidden action ipdv_count_update() { ipdv_count_count.execute(FLOW_CELL); }
+    OF_EXPECTED(ipdv_count)
+
+    PAIRS(ipdv_extremes, BANK_FLOWS);
+    KEEP_EXTREMES(ipdv_extremes, local.ipdv, local.ipdv_inverted)
+    @hidden action ipdv_extremes_update() { ipdv_extremes_keep.execute(FLOW_CELL); }
+    OF_EXPECTED(ipdv_extremes)
+
+    PAIRS(ipdv_sum, BANK_FLOWS);
+    ADD_64(ipdv_sum, local.ipdv, local.ipdv_inverted)
+    @hidden action ipdv_sum_update() { ipdv_sum_add.execute(FLOW_CELL); }
+    OF_EXPECTED(ipdv_sum)
+#endif
 
     apply {
         window.apply();
@@ -314,10 +354,16 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
         last_arrival.apply();
         reordered.apply();
         last_gap.apply();
-        compare.apply();
-        join.apply();
+        inversion.apply();
         jitter_extremes.apply();
         jitter_sum.apply();
+#if IPDV == 1
+        latency_in_order.apply();
+        flipped.apply();
+        ipdv_count.apply();
+        ipdv_extremes.apply();
+        ipdv_sum.apply();
+#endif
     }
 }
 

@@ -40,6 +40,15 @@ struct pair_t {
 // Counts up to 2^32 - 1 and stays there.
 #define COUNT_32(CELLS) WORD_ACTION(CELLS##_count, CELLS) = { void apply(inout bit<32> cell) { cell = cell |+| 1; } };
 
+// Counts in 64 bits.
+#define COUNT_64(CELLS) \
+    PAIR_ACTION(CELLS##_count, CELLS) = { \
+        void apply(inout pair_t cell) { \
+            if ((int<32>)cell.low == -1) { cell.high = cell.high + 1; } \
+            cell.low = cell.low + 1; \
+        } \
+    };
+
 // Adds a 32-bit `addend`, whose complement is `room`, to a 64-bit sum.
 #define ADD_64(CELLS, ADDEND, ROOM) \
     PAIR_ACTION(CELLS##_add, CELLS) = { \

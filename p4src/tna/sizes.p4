@@ -7,29 +7,37 @@
 // Front ports in loopback.
 #define LOOP_PORTS 8
 
+// PLACE_ZEROS are the upper bits of a number of 32 bits that holds a flow of 16 bits and its place in the window. IPDV of
+// Tofino 2 takes the memory of other flows.
 #if __TARGET_TOFINO__ == 2
+#if IPDV == 1
+#define FLOWS 16384
+#define WINDOW_BITS 2
+#define PLACE_ZEROS 14w0
+#else
 #define FLOWS 65536
 #define WINDOW_BITS 1
+#define PLACE_ZEROS 15w0
+#endif
 #else
 // A full mesh of 128 ports.
 #define FLOWS 16384
 #define WINDOW_BITS 3
+#define PLACE_ZEROS 13w0
 #endif
 
 // A register is in one stage, and the memory of a stage bounds it: 47 blocks of 16 KiB on Tofino 1,
 // 23 on Tofino 2. Flows come in banks.
 #if __TARGET_TOFINO__ == 2
+#if IPDV == 1
+#define BANK_BITS 14
+#else
 #define BANK_BITS 15
+#endif
 #define WINDOW_CELL_BITS 16
 #else
 #define BANK_BITS 14
 #define WINDOW_CELL_BITS 17
-#endif
-// Upper bits of a number of 32 bits that holds a flow of 16 bits and its place.
-#if WINDOW_BITS == 1
-#define PLACE_ZEROS 15w0
-#else
-#define PLACE_ZEROS 13w0
 #endif
 #define BANK_FLOWS (1 << BANK_BITS)
 #define WINDOW_CELLS (1 << WINDOW_CELL_BITS)

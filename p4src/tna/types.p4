@@ -58,11 +58,12 @@ struct ingress_t {
     bit<32> following;
     bit<8>  order;
     bit<8>  first;
-    bit<32> previous_latency;
-    bit<32> longer;
-    bit<32> shorter;
     bit<32> jitter;
     bit<32> jitter_inverted;
+#if IPDV == 1
+    bit<32> ipdv;
+    bit<32> ipdv_inverted;
+#endif
     bit<16> port_cell;
     // Stream of a seed: whether it has an entry, a departure is due, its slot and the fraction.
     bit<8>  known;

@@ -21,10 +21,15 @@ _EXAMPLE = "such as vlan(vid=7)/ipv4(dscp=46)/udp"
 
 def frame_of_text(text: str) -> Frame:
     """Read a stack; raises ParameterError for a layer, a field or a value that there is not."""
-    layers = [_layer(part) for part in re.split(r"/(?![^(]*\))", text)]
+    layers = [kind(**values) for kind, values in stated(text)]
     if not isinstance(layers[0], Ethernet):
         layers.insert(0, Ethernet())
     return Frame(tuple(layers))
+
+
+def stated(text: str) -> list[tuple[type[Layer], dict[str, Any]]]:
+    """Read the layers of a stack, each with the fields that stand there; raises ParameterError as the frame does."""
+    return [_layer(part) for part in re.split(r"/(?![^(]*\))", text)]
 
 
 def text_of_frame(frame: Frame) -> str:
@@ -32,7 +37,7 @@ def text_of_frame(frame: Frame) -> str:
     return "/".join(_text(layer) for layer in frame.layers)
 
 
-def _layer(part: str) -> Layer:
+def _layer(part: str) -> tuple[type[Layer], dict[str, Any]]:
     found = _LAYER.fullmatch(part)
     if found is None:
         raise ParameterError(f"'{part}' is no layer", hint=f"layers with / between them, {_EXAMPLE}")
@@ -59,7 +64,7 @@ def _layer(part: str) -> Layer:
             raise ParameterError(
                 f"{kind.kind}.{name}={value}: not valid", hint=f"a value such as {name}={_usual(kind, name)}"
             ) from None
-    return kind(**values)
+    return kind, values
 
 
 def _given(kind: type[Layer]) -> list[str]:

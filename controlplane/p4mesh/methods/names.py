@@ -22,7 +22,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("latency", "min_max_latency", "join_delay", "leave_delay", "group_capacity", "burdened_latency"),
         "burdened_join_delay",
     ),
-    "rfc5695": ("throughput", "latency", "frame_loss", "system_recovery", "reset"),
+    "rfc5695": ("throughput", "back_to_back", "latency", "frame_loss", "system_recovery", "reset"),
     "srv6": ("throughput", "back_to_back", "latency", "frame_loss", "system_recovery", "reset"),
     "messages": ("latency", "background", "n_to_one"),
     "recirculation": ("delta",),

@@ -36,6 +36,8 @@ class Pipes:
     """Frames that a pipe passes in each gress: one in each clock."""
     parser_bps: int = 100_000_000_000
     """Line rate that one parser serves, which takes a state of its program in each clock; a faster port has several."""
+    pads_in_egress: bool = False
+    """The egress parser takes more states for some headers (:mod:`p4mesh.tester.parser_time`)."""
     replication_fifo: int = 192
     """Departures that wait for the replication engine of a pipe; bf_switchd sets this limit at its start."""
 

@@ -42,6 +42,8 @@ class Chip:
     """Other ports of pipe 0 that the switch software sets up in loopback, with their rates in bits per second."""
     pipe_frames_per_s: int
     """Frames that a pipe passes in each gress: one per clock, of a chip whose SKU does not reduce it."""
+    pads_in_egress: bool
+    """Its egress parser reads 65 bytes at least, and so takes more states (:mod:`p4mesh.tester.parser_time`)."""
     tick_ps: int = 1000
 
     def loop(self) -> LoopModel:
@@ -67,6 +69,7 @@ TOFINO_1 = Chip(
     latency_ps=700_000,
     inner_loops={},
     pipe_frames_per_s=1_220_000_000,
+    pads_in_egress=True,
 )
 """The two-pipe Tofino 1 of a Wedge100BF-32X; the compiler reckons with this clock, and the driver sets it."""
 TOFINO_1_4_PIPES = replace(TOFINO_1, program="tofino1_4pipes", pipes=4)
@@ -82,20 +85,26 @@ TOFINO_2 = Chip(
     latency_ps=1_000_000,
     inner_loops={1: 50_000_000_000, 2: 100_000_000_000, 4: 100_000_000_000},
     pipe_frames_per_s=1_100_000_000,
+    pads_in_egress=False,
 )
 """Its two clocks are 1.25 or 1.3125 GHz, and 1.1 to 1.5 GHz, by SKU; the slowest is taken.
 
 bf_switchd adds ports 2, 4 and 6 of a pipe with 100 Gbit/s and two lanes, and an odd one with 50 where a lane is left:
 in pipe 0 port 1, beside the CPU port. An Ethernet CPU port takes 2 and 4. A front port in loopback may have 400 Gbit/s.
 """
-CHIPS = (TOFINO_1, TOFINO_1_4_PIPES, TOFINO_2)
+TOFINO_2_IPDV = replace(TOFINO_2, program="tofino2_ipdv", p4info="tofino2_ipdv")
+"""Its program that measures IPDV, for fewer flows."""
+CHIPS = (TOFINO_1, TOFINO_1_4_PIPES, TOFINO_2, TOFINO_2_IPDV)
 _TWO_PIPES = 2
 
 
-def chip_with_pipes(name: str, pipes: int | None) -> Chip:
-    """The chip ``tofino1`` or ``tofino2`` with so many pipes; None: those of the usual one."""
+def chip_with_pipes(name: str, pipes: int | None, *, ipdv: bool = False) -> Chip:
+    """The chip ``tofino1`` or ``tofino2`` with so many pipes; None: those of the usual one.
+
+    With ``ipdv`` its program, of a Tofino 2, is the one that measures IPDV.
+    """
     if name == TOFINO_2.program:
-        return replace(TOFINO_2, pipes=pipes or TOFINO_2.pipes)
+        return replace(TOFINO_2_IPDV if ipdv else TOFINO_2, pipes=pipes or TOFINO_2.pipes)
     usual = TOFINO_1_4_PIPES if pipes is not None and pipes > _TWO_PIPES else TOFINO_1
     return replace(usual, pipes=pipes or usual.pipes)
 

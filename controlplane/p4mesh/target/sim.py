@@ -51,7 +51,6 @@ class SimTarget(Target):
             scheduling_jitter_ns=0,
             bad_fcs=True,
             checks_payload=True,
-            captures_faults=topology.switches == 1,
             largest_frame_bytes=LARGEST_FRAME_BYTES,
             resets_devices=True,
             causes_failures=True,
@@ -63,13 +62,9 @@ class SimTarget(Target):
         """Build the network and start its P4Runtime server."""
         network = build_network(topology, SpecialPorts(loop=ports.loop, cpu=ports.cpu, drop=_DROP_PORT))
         with own_address() as address:
-            addresses = [address, *(f"{address}{number}" for number in range(2, topology.switches + 1))]
+            network.serve(address, _DEVICE_ID)
             try:
-                for number, own in enumerate(addresses):
-                    network.serve(own, _DEVICE_ID + number)
-                target = cls(topology, address, network)
-                target.other_addresses = tuple(addresses[1:])
-                yield target
+                yield cls(topology, address, network)
             finally:
                 network.stop()
 

@@ -25,18 +25,21 @@ from p4mesh.bfruntime import (
 )
 from p4mesh.errors import TopologyError, UnsupportedError
 from p4mesh.quantities import number_text
-from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target, require_one_switch
+from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
 from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
 from p4mesh.topology import Topology
 from p4mesh.topology.keys import FrontPorts, TofinoSwitch
 from p4mesh.topology.port_lists import numbers_in
+from p4mesh.traffic.delay_variation import IPDV, PERCENTILES_OF_IPDV, RFC3550_JITTER
 from p4mesh.traffic.port_clocks import EXPECTED_PPM, waiting_per_s
 from p4mesh.traffic.stamps import StampKind
 
 _TICK_PS = 1000
 _SHORTEST_BYTES = 64
 _HONOURS_PAUSE = "honours_pause"
+_PROFILE_IPDV = "ipdv"
+"""Profile of the program for a Tofino 2."""
 _CONNECT_S = 10.0
 _MOST_LOOPS = 8
 """Members of the program's value set ``loop_ports``."""
@@ -57,6 +60,11 @@ def switch_of(topology: Topology) -> TofinoSwitch:
             f"{topology.source}: target tofino needs tester.tofino, the switch", hint="docs/TOFINO.md has an example"
         )
     chip = chip_of(switch)
+    if switch.profile == _PROFILE_IPDV and switch.chip != "tofino2":
+        raise TopologyError(
+            f"{topology.source}: profile {switch.profile} of tester.tofino is for chip tofino2, not {switch.chip}",
+            hint="leave profile out",
+        )
     for port in topology.tester_ports:
         if port.device_port is None:
             raise TopologyError(
@@ -110,7 +118,7 @@ def loops_of(switch: TofinoSwitch) -> dict[int, int]:
 
 def chip_of(switch: TofinoSwitch) -> Chip:
     """The chip of a switch with the pipes, their rate and the loop latency that the topology gives it."""
-    chip = chip_with_pipes(switch.chip, switch.pipes)
+    chip = chip_with_pipes(switch.chip, switch.pipes, ipdv=switch.profile == _PROFILE_IPDV)
     chip = replace(chip, pipe_frames_per_s=switch.pipe_frames_per_s or chip.pipe_frames_per_s)
     if switch.loop_latency_ns is None:
         return chip
@@ -153,7 +161,6 @@ class TofinoTarget(Target):
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
         """The capabilities of the program for Tofino on the switch of a topology (docs/LIMITATIONS.md)."""
-        require_one_switch(cls.name, topology)
         switch = switch_of(topology)
         chip = chip_of(switch)
         headroom = Fraction(str(switch.loop_headroom_pct)) / 100
@@ -166,6 +173,7 @@ class TofinoTarget(Target):
             pipes=Pipes(
                 {p.number: pipe_of(p.device_port, chip) for p in topology.tester_ports if p.device_port is not None},
                 chip.pipe_frames_per_s,
+                pads_in_egress=chip.pads_in_egress,
             ),
             loop=replace(chip.loop(), headroom=headroom),
             other_loops=tuple(
@@ -180,7 +188,7 @@ class TofinoTarget(Target):
             counts_seeds=True,
             cuts_frames=False,
             tunnels=False,
-            unmeasured=("IPDV", "RFC 3550 jitter"),
+            unmeasured=(PERCENTILES_OF_IPDV if switch.profile == _PROFILE_IPDV else IPDV, RFC3550_JITTER),
             unsupported_headers=_BEYOND_THE_PARSER,
         )
 

@@ -30,7 +30,7 @@ from p4mesh.tester.switch_client import Entity, SwitchClient
 from p4mesh.traffic.stream import FEWEST_MODIFIERS, Stream
 
 _RECORD_REPLICA = 1
-HOLD_TICKS = (1 << 30) - (1 << 24)
+_HOLD_TICKS = (1 << 30) - (1 << 24)
 """Ticks by which clocks are set ahead: with the longest start offset they stay within the 31 bits that the departure
 clock compares."""
 _OF_ALL_CELLS = 4
@@ -79,6 +79,8 @@ class DataPlane:
     """Whether groups name ports as servers before P4Runtime 1.4 know them."""
     groups_return_seeds = True
     """Whether a group returns the seed to its loop; else the program sends it there beside the copies of the group."""
+    bins_ipdv = True
+    """Whether histograms count IPDV, too."""
     counters_see_fcs = False
     """Whether bytes of counters are with the FCS."""
 
@@ -208,7 +210,7 @@ class DataPlane:
 
     def hold(self, streams: range, wait: WaitForPasses) -> None:
         """Set the clocks of streams far ahead, so that seeds do not depart by those of an interrupted run."""
-        self.start(streams, HOLD_TICKS)
+        self.start(streams, _HOLD_TICKS)
         wait(len(streams) + 2)
 
     def start(self, streams: range, lead_ticks: int) -> None:
@@ -360,7 +362,7 @@ class DataPlane:
         for histogram in histograms:
             number = histogram.number
             own = records if histogram.tx_port is None else records[list(histogram.cells)]
-            latencies, sizes = latency_bins(own), range(0) if counts_times else ipdv_bins(own)
+            latencies, sizes = latency_bins(own), range(0) if counts_times or not self.bins_ipdv else ipdv_bins(own)
             found[number] = Bins(
                 self._new_counts("latency_histogram", number * size, size, latencies),
                 self._new_counts("ipdv_histogram", 2 * number * size, size, sizes)

@@ -6,7 +6,7 @@ Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -93,10 +93,9 @@ class MessageSource:
 
 @dataclass(frozen=True)
 class Transmitter:
-    """One (stream, transmit port)."""
+    """One (stream, transmit port). ``id`` is the replication id of its copies."""
 
     id: int
-    """Its cell, which is the replication id of its copies on the switch of its port."""
     stream: int
     """Number of the stream in the trial."""
     port: int
@@ -221,8 +220,7 @@ class Plan:
         """Cells that a reading pass must visit: flows, transmitters and ports."""
         transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
         sent = [counted.first + len(counted.destinations) - 1 for counted in self.counted]
-        flows = np.maximum(self.columns.cell, self.columns.sequence_cell)
-        return 1 + max([int(flows.max(initial=0)), *transmitters, *self.ports, *sent])
+        return 1 + max([int(self.columns.cell.max(initial=0)), *transmitters, *self.ports, *sent])
 
 
 @dataclass(frozen=True)
@@ -262,12 +260,6 @@ class Limits:
     """The program parses tunnels and headers beyond UDP over IP."""
     fields: Fields = field(default_factory=dict)
     """Constants that say which fields the program changes."""
-    switch_of: Mapping[int, int] = field(default_factory=dict)
-    """Switch of each port of a tester of several; empty: there is one."""
-
-    def first_cell(self, port: int) -> int:
-        """First cell of the switch of a port: each has as many as the program has flows."""
-        return self.flows * self.switch_of.get(port, 0)
 
     @classmethod
     def of(
@@ -307,9 +299,9 @@ class Limits:
         )
 
 
-def limits_of(contract: Contract, capabilities: Capabilities, switch_of: Mapping[int, int]) -> Limits:
+def limits_of(contract: Contract, capabilities: Capabilities) -> Limits:
     """Limits of a compiled program on a target that declares these capabilities."""
-    limits = Limits.of(
+    return Limits.of(
         contract,
         capabilities.stamps.tick_ps,
         capabilities.loop,
@@ -317,8 +309,6 @@ def limits_of(contract: Contract, capabilities: Capabilities, switch_of: Mapping
         bad_fcs=capabilities.bad_fcs,
         other_loops=capabilities.other_loops,
     )
-    # Messages are counted by blocks of flow numbers, which several switches have.
-    return replace(limits, switch_of=switch_of, message_sources=0) if switch_of else limits
 
 
 def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
@@ -354,24 +344,9 @@ def _phases(most: int) -> Iterator[int]:
         most //= 2
 
 
-def _allocate(
-    streams: Sequence[Stream],
-    limits: Limits,
-    rate_bps_of: dict[int, int],
-    phases: int | None,
-    *,
-    numbers_differ: bool = False,
-) -> Plan:
-    """A plan without loops. Of a tester of several switches, each numbers the flows that it sends.
-
-    A flow has one number at both of its ends. In a full mesh of equal switches none comes twice at one receiver; where
-    one does, the flows of all switches get different numbers: ``numbers_differ``.
-    """
+def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], phases: int | None) -> Plan:
     shared = shared_ports(streams, CounterRoom(limits.flows, limits.groups, limits.group_ports))
-    next_number = 0
-    switches = sorted({0, *limits.switch_of.values()})
-    next_cells = dict.fromkeys(switches, shared.cells)
-    transmitters_of = dict.fromkeys(switches, 0)
+    next_cell, next_number = shared.cells, 0
     counted: list[CountedGroups] = []
     destinations: list[tuple[Stream, Station]] = []
     list_bases: dict[tuple[object, ...], int] = {}
@@ -380,14 +355,8 @@ def _allocate(
     values: list[list[int]] = [[] for _ in range(limits.modifiers)]
     sizes: list[FrameSize] = []
     gaps: list[int] = []
+    transmitter_id = 0
     for index, stream in enumerate(streams):
-        if limits.switch_of and stream.pattern.to_many:
-            raise UnsupportedError(
-                f"not supported on a tester of several switches: stream '{stream.name}' has frames to many ports",
-                hint="use a tester of one switch, or a pattern whose frames have one receiver each",
-            )
-        # The flows of a stream have a range of numbers, the same on all switches.
-        next_cells = dict.fromkeys(switches, max(next_cells.values()))
         if stream.bad_fcs and not limits.bad_fcs:
             raise UnsupportedError(
                 f"not supported on {limits.target}: stream '{stream.name}' asks for frames with a bad FCS",
@@ -405,9 +374,7 @@ def _allocate(
         starts = _starts(stream, clock, limits, phases)
         transmitters = []
         for source, port in enumerate(stream.tx_ports):
-            switch = limits.switch_of.get(port, 0)
-            transmitters_of[switch] += 1
-            next_cell = max(next_cells.values()) if numbers_differ else next_cells[switch]
+            transmitter_id += 1
             places = stream.pattern.places(stream, source)
             if stream.has_own_lists:
                 places = Places(0, places.positions, places.positions)
@@ -417,14 +384,14 @@ def _allocate(
             first_flow = next_number if counts else next_cell
             transmitters.append(
                 Transmitter(
-                    limits.first_cell(port) + transmitters_of[switch],
+                    transmitter_id,
                     index,
                     port,
                     places.first,
                     places.positions,
                     base,
                     places.length,
-                    limits.first_cell(port) + first_flow,
+                    first_flow,
                     starts[source].skipped,
                     stream.frame_count,
                     lists,
@@ -434,30 +401,26 @@ def _allocate(
             if counts:
                 listed = stream.pattern.flows(stream, source)
                 measured = max(0, min(shared.flows - first_flow, len(listed)))
-                blocks.append(_flows_of(stream, index, source, first_flow, shared, measured, limits))
+                blocks.append(_flows_of(stream, index, source, first_flow, shared, measured))
                 if stream.sizes_in_turn_bytes:
                     require(first_flow + len(listed), shared.flows, "groups with frame sizes in turn", limits)
                 counted.append(CountedGroups(index, port, first_flow + measured, listed[measured:]))
                 next_number += len(listed)
             else:
-                blocks.append(_flows_of(stream, index, source, next_cell, shared, places.positions, limits))
-                last = blocks[-1].cell[-1] - limits.first_cell(blocks[-1].rx_port[-1])
-                next_cells[switch] = int(last) + 1
+                blocks.append(_flows_of(stream, index, source, next_cell, shared, places.positions))
+                next_cell = int(blocks[-1].cell[-1]) + 1
         plans += _groups(len(plans), index, stream, clock, transmitters, starts, len(gaps))
         gaps += clock.longer_by_ticks
     require(len(plans), limits.streams, "streams", limits)
     # Replication id 0 is that of the copy that stays in the loop.
-    require(max(transmitters_of.values()), limits.transmitters - 1, "transmitters", limits)
-    require(max(next_cells.values()), limits.flows, "flows", limits)
+    require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
+    require(next_cell, limits.flows, "flows", limits)
     require(len(destinations), limits.destinations, "destination places", limits)
     require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
     require(len(sizes), limits.frame_sizes, "frame sizes in turn", limits)
     require(len(gaps), limits.scheduled_gaps, "departures in schedules", limits)
     receivers = _receivers(streams, shared, limits)
     require(len(receivers), limits.receivers, "receivers", limits)
-    columns = FlowColumns.joined(blocks)
-    if limits.switch_of and not numbers_differ and len(np.unique(columns.cell)) < len(columns.cell):
-        return _allocate(streams, limits, rate_bps_of, phases, numbers_differ=True)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
     plans = _with_contention(plans, rate_bps_of)
     shares = shared_loops(slots, (limits.loop, *limits.other_loops), limits.target)
@@ -465,7 +428,7 @@ def _allocate(
         tuple(replace(plan, seeds=seeds, loop=loop) for plan, (seeds, loop) in zip(plans, shares, strict=True)),
         tuple(destinations),
         receivers,
-        columns,
+        FlowColumns.joined(blocks),
         tuple(sorted(rate_bps_of)),
         tuple(map(tuple, values)),
         tuple(sizes),
@@ -485,9 +448,7 @@ def _receivers(streams: Sequence[Stream], shared: SharedPorts, limits: Limits) -
     return counting_receivers_of(streams, shared.ports, ranges)
 
 
-def _flows_of(
-    stream: Stream, index: int, source: int, base: int, shared: SharedPorts, measured: int, limits: Limits
-) -> FlowColumns:
+def _flows_of(stream: Stream, index: int, source: int, base: int, shared: SharedPorts, measured: int) -> FlowColumns:
     port = stream.tx_ports[source]
     visited = stream.pattern.flows(stream, source)[:measured]
     numbers = np.arange(base, base + len(visited))
@@ -499,10 +460,8 @@ def _flows_of(
         expected = np.array([rx in flow.ports and rx != port for rx in shared.ports for flow in visited], dtype=bool)
         numbers, parts = np.tile(numbers, len(places)), parts * len(places)
     else:
+        cells, expected = numbers, np.ones(len(visited), dtype=bool)
         rx_ports = np.array([flow.ports[0] for flow in visited], dtype=np.int64)
-        expected = np.ones(len(visited), dtype=bool)
-        cells = (numbers + [limits.first_cell(rx) for rx in rx_ports.tolist()]).ravel()
-        numbers += limits.first_cell(port)
     return FlowColumns(cells, numbers, np.full_like(cells, index), np.full_like(cells, port), rx_ports, expected, parts)
 
 

@@ -14,7 +14,7 @@ from p4mesh.tester.cell_reader import WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import SwitchPorts
 from p4mesh.tester.mirror_capture import MirrorCapture
-from p4mesh.tester.records import READ_TICKS, chip_fields
+from p4mesh.tester.records import IPDV_ZERO, READ_TICKS, chip_fields
 from p4mesh.tester.tofino_dataplane import OF_PORTS, TofinoDataPlane
 
 _Word = tuple[str, str]
@@ -60,6 +60,16 @@ _WITHOUT_RECORD = (
     *("modifier_a.progression.progressions", "modifier_b.progression.progressions", _LAST_START, _SPACING[0]),
 )
 """Registers that a trial begins with cleared beside those of records."""
+IPDV_WORDS: Mapping[str, tuple[_Word, ...]] = {
+    "ipdv_count": _flow_pair("ipdv_count"),
+    "ipdv_min_inverted": _flow_word("ipdv_extremes", "high"),
+    "ipdv_max": _flow_word("ipdv_extremes", "low"),
+    "ipdv_sum_high": _flow_word("ipdv_sum", "high"),
+    "ipdv_sum_low": _flow_word("ipdv_sum", "low"),
+}
+"""The same for what the profile with IPDV has beside them."""
+_IN_ORDER = "cells.latency_in_order_cells"
+_IPDV_MAX = IPDV_ZERO - 1
 _WINDOW = "cells.window_cells"
 _BYTES, _COUNTER_OF_BYTES = "bytes", "flow_bytes"
 """Field of a record that a counter has, FCS included; the server adds it up over the pipes."""
@@ -76,12 +86,14 @@ class RegisterDataPlane(TofinoDataPlane):
     def __init__(self, client: BfClient, contract: Contract, ports: SwitchPorts) -> None:
         super().__init__(client, contract, ports)
         self._registers = client
+        measures_ipdv = any(name.endswith(_IN_ORDER) for name in client.bfrt.tables)
+        self._words = {**WORDS, **IPDV_WORDS} if measures_ipdv else WORDS
+        self._cleared = (*_WITHOUT_RECORD, *([_IN_ORDER] if measures_ipdv else []), _COUNTER_OF_BYTES)
         self.faults = MirrorCapture(client, contract, self._number_of, self._keep_punted)
 
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of all cells and ports, in every pipe."""
-        names = {name for words in WORDS.values() for name, _ in words}
-        self._registers.reset([*self._in_banks(sorted(names)), *_WITHOUT_RECORD, _COUNTER_OF_BYTES])
+        self._registers.reset([*self._in_banks(self._names()), *self._cleared])
 
     def clear_windows(self, cells: int, wait: WaitForPasses) -> None:
         """Clear the duplicate windows of all cells, and everything else there."""
@@ -102,8 +114,8 @@ class RegisterDataPlane(TofinoDataPlane):
     def _of_pipes(self, wanted: Sequence[range], wait: WaitForPasses) -> dict[int, np.ndarray[Any, Any]]:
         cells = np.array([cell for part in wanted for cell in part], dtype=np.int64)
         ticks = int(self._reader.read([range(1)], wait)[READ_TICKS][0])
-        self._registers.sync(self._in_banks(sorted({name for words in WORDS.values() for name, _ in words})))
-        kept = [(name, width) for name, width in chip_fields(self._contract.record_fields) if name in WORDS]
+        self._registers.sync(self._in_banks(self._names()))
+        kept = [(name, width) for name, width in chip_fields(self._contract.record_fields) if name in self._words]
         form = [
             ("cell", ">u4"),
             *((name, f">u{width}") for name, width in kept),
@@ -112,7 +124,7 @@ class RegisterDataPlane(TofinoDataPlane):
         of_pipes = {pipe: np.zeros(len(cells), dtype=form) for pipe in self._pipes}
         known: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
         for field, _ in kept:
-            for name, word in WORDS[field]:
+            for name, word in self._words[field]:
                 if name not in known:
                     known[name] = self._values(name, cells)
                 for pipe, records in of_pipes.items():
@@ -122,7 +134,12 @@ class RegisterDataPlane(TofinoDataPlane):
             records["cell"] = cells
             records[_BYTES] = np.where(records["frames"] > 0, octets, 0)
             records[READ_TICKS] = ticks
+            if "ipdv_count" in self._words:
+                with_signed_ipdv(records)
         return of_pipes
+
+    def _names(self) -> list[str]:
+        return sorted({name for words in self._words.values() for name, _ in words})
 
     def _values(self, name: str, cells: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         """Fields of a register for some cells: rows are pipes. A cell that has none reads as 0."""
@@ -152,3 +169,18 @@ class RegisterDataPlane(TofinoDataPlane):
 
     def _in_banks(self, names: Iterable[str]) -> list[str]:
         return [bank for name in names for _, bank in self._banks(name)]
+
+
+def with_signed_ipdv(records: np.ndarray[Any, Any]) -> None:
+    """Make of the sums of a chip, each of whose samples has its top bit flipped, those of v1model.
+
+    Where a latency of a flow is beyond the largest IPDV, a difference may have wrapped, and the flow has no IPDV.
+    """
+    wrapped = records["latency_max"] > _IPDV_MAX
+    records["ipdv_count"][wrapped] = 0
+    low = records["ipdv_sum_low"].astype(np.uint64)
+    total = (records["ipdv_sum_high"].astype(np.uint64) << np.uint64(32) | low) - records["ipdv_count"].astype(
+        np.uint64
+    ) * np.uint64(IPDV_ZERO)
+    records["ipdv_sum_high"] = (total.astype(np.int64) >> 32).astype(np.uint64)
+    records["ipdv_sum_low"] = total & np.uint64(0xFFFFFFFF)

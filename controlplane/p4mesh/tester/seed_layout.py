@@ -158,13 +158,24 @@ _CLASS_BITS, _FLAGS_BITS = 8, 16
 
 
 def field_place(frame: Frame, field: Modifiable, fields: Fields) -> FieldPlace | None:
-    """Find where a program with these constants changes a field; None where it cannot."""
+    """Find where a program with these constants changes a field; None where it cannot.
+
+    An address of the inner Ethernet header that the seed leaves to the station is written after fields have changed.
+    """
     in_frame = frame.place_of(field)
     if in_frame is None:
         return None
     place, layer = layout_of(frame).places[in_frame], frame.layers[in_frame]
+    of_station = place.header == "inner_ethernet" and getattr(layer, field.field) is None
+    if of_station or _names_tunnel(frame, in_frame, field):
+        return None
     found = _in_words(layer, field, place, fields) if place.is_word else _in_header(layer, field, place)
     return found if found and f"FIELD_{found.constant}" in fields else None
+
+
+def _names_tunnel(frame: Frame, place: int, field: Modifiable) -> bool:
+    """Whether a field of UDP says that a tunnel follows."""
+    return field.field == "destination" and isinstance(frame.layers[place], Udp) and place < _innermost(frame)
 
 
 def _in_header(layer: Layer, field: Modifiable, place: Place) -> FieldPlace | None:

@@ -52,7 +52,7 @@ _FIRST_UNIT_BYTES, _SEGMENT_BYTES, _MOST_SEGMENTS = 8, 16, 5
 _LONGEST_LIST_BYTES = _FIRST_UNIT_BYTES + _MOST_SEGMENTS * _SEGMENT_BYTES
 _MOST_OPTION_BYTES = 12
 _OTHER_PROTOCOLS = {0x0806: "ARP", 0x8808: "MAC control", 0x88CC: "LLDP"}
-_MAGIC = b"PM"
+MAGIC = b"PM"
 """First bytes of a signature."""
 _NAMES_PAYLOAD = ("ethernet", "vlan", "service_tag", "gre", "geneve", "udp", "tcp", "icmp", "icmpv6", "bytes")
 
@@ -188,9 +188,9 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
         case OwnBytes() if len(layer.content) % WORD_BYTES:
             return f"has {len(layer.content)} bytes", f"use a multiple of {WORD_BYTES}"
         case OwnBytes():
-            words = (layer.content[begin : begin + len(_MAGIC)] for begin in range(0, len(layer.content), WORD_BYTES))
-            if _MAGIC in words:
-                return f"has a word that begins with {_MAGIC.hex()}", "change it: it looks like a signature"
+            words = (layer.content[begin : begin + len(MAGIC)] for begin in range(0, len(layer.content), WORD_BYTES))
+            if MAGIC in words:
+                return f"has a word that begins with {MAGIC.hex()}", "change it: it looks like a signature"
         case ExtensionHeader() if place > _innermost(frame):
             length = _extension_bytes(frame)
             if length > _MOST_EXTENSION_BYTES:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from p4mesh.layers import ethernet
-from p4mesh.tester.stations import destinations_of
+from p4mesh.tester.stations import changes_of_destination, destinations_of
 from p4mesh.traffic.stream import Stream
 
 
@@ -56,7 +55,7 @@ def shared_ports(streams: Sequence[Stream], room: CounterRoom) -> SharedPorts:
         # Groups in a tunnel come to one address: which of them are counted cannot be told by it.
         return whole
     # Cells of flows are told from counters by the address of the group.
-    if len(positions) > 1 or any(it.field == ethernet.DESTINATION for it in many[0].modifiers):
+    if len(positions) > 1 or changes_of_destination(many[0]):
         return SharedPorts(ports, 0, counts=True, numbers=numbers)
     most = min(numbers, (room.flows - max(others, 0)) // len(ports))
     return SharedPorts(ports, _measured(many[0], most), counts=True, numbers=numbers)

@@ -9,12 +9,12 @@ from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip
 from typing import Any
 
 from p4mesh.errors import ParameterError
-from p4mesh.layers import ethernet
+from p4mesh.layers import Ethernet, ethernet
 from p4mesh.tester.histogram import blocks
 from p4mesh.topology import TESTER, Topology
 from p4mesh.traffic.addresses import host_in_network, ipv6_host_behind, station_ipv4, station_ipv6, station_mac
 from p4mesh.traffic.patterns import Destination
-from p4mesh.traffic.stream import Progression, PseudoRandom, Stream, ValueList
+from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, Stream, ValueList
 
 MAC_BITS = 48
 FULL_MASK = (1 << MAC_BITS) - 1
@@ -225,19 +225,29 @@ def _receiver(stream: Stream, port: int) -> Receiver:
 def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
     """Aligned blocks, as (value, mask) pairs, that cover exactly the addresses of many of a stream."""
     macs = {entry.shared.mac for entry in stream.pattern.destinations(stream) if entry.shared is not None}
-    if len(macs) == 1 or any(modifier.field == ethernet.DESTINATION for modifier in stream.modifiers):
+    if len(macs) == 1 or changes_of_destination(stream):
         return [_owned(stream, mac) for mac in macs]
     numbers = {int.from_bytes(mac, "big") for mac in macs}
     return [(value.to_bytes(6, "big"), mask) for value, mask in blocks(numbers, MAC_BITS)]
+
+
+def changes_of_destination(stream: Stream) -> list[FieldModifier]:
+    """List what changes the destination address of the outermost Ethernet header, by whichever name."""
+    of_frame = stream.frame.place_of(ethernet.DESTINATION)
+    return [
+        modifier
+        for modifier in stream.modifiers
+        if (modifier.field.layer, modifier.field.field) == (Ethernet, ethernet.DESTINATION.field)
+        and stream.frame.place_of(modifier.field) == of_frame
+    ]
 
 
 def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:
     """(value, mask) of ``mac`` and of all addresses that the stream's modifiers make of it."""
     first = int.from_bytes(mac, "big")
     changed = 0
-    for modifier in stream.modifiers:
-        if modifier.field == ethernet.DESTINATION:
-            changed |= _bits_changed(first, modifier.values)
+    for modifier in changes_of_destination(stream):
+        changed |= _bits_changed(first, modifier.values)
     mask = FULL_MASK & ~changed
     return (first & mask).to_bytes(6, "big"), mask
 

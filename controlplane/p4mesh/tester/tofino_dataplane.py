@@ -42,6 +42,7 @@ class TofinoDataPlane(DataPlane, ABC):
     numeric_ports = True
     groups_return_seeds = False
     counters_see_fcs = True
+    bins_ipdv = False
 
     def __init__(self, client: SwitchClient, contract: Contract, ports: SwitchPorts) -> None:
         form = RecordFormat(

@@ -177,6 +177,13 @@ class TofinoSwitch(_Mapping, frozen=True, kw_only=True):
         ),
     ] = ""
     program: Annotated[_Text, Meta(title="name under which bf_switchd runs the program, with api bfrt")] = "p4mesh"
+    profile: Annotated[
+        Literal["ipdv"] | None,
+        Meta(
+            title="profile of the program, with api bfrt: ipdv for a tofino2 whose program was compiled with -DIPDV=1,"
+            " which measures IPDV of 16,384 flows; without this key 65,536 flows and no IPDV"
+        ),
+    ] = None
     cpu_interface: Annotated[
         _Text,
         Meta(title="network interface of the CPU port, on the machine of bf_switchd; needed with api bfrt"),
@@ -350,7 +357,6 @@ class Tester(EngineMapping, frozen=True, kw_only=True):
         }
     )
 
-    switches: Engine
     clock_tick_ps: Engine
     loop: Annotated[LoopKeys | None, Meta(title="recirculation port in which seed frames circulate")] = None
     tofino: Annotated[

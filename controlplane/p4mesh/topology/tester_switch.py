@@ -14,7 +14,7 @@ from p4mesh.topology.port_lists import checked_numbers
 
 _LEAST_HOLD_TIME_S = 3
 _KEYS_OF_THE_OTHER_API = {
-    "p4runtime": ("cpu_interface", "port_settings", "program", "request_timeout_s"),
+    "p4runtime": ("cpu_interface", "port_settings", "profile", "program", "request_timeout_s"),
     "bfrt": ("device_config", "election_id", "tls"),
 }
 _RESERVED_AS = {23_456, 65_535}

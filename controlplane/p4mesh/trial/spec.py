@@ -126,5 +126,7 @@ class TrialSpec:
     """Failures of the devices, 1 to this number, that are there before the trial begins."""
     routing_event: RoutingEvent | None = field(default=None, metadata={"stored": "if set"})
     """Change that the receivers make to their BGP sessions while the streams run; None = none."""
+    received_headers: str = field(default="", metadata={"stored": "if set"})
+    """Stack of layers that received frames must have, of which the first ones are looked at; empty = any."""
     departure_error_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """Largest delay of a departure, where the loop has room for as many seeds; None = what the rates need."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.measurement_vectors import FILE, PORTS
 from support.p4_interpreter import Entry, Program
-from support.tna_pipe import CHIPS, TnaPipe, program_of
+from support.tna_pipe import CHIPS, PROFILES, TnaPipe, program_of
 
 from p4mesh.errors import ProgramError
 from p4mesh.tester.contract import P4SRC, load_contract
@@ -23,6 +23,8 @@ from p4mesh.tester.halves import records_of_halves
 VECTORS: dict[str, Any] = json.loads(FILE.read_text())
 EXACT_MAC = (1 << 48) - 1
 EXACT_PORT = (1 << 9) - 1
+IPDV_REGISTERS = ("ipdv_count", "ipdv_extremes", "ipdv_sum")
+IPDV_MAX, MAX_64 = (1 << 31) - 1, (1 << 64) - 1
 
 
 def receiving(program: Program, run: int) -> TnaPipe:
@@ -66,6 +68,7 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
             for name in records.dtype.names or ()
             if name in wanted and int(record[name]) != wanted[name]
         ]
+        found += _ipdv_differences(pipe, cell, wanted)
     spacing = {str(port): int(records["spacing_min_inverted"][len(cells) + n]) for n, port in enumerate(PORTS)}
     found += _unequal(
         "spacing", {port: value for port, value in spacing.items() if value}, vector["spacing_min_inverted"]
@@ -81,18 +84,48 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
     return found + _unequal("bins", {str(cell): count for cell, count in bins.items()}, vector["latency_histogram"])
 
 
+def _ipdv_differences(pipe: TnaPipe, cell: int, wanted: dict[str, Any]) -> list[str]:
+    """Return those of the registers of IPDV, of which no reading frame tells; none without a profile that has them."""
+    cells = "TesterIngress.flow_measurement.cells"
+    try:
+        of_registers = {name: pipe.cells_of(f"{cells}.{name}_cells").cells for name in IPDV_REGISTERS}
+    except KeyError:
+        return []
+    none = dict.fromkeys(("low", "high"), 0)
+    pairs = {name: of[cell].values() if cell in of else none for name, of in of_registers.items()}
+    count, extremes, total = ((pair["high"], pair["low"]) for pair in pairs.values())
+    samples = count[0] << 32 | count[1]
+    signed = (total[0] << 32 | total[1]) - (samples << 31)
+    found = {
+        "ipdv_count": samples,
+        "ipdv_min_inverted": extremes[0],
+        "ipdv_max": extremes[1],
+        "ipdv_sum_high": signed >> 32 & MAX_64,
+        "ipdv_sum_low": signed & 0xFFFFFFFF,
+    }
+    if wanted["latency_max"] > IPDV_MAX:
+        return []
+    return [
+        f"cell {cell}: {name} is {value}, not {wanted[name]}" for name, value in found.items() if value != wanted[name]
+    ]
+
+
 def _unequal(what: str, found: dict[Any, int], wanted: dict[Any, int]) -> list[str]:
     return [] if found == wanted else [f"{what}: {found}, not {wanted}"]
 
 
 def of_chip(chip: str) -> list[dict[str, Any]]:
-    window = {"tofino1": "8 places", "tofino2": "2 places"}[chip]
+    window = {"tofino1": "8 places", "tofino2": "2 places", "tofino2_ipdv": "4 places"}[chip]
     return [vector for vector in VECTORS["vectors"] if vector["window"] in (None, window)]
 
 
 @pytest.mark.parametrize(
     ("chip", "vector"),
-    [pytest.param(chip, vector, id=f"{chip}-{vector['name']}") for chip in CHIPS for vector in of_chip(chip)],
+    [
+        pytest.param(chip, vector, id=f"{chip}-{vector['name']}")
+        for chip in CHIPS | PROFILES
+        for vector in of_chip(chip)
+    ],
 )
 def test_tofino_holds_what_the_vector_says(chip: str, vector: dict[str, Any]) -> None:
     assert differences(program_of(chip), vector) == []
@@ -131,6 +164,7 @@ def test_a_silent_reading_frame_clears_cells_and_reports_the_last() -> None:
 REACHED = "((int<32>)hdr.signature.sequence - (int<32>)cell >= 0)"
 OCTAVE = "0x00000080 &&& 0xFFFFFF80 : octave_"
 MINUS_ONE = "distance_inverted = distance_inverted"
+IN_ORDER = "(OP_UPDATE, ORDER_GAP) : latency_in_order_update();"
 MISTAKES: Sequence[tuple[str, str, str, str]] = (
     ("ingress.p4", "(1, 0) : saturates", "(1, 0) : fits", "latency_beyond_32_bits_saturates"),
     ("measurement.p4", REACHED, "(hdr.signature.sequence >= cell)", "late_frames_around_the_wrap"),
@@ -143,8 +177,29 @@ MISTAKES: Sequence[tuple[str, str, str, str]] = (
 )
 
 
-@pytest.mark.parametrize(("file", "right", "wrong", "name"), MISTAKES, ids=[mistake[3] for mistake in MISTAKES])
-def test_a_mistake_in_the_sources_is_found(file: str, right: str, wrong: str, name: str, tmp_path: Path) -> None:
+MISTAKES_OF_IPDV = (
+    ("measurement.p4", IN_ORDER, "", "gaps_are_no_reordering"),
+    (
+        "measurement.p4",
+        "difference = local.latency - cell; cell",
+        "difference = cell - local.latency; cell",
+        "frames_in_order",
+    ),
+    ("measurement.p4", "ORDER_EXPECTED, 0) : CELLS", "ORDER_EXPECTED, 1) : CELLS", "frames_in_order"),
+    ("measurement.p4", "if (local.latency > cell)", "if (local.latency < cell)", "frames_in_order"),
+)
+
+
+@pytest.mark.parametrize(
+    ("chip", "file", "right", "wrong", "name"),
+    [
+        *(("tofino1", *mistake) for mistake in MISTAKES),
+        *(("tofino2_ipdv", *mistake) for mistake in MISTAKES_OF_IPDV),
+    ],
+)
+def test_a_mistake_in_the_sources_is_found(
+    chip: str, file: str, right: str, wrong: str, name: str, tmp_path: Path
+) -> None:
     for folder in ("include", "shared", "tna"):
         (tmp_path / folder).mkdir()
         for path in (P4SRC / folder).glob("*.p4"):
@@ -152,5 +207,5 @@ def test_a_mistake_in_the_sources_is_found(file: str, right: str, wrong: str, na
             assert path.name != file or folder != "tna" or right in text
             changed = text.replace(right, wrong) if path.name == file and folder == "tna" else text
             (tmp_path / folder / path.name).write_text(changed)
-    vector = next(vector for vector in of_chip("tofino1") if vector["name"] == name)
-    assert differences(program_of("tofino1", tmp_path), vector)
+    vector = next(vector for vector in of_chip(chip) if vector["name"] == name)
+    assert differences(program_of(chip, tmp_path), vector)

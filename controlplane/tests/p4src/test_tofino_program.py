@@ -20,8 +20,8 @@ from p4mesh.tester.contract import P4SRC, constants_of, hash_of_sources, load_co
 ROOT = Path(__file__).parents[3]
 COMPILED = P4SRC / "compiled"
 MAIN = "tna/p4mesh.p4"
-CHIPS = {"tofino1": "Tofino 1", "tofino2": "Tofino 2"}
-LEAST_FLOWS = {"tofino1": 16384, "tofino2": 65536}
+CHIPS = {"tofino1": "Tofino 1", "tofino2": "Tofino 2", "tofino2_ipdv": "Tofino 2 with IPDV"}
+LEAST_FLOWS = {"tofino1": 16384, "tofino2": 65536, "tofino2_ipdv": 16384}
 LEAST_STREAMS = 64
 _FIX = "run make p4-tofino where the Tofino back end of p4c is installed"
 
@@ -144,9 +144,11 @@ def test_the_controller_knows_the_sizes_of_the_chip(record: dict[str, Any], chip
     objects = (*info.tables, *info.counters, *info.value_sets)
     sizes = {item.preamble.alias.rpartition(".")[2]: item.size for item in objects}
 
-    assert constants == constants_of(sources_of(MAIN), defines={"__TARGET_TOFINO__": int(chip[-1]), "PIPES": 2})
+    number, ipdv = int(chip[len("tofino")]), int(chip.endswith("ipdv"))
+    defines = {"__TARGET_TOFINO__": number, "PIPES": 2, "IPDV": ipdv}
+    assert constants == constants_of(sources_of(MAIN), defines=defines)
     assert constants["FLOWS"] == sizes["flow_transmit"] == LEAST_FLOWS[chip]
-    assert (constants["PORT_CPU"], constants["PORT_LOOP"]) == {"tofino1": (192, 68), "tofino2": (0, 6)}[chip]
+    assert (constants["PORT_CPU"], constants["PORT_LOOP"]) == {1: (192, 68), 2: (0, 6)}[number]
     assert constants["HISTOGRAMS"] * constants["HISTOGRAM_BINS"] == sizes["latency_histogram"]
     for name in ("streams", "transmitters", "destinations", "receivers", "histogram_rules", "loop_ports"):
         table = {"streams": "stream", "transmitters": "transmitter", "destinations": "destination"}.get(name, name)
@@ -157,7 +159,7 @@ def test_the_controller_knows_the_sizes_of_the_chip(record: dict[str, Any], chip
 def test_a_tofino_1_with_more_pipes_has_another_cpu_port_and_nothing_else(record: dict[str, Any]) -> None:
     two, four = record["constants"]["tofino1"], record["constants"]["tofino1_4pipes"]
 
-    assert four == constants_of(sources_of(MAIN), defines={"__TARGET_TOFINO__": 1, "PIPES": 4})
+    assert four == constants_of(sources_of(MAIN), defines={"__TARGET_TOFINO__": 1, "PIPES": 4, "IPDV": 0})
     assert {name: (two[name], four[name]) for name in two if two[name] != four[name]} == {"PORT_CPU": (192, 320)}
     assert two.keys() == four.keys()
 
@@ -279,6 +281,9 @@ Number of states on egress: 30
 
 Longest path (6 states) on egress:
     $entry_point
+    min_parse_depth_accept_initial
+    min_parse_depth_accept_loop.$split_0
+    min_parse_depth_accept_loop.$it1
 
 Timing is met for min-sized packet (73 B) running at 100 Gbps
 """
@@ -290,15 +295,15 @@ def test_paths_of_the_parsers_are_taken_from_the_log_of_the_compiler(script: Mod
     assert script.parser_paths_of(tmp_path) == {}
     log.write_text(CHARACTERIZED)
     assert script.parser_paths_of(tmp_path) == {
-        "ingress": {"longest_path": 9, "shortest_bytes": 93},
-        "egress": {"longest_path": 6, "shortest_bytes": None},
+        "ingress": {"longest_path": 9, "padding": 0, "shortest_bytes": 93},
+        "egress": {"longest_path": 6, "padding": 2, "shortest_bytes": None},
     }
 
 
 def test_paths_of_the_parsers_are_in_the_document(script: ModuleType, record: dict[str, Any]) -> None:
     paths = {
-        "ingress": {"longest_path": 9, "shortest_bytes": 93},
-        "egress": {"longest_path": 6, "shortest_bytes": None},
+        "ingress": {"longest_path": 9, "padding": 0, "shortest_bytes": 93},
+        "egress": {"longest_path": 6, "padding": 2, "shortest_bytes": None},
     }
     document = script.rendered(record | {"parsers": {"Tofino 1": paths}})
-    assert "| Tofino 1 | ingress | 9 | 93 |\n| Tofino 1 | egress | 6 | any |" in document
+    assert "| Tofino 1 | ingress | 9 | 0 | 93 |\n| Tofino 1 | egress | 6 | 2 | any |" in document

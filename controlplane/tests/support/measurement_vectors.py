@@ -36,10 +36,11 @@ FILE = P4SRC / "vectors" / "measurement.json"
 PORTS = (1, 2, 3, 4)
 WINDOWS: dict[str, Callable[[], Window]] = {
     "2 places": lambda: Places(2),
+    "4 places": lambda: Places(4),
     "8 places": lambda: Places(8),
     "newest 64": lambda: Newest(64),
 }
-"""Of Tofino 2, of Tofino 1, of v1model: a vector whose outcome depends on it says for which it is."""
+"""Of Tofino 2, of it with IPDV, of Tofino 1, of v1model: a vector whose outcome depends on it says for which it is."""
 _SECOND = 1_000_000_000
 _STEP = 2_000
 """Ticks between two frames that arrive one after the other."""

@@ -24,6 +24,8 @@ from support.p4_syntax import parse, parse_expression
 from p4mesh.tester.contract import P4SRC
 
 CHIPS = {"tofino1": 1, "tofino2": 2}
+PROFILES = {"tofino2_ipdv": 2}
+"""Other programs for these chips, which differ in ingress alone."""
 EGRESS_TICKS = 40
 ROUND_TICKS = 120
 _SHORTEST_PACKET_OUT_BYTES = 60
@@ -49,8 +51,8 @@ typedef bit<10> MirrorId_t;
 
 @cache
 def program_of(chip: str, p4src: Path = P4SRC) -> Program:
-    """Return the sources for a chip."""
-    defines = {"__TARGET_TOFINO__": CHIPS[chip], "PIPES": 2}
+    """Return the sources for a chip or a profile."""
+    defines = {"__TARGET_TOFINO__": (CHIPS | PROFILES)[chip], "PIPES": 2, "IPDV": int(chip in PROFILES)}
     preprocessor = Preprocessor(defines, lambda text: number_of(parse_expression(text)).value)
     tree = parse(_ARCHITECTURE + preprocessor.text_of(p4src / "tna" / "p4mesh.p4"))
     return Program(tree, fills_containers=chip == "tofino1")

@@ -453,6 +453,10 @@ def test_what_the_p4runtime_target_refuses_is_refused_too(fake: FakeBfSwitchd) -
             "wedge.yaml:4: tester.tofino.request_timeout_s: request_timeout_s has no use with api p4runtime",
         ),
         (
+            "device_config: x, profile: ipdv",
+            "wedge.yaml:4: tester.tofino.profile: profile has no use with api p4runtime",
+        ),
+        (
             "device_config: x, port_settings: [{device_ports: 4}]",
             "wedge.yaml:4: tester.tofino.port_settings: port_settings has no use with api p4runtime",
         ),
@@ -474,6 +478,11 @@ links: [{{from: "tester:1-2", to: "dut:1-2"}}]
     with pytest.raises(TopologyError) as caught:
         parse_topology("wedge.yaml", text)
     assert caught.value.message == message
+
+
+def test_a_tofino_1_has_no_profile_with_ipdv() -> None:
+    with pytest.raises(TopologyError, match=r"profile ipdv of tester\.tofino is for chip tofino2, not tofino1"):
+        tofino.switch_of(bfrt_topology("127.0.0.1:1", ", profile: ipdv"))
 
 
 def test_the_latency_of_a_trial_is_that_of_the_device(fake: FakeBfSwitchd) -> None:

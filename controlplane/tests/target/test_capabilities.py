@@ -77,9 +77,23 @@ def test_options_of_a_switch_are_in_its_declaration() -> None:
     )
     first, second = (TARGETS["tofino"].declare(topology) for topology in (plain, other))
     assert (first.bad_fcs, second.bad_fcs) == (True, False)
-    assert first.pipes == Pipes({1: 0, 2: 0}, 1_220_000_000), "the clock of a Tofino 1 that no SKU reduces"
-    assert second.pipes == Pipes({1: 0, 2: 0}, 1_250_000_000)
+    usual = Pipes({1: 0, 2: 0}, 1_220_000_000, pads_in_egress=True)
+    assert first.pipes == usual, "the clock of a Tofino 1 that no SKU reduces"
+    assert second.pipes == replace(usual, frames_per_s=1_250_000_000)
     assert (first.loop.headroom, second.loop.headroom) == (Fraction(1, 100), 0)
+
+
+def test_the_profile_of_a_tofino_2_measures_ipdv_without_percentiles() -> None:
+    def unmeasured_by(more: str) -> tuple[str, ...]:
+        keys = f'chip: tofino2, api: bfrt, address: "127.0.0.1:1", cpu_interface: bf_pci0{more}'
+        text = SWITCH.replace('"0,4"', '"8,16"')
+        text = re.sub(r"tofino: {.*}", f"tofino: {{{keys}}}", text)
+        found = TARGETS["tofino"].declare(parse_topology("wedge.yaml", text))
+        assert found.pipes == Pipes({1: 0, 2: 0}, 1_100_000_000)
+        return found.unmeasured
+
+    assert unmeasured_by("") == ("IPDV", "RFC 3550 jitter")
+    assert unmeasured_by(", profile: ipdv") == ("percentiles of IPDV", "RFC 3550 jitter")
 
 
 def test_a_target_without_its_switch_is_refused_before_it_is_opened() -> None:

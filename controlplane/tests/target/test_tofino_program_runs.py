@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from support.frames import labelled
 from support.interpreted_switchd import InterpretedSwitchd
 from support.tofino_beds import (
     DEVICE_PORTS,
+    FRONT_LOOP,
     LATENCY_NS,
     MS,
     PORTS_OF_TOFINO_2,
@@ -58,6 +60,9 @@ CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] =
     "tofino1": (TOFINO_1, DEVICE_PORTS, bfrt_topology),
     "tofino2": (TOFINO_2, PORTS_OF_TOFINO_2, tofino_2_topology),
 }
+PROFILES = {
+    "tofino2_ipdv": (TOFINO_2, PORTS_OF_TOFINO_2, partial(tofino_2_topology, loops=f"{FRONT_LOOP}, profile: ipdv"))
+}
 
 
 def snooping_switch(devices: Mapping[int, int]) -> Device:
@@ -81,7 +86,7 @@ def snooping_switch(devices: Mapping[int, int]) -> Device:
 def running(monkeypatch: pytest.MonkeyPatch) -> Running:
     @contextmanager
     def run(name: str = "tofino1") -> Iterator[InterpretedSwitchd]:
-        kind, devices, _ = CHIPS[name]
+        kind, devices, _ = (CHIPS | PROFILES)[name]
         device = snooping_switch(devices)
 
         program = (P4SRC / "compiled" / f"p4mesh.{name}.bfrt.json").read_bytes()
@@ -94,7 +99,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Running:
 
 
 def measured(chip: InterpretedSwitchd, *specs: TrialSpec, name: str = "tofino1", more: str = "") -> list[TrialResult]:
-    topology = bfrt_topology(chip.address, more) if more else CHIPS[name][2](chip.address)
+    topology = bfrt_topology(chip.address, more) if more else (CHIPS | PROFILES)[name][2](chip.address)
     with open_measurer(topology, "tofino") as measurer:
         results = [measurer.measure(spec) for spec in specs]
     assert chip.faults == []
@@ -121,6 +126,20 @@ def test_a_mesh_over_pipes_is_measured(name: str, running: Running) -> None:
         assert latency.sum_ns == 4 * sum(LATENCY_NS + 8 * (n % 4) for n in range(15) if n % 5 != 4)
         assert {port.port: port.rx_frames for port in result.ports} == dict.fromkeys(DEVICE_PORTS, 12)
     assert second.latency is not None and dict(second.latency.percentiles_ns)[50.0] == pytest.approx(1012, rel=1 / 128)
+
+
+def test_a_tofino_2_with_the_profile_for_it_measures_ipdv(running: Running) -> None:
+    """Goal: every third frame of a port is of one flow; pairs of which neither was lost are samples, signed."""
+    with running("tofino2_ipdv") as chip:
+        results = measured(chip, mesh(15), mesh(15), name="tofino2_ipdv")
+    for result, first in zip(results, (0, 15), strict=True):
+        pairs_of_flows = [(n, n + 3) for n in range(first, first + 15 - 3) if n % 5 != 4 and (n + 3) % 5 != 4]
+        samples = [8 * (after % 4 - before % 4) for before, after in pairs_of_flows] * len(DEVICE_PORTS)
+        latency = result.latency
+        assert (result.status, result.reason) == (Verdict.MEASURED, "") and latency is not None
+        assert (latency.ipdv_count, latency.ipdv_min_ns, latency.ipdv_max_ns) == (len(samples), -8, 24)
+        assert latency.ipdv_sum_ns == sum(samples)
+        assert (latency.jitter_count, latency.rfc3550_jitter_flows) == (48 - 12, 0)
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ import pytest
 
 from p4mesh.bfruntime import BfrtInfo
 from p4mesh.p4runtime import CounterData
-from p4mesh.target.chips import TOFINO_1, TOFINO_2, Chip
+from p4mesh.target.chips import TOFINO_1, TOFINO_2, TOFINO_2_IPDV, Chip
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.dataplane import SwitchPorts
 from p4mesh.tester.halves import records_of_halves
 from p4mesh.tester.records import READ_TICKS
-from p4mesh.tester.register_dataplane import WORDS, RegisterDataPlane
+from p4mesh.tester.register_dataplane import IPDV_WORDS, WORDS, RegisterDataPlane, with_signed_ipdv
 from p4mesh.tester.tofino_contract import TofinoContract, load_tofino_contract
 
-CHIPS = (TOFINO_1, TOFINO_2)
+CHIPS = (TOFINO_1, TOFINO_2, TOFINO_2_IPDV)
 NOT_OF_A_TRIAL = {"clock_cells", "slot_cells", "window_cells", "taken_cells"}
 """Streams set theirs when they start; windows are cleared once in 255 runs; captured frames have the trial's number."""
 
@@ -62,7 +62,7 @@ def plane_of(chip: Chip, ports: dict[int, int]) -> tuple[RegisterDataPlane, Regi
     return plane, registers, contract
 
 
-@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.program)
 def test_every_register_is_cleared_before_a_trial_but_those_of_streams_and_windows(chip: Chip) -> None:
     plane, registers, _ = plane_of(chip, {1: 8})
     every = {table.name for table in registers.bfrt.tables.values() if table.kind == "Register"}
@@ -73,12 +73,13 @@ def test_every_register_is_cleared_before_a_trial_but_those_of_streams_and_windo
     assert {name.rpartition(".")[2] for name in every - set(registers.cleared)} == NOT_OF_A_TRIAL - {"window_cells"}
 
 
-@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.program)
 def test_records_have_the_fields_that_reading_frames_bring(chip: Chip) -> None:
     plane, _, contract = plane_of(chip, {1: 8})
     found = plane.read_some([range(3)], lambda passes: None)
     names = set(records_of_halves([], contract).dtype.names or ())
-    assert set(found.dtype.names or ()) == names | {READ_TICKS, "bytes"}
+    more = set(IPDV_WORDS) if chip is TOFINO_2_IPDV else set()
+    assert set(found.dtype.names or ()) == names | more | {READ_TICKS, "bytes"}
     assert set(WORDS) | {"cell", "spacing_min_inverted"} == names
     assert found[READ_TICKS].tolist() == [7, 7, 7]
     assert found["bytes"].tolist() == [1000, 1001, 1002]
@@ -93,6 +94,22 @@ def test_cells_beyond_the_first_bank_are_those_of_the_second_register() -> None:
     assert found["departures"].tolist() == [(105 << 32) + 105, 0, 0]
 
 
+def test_sums_of_ipdv_are_signed_and_flows_whose_differences_may_have_wrapped_have_none() -> None:
+    """Goal: samples -3, -4 and 5 ticks, and a flow with a latency of 2^31 ticks, whose IPDV is left out."""
+    samples = [value + (1 << 31) for value in (-3, -4, 5)]
+    form = [
+        (name, ">u8" if name in {"ipdv_count", "ipdv_sum_high"} else ">u4") for name in ("latency_max", *IPDV_WORDS)
+    ]
+    records = np.zeros(2, dtype=form)
+    records["latency_max"] = [2**31 - 1, 2**31]
+    records["ipdv_count"] = len(samples)
+    records["ipdv_sum_high"], records["ipdv_sum_low"] = sum(samples) >> 32, sum(samples) & 0xFFFFFFFF
+    with_signed_ipdv(records)
+    assert records["ipdv_count"].tolist() == [3, 0]
+    high, low = records["ipdv_sum_high"].astype(np.int64)[0], int(records["ipdv_sum_low"][0])
+    assert (high << 32) + low == sum((-3, -4, 5))
+
+
 def test_the_distance_of_frames_is_read_at_the_device_port_in_its_pipe() -> None:
     plane, _, _ = plane_of(TOFINO_1, {1: 8, 2: 132})
     plane._pipes = [0]
@@ -100,7 +117,7 @@ def test_the_distance_of_frames_is_read_at_the_device_port_in_its_pipe() -> None
     assert found["spacing_min_inverted"].tolist() == [0, 108, 332, 0]
 
 
-@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.program)
 def test_the_committed_tables_are_those_of_p4info(chip: Chip) -> None:
     """Goal: bfrt.json and P4Info were made of one program: the same tables, of the same sizes."""
     from p4mesh.p4runtime import load_p4info

@@ -158,6 +158,8 @@ FIELDS = fields_of(load_contract())
         ("ttl", "tcp", Progression(2), "no field 'ttl' can change"),
         ("ipv4[0].source", "tunnels in tunnels", Progression(2), "ipv4[0].source cannot change from frame to frame"),
         ("udp[0].destination", "vxlan", Progression(2), "udp[0].destination cannot change from frame to frame"),
+        ("udp.destination", "tunnels in tunnels", Progression(2), "udp.destination cannot change from frame to frame"),
+        ("ethernet.source", "vxlan", Progression(2), "ethernet.source cannot change from frame to frame"),
         ("mpls.ttl", "labels", Progression(193), "mpls.ttl runs over from 64, by 0 to 192"),
         ("ipv4.dscp", "tcp", Progression(65), ""),
         ("ipv4.ecn", "tcp", Progression(5), "ipv4.ecn runs over from 0, by 0 to 4"),

@@ -16,12 +16,12 @@ from support.networks import shipped
 from support.stacks import STACKS, stacks_of_depth
 
 from p4mesh.errors import ParameterError
-from p4mesh.layers import Frame
+from p4mesh.layers import Frame, Modifiable
 from p4mesh.layers.notation import frame_of_text, text_of_frame
 from p4mesh.tester.sendable import require_sendable
 from p4mesh.topology import Topology
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import FieldModifier, Stream, ValueList
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
@@ -108,6 +108,18 @@ def test_lengths_and_checksums_of_ways_of_layers_are_those_of_scapy(depth: int) 
                 if layer.fields.get(name) and layer.name not in NOT_COMPUTED:
                     delattr(layer, name)
         assert bytes(packet) == written, text_of_frame(frame)
+
+
+@pytest.mark.parametrize("name", ["ethernet_dst", "ethernet.destination", "ethernet[0].destination"])
+def test_frames_to_addresses_that_change_are_those_of_their_port(name: str) -> None:
+    """Goal: the port owns what a modifier makes of its address, by whichever name of the field."""
+    modifier = FieldModifier(Modifiable.of_name(name), ValueList((3, 5)))
+    stream = Stream(
+        "s", 128, Fraction(10_000), 4, Pairs(), (1,), (2,), frame_of_text("mpls/ipv4/udp"), modifiers=(modifier,)
+    )
+    with open_measurer(shipped("back-to-back")) as measurer:
+        result = measurer.measure(TrialSpec("s", (stream,), 400_000, Learning(enabled=False)))
+    assert (result.rx_frames, result.flooded_frames, result.foreign_frames) == (4, 0, 0)
 
 
 def test_chosen_stacks_are_counted_exactly() -> None:

@@ -15,7 +15,7 @@ from p4mesh.layers.notation import frame_of_text
 from p4mesh.methods.base import Method, MethodOf
 from p4mesh.methods.composition import Assemble, Case, Extension, Results
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, text, with_defaults
-from p4mesh.methods.options.shared import FRAME_FORMATS, HEADERS
+from p4mesh.methods.options.shared import FRAME_FORMATS, HEADERS, RECEIVED_HEADERS
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.shapes import MeshTest
@@ -45,7 +45,7 @@ class Operation:
     meaning: str
     usual: str = ""
     """Usual values of the parameter that names labels or segments, with spaces between them; empty: it needs none."""
-    headers: Callable[[Sequence[str]], str] | None = None
+    headers: Callable[[Sequence[str], ParameterSet], str] | None = None
     """Layers in front of the IP packet, for these labels or segments; None: none."""
     way: Way = Way.ADDRESS
 
@@ -61,15 +61,17 @@ def test_of(method: TestOf, name: str, section: str, sizes: Sequence[int], **def
 class Operations(Extension):
     """The operations of a standard, one of which a run measures."""
 
-    def __init__(self, section: str, names: str, operations: Mapping[str, Operation]) -> None:
-        """``names`` is the parameter for labels or segments."""
+    def __init__(self, section: str, names: str, operations: Mapping[str, Operation], *parameters: Parameter) -> None:
+        """``names`` is the parameter for labels or segments; ``parameters`` are others that headers depend on."""
         self._operations = dict(operations)
         self._names = names
         usual = "; ".join(f"{name}: {item.usual}" for name, item in operations.items() if item.usual)
         meanings = "; ".join(f"{name}: {item.meaning}" for name, item in operations.items())
         self._parameters = (
             choice(OPERATION, next(iter(operations)), section, meanings, tuple(operations)),
+            text(RECEIVED_HEADERS, section, "stack of layers behind the device; empty: not compared"),
             text(names, section, f"{names} of the frames in the order of the way, with spaces; empty = {usual}"),
+            *parameters,
         )
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
@@ -85,6 +87,11 @@ class Operations(Extension):
                 f"{test}: {HEADERS} with {OPERATION}={parameters.text(OPERATION)}, which makes the headers",
                 hint=f"leave {HEADERS} out; {self._names} and frame_format choose them",
             )
+        if parameters.text(RECEIVED_HEADERS):
+            try:
+                frame_of_text(parameters.text(RECEIVED_HEADERS))
+            except ParameterError as error:
+                raise ParameterError(f"--set {RECEIVED_HEADERS}: {error.message}", hint=error.hint) from None
         if frame_format not in _INNER:
             raise ParameterError(f"{test}: frame_format={frame_format}", hint=f"use one of {', '.join(_INNER)}")
         if operation.headers is None:
@@ -95,7 +102,7 @@ class Operations(Extension):
                     hint=f"leave {self._names} out",
                 )
             return parameters
-        stack = f"{operation.headers(given or operation.usual.split())}/{frame_format}/udp"
+        stack = f"{operation.headers(given or operation.usual.split(), parameters)}/{frame_format}/udp"
         try:
             frame_of_text(stack)
         except ParameterError as error:

@@ -58,6 +58,7 @@ _AT_LINE_RATE = {
     "rfc5180.back_to_back": "bursts at line rate",
     "rfc5180.system_recovery": "overload of the line",
     "rfc5695.system_recovery": "overload of the line",
+    "rfc5695.back_to_back": "bursts at line rate",
     "srv6.back_to_back": "bursts at line rate",
     "srv6.system_recovery": "overload of the line",
 }

@@ -60,6 +60,7 @@ FRAME_FORMATS = {
     "ethernet": PLAIN,
 }
 HEADERS = "headers"
+RECEIVED_HEADERS = "received_headers"
 HOP_BY_HOP = "hop_by_hop"
 EXTENSION_HEADERS: dict[str, tuple[ExtensionHeader, ...]] = {
     "none": (),
@@ -357,6 +358,7 @@ def trial_of(
         learning or learning_of(parameters),
         nanoseconds(parameters, "settle_ms"),
         nanoseconds(parameters, "restabilise_ms"),
+        received_headers=str(parameters.values.get(RECEIVED_HEADERS, "")),
         per_flow=per_flow,
         histograms=histograms,
         watch_queues=watch_queues,

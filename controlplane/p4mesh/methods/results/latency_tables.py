@@ -13,6 +13,7 @@ from p4mesh.methods.results.latency_cells import RAW, CalibrationCells, Definiti
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row, table_of
 from p4mesh.quantities import decimals_text, number_text
+from p4mesh.traffic.delay_variation import IPDV, PERCENTILES_OF_IPDV, RFC3550_JITTER
 from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import serialization_ns
 
@@ -36,10 +37,11 @@ OF_HISTOGRAMS = frozenset(
 )
 """Columns that are empty unless frames were counted in histograms."""
 _PDV_NOTE = "PDV: latency above the smallest one of the same flow (RFC 5481 4.2), of the flow where it is largest."
-_VARIATION_NOTE = (
-    "IPDV: signed difference to the frame sent before, where both arrived (RFC 5481 4.1). RFC 3550: estimate of each "
-    "flow at the end of the trial."
-)
+_VARIATION_NOTES = {
+    IPDV: "IPDV: signed difference to the frame sent before, where both arrived (RFC 5481 4.1).",
+    RFC3550_JITTER: "RFC 3550: estimate of each flow at the end of the trial.",
+}
+"""By the kind, which a target may leave unmeasured."""
 
 _DEFINITION_NOTE = (
     "Average latency in every definition, from the same time stamps: DUT with test leads, not calibrated."
@@ -62,27 +64,28 @@ def variation_table(
     PDV is a property of one flow: without ``of_flows`` only the sums over many flows are known, and it is left out.
     Percentiles are left out unless frames were ``counted`` in histograms, and what the target does not measure.
     """
-    measured = not bed.unmeasured
+    measured = {"PDV": of_flows, **{kind: kind not in bed.unmeasured for kind in _VARIATION_NOTES}}
+    in_bins = counted and PERCENTILES_OF_IPDV not in bed.unmeasured
     kept = [
         column
         for column in VariationCells.columns()
-        if (of_flows or not _is_pdv(column))
-        and (counted or column.key not in OF_HISTOGRAMS)
-        and (measured or _is_pdv(column))
+        if measured[kind := _kind(column)]
+        and (column.key not in OF_HISTOGRAMS or (in_bins if kind == IPDV else counted))
     ]
-    missing = f"{', '.join(bed.unmeasured)}: not supported on {bed.target}."
     notes = (
         _PDV_NOTE if of_flows else "",
-        _VARIATION_NOTE if measured else missing,
+        *(note for kind, note in _VARIATION_NOTES.items() if measured[kind]),
+        f"{', '.join(bed.unmeasured)}: not supported on {bed.target}." if bed.unmeasured else "",
     )
-    kinds = [*(["PDV"] if of_flows else []), *(["IPDV", "RFC 3550 jitter"] if measured else [])]
+    kinds = [kind for kind, is_measured in measured.items() if is_measured]
     title = f"Delay variation: {', '.join(kinds) or 'not supported'}"
     note, detail = " ".join(filter(None, notes)), detail or not of_flows
     return table_of(name, title, (*where, *kept), rows, note, keys=keys, detail=detail)
 
 
-def _is_pdv(column: Column) -> bool:
-    return column.key.startswith("pdv_")
+def _kind(column: Column) -> str:
+    """A kind of delay variation, by the key of a column."""
+    return {"pdv": "PDV", "ipdv": IPDV, "rfc3550": RFC3550_JITTER}[column.key.partition("_")[0]]
 
 
 def definition_table(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Suite
 from p4mesh.methods.conditions.operations import Operation, Operations, Way, test_of
 from p4mesh.methods.conditions.under_conditions import UnderConditions
+from p4mesh.methods.options.parameters import ParameterSet, boolean
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
@@ -19,23 +21,31 @@ SMALLEST_BYTES = 164
 SIZES_BYTES = (SMALLEST_BYTES, 256, 512, 1024, 1280, 1518)
 SOURCE = "2001:db8:7::1"
 """Node that made the encapsulations."""
+_REDUCED = "reduced"
 _SECTION = "draft-ietf-bmwg-sr-bench-meth"
 _ONE_WAY = {"bidirectional": False, "ports": "first_pair"}
 """The active segment decides where a packet goes, whichever port it comes on."""
 
 
-def _segments(way: Sequence[str], left: int) -> str:
-    """Headers whose list is ``way``, of which ``left`` segments are still to come."""
-    reverse, active = " ".join(reversed(way)), way[len(way) - 1 - left]
-    return f"ipv6(source={SOURCE}, destination={active})/segment_routing(segments={reverse}, segments_left={left})"
+def _segments(way: Sequence[str], left: int, parameters: ParameterSet) -> str:
+    """Headers whose list is ``way``, of which ``left`` segments are still to come.
+
+    A reduced list leaves out the first segment, and is not there where that is the only one (RFC 8986 5.2).
+    """
+    active = f"ipv6(source={SOURCE}, destination={way[len(way) - 1 - left]})"
+    listed = way[1:] if parameters.flag(_REDUCED) else way
+    segments = " ".join(reversed(listed))
+    return f"{active}/segment_routing(segments={segments}, segments_left={left})" if listed else active
 
 
-def _on_the_way(way: Sequence[str]) -> str:
-    return _segments(way, len(way) - 1)
+def _on_the_way(way: Sequence[str], parameters: ParameterSet) -> str:
+    if len(way) == 1:
+        raise ParameterError(f"--set segments={way[0]}: no segment is left after it", hint="give an End two or more")
+    return _segments(way, len(way) - 1, parameters)
 
 
-def _at_the_end(way: Sequence[str]) -> str:
-    return _segments(way, 0)
+def _at_the_end(way: Sequence[str], parameters: ParameterSet) -> str:
+    return _segments(way, 0, parameters)
 
 
 OPERATIONS = Operations(
@@ -51,6 +61,7 @@ OPERATIONS = Operations(
         ),
         "endpoint_lookup": Operation("it takes the packet out and routes it (End.DT)", "2001:db8:1::d4", _at_the_end),
     },
+    boolean(_REDUCED, False, _SECTION, "lists leave out the first segment, which is the destination (RFC 8986 5.2)"),
 )
 
 SUITE = Suite(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from p4mesh.trial.parts.base import Part, Trial
 from p4mesh.trial.parts.failing import Failing
 from p4mesh.trial.parts.faults import CapturingFaults
+from p4mesh.trial.parts.headers import ComparingHeaders
 from p4mesh.trial.parts.interruption import Interrupting
 from p4mesh.trial.parts.learning import Learning
 from p4mesh.trial.parts.memberships import Joining
@@ -21,6 +22,7 @@ PARTS: tuple[type[Part], ...] = (
     Resetting,
     Failing,
     CapturingFaults,
+    ComparingHeaders,
     Stations,
     Routing,
     Learning,

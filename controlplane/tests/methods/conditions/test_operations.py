@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -80,6 +81,17 @@ def test_throughput_is_the_share_of_the_line_that_longer_frames_leave(
             "ipv6(source=2001:db8:7::1, destination=2001:db8:1::d6)"
             "/segment_routing(segments=2001:db8:1::d6 2001:db8:3::1)/ipv6/udp",
         ),
+        (
+            "srv6.latency",
+            ("operation=endpoint", "reduced=true"),
+            "ipv6(source=2001:db8:7::1, destination=2001:db8:1::e)"
+            "/segment_routing(segments_left=1, segments=2001:db8:2::1)/ipv4/udp",
+        ),
+        (
+            "srv6.latency",
+            ("operation=endpoint_lookup", "reduced=true"),
+            "ipv6(source=2001:db8:7::1, destination=2001:db8:1::d4)/ipv4/udp",
+        ),
     ],
 )  # fmt: skip
 def test_an_operation_makes_the_headers_of_the_frames(test: str, settings: tuple[str, ...], headers: str) -> None:
@@ -94,6 +106,12 @@ def test_an_operation_makes_the_headers_of_the_frames(test: str, settings: tuple
         ("rfc5695.latency", ("frame_format=ethernet",), "frame_format=ethernet"),
         ("rfc5695.latency", ("labels=7",), "labels=7 with operation=push, whose frames have none"),
         ("rfc5695.latency", ("operation=swap", "labels=7 x"), "--set labels=7 x: mpls.label=x: not valid"),
+        (
+            "rfc5695.latency",
+            ("received_headers=mpls(labl=7)/ipv4",),
+            "--set received_headers: mpls has no field 'labl'",
+        ),
+        ("srv6.latency", ("operation=endpoint", "segments=2001:db8::1"), "segments=2001:db8::1: no segment is left"),
         ("srv6.latency", ("operation=endpoint", "segments=2001:db8::1 10.1.1.1"), "--set segments="),
     ],
 )
@@ -137,6 +155,38 @@ def test_every_test_of_a_suite_measures_its_device(suite: str) -> None:
     assert {state for state, _ in found.values()} <= {Verdict.MEASURED, Verdict.PASS}
     assert found["reset"][1]["reset_ms_avg"] == pytest.approx(50, rel=0.01)
     assert found["frame_loss"][1]["lost_frames"] == 0
+
+
+RIGHT_HEADERS = [
+    ("rfc5695", "push", "mpls(label=200)/ipv4/udp"),
+    ("rfc5695", "swap", "mpls(label=200, ttl=63)/ipv4/udp"),
+    ("rfc5695", "pop_unlabeled", "ethernet/ipv4/udp"),
+    ("srv6", "endpoint", "ipv6(destination=2001:db8:2::1)/segment_routing(segments_left=0)/ipv4/udp"),
+]
+WRONG_HEADERS = [
+    ("rfc5695", "swap", "mpls(label=200, ttl=64)/ipv4/udp"),
+    ("rfc5695", "swap", "mpls/mpls/ipv4/udp"),
+    ("rfc5695", "pop_unlabeled", "mpls(label=101)/ipv4/udp"),
+    ("srv6", "endpoint", "ipv6(destination=2001:db8:1::e)/segment_routing(segments_left=1)/ipv4/udp"),
+]
+
+
+@pytest.mark.parametrize(("suite", "operation", "headers"), RIGHT_HEADERS)
+def test_headers_that_the_device_is_to_make_are_found(suite: str, operation: str, headers: str) -> None:
+    """Goal: every trial is valid, which the session of these tests asserts."""
+    run(f"{suite}.frame_loss", f"operation={operation}", f"received_headers={headers}")
+
+
+@pytest.mark.parametrize(("suite", "operation", "headers"), WRONG_HEADERS)
+def test_other_headers_make_a_trial_invalid(suite: str, operation: str, headers: str) -> None:
+    with pytest.raises(AssertionError, match=f"headers: port 2 received .*, not {re.escape(headers)}"):
+        run(
+            f"{suite}.frame_loss",
+            f"operation={operation}",
+            f"received_headers={headers}",
+            "bidirectional=false",
+            "ports=first_pair",
+        )
 
 
 def test_a_router_that_does_not_know_the_label_forwards_nothing() -> None:

@@ -22,7 +22,7 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
 from p4mesh.methods.results.latency_cells import Circumstances
-from p4mesh.methods.results.latency_tables import architecture
+from p4mesh.methods.results.latency_tables import architecture, variation_table
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
@@ -445,3 +445,23 @@ def test_growth_with_the_frame_size_tells_the_type_of_the_device(stages: Fractio
     latency = {size: 700 + stages * 8 * size for size in (64, 512, 1518)}
     assert architecture({size: Fraction(value) for size, value in latency.items()}, GIGABIT).startswith(text)
     assert architecture({64: Fraction(700)}, GIGABIT) == ""
+
+
+@pytest.mark.parametrize(
+    ("unmeasured", "title", "shown"),
+    [
+        (("IPDV", "RFC 3550 jitter"), "PDV", {"pdv_p99_us"}),
+        (("percentiles of IPDV", "RFC 3550 jitter"), "PDV, IPDV", {"pdv_p99_us", "ipdv_min_us", "ipdv_samples"}),
+        ((), "PDV, IPDV, RFC 3550 jitter", {"pdv_p99_us", "ipdv_p99_us", "rfc3550_max_us"}),
+    ],
+)
+def test_a_table_of_variation_has_what_the_target_measures(
+    unmeasured: tuple[str, ...], title: str, shown: set[str]
+) -> None:
+    """Goal: columns, title and note leave out what is missing, and the note says what that is."""
+    table = variation_table(replace(bed(), target="tofino", unmeasured=unmeasured), "v", (), (), ())
+    keys = {column.key for column in table.columns}
+    assert table.title == f"Delay variation: {title}" and shown <= keys
+    assert any(key.startswith("rfc3550") for key in keys) == ("RFC 3550 jitter" not in unmeasured)
+    assert ("ipdv_p1_us" in keys) == (not unmeasured) and ("ipdv_max_us" in keys) == ("IPDV" not in unmeasured)
+    assert (f"{', '.join(unmeasured)}: not supported on tofino." in table.note) == bool(unmeasured)

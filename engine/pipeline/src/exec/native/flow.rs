@@ -29,8 +29,51 @@ pub(super) enum Known {
 /// A block: where it begins, and which of those that the instruction there needs.
 pub(super) type Key = (At, u32);
 
-/// The knowledge at a point of the code.
-pub(super) type State = FxHashMap<Place, Known>;
+/// The knowledge at a point of the code, by place: it is copied for every way to a block.
+#[derive(Clone, Default)]
+struct State(Vec<Option<Known>>);
+
+impl State {
+    fn get(&self, place: Place) -> Option<Known> {
+        self.0.get(number(place)).copied().flatten()
+    }
+
+    fn set(&mut self, place: Place, known: Option<Known>) {
+        let number = number(place);
+        if self.0.len() <= number {
+            self.0.resize(number + 1, None);
+        }
+        self.0[number] = known;
+    }
+
+    fn retain(&mut self, mut holds: impl FnMut(Place, Known) -> bool) {
+        for (number, place) in self.0.iter_mut().enumerate() {
+            if place.is_some_and(|known| !holds(place_of(number), known)) {
+                *place = None;
+            }
+        }
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        (0..self.0.len()).filter(|&number| self.0[number].is_some()).map(place_of)
+    }
+}
+
+/// Numbers of places: the cursor is before all slots.
+fn number(place: Place) -> usize {
+    if place == CURSOR {
+        0
+    } else {
+        place as usize + 1
+    }
+}
+
+fn place_of(number: usize) -> Place {
+    match number {
+        0 => CURSOR,
+        number => number as Place - 1,
+    }
+}
 
 /// The knowledge where a block begins, of the ways to it that were seen so far.
 struct Entry {
@@ -44,17 +87,8 @@ struct Entry {
 pub(super) struct Set(Vec<u64>);
 
 impl Set {
-    fn bit(place: Place) -> usize {
-        // The cursor before all slots.
-        if place == CURSOR {
-            0
-        } else {
-            place as usize + 1
-        }
-    }
-
     fn add(&mut self, place: Place) {
-        let bit = Set::bit(place);
+        let bit = number(place);
         if self.0.len() <= bit / 64 {
             self.0.resize(bit / 64 + 1, 0);
         }
@@ -62,7 +96,7 @@ impl Set {
     }
 
     fn has(&self, place: Place) -> bool {
-        let bit = Set::bit(place);
+        let bit = number(place);
         self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 != 0)
     }
 
@@ -70,7 +104,7 @@ impl Set {
     fn remove(&mut self, place: Place) -> bool {
         let has = self.has(place);
         if has {
-            let bit = Set::bit(place);
+            let bit = number(place);
             self.0[bit / 64] &= !(1 << (bit % 64));
         }
         has
@@ -173,7 +207,7 @@ pub(super) struct Builder<'f> {
     pub ins: FunctionBuilder<'f>,
     pub regs: Value,
     pub frame: Value,
-    pub state: State,
+    state: State,
     at_start: State,
     cursor_offset: i32,
     findings: &'f Findings,
@@ -269,13 +303,13 @@ impl<'f> Builder<'f> {
     }
 
     pub fn load(&mut self, place: Place) -> Known {
-        if let Some(&known) = self.state.get(&place) {
+        if let Some(known) = self.state.get(place) {
             return known;
         }
         self.record().events.push(Event::Load(place));
         let (base, offset, flags) = self.address(place);
         let known = Known::Value(self.ins.ins().load(I64, flags, base, offset));
-        self.state.insert(place, known);
+        self.state.set(place, Some(known));
         known
     }
 
@@ -290,7 +324,7 @@ impl<'f> Builder<'f> {
             let (base, offset, flags) = self.address(place);
             self.ins.ins().store(flags, value, base, offset);
         }
-        self.state.insert(place, value);
+        self.state.set(place, Some(value));
     }
 
     /// A place has a value at the start of a pass, when no header is valid; the findings tell whether that has to be in
@@ -299,8 +333,8 @@ impl<'f> Builder<'f> {
         if is_read {
             self.record().events.push(Event::Start(place));
         }
-        self.state.insert(place, Known::Const(value));
-        self.at_start.insert(place, Known::Const(value));
+        self.state.set(place, Some(Known::Const(value)));
+        self.at_start.set(place, Some(Known::Const(value)));
     }
 
     /// Something else looks at a place: brings it to memory where its value is known, for a way that is seldom taken.
@@ -314,8 +348,8 @@ impl<'f> Builder<'f> {
     }
 
     fn show_as(&mut self, place: Place, event: impl Fn(Place) -> Event) {
-        match self.state.get(&place) {
-            Some(&known) => {
+        match self.state.get(place) {
+            Some(known) => {
                 let value = self.value(known);
                 let (base, offset, flags) = self.address(place);
                 self.ins.ins().store(flags, value, base, offset);
@@ -331,19 +365,19 @@ impl<'f> Builder<'f> {
 
     pub fn forget(&mut self, place: Place) {
         self.record().events.push(Event::Forget(place));
-        self.state.remove(&place);
+        self.state.set(place, None);
     }
 
     /// Something else has written a place, before it is loaded: nothing older is.
     pub fn load_written(&mut self, place: Place) {
         self.record().events.push(Event::Written(place));
-        self.state.remove(&place);
+        self.state.set(place, None);
         self.load(place);
     }
 
     pub fn forget_all(&mut self) {
         self.record().events.push(Event::ForgetAll);
-        self.state.clear();
+        self.state = State::default();
     }
 
     fn block(&mut self, key: Key) -> ir::Block {
@@ -381,11 +415,11 @@ impl<'f> Builder<'f> {
             }
             Some(Entry { state, differ }) => {
                 let now = &self.state;
-                differ.retain(|place| now.contains_key(place));
+                differ.retain(|&place| now.get(place).is_some());
                 state.retain(|place, known| match now.get(place) {
                     Some(other) if other == known => true,
                     Some(_) => {
-                        differ.insert(*place);
+                        differ.insert(place);
                         false
                     }
                     None => false,
@@ -416,13 +450,13 @@ impl<'f> Builder<'f> {
         if_not: Option<(Place, u64)>,
     ) {
         let edge = |this: &mut Self, key, knowing: Option<(Place, u64)>| {
-            let before =
-                knowing.map(|(place, number)| (place, this.state.insert(place, Known::Const(number))));
+            let before = knowing.map(|(place, _)| (place, this.state.get(place)));
+            if let Some((place, number)) = knowing {
+                this.state.set(place, Some(Known::Const(number)));
+            }
             let edge = this.edge(key);
-            match before {
-                Some((place, Some(known))) => _ = this.state.insert(place, known),
-                Some((place, None)) => _ = this.state.remove(&place),
-                None => {}
+            if let Some((place, known)) = before {
+                this.state.set(place, known);
             }
             edge
         };
@@ -439,21 +473,20 @@ impl<'f> Builder<'f> {
         self.ins.switch_to_block(block);
         let mut known = Vec::new();
         if self.loops.contains(&key) {
-            known.extend(state.keys());
-            known.sort_unstable();
+            known.extend(state.places());
             match self.findings.changed.get(&key) {
                 Some(changed) => state.retain(|place, known| {
                     let holds = !changed.has_other_entrances || self.at_start.get(place) == Some(known);
-                    holds && !changed.all.has(*place)
+                    holds && !changed.all.has(place)
                 }),
-                None => state.clear(),
+                None => state = State::default(),
             }
         }
         let parameters: Vec<Place> = self.findings.parameters.get(&key).cloned().unwrap_or_default();
         for (index, place) in parameters.into_iter().enumerate() {
             let value = self.ins.block_params(block)[index];
             // Where all ways bring the same value, that is known better.
-            state.entry(place).or_insert(Known::Value(value));
+            state.set(place, state.get(place).or(Some(Known::Value(value))));
         }
         self.state = state;
         self.current = key;

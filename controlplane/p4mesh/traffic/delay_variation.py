@@ -1,0 +1,8 @@
+"""Names of what a target may leave unmeasured of the variation of delay, as tables show them."""
+
+from __future__ import annotations
+
+IPDV = "IPDV"
+PERCENTILES_OF_IPDV = "percentiles of IPDV"
+"""Without them IPDV has extremes and a mean."""
+RFC3550_JITTER = "RFC 3550 jitter"
