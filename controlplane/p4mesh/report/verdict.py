@@ -42,7 +42,7 @@ def _meaning(verdict: Verdict, goal: str) -> str:
     if verdict is Verdict.INVALID:
         return "at least one trial could not be trusted; its numbers are no result"
     if verdict is Verdict.ABORT:
-        return "a link went down during a trial; its numbers are no result"
+        return "a link was down before a trial, or went down during it; its numbers are no result"
     if verdict is Verdict.FAIL:
         return (
             f"the goal was missed: {goal}"

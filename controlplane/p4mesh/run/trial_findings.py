@@ -14,6 +14,7 @@ from p4mesh.store.run_files import StoredTrial
 from p4mesh.topology.device_keys import ROUTER
 from p4mesh.traffic.patterns import Multicast
 from p4mesh.traffic.stamps import KERNEL
+from p4mesh.verdict import Verdict
 
 NS_PER_US = 1000
 
@@ -136,6 +137,9 @@ def port_queue_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 def way_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     """The advice where no frame came through a switch: in some directions, or in none because the device routes."""
     if not trials or any(trial.result["rx_frames"] for trial in trials):
+        return ()
+    if all(trial.result["status"] == Verdict.ABORT.value for trial in trials):
+        # Without a link nothing was sent.
         return ()
     if job.parameters.values.get("routed") is True or any(stream.get("routed") for stream in trials[0].spec["streams"]):
         # Stations ask routers for the way; what does not come through is not a matter of the pattern.

@@ -86,7 +86,7 @@ def text_of(document: Document, annex: bool = False) -> list[str]:
         (Verdict.FAIL, "90 %", Badge("missed the goal", Tone.BAD), "the goal was missed: 90 %."),
         (Verdict.FAIL, "", Badge("no result", Tone.BAD), "nothing passed, or what passed failed as well"),
         (Verdict.INVALID, "90 %", Badge("not trusted", Tone.BAD), "could not be trusted"),
-        (Verdict.ABORT, "90 %", Badge("aborted", Tone.BAD), "a link went down"),
+        (Verdict.ABORT, "90 %", Badge("aborted", Tone.BAD), "a link was down"),
     ],
 )
 def test_measured_and_met_its_goal_are_different_words(verdict: Verdict, goal: str, shown: Badge, said: str) -> None:

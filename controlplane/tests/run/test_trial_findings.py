@@ -94,6 +94,14 @@ def test_directions_that_do_not_come_through_are_named(
     ]
 
 
+def test_ports_without_a_link_get_no_hint_of_a_router(tmp_path: Path) -> None:
+    """Goal: not 'no frame came through' where none was sent."""
+    text = switch(ports=2, link="outages: [{at_s: 0}]")
+    found = run(RunOptions("rfc2544.frame_loss", parsed(text), "128", QUICK, tmp_path / "run", 1))
+    assert found.outcome.state is Verdict.ABORT
+    assert {text.rpartition(": ")[2] for text in found.outcome.findings} == {"no link on ports 1, 2"}
+
+
 def test_a_device_that_forwards_gets_no_hint(tmp_path: Path) -> None:
     asked = RunOptions("rfc2544.frame_loss", TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1)
     assert not [text for text in run(asked).outcome.findings if "routed" in text]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, overload
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
@@ -113,7 +114,9 @@ class Circumstances:
     single_error_ns: float | None = None
     """Error of the latency of a single frame, where stamps have one that is known."""
     filling: bool = False
-    """A queue filled and lost nothing: the longer a trial, the longer its latencies."""
+    """A queue filled or may have filled, and lost nothing, or latency grew without one: the longer a trial, the longer
+    its latencies.
+    """
     resolution_ns: Fraction = Fraction(0)
     """Resolution of the time stamps. Two of them make a latency, which is wrong by less than that: of all frames in the
     same direction where they have one phase to the clock.
@@ -134,7 +137,7 @@ class Circumstances:
             max(errors_ns, default=None),
             average_error_ns,
             single_error_ns or None,
-            filling=any(not result.lost_frames for result in late),
+            filling=any(map(_grows, results)),
             resolution_ns=resolution_ns,
             overflowed=bool(late),
         )
@@ -147,7 +150,7 @@ class Circumstances:
     def error_ns(self, summary: LatencySummary) -> Fraction | None:
         """Error of the average of a summary; None of a single frame, and where no trial of any length has it."""
         latency = summary.latency
-        if latency.count <= 1 or self.filling or self.average_error_ns is None:
+        if latency.count <= 1 or self.filling or self.average_error_ns is None or summary.overflow_count:
             return None
         queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
         sampled_ns = max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns)
@@ -164,7 +167,7 @@ class Circumstances:
     def percentile_error_ns(self, summary: LatencySummary, percent: float) -> Fraction | None:
         """Error of a percentile; None where the frames are too few for it, and where no trial of any length has it."""
         sampled_ns = summary.percentile_errors_ns.get(percent)
-        if sampled_ns is None or self.filling or self.average_error_ns is None:
+        if sampled_ns is None or self.filling or self.average_error_ns is None or summary.overflow_count:
             return None
         value_ns = summary.percentiles_ns[percent]
         queue_ns = summary.latency.max_ns - value_ns if self.overflowed else Fraction(0)
@@ -179,6 +182,12 @@ class Circumstances:
     def between_ns(self, difference_ns: Fraction) -> Fraction:
         """How much of a difference of two latencies late departures and time stamps may be."""
         return 2 * self.resolution_ns + self.delayed_ns(abs(difference_ns))
+
+
+def _grows(result: TrialResult) -> bool:
+    """Whether a longer trial has, or may have, longer latencies up to no limit that this one shows."""
+    unclear = result.queues is not None and result.queues.trend is Trend.UNCLEAR
+    return not result.lost_frames and (unclear or result.latency_growth_ns > 0 or late_frames(result) > 0)
 
 
 def latency_cells(
@@ -242,6 +251,9 @@ def variation_cells(summary: LatencySummary | None, circumstances: Circumstances
     rfc3550_ns = rfc3550.avg_ns if rfc3550 else Fraction(0)
 
     def error_us(values: Percentiles, sampled: Percentiles, percent: float) -> float | None:
+        above_least = values is summary.pdv_percentiles_ns
+        if above_least and (circumstances.filling or summary.overflow_count):
+            return None
         sampled_ns = sampled.get(percent)
         return None if sampled_ns is None else us(sampled_ns + circumstances.between_ns(values[percent]))
 

@@ -26,8 +26,8 @@ DEPARTURES_NOTE = (
 )
 ERRORS_NOTE = (
     "Errors (+-): how far the number of a longer trial may be, 95 % confidence; up to the maximum where a full queue "
-    "loses frames; unknown (?) for too few frames, and while a queue fills, since a longer trial has other latencies. "
-    "Up to 3/n of the frames (95 %) may take longer than the maximum of n."
+    "loses frames; unknown (?) for too few frames, and while a queue fills or latency grows, since a longer trial has "
+    "other latencies. Up to 3/n of the frames (95 %) may take longer than the maximum of n."
 )
 
 OF_HISTOGRAMS = frozenset(
@@ -137,7 +137,8 @@ def overflows(rows: Iterable[tuple[FrameSize, LatencyCells]]) -> tuple[str, ...]
         if cells.calibrated == RAW:
             counts[size] = counts.get(size, 0) + (cells.overflow_frames or 0)
     return tuple(
-        f"{size} B: {count:,} frames took longer than 2^32 ticks of the time stamps: average and maximum are too low"
+        f"{size} B: {count:,} frames took longer than the 2^32 ticks that time stamps reach, or came before they left "
+        "by the clocks of their ports: averages and maxima are not those of the device"
         for size, count in counts.items()
         if count
     )

@@ -126,6 +126,11 @@ def table_of(
     found = tuple(_joined(row, known) for row in rows)
     for column, before in _BEHIND:
         columns = _with_column(columns, column, before, found)
+    if fields.CORRUPTED_FRAMES in columns:
+        losses = [column.key for column in columns if fields.is_loss(column.key)]
+        for row in found:
+            if any(row.get(key) is not None for key in losses) and row.get(fields.CORRUPTED_FRAMES.key) is None:
+                row[fields.CORRUPTED_FRAMES.key] = 0
     empty = {column.key for column in optional if all(row.get(column.key) is None for row in found)}
     shown = with_reasons(tuple(column for column in columns if column.key not in empty), found)
     cells = tuple({column.key: row.get(column.key) for column in shown} for row in found)

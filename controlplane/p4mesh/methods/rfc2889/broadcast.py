@@ -146,9 +146,9 @@ class Broadcast(MethodOf[BroadcastUnit]):
                 for mode in (SINGLE_FRAME, STREAM)
             ]
             taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
-            for mode, result in zip((SINGLE_FRAME, STREAM), (one.result for one in taken), strict=True):
-                rows += port_latencies(mode, size, load, result, bed, parameters)
-                trials.append(_latency_trial(mode, result))
+            for mode, one in zip((SINGLE_FRAME, STREAM), taken, strict=True):
+                rows += port_latencies(mode, size, load, one.result, bed, parameters)
+                trials.append(_latency_trial(mode, one.spec, one.result))
         return BroadcastUnit(
             frame_size_bytes=size,
             theoretical_fps=float(max_rate_fps(size, rate)),
@@ -190,7 +190,7 @@ class Broadcast(MethodOf[BroadcastUnit]):
 
 
 def _came_back(units: Sequence[BroadcastUnit]) -> Iterator[str]:
-    """Yield copies that the source port received: all other ports are meant to get every frame."""
+    """Yield copies that the source port received: all other ports, unused ones as well, are to get every frame."""
     for unit in units:
         copies = unit.search.flooded_frames + sum(trial.flooded_frames for trial in unit.latency_trials)
         if copies:
@@ -205,19 +205,26 @@ def _incomplete(units: Sequence[BroadcastUnit]) -> Iterator[str]:
             if not trial.status.trusted:
                 yield f"{trial.status.value} trial, {where}: {trial.reason}"
             elif trial.lost_frames:
-                ports = ports_text(trial.lossy_ports)
-                yield f"{where}: {trial.lost_frames:,} copies were lost, on ports {ports}"
+                ports = f"port{'s' * (len(trial.lossy_ports) > 1)} {ports_text(trial.lossy_ports)}"
+                lost = "1 copy was" if trial.lost_frames == 1 else f"{trial.lost_frames:,} copies were"
+                yield f"{where}: {lost} lost, on {ports}"
 
 
-def _latency_trial(mode: str, result: TrialResult) -> LatencyTrial:
+def _latency_trial(mode: str, spec: TrialSpec, result: TrialResult) -> LatencyTrial:
     return LatencyTrial(
         mode=mode,
         status=result.status,
         reason=result.reason,
         lost_frames=result.lost_frames,
         lossy_ports=tuple(sorted(flow.rx_port for flow in result.flows if flow.lost_frames)),
-        flooded_frames=result.flooded_frames,
+        flooded_frames=_returned(spec, result),
     )
+
+
+def _returned(spec: TrialSpec, result: TrialResult) -> int:
+    """Copies at the source port; those at ports that take no part are as they should be."""
+    sources = {port for stream in spec.streams for port in stream.tx_ports}
+    return sum(port.flooded_frames for port in result.ports if port.port in sources)
 
 
 def _untrusted(units: Sequence[BroadcastUnit]) -> Iterator[str]:
@@ -280,7 +287,7 @@ def _row(rate_bps: int, spec: TrialSpec, result: TrialResult, load: Fraction, ve
         lost_frames=result.lost_frames,
         corrupted_frames=result.corrupted_frames or None,
         loss_pct=float(rates.loss_pct),
-        flooded_frames=result.flooded_frames,
+        flooded_frames=_returned(spec, result),
         status=result.status,
         reason=result.reason,
         verdict=verdict,

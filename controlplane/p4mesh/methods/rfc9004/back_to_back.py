@@ -172,14 +172,16 @@ class BackToBack(SearchTest[Bursts]):
         cap = max(longest, min(MAX_BURST_FRAMES, int(parameters.number("burst_limit_s") * pair.burst_fps(size))))
         while not searches.complete:
             goal = burst_goal(parameters, longest)
-            left = (searches.missing - 1) * goal.trials_expected
+            left, lost = (searches.missing - 1) * goal.trials_expected, list[int]()
 
-            def trial(frames: Fraction, left: int = left) -> tuple[Verdict, int]:
+            def trial(frames: Fraction, left: int = left, lost: list[int] = lost) -> tuple[Verdict, int]:
                 spec = burst_spec(mesh, size, int(frames), pair.burst_fps(size), parameters)
                 result = session.measure(spec, TrialNote(_FULL_PCT, left, judge_loss))
-                return search_verdict(result, judge_loss(result)), result.lost_frames
+                lost.append(result.lost_frames)
+                return search_verdict(result, judge_loss(result)), lost[-1]
 
-            searches.add(bisect(goal, verified(trial, rule)), raised=longest < cap)
+            found_burst = bisect(goal, verified(trial, rule))
+            searches.add(found_burst, len(lost), raised=longest < cap)
             if searches.last_is_near:
                 longest = min(cap, _RAISE * longest)
         if searches.last.state is Verdict.MEASURED and found.search.upper_pct is not None:
@@ -297,7 +299,7 @@ def _burst_table(parameters: ParameterSet, searches: Sequence[BurstSearch]) -> t
     return (table,) if searches else ()
 
 
-def _search_row(size: int, number: int, outcome: SearchOutcome, judgement: Judgement) -> BurstSearch:
+def _search_row(size: int, number: int, outcome: SearchOutcome, judgement: Judgement, trials: int) -> BurstSearch:
     steps = ", ".join(f"{int(step.load)} {step.verdict.value}" for step in outcome.steps)
     return BurstSearch(
         frame_size_bytes=size,
@@ -307,7 +309,7 @@ def _search_row(size: int, number: int, outcome: SearchOutcome, judgement: Judge
         limit_frames=int(outcome.goal.maximum),
         lower_frames=None if outcome.passed is None else int(outcome.passed),
         upper_frames=None if outcome.failed is None else int(outcome.failed),
-        trials=len(outcome.steps),
+        trials=trials,
         steps=steps,
     )
 
@@ -327,9 +329,12 @@ def _row(
         reason=judgement.reason,
         throughput_pct=found.search.throughput_pct,
         for_good=found.search.for_good,
-        trials=found.search.trials + sum(len(outcome.steps) for outcome, _ in searches.outcomes),
+        trials=found.search.trials + sum(searches.trials),
         throughput=found,
-        searches=tuple(_search_row(size, number, *search) for number, search in enumerate(searches.outcomes, 1)),
+        searches=tuple(
+            _search_row(size, number, *search, trials)
+            for number, (search, trials) in enumerate(zip(searches.outcomes, searches.trials, strict=True), 1)
+        ),
     )
     if throughput_pct is None:
         return row

@@ -23,6 +23,8 @@ class Searches:
         self._wanted = wanted
         self.outcomes: list[tuple[SearchOutcome, Judgement]] = []
         """Every search, with the judgement on its result."""
+        self.trials: list[int] = []
+        """Trials of each search: verification repeats some of its steps."""
 
     @property
     def missing(self) -> int:
@@ -50,10 +52,11 @@ class Searches:
         good = (outcome.result for outcome, found in self.outcomes if found == Judgement(Verdict.MEASURED))
         return [int(burst) for burst in good if burst is not None]
 
-    def add(self, outcome: SearchOutcome, *, raised: bool) -> None:
+    def add(self, outcome: SearchOutcome, trials: int, *, raised: bool) -> None:
         """Keep a search; one near its limit is repeated when the limit can be ``raised``, else no search can have a
         result.
         """
+        self.trials.append(trials)
         found = Judgement(outcome.state)
         if outcome.result is not None and is_near_limit(outcome):
             found = REPEATED if raised else AT_THE_LIMIT

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv6Network
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from support.beds import GIGABIT
@@ -16,12 +17,12 @@ from support.latency_bench import QUICK, bed, rows, run, wires
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import ipv4, ipv6
-from p4mesh.measurement.counts import LatencyStats
+from p4mesh.measurement.counts import LatencyStats, QueueTrend, Trend
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
-from p4mesh.methods.results.latency_cells import Circumstances
+from p4mesh.methods.results.latency_cells import Circumstances, latency_cells, variation_cells
 from p4mesh.methods.results.latency_tables import architecture, variation_table
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
@@ -170,6 +171,35 @@ def test_the_error_of_a_percentile_is_unknown_while_a_queue_fills_and_reaches_th
     assert errors_ns(Circumstances(average_error_ns=20.0)) == (20, None), "frames depend on each other"
     assert errors_ns(Circumstances(filling=True)) == (None, None)
     assert errors_ns(Circumstances(overflowed=True)) == (4000, None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "known"),
+    [
+        ({}, True),
+        ({"queues": QueueTrend(Trend.STEADY)}, True),
+        ({"queues": QueueTrend(Trend.UNCLEAR)}, False),
+        ({"latency_growth_ns": 400.0}, False),
+    ],
+)
+def test_the_error_is_unknown_where_a_longer_trial_may_have_longer_latencies(
+    changed: dict[str, Any], known: bool
+) -> None:
+    """Goal: no average with an error beside the finding that averages depend on the length of the trial."""
+    result = replace(TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13), **changed)
+    stats = LatencyStats(
+        9000, 1000.0, 5000.0, 9e6, percentiles_ns=((99.0, 4000.0),), percentile_errors_ns=((99.0, 8.0),)
+    )
+    summary = summarise(stats)
+    circumstances = Circumstances.of([result], Fraction(1))
+    cells, varied = latency_cells(summary, "LILO", circumstances), variation_cells(summary, circumstances)
+    errors = (cells.avg_error_us, cells.p99_error_us, varied.pdv_p99_error_us)
+    assert all((error is not None) == known for error in errors), errors
+
+
+def test_frames_beyond_the_time_stamps_leave_no_error_that_is_known() -> None:
+    summary = summarise(LatencyStats(9000, 1000.0, 4294967295.0, 9e6, overflow_count=3))
+    assert summary is not None and Circumstances().error_ns(summary) is None
 
 
 def test_the_error_of_an_average_of_differences_covers_that_neighbours_share_a_frame() -> None:

@@ -6,14 +6,14 @@ import importlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
-from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record, table_of
 from p4mesh.verdict import Verdict
 
 
@@ -66,6 +66,13 @@ def test_records_in_a_record_are_stored_as_a_list() -> None:
 
     assert Unit(rows=(LATENCY, LATENCY)).data() == {"rows": [LATENCY.data(), LATENCY.data()]}
     assert Record().data() == {}
+
+
+def test_corrupted_frames_are_a_number_wherever_a_row_has_a_loss() -> None:
+    rows: list[dict[str, Any]] = [{"lost_frames": 3, "corrupted_frames": 2}, {"lost_frames": 5}, {"lost_frames": None}]
+    table = table_of("name", "title", (fields.LOST_FRAMES,), rows)
+    assert [row["corrupted_frames"] for row in table.rows] == [2, 0, None]
+    assert fields.CORRUPTED_FRAMES not in table_of("name", "title", (fields.LOST_FRAMES,), rows[1:]).columns
 
 
 def test_cells_are_those_of_the_columns_and_none_where_there_is_nothing() -> None:

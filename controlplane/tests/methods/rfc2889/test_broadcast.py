@@ -12,7 +12,7 @@ from support.fakes import FlowMeasurer, lossless
 from support.runs import run_unit
 
 from p4mesh.errors import ParameterError
-from p4mesh.measurement.counts import LatencyStats
+from p4mesh.measurement.counts import LatencyStats, PortCounts
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.outcome import Outcome
@@ -161,10 +161,11 @@ def test_a_copy_that_is_lost_in_a_latency_trial_is_a_finding_with_its_port() -> 
         return {key: count - (key[2] == 18 and count == 1) for key, count in sent.items()}
 
     _, outcome = run(FlowMeasurer(carry), 64)
-    assert "64 B, latency of a single frame: 1 copies were lost, on ports 18" in outcome.findings
+    assert "64 B, latency of a single frame: 1 copy was lost, on port 18" in outcome.findings
 
 
-def test_frames_that_come_back_to_the_source_are_a_finding() -> None:
-    _, outcome = run(AfterTheSearch(flooded_frames=4), 64)
+def test_frames_that_come_back_to_the_source_are_a_finding_and_those_at_unused_ports_are_none() -> None:
+    back, unused = PortCounts(1, flooded_frames=4), PortCounts(19, flooded_frames=100)
+    _, outcome = run(AfterTheSearch(flooded_frames=104, ports=(back, unused)), 64)
     assert "flooding detected: 8 frames came back to the source port (64 B)" in outcome.findings
     assert run(FlowMeasurer(lossless), 64)[1].findings == ()

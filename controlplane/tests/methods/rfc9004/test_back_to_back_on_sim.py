@@ -151,6 +151,8 @@ def test_short_throughput_trials_are_repeated_until_the_buffer_time_is_exact() -
     assert all("not sustained" in text for text in outcome.findings)
     (found,) = results.values()
     assert found.throughput.search.trials == len(lengths)
+    assert row["trials"] == len(trials) == len(lengths) + sum(search.trials for search in found.searches)
+    assert all(search.trials > len(search.steps.split(",")) for search in found.searches), "lossy steps are repeated"
 
 
 def test_a_sustained_throughput_needs_no_longer_search_for_the_buffer_time() -> None:
