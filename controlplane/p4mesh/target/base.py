@@ -116,6 +116,15 @@ class PacketIO(Protocol):
         """Wait for the next packet-in, in time of the wall clock; return whether one has come."""
 
 
+def require_one_switch(target: str, topology: Topology) -> None:
+    """Raise UnsupportedError for a tester of several switches."""
+    if topology.switches > 1:
+        raise UnsupportedError(
+            f"not supported on {target}: a tester of {topology.switches} switches",
+            hint="leave tester.switches out, or use --target sim",
+        )
+
+
 class Target(ABC):
     """A running tester switch; :meth:`open` starts and stops it."""
 
@@ -134,6 +143,8 @@ class Target(ABC):
         self.capabilities = self.declare(topology)
         self.address = address
         """HOST:PORT, or unix:PATH, of the switch's server: P4Runtime, or BF Runtime on a Tofino that has it."""
+        self.other_addresses: tuple[str, ...] = ()
+        """Addresses of the other switches of a tester of several, which are devices 2, 3, ..."""
         self.device_id = device_id
         self.election_id = election_id
         self.tls = tls

@@ -51,6 +51,7 @@ class SimTarget(Target):
             scheduling_jitter_ns=0,
             bad_fcs=True,
             checks_payload=True,
+            captures_faults=topology.switches == 1,
             largest_frame_bytes=LARGEST_FRAME_BYTES,
             resets_devices=True,
             causes_failures=True,
@@ -62,9 +63,13 @@ class SimTarget(Target):
         """Build the network and start its P4Runtime server."""
         network = build_network(topology, SpecialPorts(loop=ports.loop, cpu=ports.cpu, drop=_DROP_PORT))
         with own_address() as address:
-            network.serve(address, _DEVICE_ID)
+            addresses = [address, *(f"{address}{number}" for number in range(2, topology.switches + 1))]
             try:
-                yield cls(topology, address, network)
+                for number, own in enumerate(addresses):
+                    network.serve(own, _DEVICE_ID + number)
+                target = cls(topology, address, network)
+                target.other_addresses = tuple(addresses[1:])
+                yield target
             finally:
                 network.stop()
 

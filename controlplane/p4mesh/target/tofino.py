@@ -25,7 +25,7 @@ from p4mesh.bfruntime import (
 )
 from p4mesh.errors import TopologyError, UnsupportedError
 from p4mesh.quantities import number_text
-from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target
+from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target, require_one_switch
 from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
 from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
 from p4mesh.topology import Topology
@@ -161,6 +161,7 @@ class TofinoTarget(Target):
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
         """The capabilities of the program for Tofino on the switch of a topology (docs/LIMITATIONS.md)."""
+        require_one_switch(cls.name, topology)
         switch = switch_of(topology)
         chip = chip_of(switch)
         headroom = Fraction(str(switch.loop_headroom_pct)) / 100

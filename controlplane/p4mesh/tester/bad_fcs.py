@@ -25,6 +25,6 @@ def bad_fcs_rules(plan: Plan, run: int, contract: Contract) -> dict[int, list[Ba
         offset_bytes = stream.frame.header_bytes
         tag = 0 if stream.pattern.to_many else receiver_tag(flow.rx_port)
         start = contract["SIGNATURE_MAGIC"] << _MAGIC_SHIFT | run << _RUN_SHIFT
-        start |= tag << _RECEIVER_SHIFT | flow.sequence_cell
+        start |= tag << _RECEIVER_SHIFT | flow.sequence_cell % contract["FLOWS"]
         rules.setdefault(flow.tx_port, set()).add((offset_bytes, start, start))
     return {port: sorted(chosen) for port, chosen in rules.items()}

@@ -30,7 +30,7 @@ from p4mesh.tester.switch_client import Entity, SwitchClient
 from p4mesh.traffic.stream import FEWEST_MODIFIERS, Stream
 
 _RECORD_REPLICA = 1
-_HOLD_TICKS = (1 << 30) - (1 << 24)
+HOLD_TICKS = (1 << 30) - (1 << 24)
 """Ticks by which clocks are set ahead: with the longest start offset they stay within the 31 bits that the departure
 clock compares."""
 _OF_ALL_CELLS = 4
@@ -210,7 +210,7 @@ class DataPlane:
 
     def hold(self, streams: range, wait: WaitForPasses) -> None:
         """Set the clocks of streams far ahead, so that seeds do not depart by those of an interrupted run."""
-        self.start(streams, _HOLD_TICKS)
+        self.start(streams, HOLD_TICKS)
         wait(len(streams) + 2)
 
     def start(self, streams: range, lead_ticks: int) -> None:

@@ -57,11 +57,11 @@ def _histograms(
     plan: Plan, per: HistogramPer, chosen: Sequence[FlowName], limits: Limits
 ) -> tuple[tuple[Histogram, ...], tuple[HistogramRule, ...]]:
     if per is HistogramPer.FLOW:
-        groups = _flow_groups(plan, chosen)
+        groups = _flow_groups(plan, chosen, limits)
     elif per is HistogramPer.CLASS:
-        groups = _class_groups(plan)
+        groups = _class_groups(plan, limits)
     else:
-        groups = _port_groups(plan, per is HistogramPer.STREAM_AND_PORT)
+        groups = _port_groups(plan, limits, per is HistogramPer.STREAM_AND_PORT)
     histograms, rules = [], []
     for number, (name, flows, covered) in enumerate(groups):
         histograms.append(Histogram(number, *name, tuple(flow.cell for flow in flows if flow.expected)))
@@ -79,11 +79,16 @@ _Group = tuple[tuple[str, int | None, int | None], Sequence[Flow], list[tuple[in
 """(stream, transmit port, receive port), flows, and (flow number, mask) pairs that cover them."""
 
 
-def _port_groups(plan: Plan, per_port: bool) -> Iterable[_Group]:
+def _range(flows: Sequence[Flow], limits: Limits) -> list[tuple[int, int]]:
+    """Numbers of the flows of a stream. Frames to many carry the first of their cells, which is in the same range."""
+    numbers = [flow.cell % limits.flows for flow in flows]
+    return prefixes(min(numbers), max(numbers) + 1 - min(numbers), FLOW_BITS)
+
+
+def _port_groups(plan: Plan, limits: Limits, per_port: bool) -> Iterable[_Group]:
     for number, stream in sorted(plan.names.items()):
         flows = [flow for flow in plan.flows if flow.stream == number]
-        # Frames to many carry the first of their cells as flow number; they are in the same range.
-        covered = prefixes(flows[0].cell, flows[-1].cell + 1 - flows[0].cell, FLOW_BITS)
+        covered = _range(flows, limits)
         if not per_port:
             yield (stream, None, None), flows, covered
             continue
@@ -91,7 +96,7 @@ def _port_groups(plan: Plan, per_port: bool) -> Iterable[_Group]:
             yield (stream, None, port), [flow for flow in flows if flow.rx_port == port], covered
 
 
-def _class_groups(plan: Plan) -> Iterable[_Group]:
+def _class_groups(plan: Plan, limits: Limits) -> Iterable[_Group]:
     """Yield the flows of each class; the streams of a class need not follow each other."""
     classes = {item.origin: item.stream.traffic_class for item in plan.streams}
     for name in dict.fromkeys(classes[number] for number in sorted(classes)):
@@ -99,12 +104,12 @@ def _class_groups(plan: Plan) -> Iterable[_Group]:
         members: list[Flow] = []
         for number in (number for number, found in sorted(classes.items()) if found == name):
             flows = [flow for flow in plan.flows if flow.stream == number]
-            covered += prefixes(flows[0].cell, flows[-1].cell + 1 - flows[0].cell, FLOW_BITS)
+            covered += _range(flows, limits)
             members += flows
         yield (name, None, None), members, covered
 
 
-def _flow_groups(plan: Plan, chosen: Sequence[FlowName]) -> Iterable[_Group]:
+def _flow_groups(plan: Plan, chosen: Sequence[FlowName], limits: Limits) -> Iterable[_Group]:
     names = plan.names
     known: dict[FlowName, list[Flow]] = {}
     for flow in plan.flows:
@@ -118,5 +123,5 @@ def _flow_groups(plan: Plan, chosen: Sequence[FlowName]) -> Iterable[_Group]:
                 hint=f"streams are {', '.join(dict.fromkeys(stream for stream, _, _ in known))}",
             )
         flows = known[name]
-        numbers = {flow.sequence_cell for flow in flows}
+        numbers = {flow.sequence_cell % limits.flows for flow in flows}
         yield name, flows, blocks(numbers, FLOW_BITS)

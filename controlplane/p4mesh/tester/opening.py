@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from p4mesh.bfruntime import BfClient
@@ -16,6 +16,8 @@ from p4mesh.tester.dataplane import DataPlane, SwitchPorts
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.programs import contract_of
 from p4mesh.tester.register_dataplane import RegisterDataPlane
+from p4mesh.tester.several_dataplanes import SeveralDataPlanes
+from p4mesh.tester.switch_client import SwitchClient
 from p4mesh.tester.tofino_dataplane import InBandTofinoDataPlane
 from p4mesh.topology import Topology
 
@@ -28,10 +30,27 @@ def open_tester(target: type[Target], topology: Topology) -> Iterator[Tester]:
     with (
         target.open(topology, ports) as running,
         client_of(running) as client,
+        ExitStack() as stack,
     ):
         dataplane = dataplane_of(running, client, contract)
+        if running.other_addresses:
+            others = [
+                stack.enter_context(Client(address, running.device_id + number))
+                for number, address in enumerate(running.other_addresses, 1)
+            ]
+            dataplane = _joined([client, *others], contract, topology)
         dataplane.load_program()
         yield Tester(running, contract, dataplane)
+
+
+def _joined(clients: Sequence[SwitchClient], contract: Contract, topology: Topology) -> DataPlane:
+    """The data planes of all switches of a tester as one."""
+    numbers = topology.ports_of_switches
+    switches = [
+        DataPlane(client, contract, SwitchPorts({port: place for place, port in enumerate(ports, 1)}))
+        for client, ports in zip(clients, numbers, strict=True)
+    ]
+    return SeveralDataPlanes(switches, clients[0], contract, numbers)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -93,9 +93,10 @@ class MessageSource:
 
 @dataclass(frozen=True)
 class Transmitter:
-    """One (stream, transmit port). ``id`` is the replication id of its copies."""
+    """One (stream, transmit port)."""
 
     id: int
+    """Its cell, which is the replication id of its copies on the switch of its port."""
     stream: int
     """Number of the stream in the trial."""
     port: int
@@ -220,7 +221,8 @@ class Plan:
         """Cells that a reading pass must visit: flows, transmitters and ports."""
         transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
         sent = [counted.first + len(counted.destinations) - 1 for counted in self.counted]
-        return 1 + max([int(self.columns.cell.max(initial=0)), *transmitters, *self.ports, *sent])
+        flows = np.maximum(self.columns.cell, self.columns.sequence_cell)
+        return 1 + max([int(flows.max(initial=0)), *transmitters, *self.ports, *sent])
 
 
 @dataclass(frozen=True)
@@ -260,6 +262,12 @@ class Limits:
     """The program parses tunnels and headers beyond UDP over IP."""
     fields: Fields = field(default_factory=dict)
     """Constants that say which fields the program changes."""
+    switch_of: Mapping[int, int] = field(default_factory=dict)
+    """Switch of each port of a tester of several; empty: there is one."""
+
+    def first_cell(self, port: int) -> int:
+        """First cell of the switch of a port: each has as many as the program has flows."""
+        return self.flows * self.switch_of.get(port, 0)
 
     @classmethod
     def of(
@@ -299,9 +307,9 @@ class Limits:
         )
 
 
-def limits_of(contract: Contract, capabilities: Capabilities) -> Limits:
+def limits_of(contract: Contract, capabilities: Capabilities, switch_of: Mapping[int, int]) -> Limits:
     """Limits of a compiled program on a target that declares these capabilities."""
-    return Limits.of(
+    limits = Limits.of(
         contract,
         capabilities.stamps.tick_ps,
         capabilities.loop,
@@ -309,6 +317,8 @@ def limits_of(contract: Contract, capabilities: Capabilities) -> Limits:
         bad_fcs=capabilities.bad_fcs,
         other_loops=capabilities.other_loops,
     )
+    # Messages are counted by blocks of flow numbers, which several switches have.
+    return replace(limits, switch_of=switch_of, message_sources=0) if switch_of else limits
 
 
 def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
@@ -344,9 +354,24 @@ def _phases(most: int) -> Iterator[int]:
         most //= 2
 
 
-def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], phases: int | None) -> Plan:
+def _allocate(
+    streams: Sequence[Stream],
+    limits: Limits,
+    rate_bps_of: dict[int, int],
+    phases: int | None,
+    *,
+    numbers_differ: bool = False,
+) -> Plan:
+    """A plan without loops. Of a tester of several switches, each numbers the flows that it sends.
+
+    A flow has one number at both of its ends. In a full mesh of equal switches none comes twice at one receiver; where
+    one does, the flows of all switches get different numbers: ``numbers_differ``.
+    """
     shared = shared_ports(streams, CounterRoom(limits.flows, limits.groups, limits.group_ports))
-    next_cell, next_number = shared.cells, 0
+    next_number = 0
+    switches = sorted({0, *limits.switch_of.values()})
+    next_cells = dict.fromkeys(switches, shared.cells)
+    transmitters_of = dict.fromkeys(switches, 0)
     counted: list[CountedGroups] = []
     destinations: list[tuple[Stream, Station]] = []
     list_bases: dict[tuple[object, ...], int] = {}
@@ -355,8 +380,14 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     values: list[list[int]] = [[] for _ in range(limits.modifiers)]
     sizes: list[FrameSize] = []
     gaps: list[int] = []
-    transmitter_id = 0
     for index, stream in enumerate(streams):
+        if limits.switch_of and stream.pattern.to_many:
+            raise UnsupportedError(
+                f"not supported on a tester of several switches: stream '{stream.name}' has frames to many ports",
+                hint="use a tester of one switch, or a pattern whose frames have one receiver each",
+            )
+        # The flows of a stream have a range of numbers, the same on all switches.
+        next_cells = dict.fromkeys(switches, max(next_cells.values()))
         if stream.bad_fcs and not limits.bad_fcs:
             raise UnsupportedError(
                 f"not supported on {limits.target}: stream '{stream.name}' asks for frames with a bad FCS",
@@ -374,7 +405,9 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         starts = _starts(stream, clock, limits, phases)
         transmitters = []
         for source, port in enumerate(stream.tx_ports):
-            transmitter_id += 1
+            switch = limits.switch_of.get(port, 0)
+            transmitters_of[switch] += 1
+            next_cell = max(next_cells.values()) if numbers_differ else next_cells[switch]
             places = stream.pattern.places(stream, source)
             if stream.has_own_lists:
                 places = Places(0, places.positions, places.positions)
@@ -384,14 +417,14 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
             first_flow = next_number if counts else next_cell
             transmitters.append(
                 Transmitter(
-                    transmitter_id,
+                    limits.first_cell(port) + transmitters_of[switch],
                     index,
                     port,
                     places.first,
                     places.positions,
                     base,
                     places.length,
-                    first_flow,
+                    limits.first_cell(port) + first_flow,
                     starts[source].skipped,
                     stream.frame_count,
                     lists,
@@ -401,26 +434,30 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
             if counts:
                 listed = stream.pattern.flows(stream, source)
                 measured = max(0, min(shared.flows - first_flow, len(listed)))
-                blocks.append(_flows_of(stream, index, source, first_flow, shared, measured))
+                blocks.append(_flows_of(stream, index, source, first_flow, shared, measured, limits))
                 if stream.sizes_in_turn_bytes:
                     require(first_flow + len(listed), shared.flows, "groups with frame sizes in turn", limits)
                 counted.append(CountedGroups(index, port, first_flow + measured, listed[measured:]))
                 next_number += len(listed)
             else:
-                blocks.append(_flows_of(stream, index, source, next_cell, shared, places.positions))
-                next_cell = int(blocks[-1].cell[-1]) + 1
+                blocks.append(_flows_of(stream, index, source, next_cell, shared, places.positions, limits))
+                last = blocks[-1].cell[-1] - limits.first_cell(blocks[-1].rx_port[-1])
+                next_cells[switch] = int(last) + 1
         plans += _groups(len(plans), index, stream, clock, transmitters, starts, len(gaps))
         gaps += clock.longer_by_ticks
     require(len(plans), limits.streams, "streams", limits)
     # Replication id 0 is that of the copy that stays in the loop.
-    require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
-    require(next_cell, limits.flows, "flows", limits)
+    require(max(transmitters_of.values()), limits.transmitters - 1, "transmitters", limits)
+    require(max(next_cells.values()), limits.flows, "flows", limits)
     require(len(destinations), limits.destinations, "destination places", limits)
     require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
     require(len(sizes), limits.frame_sizes, "frame sizes in turn", limits)
     require(len(gaps), limits.scheduled_gaps, "departures in schedules", limits)
     receivers = _receivers(streams, shared, limits)
     require(len(receivers), limits.receivers, "receivers", limits)
+    columns = FlowColumns.joined(blocks)
+    if limits.switch_of and not numbers_differ and len(np.unique(columns.cell)) < len(columns.cell):
+        return _allocate(streams, limits, rate_bps_of, phases, numbers_differ=True)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
     plans = _with_contention(plans, rate_bps_of)
     shares = shared_loops(slots, (limits.loop, *limits.other_loops), limits.target)
@@ -428,7 +465,7 @@ def _allocate(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         tuple(replace(plan, seeds=seeds, loop=loop) for plan, (seeds, loop) in zip(plans, shares, strict=True)),
         tuple(destinations),
         receivers,
-        FlowColumns.joined(blocks),
+        columns,
         tuple(sorted(rate_bps_of)),
         tuple(map(tuple, values)),
         tuple(sizes),
@@ -448,7 +485,9 @@ def _receivers(streams: Sequence[Stream], shared: SharedPorts, limits: Limits) -
     return counting_receivers_of(streams, shared.ports, ranges)
 
 
-def _flows_of(stream: Stream, index: int, source: int, base: int, shared: SharedPorts, measured: int) -> FlowColumns:
+def _flows_of(
+    stream: Stream, index: int, source: int, base: int, shared: SharedPorts, measured: int, limits: Limits
+) -> FlowColumns:
     port = stream.tx_ports[source]
     visited = stream.pattern.flows(stream, source)[:measured]
     numbers = np.arange(base, base + len(visited))
@@ -460,8 +499,10 @@ def _flows_of(stream: Stream, index: int, source: int, base: int, shared: Shared
         expected = np.array([rx in flow.ports and rx != port for rx in shared.ports for flow in visited], dtype=bool)
         numbers, parts = np.tile(numbers, len(places)), parts * len(places)
     else:
-        cells, expected = numbers, np.ones(len(visited), dtype=bool)
         rx_ports = np.array([flow.ports[0] for flow in visited], dtype=np.int64)
+        expected = np.ones(len(visited), dtype=bool)
+        cells = (numbers + [limits.first_cell(rx) for rx in rx_ports.tolist()]).ravel()
+        numbers += limits.first_cell(port)
     return FlowColumns(cells, numbers, np.full_like(cells, index), np.full_like(cells, port), rx_ports, expected, parts)
 
 

@@ -33,7 +33,7 @@ class Planner:
         self._capabilities = capabilities
         self._ports = topology.tester_ports
         self._rates = {port.number: port.own_rate_bps for port in self._ports}
-        self._limits = limits_of(contract, capabilities)
+        self._limits = limits_of(contract, capabilities, topology.switch_of)
         self._start_skew_ns_of = start_skew_ns_of
 
     def plan(

@@ -28,6 +28,7 @@ def engine_config(topology: Topology, special: SpecialPorts) -> dict[str, Any]:
         "seed": topology.seed,
         "tester": {
             "name": TESTER,
+            "switches": topology.switches,
             "ports": [_port(port) for port in topology.tester_ports],
             "loop": {
                 "port": special.loop,

@@ -357,6 +357,7 @@ class Tester(EngineMapping, frozen=True, kw_only=True):
         }
     )
 
+    switches: Engine
     clock_tick_ps: Engine
     loop: Annotated[LoopKeys | None, Meta(title="recirculation port in which seed frames circulate")] = None
     tofino: Annotated[

@@ -27,9 +27,10 @@ _Ports = TypeVar("_Ports", bound=TesterPorts | NodePorts)
 
 MOST_BYTES = 4_000_000
 """Of a topology file; 512 ports, each with routes and entries, need a quarter of this."""
-HIGHEST_PORT = 512
+HIGHEST_PORT = 8_191
+"""Networks of 30 bits in 198.19.0.0/16 (RFC 2544 C.2.2) are for ports up to twice this."""
 HIGHEST_TESTER_PORT = 508
-"""The tester program uses higher numbers for its loop, the controller and drops."""
+"""Of a switch: its program uses higher numbers for its loop, the controller and drops."""
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
 _FASTEST_LOOP_BPS = 3_200_000_000_000
 _LOOP_LINES = 4
@@ -72,7 +73,7 @@ def parse_topology(name: str, text: str) -> Topology:
 
 def _topology(source: YamlSource, file: TopologyFile) -> Topology:
     tester = file.tester
-    ports = _tester_ports(source, tester.ports)
+    ports = _tester_ports(source, tester.ports, tester.switches)
     devices = tuple(_device(source, index, node) for index, node in enumerate(file.nodes))
     _require_unique_names(source, devices)
     if tester.bgp:
@@ -96,14 +97,20 @@ def _topology(source: YamlSource, file: TopologyFile) -> Topology:
         tofino=checked_tofino(source, tester.tofino) if tester.tofino else None,
         live=tester.live,
         bgp=tester.bgp,
+        switches=tester.switches,
     )
 
 
-def _tester_ports(source: YamlSource, groups: list[TesterPorts]) -> tuple[TesterPort, ...]:
+def _tester_ports(source: YamlSource, groups: list[TesterPorts], switches: int) -> tuple[TesterPort, ...]:
     path: Path = ("tester", "ports")
     device_ports, interfaces = _device_ports(source, groups), _interfaces(source, groups)
     macs = _behind_ports(source, groups, "station_mac", "a station MAC", lambda _, text: text.lower().split(","))
-    numbered = _expand(source, path, groups, HIGHEST_TESTER_PORT)
+    numbered = _expand(source, path, groups, min(HIGHEST_PORT, switches * HIGHEST_TESTER_PORT))
+    if len(numbered) % switches:
+        raise TopologyError(
+            f"{source.where(('tester', 'switches'))}: {len(numbered)} ports are not equal parts of {switches} switches",
+            hint="give each switch as many ports as the others",
+        )
     return tuple(
         TesterPort(
             number,

@@ -131,3 +131,19 @@ class Topology:
     live: LiveSwitch = field(default_factory=LiveSwitch)
     chosen: Mapping[str, str] = field(default_factory=dict)
     """Choices of the user beside the file: ``access``, ``interfaces``."""
+    switches: int = 1
+    """Switches that the tester is made of, each with an equal run of the ports."""
+
+    @property
+    def ports_of_switches(self) -> list[tuple[int, ...]]:
+        """Numbers of the tester ports of each switch; of several, the n-th one is port n of its program."""
+        numbers = [port.number for port in self.tester_ports]
+        share = -(-len(numbers) // self.switches)
+        return [tuple(numbers[first : first + share]) for first in range(0, len(numbers), share)]
+
+    @property
+    def switch_of(self) -> dict[int, int]:
+        """Number, from 0, of the switch of each port of a tester of several; empty where there is one."""
+        if self.switches == 1:
+            return {}
+        return {port: switch for switch, ports in enumerate(self.ports_of_switches) for port in ports}

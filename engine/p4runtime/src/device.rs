@@ -2,7 +2,7 @@
 //! is synchronous; [`crate::service`] brings it to gRPC.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, TryLockError};
+use std::sync::{Arc, MutexGuard, TryLockError};
 
 use bytes::Bytes;
 use p4mesh_pipeline::{Executable, Switch};
@@ -23,7 +23,7 @@ use crate::realization::{realize, Realized};
 use crate::reconcile;
 use crate::refusal::{Outcome, Outcomes, Refusal, ERROR_SPACE};
 use crate::state::State;
-use crate::target::{lock, Event, SharedTarget};
+use crate::target::{lock, Event, SharedTarget, Target};
 
 /// A verified config.
 struct Config {
@@ -119,6 +119,13 @@ pub struct Dispatch {
     pub dropped: u64,
 }
 
+/// The lock of a target, with a device of it chosen.
+fn chosen(target: &SharedTarget, device_id: u64) -> MutexGuard<'_, dyn Target + 'static> {
+    let mut target = lock(target);
+    target.choose(device_id);
+    target
+}
+
 fn role_key(name: &str, id: u64) -> RoleKey {
     (name.to_string(), id)
 }
@@ -200,7 +207,7 @@ impl Device {
                 Atomicity::ContinueOnError => {
                     while updates.left() > 0 {
                         // The data plane may go on between slices.
-                        let mut target = lock(&self.target);
+                        let mut target = chosen(&self.target, self.device_id);
                         let place = Place::Target(&mut *target);
                         let slice = updates.by_ref().take(batch::SLICE);
                         let slice = slice.map(|update| batch::decoded(update, share));
@@ -209,7 +216,7 @@ impl Device {
                 }
                 _ => {
                     let count = Elements::new(bytes, UPDATES).count();
-                    let mut target = lock(&self.target);
+                    let mut target = chosen(&self.target, self.device_id);
                     let place = Place::Target(&mut *target);
                     let updates = updates.map(|update| batch::decoded(update, share));
                     let outcome = batch::all_or_none(state, place, updates, share);
@@ -238,7 +245,7 @@ impl Device {
             }
             (None, None) => return Err(no_config()),
             (None, Some(config)) => {
-                let mut target = lock(&self.target);
+                let mut target = chosen(&self.target, self.device_id);
                 let now_ps = target.now_ps();
                 let switch = target.switch().ok_or_else(no_config)?;
                 read.go_on(&Reader { state: &config.state, switch, now_ps }, &mut answers);
@@ -280,7 +287,7 @@ impl Device {
             return self.commit(config, Replay::Nothing);
         };
         let updates = {
-            let mut target = lock(&self.target);
+            let mut target = chosen(&self.target, self.device_id);
             let now_ps = target.now_ps();
             let switch = target.switch().ok_or_else(no_config)?;
             reconcile::dump(&old.state, switch, now_ps)?
@@ -294,7 +301,7 @@ impl Device {
 
     fn commit(&mut self, mut config: Config, replay: Replay) -> Result<(), Status> {
         config.state.ports_down = self.ports_down.clone();
-        let mut target = lock(&self.target);
+        let mut target = chosen(&self.target, self.device_id);
         target
             .install(config.executable.clone())
             .map_err(|reason| Status::internal(format!("the target refused the program: {reason}")))?;
@@ -379,7 +386,7 @@ impl Device {
                 ))
             }
         };
-        lock(&self.target).packet_out(frame);
+        chosen(&self.target, self.device_id).packet_out(frame);
         Ok(())
     }
 
@@ -438,7 +445,7 @@ impl Device {
                     result.messages.extend(list.map(ResponseUpdate::Digest));
                 }
                 Event::PortStatus { port, up } => {
-                    let mut target = lock(&self.target);
+                    let mut target = chosen(&self.target, self.device_id);
                     if let Some(switch) = target.switch() {
                         // Groups are set to some of their own members, which cannot fail.
                         let _ = config.state.set_port_status(switch, port, up);
@@ -448,7 +455,7 @@ impl Device {
                     let lists = self.digests.clock(&config.state, now_ps);
                     result.messages.extend(lists.into_iter().map(ResponseUpdate::Digest));
                     if self.idle.due(&config.state, now_ps) {
-                        let mut target = lock(&self.target);
+                        let mut target = chosen(&self.target, self.device_id);
                         if let Some(switch) = target.switch() {
                             let found = self.idle.scan(&config.state, switch, now_ps);
                             result

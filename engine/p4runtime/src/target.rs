@@ -13,6 +13,11 @@ use p4mesh_pipeline::{Executable, Switch};
 /// A device that runs one program at a time. The server holds it as `Arc<Mutex<dyn Target>>` and
 /// keeps the lock for one batch of updates, one read or one packet-out.
 pub trait Target: Send {
+    /// Chooses the device that the next calls mean, of a target that is several devices under one lock.
+    fn choose(&mut self, device_id: u64) {
+        let _ = device_id;
+    }
+
     /// The switch that runs the committed program, `None` before the first one.
     fn switch(&mut self) -> Option<&mut Switch>;
 
@@ -132,6 +137,11 @@ struct Shared {
 impl Notifier {
     pub fn new() -> Notifier {
         Notifier::default()
+    }
+
+    /// A queue for one more server, whose packet I/O is counted with that of others.
+    pub fn counted_with(counters: Arc<PacketIoCounters>) -> Notifier {
+        Notifier { shared: Arc::new(Shared { counters, ..Shared::default() }) }
     }
 
     /// Packet I/O counts of the server that reads this queue.

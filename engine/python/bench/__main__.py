@@ -44,7 +44,8 @@ _CONTROL: dict[str, Callable[[], dict[str, Any]]] = {
     "flow_records": lambda: control_plane.flow_records(65_536),
     "counters": control_plane.counters,
     "event_queue": control_plane.event_queue,
-    "full_mesh": lambda: scale.full_mesh(100_000),
+    "full_mesh": lambda: scale.full_mesh(256, 100_000),
+    "thousand_ports": lambda: scale.full_mesh(1024, 100_000),
     "multicast": lambda: scale.multicast(100_000, 4_095),
 }
 _GROUPS = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 _FRAMES, _CONTROL, _INTERFACES = "Frames", "Control plane", "Linux interfaces"
@@ -116,9 +117,9 @@ def _event_queue(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row
         )
 
 
-def _full_mesh(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row]:
-    what = f"256 x 100G full mesh, 64 bytes, 99.994 %, 100 us: {found['frames']:,} frames, {found['flows']:,} flows"
-    yield _whole_trial(what, found, found["frames"], results, 4_096, least=0.2)
+def _full_mesh(found: dict[str, Any], results: dict[str, Any], ports: str = "256", least: float = 0.2) -> Iterator[Row]:
+    what = f"{ports} x 100G full mesh, 64 bytes, 99.994 %, 100 us: {found['frames']:,} frames, {found['flows']:,} flows"
+    yield _whole_trial(what, found, found["frames"], results, 4_096, least=least)
 
 
 def _multicast(found: dict[str, Any], results: dict[str, Any]) -> Iterator[Row]:
@@ -133,6 +134,7 @@ _ROWS_OF: dict[str, Callable[[dict[str, Any], dict[str, Any]], Iterator[Row]]] =
     "flow_records": _flow_records,
     "event_queue": _event_queue,
     "full_mesh": _full_mesh,
+    "thousand_ports": partial(_full_mesh, ports="1,024", least=0.1),
     "multicast": _multicast,
 }
 

@@ -1,4 +1,4 @@
-"""The largest network, 256 ports of 100 Gbit/s: a full mesh with all 65,280 flows, and one port to 4,095 groups."""
+"""The largest networks, 256 and 1,024 ports of 100 Gbit/s: full meshes of all ports, and one port to 4,095 groups."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
-_TOPOLOGY = Path(__file__).parents[3] / "topologies" / "mesh-256x100g.yaml"
+_TOPOLOGIES = Path(__file__).parents[3] / "topologies"
+_TOPOLOGY = _TOPOLOGIES / "mesh-256x100g.yaml"
 _FRAME_BYTES = 64
 _LOAD = Fraction(99_994, 100_000)
 
 
-def full_mesh(duration_ns: int) -> dict[str, Any]:
+def full_mesh(ports_of_mesh: int, duration_ns: int) -> dict[str, Any]:
     """Wall time and peak memory of one trial, learning and read-out included."""
-    topology = load_topology(_TOPOLOGY)
+    topology = load_topology(_TOPOLOGIES / f"mesh-{ports_of_mesh}x100g.yaml")
     ports = tuple(port.number for port in topology.tester_ports)
     fps = max_rate_fps(_FRAME_BYTES, topology.tester_ports[0].rate_bps) * _LOAD
     count = tx_frames(duration_ns, fps)

@@ -11,7 +11,7 @@ use p4mesh_io::{
     ArrivalStamps, CapturedPorts, Cores, Delays, FilePorts, IoError, LivePorts, PortAccess, Ports, Runner,
     RunnerLimits, SessionFirst,
 };
-use p4mesh_p4runtime::{Target, Tls, DEFAULT_MEMORY_BYTES};
+use p4mesh_p4runtime::{Notifier, Target, Tls, DEFAULT_MEMORY_BYTES};
 use p4mesh_pipeline::{Executable, Program, SwitchConfig, Tick, Trace};
 use p4mesh_wire::payload::CountedPayload;
 use pyo3::prelude::*;
@@ -135,8 +135,9 @@ impl LiveSwitch {
                 client_authorities,
             });
             let target = self.target.clone();
-            let (port, notifier) =
-                self.server.start(address, device_id, target, tls.as_ref(), memory_bytes)?;
+            let notifier = Notifier::new();
+            let queue = notifier.clone();
+            let port = self.server.start(address, device_id, target, queue, tls.as_ref(), memory_bytes)?;
             lock(&self.target).notifier = Some(notifier);
             Ok(port)
         })

@@ -14,16 +14,17 @@ use crate::lock::lock;
 pub struct ServerSlot(Mutex<Option<Server>>);
 
 impl ServerSlot {
-    /// Starts a server on HOST:PORT or unix:PATH, whose requests and answers take at most `memory_bytes`. Returns its port
-    /// (0: none), and the queue for reports of the target.
+    /// Starts a server on HOST:PORT or unix:PATH, whose requests and answers take at most `memory_bytes`; reports of the
+    /// target come through `notifier`. Returns its port (0: none).
     pub fn start(
         &self,
         address: &str,
         device_id: u64,
         target: SharedTarget,
+        notifier: Notifier,
         tls: Option<&Tls>,
         memory_bytes: usize,
-    ) -> PyResult<(u16, Notifier)> {
+    ) -> PyResult<u16> {
         let mut server = lock(&self.0);
         if let Some(running) = &*server {
             return Err(refused(format!(
@@ -31,13 +32,12 @@ impl ServerSlot {
                 running.address()
             )));
         }
-        let notifier = Notifier::new();
         let address = resolve(address)?;
-        let started = Server::start(address, device_id, target, notifier.clone(), tls, memory_bytes);
+        let started = Server::start(address, device_id, target, notifier, tls, memory_bytes);
         let started = started.map_err(refused)?;
         let port = started.address().port();
         *server = Some(started);
-        Ok((port, notifier))
+        Ok(port)
     }
 
     /// Ends the server if there is one.

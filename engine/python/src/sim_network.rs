@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use p4mesh_p4runtime::{Event, DEFAULT_MEMORY_BYTES};
+use p4mesh_p4runtime::DEFAULT_MEMORY_BYTES;
 use p4mesh_pipeline::{Executable, Program};
 use p4mesh_sim::{BadFcsRule, Network, NetworkError, Settling};
 use p4mesh_wire::payload::CountedPayload;
@@ -37,7 +37,8 @@ pub fn describe_config() -> String {
 #[pyclass(module = "p4mesh._engine", frozen)]
 pub struct SimNetwork {
     target: Arc<Mutex<SimTarget>>,
-    server: ServerSlot,
+    /// One for each switch of the tester.
+    servers: Vec<ServerSlot>,
 }
 
 #[pymethods]
@@ -48,36 +49,35 @@ impl SimNetwork {
         let network = guarded(py, move || Ok(Network::from_json(&config)))?;
         let network = network.map_err(|error| misconfigured(py, &error))?;
         Ok(SimNetwork {
-            target: Arc::new(Mutex::new(SimTarget { network, notifier: None })),
-            server: ServerSlot::default(),
+            servers: (0..network.switches()).map(|_| ServerSlot::default()).collect(),
+            target: Arc::new(Mutex::new(SimTarget::new(network))),
         })
     }
 
-    /// Starts a P4Runtime server for the tester on HOST:PORT (port 0: any free one) and returns its
-    /// port.
+    /// Starts a P4Runtime server on HOST:PORT (port 0: any free one) for the switch of the tester with this device id: 1
+    /// is the first. Returns its port.
     #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1))]
     fn serve(&self, py: Python<'_>, address: &str, device_id: u64) -> PyResult<u16> {
         guarded(py, || {
+            let switch = if self.servers.len() == 1 { 0 } else { device_id.max(1) as usize - 1 };
+            let Some(server) = self.servers.get(switch) else {
+                let highest = self.servers.len();
+                return Err(refused(format!("no device {device_id}; valid: 1 to {highest}")));
+            };
             let target = self.target.clone();
-            let (port, notifier) =
-                self.server.start(address, device_id, target, None, DEFAULT_MEMORY_BYTES)?;
-            let mut target = lock(&self.target);
-            // A server takes ports to be up; it has missed changes from before its start.
-            while target.network.take_port_status().is_some() {}
-            let links = target.network.tester_links().into_iter();
-            notifier.notify(
-                links.filter(|link| !link.up).map(|link| Event::PortStatus { port: link.port, up: false }),
-            );
-            target.notifier = Some(notifier);
+            let notifier = lock(&self.target).next_notifier();
+            let port =
+                server.start(address, device_id, target, notifier.clone(), None, DEFAULT_MEMORY_BYTES)?;
+            lock(&self.target).serve(switch, notifier);
             Ok(port)
         })
     }
 
-    /// Ends the server; without one it does nothing. The network stays as it is.
+    /// Ends the servers; without one it does nothing. The network stays as it is.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         guarded(py, || {
-            self.server.stop();
-            lock(&self.target).notifier = None;
+            self.servers.iter().for_each(ServerSlot::stop);
+            lock(&self.target).notifiers.fill(None);
             Ok(())
         })
     }
@@ -324,7 +324,7 @@ impl SimNetwork {
         if packet_outs == 0 {
             return Ok(());
         }
-        let Some(counters) = self.server.counters() else {
+        let Some(counters) = self.servers.iter().find_map(ServerSlot::counters) else {
             return Err(refused(
                 "no P4Runtime server runs, so no packet-outs can be waited for; call serve() first",
             ));

@@ -26,6 +26,8 @@ type AnyPort = u16;
 /// Bits between frames.
 type GapBits = Whole<0, 1_000_000, { STANDARD_GAP_BITS as u64 }>;
 type ClockOffsetPpm = Ppm<1_000>;
+/// Number of the loop port of the first of several switches; those of the others are below it.
+const LAST_LOOP: u16 = u16::MAX - 1;
 /// 11 days.
 const LONGEST_S: u64 = 1_000_000;
 
@@ -58,6 +60,10 @@ pub struct TesterConfig {
     /// Name for links.
     #[serde(default = "tester_name")]
     pub name: String,
+    /// Switches that it is made of, each with the program, a loop and an equal run of the ports, whose numbers in the
+    /// program count from 1.
+    #[serde(default)]
+    pub switches: Whole<1, 64, 1>,
     /// Its ports.
     pub ports: Vec<TesterPortConfig>,
     /// The recirculation port.
@@ -90,7 +96,7 @@ pub struct TesterConfig {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TesterPortConfig {
-    /// Its number in the program.
+    /// Its number for links; with one switch, in the program too.
     pub number: AnyPort,
     /// Line rate.
     pub rate_bps: RateBps,
@@ -240,6 +246,33 @@ fn drop_port() -> AnyPort {
     511
 }
 
+impl TesterConfig {
+    fn ports_of_a_switch(&self) -> usize {
+        self.ports.len().div_ceil(self.switches.get() as usize).max(1)
+    }
+
+    /// Switch of the port in this place of the list.
+    pub(crate) fn switch_of(&self, place: usize) -> u32 {
+        (place / self.ports_of_a_switch()) as u32
+    }
+
+    /// Number that the program has for a port in this place of the list.
+    pub(crate) fn program_number(&self, place: usize, port: &TesterPortConfig) -> u16 {
+        match self.switches.get() {
+            1 => port.number,
+            _ => (place % self.ports_of_a_switch()) as u16 + 1,
+        }
+    }
+
+    /// Number of the loop port of a switch among the ports of the tester; of several switches, none has that of a port.
+    pub(crate) fn loop_number(&self, switch: u32) -> u16 {
+        match self.switches.get() {
+            1 => self.recirculation.port,
+            _ => LAST_LOOP - switch as u16,
+        }
+    }
+}
+
 impl NetworkConfig {
     /// Reads and checks a document.
     pub fn from_json(text: &str) -> Result<NetworkConfig, ConfigError> {
@@ -287,14 +320,16 @@ impl NetworkConfig {
         let special = [tester.cpu_port, tester.drop_port, tester.recirculation.port];
         for (index, port) in tester.ports.iter().enumerate() {
             let place = place.key("ports").index(index);
-            let number = port.number;
-            if special.contains(&number) {
-                let problem = format!("{number} is the CPU, drop or loop port");
+            let (number, in_program) = (port.number, tester.program_number(index, port));
+            if special.contains(&in_program) {
+                let problem = format!("{in_program} is the CPU, drop or loop port");
                 let place = place.key("number");
                 return Err(place.invalid(problem, "a number of its own"));
             }
-            if number == u16::MAX {
-                return Err(place.key("number").invalid(format!("is {number}"), "0 to 65534"));
+            let highest = if tester.switches.get() == 1 { u16::MAX - 1 } else { LAST_LOOP - 64 };
+            if number > highest {
+                let valid = format!("0 to {highest}");
+                return Err(place.key("number").invalid(format!("is {number}"), valid));
             }
             add_port(rates, &place, &tester.name, number, port.rate_bps)?;
         }

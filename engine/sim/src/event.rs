@@ -29,10 +29,10 @@ pub enum Source {
     Landed(u32),
     /// The wire of port `0` becomes free and its queue is not empty.
     PortFree(u32),
-    /// The first packet in the recirculation loop comes back.
-    Loop,
-    /// The wire of the loop port becomes free and its queue is not empty.
-    LoopFree,
+    /// The first packet in the recirculation loop of switch `0` of the tester comes back.
+    Loop(u32),
+    /// The wire of the loop port of switch `0` becomes free and its queue is not empty.
+    LoopFree(u32),
     /// A timer that the node of port `0` has set, or the network itself ([`Source::UPSET`]).
     Timer(u32),
 }
@@ -51,8 +51,8 @@ impl Source {
         let (kind, index) = match self {
             Source::Flight(port) | Source::Landed(port) => (0, port),
             Source::PortFree(port) => (1, port),
-            Source::Loop => (2, 0),
-            Source::LoopFree => (2, 1),
+            Source::Loop(switch) => (2, 2 * switch),
+            Source::LoopFree(switch) => (2, 2 * switch + 1),
             Source::Timer(port) => (3, port),
         };
         debug_assert!((index as usize) < MAX_PORTS);
@@ -62,7 +62,7 @@ impl Source {
     /// Whether it comes before all others at its time.
     #[inline]
     fn is_of_loop(self) -> bool {
-        matches!(self, Source::Loop | Source::LoopFree)
+        matches!(self, Source::Loop(_) | Source::LoopFree(_))
     }
 
     fn decode(key: u128) -> Source {
@@ -70,8 +70,8 @@ impl Source {
         match key as u32 >> INDEX_BITS & ((1 << (SOURCE_BITS - INDEX_BITS)) - 1) {
             0 => Source::Flight(index),
             1 => Source::PortFree(index),
-            2 if index == 0 => Source::Loop,
-            2 => Source::LoopFree,
+            2 if index % 2 == 0 => Source::Loop(index / 2),
+            2 => Source::LoopFree(index / 2),
             _ => Source::Timer(index),
         }
     }
@@ -421,14 +421,14 @@ mod tests {
         let mut queue = EventQueue::default();
         let first = queue.ticket();
         queue.push(5, first, Source::Flight(1));
-        queue.schedule(5, Source::LoopFree);
+        queue.schedule(5, Source::LoopFree(0));
         let last = queue.ticket();
-        queue.push(5, last, Source::Loop);
+        queue.push(5, last, Source::Loop(0));
         queue.schedule(4, Source::Timer(3));
         let sources: Vec<Source> = std::iter::from_fn(|| pop(&mut queue).map(|it| it.2)).collect();
-        assert_eq!(sources, [Source::Timer(3), Source::LoopFree, Source::Loop, Source::Flight(1)]);
-        queue.push(6, last, Source::Loop);
-        assert_eq!(pop(&mut queue), Some((6, last, Source::Loop)));
+        assert_eq!(sources, [Source::Timer(3), Source::LoopFree(0), Source::Loop(0), Source::Flight(1)]);
+        queue.push(6, last, Source::Loop(0));
+        assert_eq!(pop(&mut queue), Some((6, last, Source::Loop(0))));
     }
 
     #[test]

@@ -118,15 +118,14 @@ const MANY_FLIGHTS: u64 = 4_096;
 /// Events before its use at which a flight is loaded ahead, and its frame: long enough to load from memory.
 const FLIGHT_AHEAD: usize = 8;
 const FRAME_AHEAD: usize = 4;
-/// Number of the tester among the nodes.
-pub(crate) const TESTER: u32 = 0;
-
 /// All ports of the network, the clock and the pending events.
 #[derive(Default)]
 pub struct Fabric {
     pub(crate) now_ps: u64,
     pub(crate) events: EventQueue,
     pub(crate) ports: Vec<Port>,
+    /// Switches of the tester: the nodes with numbers below it.
+    pub(crate) switches: u32,
     /// Frames in flight on all links.
     pub(crate) in_flight: u64,
     /// The outputs of pipeline passes and the pool of frame buffers.
@@ -283,7 +282,7 @@ impl Fabric {
         slot: Slot,
         mut bad_fcs: bool,
     ) {
-        let Fabric { ports, events, in_flight, out, now_ps } = self;
+        let Fabric { ports, events, in_flight, out, now_ps, .. } = self;
         let port_index = port as u32;
         let port = &mut ports[port];
         port.counters.tx_frames += 1;
@@ -460,10 +459,10 @@ impl Fabric {
         self.in_flight >= MANY_FLIGHTS
     }
 
-    /// Begins to load what the events that are likely to come soon after one of this kind need. Gives the frame that the
-    /// tester is likely to receive before long.
+    /// Begins to load what the events that are likely to come soon after one of this kind need. Gives the frame that a
+    /// switch of the tester is likely to receive before long, with its number.
     #[inline]
-    pub(crate) fn prefetch(&self, came: Source) -> Option<&Frame> {
+    pub(crate) fn prefetch(&self, came: Source) -> Option<(u32, &Frame)> {
         let (sender, frame) = match came {
             Source::Landed(_) => {
                 let (sender, arrival) = self.events.soon_to_land(FRAME_AHEAD)?;
@@ -479,8 +478,9 @@ impl Fabric {
             }
             _ => return None,
         };
-        if self.ports[sender.peer()?].node == TESTER {
-            return Some(frame);
+        let node = self.ports[sender.peer()?].node;
+        if node < self.switches {
+            return Some((node, frame));
         }
         prefetch(frame.as_ptr());
         None

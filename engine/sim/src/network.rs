@@ -96,7 +96,10 @@ impl DeviceNode {
 /// A tester, devices, and the links between them.
 pub struct Network {
     pub(crate) fabric: Fabric,
-    tester: Option<Tester>,
+    /// The switches of the tester. They are the first nodes; node 0 is kept for them in a network without any.
+    testers: Vec<Tester>,
+    /// The switch that a controller speaks to.
+    chosen: usize,
     tester_name: String,
     devices: Vec<DeviceNode>,
     upsets: Upsets,
@@ -117,10 +120,11 @@ fn cable_part(node: &str, port: u16) -> String {
 }
 
 impl Network {
-    fn new(fabric: Fabric, tester: Option<Tester>, tester_name: String, devices: Vec<DeviceNode>) -> Network {
+    fn new(fabric: Fabric, testers: Vec<Tester>, tester_name: String, devices: Vec<DeviceNode>) -> Network {
         let mut network = Network {
             fabric,
-            tester,
+            testers,
+            chosen: 0,
             tester_name,
             devices,
             upsets: Upsets::default(),
@@ -147,29 +151,45 @@ impl Network {
 
     /// Index of the device with a node number; `None` for the tester.
     pub(crate) fn device_of(&self, node: usize) -> Option<usize> {
-        node.checked_sub(1)
+        node.checked_sub(self.testers.len().max(1))
     }
 
     /// Index in the fabric of a port of the tester.
     pub(crate) fn tester_port_index(&self, port: u16) -> Option<usize> {
-        self.tester.as_ref()?.fabric_port(port)
+        let mut ports = self.testers.iter().flat_map(Tester::fabric_ports);
+        ports.find(|&index| self.fabric.ports[index].id == port)
+    }
+
+    /// Switch of a port of the tester, and its number in the program.
+    pub fn place_in_program(&self, port: u16) -> Option<(usize, u16)> {
+        let index = self.tester_port_index(port)?;
+        let switch = self.fabric.ports[index].node as usize;
+        Some((switch, self.testers[switch].program_number(index)))
+    }
+
+    /// Chooses the switch of the tester, by its number, which the calls mean that are about its program and controller.
+    pub fn choose_switch(&mut self, switch: usize) {
+        self.chosen = switch;
+    }
+
+    /// Switches that the tester is made of.
+    pub fn switches(&self) -> usize {
+        self.testers.len()
     }
 
     fn find(&self, node: &str, port: u16) -> Option<usize> {
-        match &self.tester {
-            Some(tester) if node == self.tester_name => tester.fabric_port(port),
-            _ => {
-                let node = self.devices.iter().find(|it| it.name == node)?;
-                (node.base..node.base + node.count).find(|&index| self.fabric.ports[index].id == port)
-            }
+        if node == self.tester_name && !self.testers.is_empty() {
+            return self.tester_port_index(port);
         }
+        let node = self.devices.iter().find(|it| it.name == node)?;
+        (node.base..node.base + node.count).find(|&index| self.fabric.ports[index].id == port)
     }
 
     fn arrival_rule(&self, port: usize) -> ArrivalRule {
         let entry = &self.fabric.ports[port];
-        match (entry.node, &self.tester) {
-            (0, Some(tester)) => tester.arrival_rule(),
-            (node, _) => self.devices[node as usize - 1].device.arrival_rule(entry.local as usize),
+        match self.device_of(entry.node as usize) {
+            Some(device) => self.devices[device].device.arrival_rule(entry.local as usize),
+            None => self.testers[entry.node as usize].arrival_rule(),
         }
     }
 
@@ -180,12 +200,12 @@ impl Network {
 
     /// Events handled since the beginning.
     pub fn events_done(&self) -> u64 {
-        self.events_done + self.tester.as_ref().map_or(0, |tester| tester.slept().events)
+        self.events_done + self.testers.iter().map(|tester| tester.slept().events).sum::<u64>()
     }
 
     /// Idle passes of the loop that were computed instead of executed.
     pub fn skipped_passes(&self) -> u64 {
-        self.skipped_passes + self.tester.as_ref().map_or(0, |tester| tester.slept().passes)
+        self.skipped_passes + self.testers.iter().map(|tester| tester.slept().passes).sum::<u64>()
     }
 
     /// Handles everything up to and including `until_ps`, and sets the clock to it.
@@ -225,7 +245,7 @@ impl Network {
 
     /// Has all passes of a loop that sleeps done up to now: whoever looks at the network from outside sees them.
     fn wake_loop(&mut self) {
-        if let Some(tester) = &mut self.tester {
+        for tester in &mut self.testers {
             tester.wake(&mut self.fabric);
         }
     }
@@ -287,15 +307,15 @@ impl Network {
     /// Begins to load what the events that are likely to come soon after this one need.
     #[inline]
     fn prefetch(&self, came: Source) {
-        if let (Some(frame), Some(tester)) = (self.fabric.prefetch(came), &self.tester) {
-            tester.prefetch(frame);
+        if let Some((switch, frame)) = self.fabric.prefetch(came) {
+            self.testers[switch as usize].prefetch(frame);
         }
     }
 
-    /// Skips idle passes of the loop; false if there are none.
+    /// Skips idle passes of the loop; false if there are none. Of several loops, none is alone: they sleep.
     #[cold]
     fn skip_idle(&mut self, until_ps: u64) -> bool {
-        let Some(tester) = &mut self.tester else {
+        let [tester] = &mut self.testers[..] else {
             return false;
         };
         if !tester.loop_port_is_idle() || tester.loop_is_asleep() {
@@ -323,19 +343,20 @@ impl Network {
                 let Some(receiver) = self.fabric.arrive(sender, &mut self.landed) else {
                     return;
                 };
-                let Network { fabric, tester, devices, landed, .. } = self;
+                let Network { fabric, testers, devices, landed, .. } = self;
                 let entry = &fabric.ports[receiver];
                 let local = entry.local as usize;
-                match (entry.node, tester) {
-                    (0, Some(_)) if landed.fcs.is_bad() => {
+                let node = entry.node as usize;
+                match testers.get_mut(node) {
+                    Some(_) if landed.fcs.is_bad() => {
                         fabric.drop_frame(receiver, DropCause::BadFcs, landed.take_frame());
                     }
-                    (0, Some(_)) if fabric.has_damaged_payload(receiver, &landed.frame) => {
+                    Some(_) if fabric.has_damaged_payload(receiver, &landed.frame) => {
                         fabric.drop_frame(receiver, DropCause::DamagedPayload, landed.take_frame());
                     }
-                    (0, Some(tester)) => tester.receive(local, landed, fabric),
-                    (node, _) => {
-                        let node = &mut devices[node as usize - 1];
+                    Some(tester) => tester.receive(local, landed, fabric),
+                    None => {
+                        let node = &mut devices[node - testers.len().max(1)];
                         if node.restart.is_off() {
                             fabric.drop_frame(receiver, DropCause::Reset, landed.take_frame());
                         } else {
@@ -346,27 +367,23 @@ impl Network {
             }
             Source::PortFree(port) => {
                 self.patience.stir();
-                if let Some(tester) = &mut self.tester {
-                    let local = self.fabric.ports[port as usize].local as usize;
-                    tester.port_free(local, &mut self.fabric);
-                }
+                let entry = &self.fabric.ports[port as usize];
+                let (node, local) = (entry.node as usize, entry.local as usize);
+                self.testers[node].port_free(local, &mut self.fabric);
             }
-            Source::LoopFree => {
-                if let Some(tester) = &mut self.tester {
-                    tester.port_free(tester.loop_index(), &mut self.fabric);
-                }
+            Source::LoopFree(switch) => {
+                let tester = &mut self.testers[switch as usize];
+                tester.port_free(tester.loop_index(), &mut self.fabric);
             }
-            Source::Loop => {
-                if let Some(tester) = &mut self.tester {
-                    let fabric = &mut self.fabric;
-                    if tester.wake_in_time(ticket, fabric) || tester.fall_asleep(ticket, until_ps, fabric) {
-                        // Its passes are events, not that they are computed.
-                        self.events_done -= 1;
-                        return;
-                    }
-                    self.patience.calm();
-                    tester.recirculated(ticket, fabric);
+            Source::Loop(switch) => {
+                let (tester, fabric) = (&mut self.testers[switch as usize], &mut self.fabric);
+                if tester.wake_in_time(ticket, fabric) || tester.fall_asleep(ticket, until_ps, fabric) {
+                    // Its passes are events, not that they are computed.
+                    self.events_done -= 1;
+                    return;
                 }
+                self.patience.calm();
+                tester.recirculated(ticket, fabric);
             }
             Source::UPSET => {
                 self.patience.stir();
@@ -376,24 +393,25 @@ impl Network {
                 self.patience.stir();
                 let entry = &self.fabric.ports[port as usize];
                 let (node, local) = (entry.node as usize, entry.local as usize);
-                self.with_device(node - 1, |device, ports| device.timer(local, ports));
+                let device = self.device_of(node).expect("the tester sets no timers");
+                self.with_device(device, |device, ports| device.timer(local, ports));
             }
         }
     }
 
     /// Frames anywhere outside the recirculation loop: on links, in devices, in queues.
     pub fn in_flight(&self) -> u64 {
-        self.fabric.in_flight + self.tester.as_ref().map_or(0, Tester::queued)
+        self.fabric.in_flight + self.testers.iter().map(Tester::queued).sum::<u64>()
     }
 
-    /// The tester node.
+    /// The chosen switch of the tester.
     pub fn tester(&mut self) -> Option<&mut Tester> {
-        self.tester.as_mut()
+        self.testers.get_mut(self.chosen)
     }
 
-    /// The switch of the tester node, when a program is installed.
+    /// Its state, when a program is installed.
     pub fn switch(&mut self) -> Option<&mut Switch> {
-        self.tester.as_mut().and_then(Tester::switch)
+        self.tester().and_then(Tester::switch)
     }
 
     pub(crate) fn port_index(&self, node: &str, port: u16) -> Result<usize, NetworkError> {
@@ -405,9 +423,9 @@ impl Network {
     }
 
     fn node_name(&self, node: u32) -> &str {
-        match node {
-            0 => &self.tester_name,
-            _ => &self.devices[node as usize - 1].name,
+        match self.device_of(node as usize) {
+            Some(device) => &self.devices[device].name,
+            None => &self.tester_name,
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Returning {
 
 /// The delay line between the loop port and ingress.
 pub struct Recirculation {
+    /// Number of its switch among those of the tester.
+    switch: u32,
     latency_ps: u64,
     returning: VecDeque<Returning>,
     idle: IdleLoop,
@@ -48,8 +50,9 @@ struct Sleep {
 }
 
 impl Recirculation {
-    pub fn new(latency_ps: u64) -> Recirculation {
+    pub fn new(switch: u32, latency_ps: u64) -> Recirculation {
         Recirculation {
+            switch,
             latency_ps,
             returning: VecDeque::new(),
             idle: IdleLoop::default(),
@@ -75,7 +78,7 @@ impl Recirculation {
         let at_ps = slot.last_bit_ps + self.latency_ps;
         let ticket = events.ticket();
         if self.returning.is_empty() {
-            events.push(at_ps, ticket, Source::Loop);
+            events.push(at_ps, ticket, Source::Loop(self.switch));
         }
         let first_bit_ps = slot.first_bit_ps + self.latency_ps;
         let known = Known::default();
@@ -89,7 +92,7 @@ impl Recirculation {
         }
         let first = self.returning.pop_front()?;
         if let Some(next) = self.returning.front() {
-            events.push(next.at_ps, next.ticket, Source::Loop);
+            events.push(next.at_ps, next.ticket, Source::Loop(self.switch));
         }
         Some(first)
     }
@@ -140,7 +143,7 @@ impl Recirculation {
             return false;
         }
         let ticket = events.ticket();
-        events.push(next_ps, ticket, Source::Loop);
+        events.push(next_ps, ticket, Source::Loop(self.switch));
         self.sleep = Some(Sleep { ticket, skipped, line_then });
         true
     }
@@ -240,7 +243,7 @@ impl Recirculation {
         knowledge: &Knowledge,
         events: &mut EventQueue,
     ) {
-        let Recirculation { returning, idle, .. } = self;
+        let Recirculation { switch: number, returning, idle, .. } = self;
         let count = returning.len();
         returning.rotate_left((skipped.passes % count as u64) as usize);
         // In the order of their last passes, as these would have taken their tickets.
@@ -259,7 +262,7 @@ impl Recirculation {
             knowledge.put(&mut packet.known, proof);
         }
         if let Some(first) = returning.front() {
-            events.push(first.at_ps, first.ticket, Source::Loop);
+            events.push(first.at_ps, first.ticket, Source::Loop(*number));
         }
     }
 

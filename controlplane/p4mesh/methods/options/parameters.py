@@ -14,7 +14,7 @@ from p4mesh.quantities import typed_text
 Value = bool | int | str | Fraction
 
 _LONGEST_SHOWN = 60
-_HIGHEST_PORT = 512
+_HIGHEST_PORT = 8_191
 
 
 class Kind(str, Enum):

@@ -24,13 +24,14 @@ pub struct DevicePort {
 #[derive(Default)]
 pub struct NetworkBuilder {
     fabric: Fabric,
+    testers: Vec<Tester>,
     devices: Vec<DeviceNode>,
 }
 
 impl NetworkBuilder {
     /// Adds a device and returns its index.
     pub fn device(&mut self, name: &str, device: Box<dyn Device>, ports: &[DevicePort]) -> usize {
-        let node = self.devices.len() as u32 + 1;
+        let node = (self.testers.len().max(1) + self.devices.len()) as u32;
         let base = self.fabric.ports.len();
         for (local, port) in ports.iter().enumerate() {
             self.fabric.add_port(node, local as u32, port.id, port.line.clone(), port.queue_frames);
@@ -54,7 +55,7 @@ impl NetworkBuilder {
     }
 
     pub fn build(self) -> Network {
-        Network::new(self.fabric, None, String::new(), self.devices)
+        Network::new(self.fabric, self.testers, String::new(), self.devices)
     }
 }
 
@@ -67,7 +68,12 @@ impl Network {
     fn from_config(config: &NetworkConfig) -> Result<Network, ConfigError> {
         let seed = config.seed.get();
         let mut builder = NetworkBuilder::default();
-        let tester = Tester::new(&config.tester, config.skip_idle_loops, seed, 0, &mut builder.fabric);
+        let switches = config.tester.switches.get() as u32;
+        builder.fabric.switches = switches;
+        for switch in 0..switches {
+            let fabric = &mut builder.fabric;
+            builder.testers.push(Tester::new(&config.tester, config.skip_idle_loops, seed, switch, fabric));
+        }
         for (index, entry) in config.nodes.iter().enumerate() {
             let place = Place::default().key("nodes").index(index);
             let device = device::build(&place, entry, seed)?;
@@ -86,8 +92,8 @@ impl Network {
                 fabric.set_honours_pause(base + local, port.honours_pause);
             }
         }
-        let NetworkBuilder { fabric, devices } = builder;
-        let mut network = Network::new(fabric, Some(tester), config.tester.name.clone(), devices);
+        let NetworkBuilder { fabric, testers, devices } = builder;
+        let mut network = Network::new(fabric, testers, config.tester.name.clone(), devices);
         network.patience = Patience::new(config.skip_idle_loops);
         network.seed = seed;
         network.plan_changes();

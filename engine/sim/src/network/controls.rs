@@ -15,10 +15,10 @@ use crate::tester::{Digest, Tester};
 use super::{cable_part, DeviceNode, Network, NetworkError};
 
 impl Network {
-    /// Installs a program with fresh state on the tester. Packets in its queues and in its loop
+    /// Installs a program with fresh state on the chosen switch. Packets in its queues and in its loop
     /// are dropped.
     pub fn set_program(&mut self, executable: Arc<Executable>) {
-        if let Some(tester) = &mut self.tester {
+        if let Some(tester) = self.testers.get_mut(self.chosen) {
             let switch = Switch::new(executable, tester.switch_config().clone());
             tester.install(switch, &mut self.fabric);
         }
@@ -26,38 +26,38 @@ impl Network {
 
     /// Gives the program a frame on the CPU port, now.
     pub fn packet_out(&mut self, frame: Vec<u8>) {
-        if let Some(tester) = &mut self.tester {
+        if let Some(tester) = self.testers.get_mut(self.chosen) {
             tester.packet_out(frame, &mut self.fabric);
         }
     }
 
     /// The oldest frame that the program sent to the CPU port.
     pub fn take_packet_in(&mut self) -> Option<Vec<u8>> {
-        self.tester.as_mut().and_then(Tester::take_packet_in)
+        self.tester().and_then(Tester::take_packet_in)
     }
 
-    /// Frames that the program sent to the CPU port since the beginning.
+    /// Frames that the programs of all switches sent to the CPU port since the beginning.
     pub fn packet_ins_total(&self) -> u64 {
-        self.tester.as_ref().map_or(0, Tester::packet_ins_total)
+        self.testers.iter().map(Tester::packet_ins_total).sum()
     }
 
     /// The oldest digest of the program.
     pub fn take_digest(&mut self) -> Option<Digest> {
-        self.tester.as_mut().and_then(Tester::take_digest)
+        self.tester().and_then(Tester::take_digest)
     }
 
     /// Port numbers and rates of the tester, in ascending order of their numbers.
     pub fn tester_ports(&self) -> Vec<(u16, u64)> {
-        let ports = self.fabric.ports.iter().filter(|port| port.node == 0 && self.tester.is_some());
-        let known = ports.filter(|port| self.find(&self.tester_name, port.id).is_some());
-        let mut list: Vec<(u16, u64)> = known.map(|port| (port.id, port.line.rate_bps())).collect();
+        let indices = self.testers.iter().flat_map(Tester::fabric_ports);
+        let ports = indices.map(|index| &self.fabric.ports[index]);
+        let mut list: Vec<(u16, u64)> = ports.map(|port| (port.id, port.line.rate_bps())).collect();
         list.sort_unstable();
         list
     }
 
     /// True for a port that the program can send to: links, the CPU port, the loop port.
     pub fn has_port(&self, port: u16) -> bool {
-        self.tester.as_ref().is_some_and(|tester| tester.has_port(port))
+        self.testers.get(self.chosen).is_some_and(|tester| tester.has_port(port))
     }
 
     /// Starts all random numbers of devices, cables and programs anew. Those of number 0 are the ones of the beginning;
@@ -76,7 +76,7 @@ impl Network {
         for node in &mut self.devices {
             node.device.reseed(seed, &node.name);
         }
-        if let Some(switch) = self.switch() {
+        for switch in self.testers.iter_mut().filter_map(Tester::switch) {
             switch.reseed(seed);
         }
     }

@@ -47,8 +47,11 @@ impl Network {
     /// All counters.
     pub fn truth(&self) -> Truth {
         let mut nodes = BTreeMap::new();
-        if let Some(tester) = &self.tester {
-            let drops = tester.drops().nonzero();
+        if !self.testers.is_empty() {
+            let mut drops = BTreeMap::new();
+            for (cause, count) in self.testers.iter().flat_map(|tester| tester.drops().nonzero()) {
+                *drops.entry(cause).or_default() += count;
+            }
             nodes.insert(
                 self.tester_name.clone(),
                 NodeTruth { ports: BTreeMap::new(), drops, counters: BTreeMap::new() },
@@ -66,7 +69,7 @@ impl Network {
             let counters = &port.counters;
             let mut drops = counters.drops.nonzero();
             let mut queued_frames = self.fabric.waiting(index) as u64;
-            if let (0, Some(tester)) = (port.node, &self.tester) {
+            if let Some(tester) = self.testers.get(port.node as usize) {
                 drops.extend(tester.port_drops(port.local as usize).nonzero());
                 queued_frames += tester.depth(port.local as usize) as u64;
             }
@@ -88,7 +91,7 @@ impl Network {
             now_ps: self.now_ps(),
             events: self.events_done(),
             in_flight_frames: self.in_flight(),
-            circulating_frames: self.tester.as_ref().map_or(0, |tester| tester.circulating() as u64),
+            circulating_frames: self.testers.iter().map(|tester| tester.circulating() as u64).sum(),
             nodes,
         }
     }

@@ -26,7 +26,7 @@ impl Tester {
     /// A frame from a link.
     #[inline]
     pub(crate) fn receive(&mut self, local: usize, arrival: &mut Arrival, fabric: &mut Fabric) {
-        let port = fabric.ports[self.base + local].id;
+        let port = self.ports[local].number;
         let stamp_ps = arrival.first_bit_ps.saturating_add_signed(self.ports[local].rx_stamp_offset_ps);
         self.accept(port, arrival.take_frame(), stamp_ps, fabric);
     }
@@ -162,8 +162,11 @@ impl<'a> Flow<'a> {
             port.free_event_pending = true;
             let index = tester.base + local;
             let at_ps = fabric.ports[index].line.free_ps().saturating_sub(tester.egress_latency_ps);
-            let source =
-                if local == tester.loop_index { Source::LoopFree } else { Source::PortFree(index as u32) };
+            let source = if local == tester.loop_index {
+                Source::LoopFree(tester.node())
+            } else {
+                Source::PortFree(index as u32)
+            };
             fabric.events.schedule(at_ps.max(fabric.now_ps), source);
         }
     }

@@ -1,6 +1,7 @@
 //! Parts of the tester, and its interface to the network.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use p4mesh_pipeline::{EgressPacket, Frame, Switch, SwitchConfig, Tick};
 
@@ -32,6 +33,8 @@ pub(super) struct Queued {
 
 /// The queues of one port.
 pub(super) struct TesterPort {
+    /// Its number in the program.
+    pub(super) number: u16,
     pub(super) queues: [VecDeque<Queued>; PRIORITIES],
     /// Bit p: queue p is not empty.
     pub(super) occupied: u8,
@@ -43,8 +46,14 @@ pub(super) struct TesterPort {
 }
 
 impl TesterPort {
-    fn new(tx_stamp_offset_ps: i64, rx_stamp_offset_ps: i64, pad_to_minimum: bool) -> TesterPort {
+    fn new(
+        number: u16,
+        tx_stamp_offset_ps: i64,
+        rx_stamp_offset_ps: i64,
+        pad_to_minimum: bool,
+    ) -> TesterPort {
         TesterPort {
+            number,
             queues: Default::default(),
             occupied: 0,
             free_event_pending: false,
@@ -69,8 +78,10 @@ pub(super) enum Place {
     Port(usize),
 }
 
-/// The node.
+/// One switch of the tester, with a program, a loop and an equal part of the ports.
 pub struct Tester {
+    /// Its number among the switches of the tester, and among the nodes.
+    node: u32,
     pub(super) switch: Option<Switch>,
     pub(super) switch_config: SwitchConfig,
     pub(super) ingress_latency_ps: u64,
@@ -103,7 +114,7 @@ pub struct Tester {
 }
 
 impl Tester {
-    /// Adds the ports of a tester to the fabric.
+    /// Adds the ports of a switch of the tester to the fabric.
     pub(crate) fn new(
         config: &TesterConfig,
         skip_idle_loops: bool,
@@ -113,17 +124,21 @@ impl Tester {
     ) -> Tester {
         let base = fabric.ports.len();
         let recirculation = &config.recirculation;
-        let greatest = config.ports.iter().map(|port| port.number).max().unwrap_or(0);
+        let members =
+            || config.ports.iter().enumerate().filter(|(place, _)| config.switch_of(*place) == node);
+        let greatest = members().map(|(place, port)| config.program_number(place, port)).max().unwrap_or(0);
         let greatest = greatest.max(recirculation.port).max(config.cpu_port);
         let mut places = vec![Place::Unknown; usize::from(greatest) + 1];
         let mut ports = Vec::new();
-        for (local, port) in config.ports.iter().enumerate() {
+        for (local, (place, port)) in members().enumerate() {
             let line =
                 Line::new(port.rate_bps.get(), port.clock_offset_ppm.ppb(), port.ifg_bits.get() as u32);
             let queue_frames = port.queue_frames.get() as usize;
             fabric.add_port(node, local as u32, port.number, line, queue_frames);
-            places[usize::from(port.number)] = Place::Port(local);
+            let number = config.program_number(place, port);
+            places[usize::from(number)] = Place::Port(local);
             ports.push(TesterPort::new(
+                number,
                 port.tx_stamp_offset_ns.ps(),
                 port.rx_stamp_offset_ns.ps(),
                 port.pad_to_minimum,
@@ -132,11 +147,12 @@ impl Tester {
         let loop_index = ports.len();
         let loop_frames = recirculation.queue_frames.get() as usize;
         let line = Line::new(recirculation.rate_bps.get(), 0, STANDARD_GAP_BITS);
-        fabric.add_port(node, loop_index as u32, recirculation.port, line, loop_frames);
+        fabric.add_port(node, loop_index as u32, config.loop_number(node), line, loop_frames);
         places[usize::from(recirculation.port)] = Place::Port(loop_index);
         places[usize::from(config.cpu_port)] = Place::Cpu;
-        ports.push(TesterPort::new(0, 0, false));
+        ports.push(TesterPort::new(recirculation.port, 0, 0, false));
         Tester {
+            node,
             switch: None,
             switch_config: SwitchConfig {
                 tick: Tick::new(config.clock_tick_ps.get()),
@@ -157,7 +173,7 @@ impl Tester {
             loop_limit: loop_frames + frames_within(recirculation),
             places,
             ports,
-            recirculation: Recirculation::new(recirculation.latency_ns.ps()),
+            recirculation: Recirculation::new(node, recirculation.latency_ns.ps()),
             knowledge: Knowledge::default(),
             sleepiness: Sleepiness::new(skip_idle_loops),
             slept: Skipped::default(),
@@ -212,12 +228,18 @@ impl Tester {
         self.queued = 0;
     }
 
-    /// Index in the fabric of the port that the program calls `port`.
-    pub(crate) fn fabric_port(&self, port: u16) -> Option<usize> {
-        match self.place(port) {
-            Place::Port(local) if local != self.loop_index => Some(self.base + local),
-            _ => None,
-        }
+    /// Indices in the fabric of its ports, without that of the loop.
+    pub(crate) fn fabric_ports(&self) -> Range<usize> {
+        self.base..self.base + self.loop_index
+    }
+
+    /// Number in the program of a port of [`Tester::fabric_ports`].
+    pub(crate) fn program_number(&self, index: usize) -> u16 {
+        self.ports[index - self.base].number
+    }
+
+    pub(super) fn node(&self) -> u32 {
+        self.node
     }
 
     /// True for a port that the program can send to.
@@ -304,7 +326,7 @@ impl Tester {
         if count > fabric.ports[index].queue_frames {
             return Some((count as u64, 0, 0));
         }
-        let taken = fabric.events.take(Source::Loop);
+        let taken = fabric.events.take(Source::Loop(self.node));
         debug_assert!(taken.is_some(), "packets in the delay line have an event");
         let before_ps = fabric.events.next_time_ps().unwrap_or(u64::MAX);
         let bounds = Bounds { until_ps, before_ps, at_once: false };
@@ -372,7 +394,7 @@ impl Tester {
     #[inline]
     pub(crate) fn wake(&mut self, fabric: &mut Fabric) {
         if self.recirculation.is_asleep() {
-            fabric.events.take(Source::Loop);
+            fabric.events.take(Source::Loop(self.node));
             self.end_sleep(fabric);
         }
     }
