@@ -233,7 +233,9 @@ def test_what_is_not_supported_is_refused_with_its_place_and_what_is_valid(serve
 
 def _header(kind: str, **fields: Any) -> dict[str, Any]:
     """JSON of a configuration with a third flow whose second header has fields of its own."""
-    flows = [{"name": name, "tx_rx": {"choice": "port", "port": {"tx_name": "p1"}}} for name in ("f", "g", "h")]
+    flows: list[dict[str, Any]] = [
+        {"name": name, "tx_rx": {"choice": "port", "port": {"tx_name": "p1"}}} for name in ("f", "g", "h")
+    ]
     flows[2]["packet"] = [{"choice": "ethernet"}, {"choice": kind, kind: fields}]
     return {"flows": flows}
 
