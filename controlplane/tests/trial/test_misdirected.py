@@ -79,8 +79,8 @@ def test_a_run_shows_misdirected_frames(tmp_path: Path, capsys: pytest.CaptureFi
         at = {row["port"] for row in csv.DictReader(ports) if row["misdirected_frames"] != "0"}
     assert all(counts)
     assert at == {"4"}
-    trials = f"{len(counts)} of {len(counts)} trials of 128B/frame_loss"
-    assert f"misdirected payload: {sum(counts):,} frames in {trials}" in shown.out
+    where = f"{len(counts)} of {len(counts)} trials of 128B/frame_loss"
+    assert f"misdirected payload: {sum(counts):,} frames in {where}" in shown.out
     assert f"{counts[0]} misdirected" in shown.err
 
 
