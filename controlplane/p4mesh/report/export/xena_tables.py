@@ -117,7 +117,7 @@ def _sweep(tables: Mapping[str, Table]) -> str:
     """CSV with a row per load, and received and lost percent of each size beside each other."""
     received = tables["sweep_received"]
     load = _of_cap("load_pct", {column.key for column in received.columns})
-    sizes = [match[1] for column in received.columns if (match := re.search(r"_pct_(\d+)B$", column.key))]
+    sizes = [match[1] for column in received.columns if (match := re.fullmatch(r"forwarding_pct_(\d+)B", column.key))]
     titles = ["Tx Rate (Percent)", *(f"{size} B {words}" for size in sizes for words in _SWEEP_TABLES.values())]
     rows = []
     for number, row in enumerate(received.rows):
