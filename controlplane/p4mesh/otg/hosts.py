@@ -22,6 +22,9 @@ from p4mesh.tester.stations import Station
 from p4mesh.traffic.line_rate import NS_PER_S
 
 _ASK_EVERY_NS = NS_PER_S
+_ASKED_AT_ONCE, _ASK_AGAIN_NS = 64, 640_000
+"""Addresses that ask for their gateways together, and the time until the next ones do: questions go to all stations,
+and a port's queue has 1,024 frames."""
 _ANSWER_NS = 10_000_000
 """Time that gateways get to answer before a start is over."""
 _PATIENCE_NS = NS_PER_S
@@ -61,8 +64,11 @@ class Hosts:
     def begin(self) -> None:
         """Let devices answer, and ask for their gateways, which are known afterwards where they answer at once."""
         if self._hosts:
+            begin_ns = self._tester.packets.now_ns
+            for place, host in enumerate(self._hosts.values()):
+                host.due_ns = begin_ns + place // _ASKED_AT_ONCE * _ASK_AGAIN_NS
             self._tester.packets.attach(self._dispatcher)
-            self._tester.wait(_ANSWER_NS)
+            self._tester.wait(len(self._hosts) // _ASKED_AT_ONCE * _ASK_AGAIN_NS + _ANSWER_NS)
 
     def end(self) -> None:
         """Let devices be silent."""
@@ -173,7 +179,8 @@ class _Host:
         self._stations = station_hosts([Station(interface.port.number, interface.mac, ipv4, ipv6, routers)])
         self.learner = self
         """Host that learns the MAC address of the gateway."""
-        self._due_ns = 0
+        self.due_ns = 0
+        self._has_asked = False
 
     @property
     def gateway_mac(self) -> bytes | None:
@@ -190,9 +197,12 @@ class _Host:
         return self._stations.on_frame(port, frame, now_ns) if port == self.interface.port.number else ()
 
     def next_event(self) -> int | None:
-        return self._due_ns if self.gateway_mac is None else None
+        if self.interface.gateway_mac is not None:
+            return None
+        # An address whose gateway another one has found asks once all the same: switches learn where it is.
+        return self.due_ns if self.gateway_mac is None or not self._has_asked else None
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
-        self._due_ns = now_ns + _ASK_EVERY_NS
+        self.due_ns, self._has_asked = now_ns + _ASK_EVERY_NS, True
         place = self.interface.port.number, self.interface.address.version
         return outgoing(self._stations.hosts.questions([place]))

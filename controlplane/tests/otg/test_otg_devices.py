@@ -81,6 +81,20 @@ def test_devices_find_each_other_and_flows_go_between_them(wire: OtgServer) -> N
     assert received(api) == {"v4": (100, 0), "v6": (100, 0)}
 
 
+def test_as_many_addresses_as_there_can_be_know_their_gateways_at_once(wire: OtgServer) -> None:
+    """All but one behind the same gateway, whose own question is answered through the port that asks the others."""
+    api = wire.api()
+    config = two_ports(api)
+    ethernets = [(1, f"10.1.{number >> 8}.{number & 255}", "10.2.0.1") for number in range(1, 2048)]
+    for place, (port, address, gateway) in enumerate([*ethernets, (2, "10.2.0.1", "10.1.0.1")]):
+        mac = f"02:00:00:00:{place >> 8:02x}:{place & 255:02x}"
+        ethernet = config.devices.add(name=f"d{place}").ethernets.add(name=f"e{place}", mac=mac)
+        ethernet.connection.port_name = f"p{port}"
+        ethernet.ipv4_addresses.add(name=f"v{place}", address=address, gateway=gateway, prefix=8)
+    api.set_config(config)
+    assert len(neighbors(api, "ipv4")) == 2048
+
+
 def test_a_flow_to_a_gateway_that_does_not_answer_is_not_started(wire: OtgServer) -> None:
     api = wire.api()
     config = two_ports(api)
