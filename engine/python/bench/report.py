@@ -166,7 +166,7 @@ def _interfaces(results: dict[str, Any]) -> Iterator[Row]:
         trials, held, fps = live["floor"]["trials"], live["floor"]["held"], live["floor"]["fps"]
         lost = ", ".join(f"{trial['lost']:,}" for trial in trials)
         what = f"P4Mesh, 10 s at a fixed rate, {held} of {len(trials)} trials held, lost: {lost}; {_errors(trials[0])}"
-        fault = "" if held == len(trials) else "a trial lost frames"
+        fault = "" if held == len(trials) else "a trial did not hold the rate"
         yield _faster(_INTERFACES, what, fps, peer, peer_fps, least=None, fault=fault)
     shown = {
         "fastest": ("P4Mesh (live), one core to send, one to receive", peer, peer_fps, 1.0),
