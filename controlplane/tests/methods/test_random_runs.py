@@ -10,9 +10,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
-from support.random_runs import SmallDevice, drawn, measured
+from support.random_runs import SmallDevice, SomeRefused, drawn, measured
 
 from p4mesh.errors import UnsupportedError, UsageError
 from p4mesh.measurement.counts import Trend
@@ -21,6 +22,7 @@ from p4mesh.report.text import outcome_text
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 ASKED = os.environ.get("P4MESH_RANDOM_RUNS")
 RANDOM_RUNS = settings(
@@ -102,6 +104,19 @@ def test_any_parameters_end_in_a_result_that_adds_up_or_in_one_message(
         assert result.status.trusted, f"{spec.label}: {result.reason}"
         assert conserves(spec, result), spec.label
         assert result.lost_frames >= 0 <= result.flooded_frames
+    assert outcome_text(run.outcome)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+@pytest.mark.parametrize("test", ON_A_SWITCH)
+def test_trials_that_could_not_be_prepared_end_in_a_result(test: str, every: int) -> None:
+    """Goal: a trial without flows, ports and latency is no accident: its row has empty cells."""
+    device = SmallDevice((100 * MEGABIT,) * 4)
+    try:
+        run = measured(test, device, 128, {}, lambda engine: SomeRefused(engine, every))
+    except UnsupportedError:
+        return
+    assert run.outcome.state is Verdict.INVALID or every > 1
     assert outcome_text(run.outcome)
 
 

@@ -19,9 +19,12 @@ from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.store.codec import encode
 from p4mesh.topology import Topology
+from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
+from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 FRAMES_PER_TRIAL = 200
 """At line rate, so that a run takes a second."""
@@ -119,7 +122,28 @@ class AnyTrials(OneDevice):
         return result
 
 
-def measured(test: str, device: SmallDevice, size: int, settings: Mapping[str, str]) -> Measured:
+class SomeRefused(AnyTrials):
+    """Takes trials, but for each ``every``-th: it could not be prepared."""
+
+    def __init__(self, measurer: TrialEngine, every: int) -> None:
+        super().__init__(measurer)
+        self._every = every
+
+    def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
+        if (len(self.trials) + 1) % self._every:
+            return super().measure(spec, note)
+        result = not_measured(spec, Verdict.INVALID, "learning: no frame came")
+        self.trials.append((spec, result))
+        return result
+
+
+def measured(
+    test: str,
+    device: SmallDevice,
+    size: int,
+    settings: Mapping[str, str],
+    opened: Callable[[TrialEngine], AnyTrials] = AnyTrials,
+) -> Measured:
     """Run a test as ``p4mesh run`` does, without a directory; raises UsageError for what it does not take."""
     method = find_test(test)
     known = {parameter.name for parameter in method.parameters}
@@ -133,7 +157,7 @@ def measured(test: str, device: SmallDevice, size: int, settings: Mapping[str, s
     results, trials = {}, []
     for unit in method.units(prepared.job.parameters, prepared.sizes):
         with open_measurer(device.topology) as measurer:
-            session = AnyTrials(measurer)
+            session = opened(measurer)
             results[unit] = method.run_unit(unit, prepared.job.bed, prepared.job.parameters, session)
             trials += session.trials
     outcome = method.assemble(prepared.job.bed, prepared.job.parameters, results)

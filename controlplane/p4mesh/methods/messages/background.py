@@ -100,12 +100,13 @@ class MessageBackground(MethodOf[MessageRows]):
         size, frames = unit.frame_size_bytes, parameters.integer("message_frames")
         loads = _loads(parameters)
         repeat = int(unit.part.rpartition(" ")[2])
+        ports = options.require_measured_ports(self.name, bed, parameters)
         specs = [self._spec(bed, parameters, size, load, repeat) for load in loads]
         session.announce(specs)
         rows, flooded = [], 0
         for number, (load, spec) in enumerate(zip(loads, specs, strict=True), 1):
             result = session.measure(spec, TrialNote(load, len(loads) - number))
-            rows.append(row_of(bed, result, size, frames, unit.part, load))
+            rows.append(row_of(bed, result, ports, size, frames, unit.part, load))
             flooded += result.flooded_frames
         return MessageRows(rows=tuple(rows), flooded_frames=flooded)
 

@@ -59,7 +59,8 @@ class MessageLatency(MethodOf[MessageRows]):
         load_pct = 100 * rate * frames * options.slot_ns(bed, sender, size) / 10**9
         result = session.measure(spec, TrialNote(load_pct, 0))
         return MessageRows(
-            rows=(row_of(bed, result, size, frames, MEASURED, load_pct),), flooded_frames=result.flooded_frames
+            rows=(row_of(bed, result, (sender, receiver), size, frames, MEASURED, load_pct),),
+            flooded_frames=result.flooded_frames,
         )
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MessageRows]) -> Outcome:
@@ -74,9 +75,11 @@ class MessageLatency(MethodOf[MessageRows]):
         )
 
 
-def row_of(bed: Bed, result: TrialResult, size: int, frames: int, part: str, load_pct: Fraction) -> MessageRow:
-    """The row of the stream of measured messages."""
-    measured = Measured.of(result, MEASURED, bed, size, frames)
+def row_of(
+    bed: Bed, result: TrialResult, ports: tuple[int, int], size: int, frames: int, part: str, load_pct: Fraction
+) -> MessageRow:
+    """The row of the stream of measured messages from one port to another."""
+    measured = Measured.of(result, MEASURED, bed, ports, size, frames)
     wire_ns = None
     if bed.calibration is not None:
         wire_ns = Fraction(bed.calibration.wire(measured.tx_port, measured.rx_port, size).median_ns)

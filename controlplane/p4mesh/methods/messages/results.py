@@ -48,10 +48,12 @@ class Measured:
     """None where the data plane does not count messages."""
 
     @classmethod
-    def of(cls, result: TrialResult, stream: str, bed: Bed, frame_size_bytes: int, frames: int) -> Measured:
-        """The messages of a stream with one sender and one receiver."""
+    def of(
+        cls, result: TrialResult, stream: str, bed: Bed, ports: tuple[int, int], frame_size_bytes: int, frames: int
+    ) -> Measured:
+        """The messages of a stream from one port to another; a trial that was not sent has no flows."""
         flows = tuple(flow for flow in result.flows if flow.stream == stream)
-        tx_port, rx_port = flows[0].tx_port, flows[0].rx_port
+        tx_port, rx_port = ports
         return cls(
             frame_size_bytes,
             frames,
@@ -66,6 +68,8 @@ class Measured:
 
     def times(self) -> MessageTimes | None:
         """The times of the messages; None where no message has come with its first and its last frame."""
+        if not self.flows:
+            return None
         s_in = serialization_ns(self.frame_size_bytes, self.rate_in_bps)
         latency = self.part(self.frames).latency
         added = Fraction(latency.added_bytes if latency else 0) * 8 * NS_PER_S / self.rate_out_bps
@@ -200,7 +204,8 @@ def message_row(
     rows = [_times_row(times, RAW, circumstances)]
     if wire_ns is not None:
         rows.append(_times_row(times.less(wire_ns) if times else None, CALIBRATED, circumstances))
-    sent, corrupted = measured.part(1).tx_frames, CorruptedAtPorts(result)
+    sent = measured.part(1).tx_frames if measured.flows else 0
+    corrupted = CorruptedAtPorts(result)
     lost, low, high = damaged(measured.flows, measured.frames, sent, measured.counted)
     return MessageRow(
         frame_size_bytes=measured.frame_size_bytes,
@@ -269,7 +274,7 @@ def _position_rows(
     flows = {_bounds(flow.part): [flow] for flow in measured.flows}
     alone = dict(flows)
     for first, last in ((2, measured.frames - 1), (3, measured.frames - 2)):
-        if first < last and (first, last) not in alone:
+        if alone and first < last and (first, last) not in alone:
             flows[first, last] = [flow for (low, high), (flow,) in alone.items() if first <= low and high <= last]
     return tuple(_position_row(bounds, flows[bounds], corrupted, circumstances) for bounds in sorted(flows))
 
