@@ -42,6 +42,10 @@ def test_every_frame_is_routed(paths: ModuleType) -> None:
     assert paths.forward(2_000)["frames"] == 2_000
 
 
+def test_every_frame_of_the_complete_simulation_comes_back(paths: ModuleType) -> None:
+    assert paths.simulation(18_000)["frames"] == 18_000
+
+
 def test_the_mesh_is_sent_at_the_rate_of_its_ports(paths: ModuleType) -> None:
     assert paths.transmit(36_000)["frames"] == pytest.approx(36_000, rel=0.02)
 
