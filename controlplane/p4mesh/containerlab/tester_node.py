@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_interface
 from itertools import islice
@@ -21,6 +21,10 @@ IMAGE = "p4mesh"
 ROUTER, SWITCH, CABLE = "router", "switch", "cable"
 _LABEL, _LABELLED = "p4mesh", "tester"
 _NAMES = ("tester", "p4mesh")
+_OTHER_KINDS = ("keysight_ixia-c-one",)
+_OTHER_IMAGES = ("ixia-c-one", "ostinato", "trex")
+"""Traffic generators whose place the tester takes."""
+_HOST = "linux"
 _BRIDGES = ("bridge", "ovs-bridge")
 _NO_CONTAINERS = (*_BRIDGES, "host", "ext-container")
 _LEFT_OUT = {
@@ -83,6 +87,7 @@ def find_tester(lab: Lab, name: str | None) -> Node:
         (f"have the label {_LABEL}: {_LABELLED}", lambda node: node.labels.get(_LABEL) == _LABELLED),
         (f"have the image {IMAGE}", has_image),
         ("have the name of a tester", lambda node: node.name in _NAMES),
+        ("are traffic generators", lambda node: node.kind in _OTHER_KINDS or _image(node) in _OTHER_IMAGES),
     )
     for sign, shows in signs:
         found = [node for node in nodes if shows(node)]
@@ -97,13 +102,36 @@ def find_tester(lab: Lab, name: str | None) -> Node:
     raise LabFileError(
         f"{lab.source.name}: no node is the tester: none has the image {IMAGE}, the label {_LABEL}: {_LABELLED} or the"
         f" name {' or '.join(_NAMES)}",
-        hint=valid,
+        hint=f"{_addition(lab, shown)}; or, for a node with two links or more, {valid}",
+    )
+
+
+def _addition(lab: Lab, shown: Sequence[str]) -> str:
+    """Text on what to add to a lab for the tester: in place of two hosts where there are such, which have one link."""
+    hosts = {}
+    for name in shown:
+        links = links_of(lab, name) if lab.nodes[name].kind == _HOST else []
+        if len(links) == 1:
+            hosts[name] = str(links[0].far)
+    replaced = list(hosts)[:_LEAST_PORTS] if len(hosts) >= _LEAST_PORTS else []
+    ends = [hosts[name] for name in replaced] or [f"{name}:INTERFACE" for name in (*shown, *shown)]
+    given = [f'["{_NAMES[0]}:eth{number}", "{end}"]' for number, end in enumerate(ends[:_LEAST_PORTS], 1)]
+    such = f", such as endpoints: {' and '.join(given)}" if given else ""
+    instead = f", in place of {' and '.join(replaced)}" if replaced else ""
+    return (
+        f"add {_NAMES[0]}: {{kind: {_HOST}, image: {IMAGE}}} to topology.nodes, and {_LEAST_PORTS} links of it or more"
+        f" to topology.links{such}{instead}"
     )
 
 
 def has_image(node: Node) -> bool:
     """Whether the image of a node is that of the container file, of any registry and version."""
-    return node.image.partition("@")[0].rpartition("/")[2].partition(":")[0] == IMAGE
+    return _image(node) == IMAGE
+
+
+def _image(node: Node) -> str:
+    """Name of a node's image, without registry and version."""
+    return node.image.partition("@")[0].rpartition("/")[2].partition(":")[0]
 
 
 def tester_of(lab: Lab, node: Node) -> TesterNode:

@@ -151,14 +151,15 @@ class NetnsNetwork:
             with opened(self.namespace) as kernel:
                 kernel.route.link("del", index=kernel.index(near))
 
-    def set_link_of(self, device: str, port: int, up: bool) -> None:
-        """Switch the cable of a device's port off or on: at its far end, or at this one where that is the tester's."""
-        for link in self._links:
-            for end, far in (link.ends, link.ends[::-1]):
-                if end == PortRef(device, port):
-                    wanted = end if far.node == TESTER else far
-                    with opened(self._namespace_of(wanted)) as kernel:
-                        kernel.set(self._end_name(wanted), state="up" if up else "down")
+    def set_link_of(self, node: str, port: int, up: bool) -> None:
+        """Switch the cable of a port off or on: at its far end, or at this one where the far end is the tester's or
+        outside of this machine.
+        """
+        own = PortRef(node, port)
+        far_ends = (far for link in self._links for end, far in (link.ends, link.ends[::-1]) if end == own)
+        wanted = next((far for far in far_ends if far.node != TESTER), own)
+        with opened(self._namespace_of(wanted)) as kernel:
+            kernel.set(self._end_name(wanted), state="up" if up else "down")
 
     def carriers(self) -> dict[int, tuple[bool, int]]:
         """Return, per tester port, whether its link is up and how often it has gone down."""

@@ -19,7 +19,6 @@ from p4mesh.errors import EXIT_OK, EnvironmentFault, UsageError
 from p4mesh.otg.grpc_server import grpc_server
 from p4mesh.otg.http_server import application, connections
 from p4mesh.otg.locations import Topologies
-from p4mesh.otg.operations import KEEP_ALIVE_S
 from p4mesh.otg.options import DEFAULT_TOPOLOGY, TOKEN_VARIABLE, Address, OtgOptions, Tls, options_of
 from p4mesh.otg.pace import TimeMode
 from p4mesh.otg.session import API_VERSION, Session
@@ -35,6 +34,8 @@ _MOST_PEM_BYTES = 1 << 20
 _PATIENCE_S = 2
 _MOST_CONNECTIONS = 64
 """Of HTTP; one more is told to come again."""
+_KEEP_ALIVE_S = 600
+"""Time for which an idle connection of HTTP stays: it is the name of its client."""
 
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
@@ -67,7 +68,7 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
             server_header=False,
             proxy_headers=False,
             limit_concurrency=_MOST_CONNECTIONS + 1,
-            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_PATIENCE_S,
             ssl_certfile=options.tls.certificate if options.tls else None,
             ssl_keyfile=options.tls.key if options.tls else None,

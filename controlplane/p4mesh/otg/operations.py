@@ -21,8 +21,6 @@ MOST_REQUEST_BYTES = 4 << 20
 """Of one request: what snappi makes of a message takes 40 times its bytes."""
 PATIENCE_S = 10.0
 """Time in which a request, or what begins a connection, is to have come."""
-KEEP_ALIVE_S = 600
-"""Time for which an idle connection stays: it is the name of its client."""
 WITHOUT_TOKEN = "the token is missing or wrong: it is the one that p4mesh otg has printed, or P4MESH_OTG_TOKEN"
 
 

@@ -244,7 +244,8 @@ class Target(ABC):
     def set_link(self, port: int, up: bool) -> None:
         """Switch the link of one tester port on or off."""
         raise UnsupportedError(
-            f"switching the link of one port is not supported on {self.name}", hint="use --target sim"
+            f"switching the link of one port is not supported on {self.name}",
+            hint="use --target sim or live, or a Tofino with BF Runtime",
         )
 
     def reset_device(self, device: str, off_ns: int) -> None:

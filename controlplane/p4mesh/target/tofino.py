@@ -286,6 +286,10 @@ class BfTofinoTarget(TofinoTarget):
         """Switch the tester ports on or off."""
         self.ports.enable(list(self.devices.values()), up)
 
+    def set_link(self, port: int, up: bool) -> None:
+        """Switch a tester port on or off."""
+        self.ports.enable([self.devices[port]], up)
+
     def mac_counters(self, numbers: Sequence[int]) -> dict[int, MacCounters]:
         """Frames that the MACs of some tester ports have counted since their port was enabled."""
         found = self.ports.counters([self.devices[number] for number in numbers])

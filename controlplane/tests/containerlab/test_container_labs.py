@@ -112,6 +112,14 @@ def test_the_tester_is_named_labelled_has_the_image_or_the_name() -> None:
     assert made(ROUTER.replace("tester", "load")).tester.node.name == "load"
 
 
+@pytest.mark.parametrize(
+    "node", ["kind: keysight_ixia-c-one, image: registry.example/ixia-c:1", "kind: linux, image: ostinato/ostinato:v1"]
+)
+def test_the_tester_takes_the_place_of_another_traffic_generator(node: str) -> None:
+    text = ROUTER.replace("tester", "load").replace("kind: linux, image: p4mesh", node)
+    assert made(text).tester.node.name == "load"
+
+
 def test_ports_are_in_the_order_of_their_interfaces() -> None:
     found = made(Path("clos_of_groups.clab.yml").read_text())
     assert interfaces(found) == ["eth1", "eth2", "eth10"]
@@ -309,6 +317,7 @@ FAULTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "self_alias": ("name: x\ntopology: &t {nodes: *t}", ()),
     "template": ("", ("template.clab.gotmpl",)),
     "topology_key": (ROUTER.replace("links:", "link:"), ()),
+    "two_hosts": ("", ("two_clients.clab.yml",)),
     "two_clients": ("", ("two_clients.clab.yml", "--node", "client1")),
     "two_testers": (ROUTER.replace("alpine", "registry.example/p4mesh:2"), ()),
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.linux_devices import needs_root
-from support.otg import OtgServer, add_flow, flow_metrics, serving_otg, transmit, two_ports
+from support.otg import OtgServer, add_flow, flow_metrics, port_metrics, serving_otg, transmit, two_ports
 
 pytestmark = [pytest.mark.live, needs_root]
 EXAMPLES = Path(__file__).parents[3] / "examples" / "otg"
@@ -71,3 +71,36 @@ def test_locations_are_interfaces_of_the_machine(veth: tuple[str, str]) -> None:
         api.set_config(config)
         transmit(api, "start")
         assert ended(api, "f").frames_rx == 500
+
+
+def test_the_link_of_a_port_goes_down_and_comes_up(veth: tuple[str, str]) -> None:
+    """Goal: frames are lost while it is down and no longer; interfaces of the machine are up afterwards."""
+    with serving_otg("", "--target", "live", "--interfaces", ",".join(veth)) as server:
+        api = server.api()
+        config = api.config()
+        config.ports.port(name="p1", location=veth[0]).port(name="p2", location=veth[1])
+        add_flow(config, "f", pps=500)
+        api.set_config(config)
+        transmit(api, "start")
+        for name in ("p1", "p2"):
+            switch_link(api, name, "down")
+            time.sleep(0.2)
+            down = flow_metrics(api)["f"]
+            assert {metric.link for metric in port_metrics(api).values()} == {"down"}
+            time.sleep(0.5)
+            still = flow_metrics(api)["f"]
+            assert (still.frames_rx, still.frames_tx > down.frames_tx) == (down.frames_rx, True)
+            switch_link(api, name, "up")
+            ends_s = time.monotonic() + 10
+            while flow_metrics(api)["f"].frames_rx < down.frames_rx + 100:
+                assert time.monotonic() < ends_s
+            assert {metric.link for metric in port_metrics(api).values()} == {"up"}
+        switch_link(api, "p1", "down")
+    shown = subprocess.run(["ip", "-br", "link", "show", "up"], capture_output=True, text=True, check=True).stdout
+    assert all(f"{name}@" in shown for name in veth)
+
+
+def switch_link(api: Any, name: str, state: str) -> None:
+    control = api.control_state()
+    control.port.link.set(state=state, port_names=[name])
+    api.set_control_state(control)

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.parse import urlsplit
 
 import grpc
 import pytest
 import requests
-from snappi import otg_pb2_grpc
+from snappi import otg_pb2, otg_pb2_grpc
 from support.certificates import make_certificates
 from support.golden import GoldenTable
 from support.otg import OtgServer, add_flow, errors_of, flow_metrics, serving_otg, transmit, two_ports
@@ -240,16 +241,24 @@ def test_answers_over_http_have_a_list_of_warnings_where_there_is_none(server: O
     assert api.set_control_state(control).warnings == []
 
 
-def test_flows_without_bound_are_refused(server: OtgServer) -> None:
+def test_as_many_flows_as_the_program_has_streams_run_and_more_are_refused(server: OtgServer) -> None:
     api = server.api()
     config = two_ports(api)
     for number in range(64):
-        add_flow(config, f"f{number}", pps=1)
+        add_flow(config, f"f{number}", pps=1000 + number).duration.fixed_packets.packets = 50 + number
+    api.set_config(config)
+    transmit(api, "start")
+    flow_metrics(api)
+    counts = {name: (found.frames_tx, found.frames_rx) for name, found in flow_metrics(api).items()}
+    assert counts == {f"f{number}": (50 + number, 50 + number) for number in range(64)}
     tagged = config.flows[0].packet[2].dst_port
     tagged.increment.count = 2
     tagged.metric_tags.add(name="tag")
     (told,) = errors_of(lambda: api.set_config(config))
     assert "65 streams, the program has 64" in told
+    tagged.value = 1
+    add_flow(config, "f64")
+    assert errors_of(lambda: api.set_config(config)) == ["flows are 65 (valid: up to 64, which the program takes)"]
 
 
 BEGUN_BODY = b"POST /config HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"
@@ -281,6 +290,14 @@ def test_idle_connections_keep_nobody_out(capfd: pytest.CaptureFixture[str], beg
     assert "Traceback" not in capfd.readouterr().err
 
 
+def served_by_grpc() -> tuple[grpc.Server, int]:
+    """Start a server of gRPC in this process, whose tester never starts; return it and its port."""
+    worker = Worker(Session(TARGETS["sim"], Topologies(load_topology("back-to-back"), EXAMPLES), TimeMode.FAST))
+    server, port = grpc_server.grpc_server(worker, "127.0.0.1:0", None, None)
+    server.start()
+    return server, port
+
+
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 """Beginning of a connection of gRPC (RFC 9113 3.4), and empty settings."""
 
@@ -289,11 +306,9 @@ HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 def test_idle_connections_of_grpc_end(begun: bytes, stays_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Method: as many as the server takes, and one more, which is closed at once; the times are shorter than usual."""
     monkeypatch.setattr(grpc_server, "PATIENCE_S", 1.0)
-    monkeypatch.setattr(grpc_server, "KEEP_ALIVE_S", 3.0)
+    monkeypatch.setattr(grpc_server, "_IDLE_S", 3.0)
     monkeypatch.setattr(grpc_server, "_MOST_CONNECTIONS", 4)
-    worker = Worker(Session(TARGETS["sim"], Topologies(load_topology("back-to-back"), EXAMPLES), TimeMode.FAST))
-    server, port = grpc_server.grpc_server(worker, "127.0.0.1:0", None, None)
-    server.start()
+    server, port = served_by_grpc()
     with ExitStack() as opened:
         opened.callback(lambda: server.stop(None).wait())
         opened_s = time.monotonic()
@@ -308,6 +323,33 @@ def test_idle_connections_of_grpc_end(begun: bytes, stays_s: float, monkeypatch:
         assert time.monotonic() > opened_s + stays_s / 2
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
             grpc.channel_ready_future(channel).result(30)
+
+
+@pytest.mark.parametrize("call", ["SetConfig", "streamSetConfig", "GetConfig", "streamGetConfig"])
+def test_calls_whose_requests_do_not_end_keep_nobody_out(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as the server takes: nothing comes, or parts come for ever; the time is shorter than usual."""
+    monkeypatch.setattr(grpc_server, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(grpc_server, "_MOST_CALLS", 2)
+    server, port = served_by_grpc()
+    with ExitStack() as opened:
+        opened.callback(lambda: server.stop(None).wait())
+        channel = opened.enter_context(grpc.insecure_channel(f"127.0.0.1:{port}"))
+        ended = Event()
+        opened.callback(ended.set)
+
+        def parts() -> Iterator[bytes]:
+            while not ended.wait(0.1):
+                if call == "streamSetConfig":
+                    yield otg_pb2.Data(datum=b"x").SerializeToString()
+
+        ask = channel.stream_stream if call == "streamGetConfig" else channel.stream_unary
+        began_s = time.monotonic()
+        calls = [ask(f"/otg.Openapi/{call}") for _ in range(2)]
+        asked = [
+            it(parts(), timeout=20) if call == "streamGetConfig" else it.future(parts(), timeout=20) for it in calls
+        ]
+        assert [it.code() for it in asked] == [grpc.StatusCode.CANCELLED] * 2
+        assert 0.5 < time.monotonic() - began_s < 10
 
 
 def fill(server: OtgServer, opened: ExitStack, begun: bytes) -> list[socket.socket]:

@@ -295,6 +295,8 @@ def test_links_can_be_switched_off_and_on(fake: FakeBfSwitchd) -> None:
         assert {link.up for link in target.links().values()} == {False}
         target.set_links(up=True)
         assert {(link.up, link.losses) for link in target.links().values()} == {(True, 1)}
+        target.set_link(2, up=False)
+        assert [port for port, link in target.links().items() if not link.up] == [2]
 
 
 def test_what_the_mac_discards_is_in_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
