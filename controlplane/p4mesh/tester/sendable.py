@@ -35,10 +35,10 @@ _TUNNEL = (
 _STACKS = re.compile(rf"ethernet{_TAG}*{_TUNNEL}*( (ipv4|ipv6( ({_EXTENSION}))*)( (udp|tcp|icmp|icmpv6))?)?( bytes)*")
 """Names of the layers, the outermost first; each must name the next one, too."""
 _VALID = "a stack of docs/HEADERS.md, such as vlan/ipv4/udp or mpls/ipv6/tcp"
-_STACKS_OF_TOFINO = re.compile(rf"ethernet( vlan){{0,2}}(( mpls)* (ipv4|ipv6( (?!segment)({_EXTENSION}))*) udp)?")
+_STACKS_OF_TOFINO = re.compile(rf"ethernet({_TAG}( vlan)?)?(( mpls)* (ipv4|ipv6( (?!segment)({_EXTENSION}))*) udp)?")
 _VALID_ON_TOFINO = (
-    "Ethernet, up to two VLAN tags, then nothing, or UDP over IPv4 or IPv6 with extension headers, "
-    "behind MPLS labels or without"
+    "Ethernet, up to two VLAN tags, of which the outer one may be a service_tag, then nothing, or UDP over IPv4 or "
+    "IPv6 with extension headers, behind MPLS labels or without"
 )
 _MOST_EXTENSION_BYTES = 88
 _MOST_WORDS = {"outer": 10, "inner": 10, "own": 31}

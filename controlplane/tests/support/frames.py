@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, Frame, Mpls, Udp
+from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, Frame, Mpls, ServiceTag, Udp
 
 FORMATS: dict[int | None, Frame] = {None: PLAIN, 4: UDP_OVER_IPV4, 6: UDP_OVER_IPV6}
 """By IP version."""
@@ -18,6 +18,11 @@ def labelled(frame: Frame, *labels: Mpls) -> Frame:
     """Put labels in front of the IP header of a frame."""
     place = next(place for place, layer in enumerate(frame.layers) if layer is frame.network)
     return Frame((*frame.layers[:place], *labels, *frame.layers[place:]))
+
+
+def behind_service_tag(frame: Frame, vid: int = 8) -> Frame:
+    """Put the tag of a provider in front of those of a frame (802.1ad)."""
+    return Frame((frame.layers[0], ServiceTag(vid=vid), *frame.layers[1:]))
 
 
 def ip_version_of(frame: Frame) -> int | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scapy.utils import checksum
-from support.frames import headers_of, ip_version_of, labelled
+from support.frames import behind_service_tag, headers_of, ip_version_of, labelled
 
 from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Mpls, Udp
 from p4mesh.layers.extension import extension_of
@@ -292,6 +292,7 @@ SCENARIOS: dict[str, Scenario] = {
         ),
         4,
     ),
+    "ipv4_behind_a_service_tag_and_a_tag": _of_format(behind_service_tag(UDP_OVER_IPV4.tagged(5))),
 }
 
 

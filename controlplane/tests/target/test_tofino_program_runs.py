@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.fake_bfruntime import TOFINO_1, TOFINO_2, Kind
-from support.frames import labelled
+from support.frames import behind_service_tag, labelled
 from support.interpreted_switchd import InterpretedSwitchd
 from support.tofino_beds import (
     DEVICE_PORTS,
@@ -147,12 +147,13 @@ def test_a_tofino_2_with_the_profile_for_it_measures_ipdv(running: Running) -> N
     [
         UDP_OVER_IPV4,
         UDP_OVER_IPV4.tagged(7, 8),
+        behind_service_tag(UDP_OVER_IPV6.tagged(7)),
         UDP_OVER_IPV6,
         UDP_OVER_IPV6.extended((DestinationOptions(), Routing())),
         labelled(UDP_OVER_IPV4, Mpls(100)),
         labelled(UDP_OVER_IPV6.tagged(7), Mpls(100), Mpls(200, ttl=1)),
     ],
-    ids=["ipv4", "two_tags", "ipv6", "extensions", "label", "tag_and_labels"],
+    ids=["ipv4", "two_tags", "service_tag", "ipv6", "extensions", "label", "tag_and_labels"],
 )
 def test_frames_of_all_formats_are_measured(headers: Frame, running: Running) -> None:
     with running() as chip:

@@ -27,7 +27,9 @@ from p4mesh.layers import (
     Mpls,
     OwnBytes,
     Routing,
+    ServiceTag,
     Udp,
+    Vlan,
     Vxlan,
     ipv4,
     ipv6,
@@ -180,12 +182,22 @@ def test_fields_that_cannot_change_are_refused_with_those_that_can(
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_program_without_stacks_of_words_refuses_them_with_its_limit(stack: str) -> None:
     frame = Frame(STACKS[stack])
-    if stack in ("the port of a tunnel", "labels"):  # How many labels it takes, the program itself says.
+    # How many labels it takes, the program itself says.
+    if stack in ("the port of a tunnel", "labels", "provider tag"):
         require_plain_headers("s", frame, "tofino")
         return
     with pytest.raises(UnsupportedError, match="not supported on tofino: stream 's' has frames of ethernet") as caught:
         require_plain_headers("s", frame, "tofino")
     assert caught.value.hint and "two VLAN tags" in caught.value.hint
+
+
+def test_the_outer_tag_may_be_that_of_a_provider_on_a_tofino() -> None:
+    require_plain_headers("s", Frame((Ethernet(), ServiceTag(), IPv4(), Udp())), "tofino")
+    require_plain_headers("s", Frame((Ethernet(), ServiceTag(), Vlan(), IPv6(), Udp())), "tofino")
+    for tags in ((ServiceTag(), ServiceTag()), (Vlan(), ServiceTag())):
+        with pytest.raises(UnsupportedError, match="frames of ethernet") as caught:
+            require_plain_headers("s", Frame((Ethernet(), *tags, IPv4(), Udp())), "tofino")
+        assert caught.value.hint and "of which the outer one may be a service_tag" in caught.value.hint
 
 
 def test_a_program_that_writes_all_checksums_right_refuses_bad_ones() -> None:
