@@ -28,7 +28,7 @@ def test_documents_agree_on_where_the_program_has_run(name: str) -> None:
 @pytest.mark.parametrize(
     ("row", "frames"),
     [
-        ("Ethernet with up to two tags (802.1Q or 802.1ad), or UDP over IPv4", [PLAIN.tagged(1, 2), UDP_OVER_IPV4]),
+        ("Ethernet with up to two tags, or UDP over IPv4", [PLAIN.tagged(1, 2), UDP_OVER_IPV4]),
         (
             "UDP over IPv4 behind a tag or a label, or over IPv6",
             [UDP_OVER_IPV4.tagged(1), labelled(UDP_OVER_IPV4, Mpls(16)), UDP_OVER_IPV6],
