@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from itertools import product
+from math import lcm
 
 from p4mesh.errors import OtgError
 from p4mesh.otg.any_receiver import AnyReceiver
@@ -18,6 +19,7 @@ from p4mesh.otg.payloads import read_payload
 from p4mesh.otg.ports import Port, port_of
 from p4mesh.otg.rates import Timing, frame_sizes, one_if_equal, sizes_in_turn, timing
 from p4mesh.tester.frames import minimum_frame_bytes
+from p4mesh.tester.seed_layout import can_be_cut
 from p4mesh.tester.stations import destinations_of, station
 from p4mesh.topology import TesterPort
 from p4mesh.traffic.addresses import OwnAddresses
@@ -129,24 +131,28 @@ def read_flow(
         name = element.text("name")
         ends = element.element("tx_rx")
         of_devices = ends.text("choice", "port") == "device"
-        headers = flow_headers(element.elements("packet"), of_devices=of_devices)
+        packet = element.elements("packet")
+        headers = flow_headers(packet, of_devices=of_devices)
         frame = headers[0].frame
         version = frame.network.version if frame.network else None
         pairs = _device_pairs(ends, devices, version) if of_devices else _port_pairs(ends, ports, tester_ports)
-        sizes = frame_sizes(element.element("size"))
+        measured = _measured(element.element("metrics"))
+        # Stored frames: their latency is that between first bits less the time of a frame, which has one size then.
+        apart = not can_be_cut(frame) or measured.latency == STORE_FORWARD
+        sizes = frame_sizes(element.element("size"), apart=apart)
         smallest = max(minimum_frame_bytes(item.frame) for item in headers)
         warnings = []
         if min(sizes) < smallest:
             what = f"{element.at('size')} has frames of {min(sizes):,} bytes"
             warnings.append(f"{what}: they have {smallest:,}, which headers, signature and FCS need")
             sizes = one_if_equal([max(smallest, size) for size in sizes])
+        if apart and len(sizes) > 1:
+            if lcm(len(sizes), len(headers)) > MOST_STREAMS:
+                what = f"makes {lcm(len(sizes), len(headers))} streams, one for each frame in turn"
+                raise refusal(element.at("size"), what, f"up to {MOST_STREAMS}, or UDP over IP and cut_through")
+            headers = flow_headers(packet, of_devices=of_devices, parts=len(sizes))
         given = element.element("payload")
         payload = read_payload(given, max(sizes)) if "payload" in element else COUNTING
-        measured = _measured(element.element("metrics"))
-        if measured.latency == STORE_FORWARD and len(sizes) > 1:
-            # It is that between first bits less the time of a frame, which differs.
-            what = f"is {STORE_FORWARD}, for frames of several sizes"
-            raise refusal(element.at("metrics.latency.mode"), what, "cut_through, or one size")
         timed = timing(element, sizes, min(tx.port.tester.rate_bps for tx, _ in pairs))
     if len(pairs) * len(headers) > MOST_STREAMS:
         what = f"joins {len(pairs)} pairs of ends, each with {len(headers)} streams"

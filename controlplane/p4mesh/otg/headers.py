@@ -62,16 +62,16 @@ class _Read:
     """Addresses that are the tester's."""
 
 
-def flow_headers(elements: Sequence[Element], *, of_devices: bool = False) -> tuple[FlowHeaders, ...]:
+def flow_headers(elements: Sequence[Element], *, of_devices: bool = False, parts: int = 1) -> tuple[FlowHeaders, ...]:
     """Read the list ``packet`` of a flow; an empty one is Ethernet with the addresses of stations.
 
     The headers are those of as many streams, whose frames leave in turn: one, where its fields change as those of a
-    stream do, else as many as all that cannot change in a stream has different values. Flows ``of_devices`` have the
-    addresses of the devices where none are given.
+    stream do, else as many as all that cannot change in a stream has different values; or a multiple of that and of
+    ``parts``. Flows ``of_devices`` have the addresses of the devices where none are given.
     """
     whole = Patterns()
     headers = _headers(elements, whole, of_devices)
-    step = _streams(elements, whole.apart, {change.path: change.period for change in headers.changes})
+    step = lcm(_streams(elements, whole.apart, {change.path: change.period for change in headers.changes}), parts)
     if step == 1:
         return (headers,)
     return tuple(_headers(elements, Patterns(step, place), of_devices) for place in range(step))

@@ -19,8 +19,8 @@ from p4mesh.traffic.stream import Burst
 _LONGEST_S = 72 * 3600
 """Time for which a flow without an end sends: time stamps of 48 bits hold 78 hours of nanoseconds."""
 _MOST_SIZES = 1024
-_RANDOM_SIZES = 256
-"""Sizes that are drawn before they come again."""
+_RANDOM_SIZES, _RANDOM_SIZES_APART = 256, 16
+"""Sizes that are drawn before they come again, in one stream and where each needs a stream."""
 _FRACTIONAL_SLOTS = 300
 """Frames of a round of sizes whose weights are no whole numbers."""
 _UNITS = {"pps": (1, RateUnit.FRAMES), "percentage": (1, RateUnit.LINE)} | {
@@ -53,8 +53,8 @@ class Timing:
         ]
 
 
-def frame_sizes(element: Element) -> tuple[int, ...]:
-    """Read the sizes of the frames in turn, with FCS."""
+def frame_sizes(element: Element, *, apart: bool = False) -> tuple[int, ...]:
+    """Read the sizes of the frames in turn, with FCS; fewer random ones where each needs a stream, ``apart``."""
     with element.whole():
         kind = element.choice("fixed", "increment", "random", "weight_pairs", default="fixed")
         if kind == "fixed":
@@ -68,7 +68,8 @@ def frame_sizes(element: Element) -> tuple[int, ...]:
                 sizes = range(first, last + 1, max(1, step))
             else:
                 random, lowest, highest = Random(1), inner.integer("min", 64), inner.integer("max", 1518)
-                sizes = [random.randint(lowest, highest) for _ in range(_RANDOM_SIZES)] if lowest <= highest else []
+                count = 0 if lowest > highest else _RANDOM_SIZES_APART if apart else _RANDOM_SIZES
+                sizes = [random.randint(lowest, highest) for _ in range(count)]
     if not 1 <= len(sizes) <= _MOST_SIZES:
         raise refusal(element.at(kind), "makes no size" if not sizes else "makes too many sizes", f"1 to {_MOST_SIZES}")
     return one_if_equal(sizes)

@@ -164,16 +164,20 @@ class Session:
         return config
 
     def _change_flows(self, message: pb2.Config) -> pb2.Warning:
-        """Take a configuration with other flows; those that run go on."""
-        if not any(run.transmit is not Transmit.STOPPED for run in self._traffic.runs.values()):
-            return self.set_config(message)
+        """Take a configuration with other flows; what runs goes on, and all that has run keeps its counts."""
         configuration = read_configuration(message, self._topology)
         traffic = Traffic(self.tester, configuration.flows, self._hosts.gateway_mac)
-        traffic.take_over(self._traffic)
+        runs = self._traffic.runs.values()
+        told = []
+        if any(run.transmit is not Transmit.STOPPED for run in runs):
+            told = ["flows that run were interrupted for a moment, and keep their counts"]
+        if any(run.begun for run in runs):
+            traffic.take_over(self._traffic)
+        else:
+            traffic.load()
         self._traffic, self._configuration = traffic, configuration
         self._message.CopyFrom(message)
-        told = "flows that run were interrupted for a moment, and keep their counts"
-        return pb2.Warning(warnings=[*configuration.warnings, *traffic.warnings, told])
+        return pb2.Warning(warnings=[*configuration.warnings, *traffic.warnings, *told])
 
     def config(self) -> pb2.Config:
         """The configuration as it was given."""

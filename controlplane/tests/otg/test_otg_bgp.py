@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from support.otg import TRANSPORTS, OtgServer, errors_of, serving_otg, two_ports
+from support.otg import TRANSPORTS, OtgServer, add_flow, errors_of, serving_otg, two_ports
 
 from p4mesh.otg.bgp_actions import Notification, read_bgp_action
 from p4mesh.otg.elements import Element
@@ -82,6 +82,22 @@ def sessions(api: Any, *names: str) -> list[tuple[str, int, int]]:
     return [
         (it.session_state, it.session_flap_count, it.routes_received) for it in api.get_metrics(request).bgpv4_metrics
     ]
+
+
+def test_sessions_go_on_while_flows_are_added_and_taken_away(wire: OtgServer) -> None:
+    api = wire.api()
+    config, (peer, _) = two_speakers(api)
+    announced(peer, 4)
+    api.set_config(config)
+    protocols(api, "start")
+    assert len(prefixes(api, "peer2")[0]) == 1
+    more = api.config_append()
+    more.config_append_list.add().flows.append(add_flow(api.config(), "f").clone())
+    api.append_config(more)
+    less = api.config_delete()
+    less.config_delete_list.add().flows = ["f"]
+    api.delete_config(less)
+    assert sessions(api, "peer1", "peer2") == [("up", 0, 0), ("up", 0, 1)]
 
 
 def end(api: Any, how: Callable[[Any], object]) -> None:

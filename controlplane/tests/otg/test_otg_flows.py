@@ -208,6 +208,40 @@ def test_sizes_come_in_turn_as_weighted(api: Any) -> None:
     assert polled(api, "steps").bytes_rx == 10 * (100 + 200 + 300)
 
 
+def test_sizes_of_frames_that_cannot_be_cut_come_in_turn_from_streams(api: Any) -> None:
+    """Goal: frames of TCP with fields that change, and latencies of stored frames, of which a stream has one size."""
+    config = two_ports(api)
+    config.flows.append(add_flow(api.config(), "tcp").clone())
+    tcp = config.flows[0]
+    tcp.packet.clear()
+    *_, header = tcp.packet.ethernet().ipv4().tcp()
+    header.dst_port.increment.set(start=1000, step=1, count=5)
+    tcp.size.weight_pairs.predefined = "imix"
+    tcp.duration.fixed_packets.packets = 240
+    stored = add_flow(config, "stored", "p2", "p1")
+    stored.size.increment.set(start=100, end=300, step=100)
+    stored.metrics.latency.mode = "store_forward"
+    stored.duration.fixed_packets.packets = 30
+    drawn = add_flow(config, "drawn", "p2", "p1")
+    drawn.packet.clear()
+    drawn.packet.ethernet().ipv6().tcp()
+    drawn.size.random.set(min=200, max=400)
+    drawn.duration.fixed_packets.packets = 32
+    api.set_config(config)
+    transmit(api, "start")
+    shortest = 76  # with a signature
+    metric = polled(api, "tcp")
+    assert metric.frames_rx == 240
+    assert metric.bytes_rx == 140 * shortest + 80 * 570 + 20 * 1518
+    metric = polled(api, "stored")
+    assert metric.bytes_rx == 10 * (100 + 200 + 300)
+    rate_bps, cable_ns = 10**9, 10
+    assert metric.latency.minimum_ns == pytest.approx(cable_ns - 300 * 8e9 / rate_bps, abs=1)
+    assert metric.latency.maximum_ns == pytest.approx(cable_ns - 100 * 8e9 / rate_bps, abs=1)
+    metric = polled(api, "drawn")
+    assert (metric.frames_rx, metric.bytes_rx % 2) == (32, 0), "16 sizes, twice"
+
+
 def test_frames_that_have_no_room_for_a_signature_are_as_short_as_can_be_and_the_client_is_told(api: Any) -> None:
     config = two_ports(api)
     # Over IPv6 and UDP the signature needs 84 bytes; the API's own size is 64.

@@ -68,7 +68,7 @@ def _many_tags(flow: Any) -> None:
 
 
 def _mixed(flow: Any) -> None:
-    flow.size.weight_pairs.predefined = "imix"
+    flow.size.increment.set(start=100, end=164, step=1)
     flow.metrics.latency.mode = "store_forward"
 
 
@@ -89,7 +89,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_wrong_checksum": with_flow(lambda flow: set_to(flow.packet[1].header_checksum, custom=7)),
     "a_next_protocol_that_does_not_follow": with_flow(lambda flow: set_to(flow.packet[1].protocol, value=6)),
     "more_than_the_line": with_flow(lambda flow: set_to(flow.rate, percentage=101)),
-    "store_and_forward_latency_of_several_sizes": with_flow(_mixed),
+    "store_and_forward_latency_of_many_sizes": with_flow(_mixed),
     "no_rate": with_flow(lambda flow: set_to(flow.rate, percentage=0)),
     "a_gap_of_its_own": with_flow(lambda flow: set_to(flow.duration.fixed_packets, packets=5, gap=20)),
     "a_payload_that_is_not_in_hex": with_flow(lambda flow: set_to(flow.payload.fixed, pattern="-abc")),
