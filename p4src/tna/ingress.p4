@@ -84,6 +84,9 @@ control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
     Pacing() pacing;
     Reporting() reporting;
     CaptureByMirror() capture;
+#if IPDV == 1
+    GroupCounting() group_counting;
+#endif
     ArrivalSpacing() arrival_spacing;
 
     apply {
@@ -93,6 +96,9 @@ control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
         latency_range.apply();
         place_of.apply();
         classification.apply(hdr, meta);
+#if IPDV == 1
+        group_counting.apply(meta);
+#endif
         // Reasons that come later are of frames of the loop and of the controller, which are not captured.
         capture.apply(meta, standard, deparser);
         next_sequence.apply();

@@ -399,6 +399,36 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
     }
 }
 
+#if IPDV == 1
+// Counts frames of groups that are counted per port: their cells lie beyond those of the flows.
+control GroupCounting(inout ingress_t local) {
+    @brief("Frames received per group and port; cell = place of the port x 4096 + flow of the group")
+    BIN_COUNTER(GROUP_CELLS, group_frames);
+
+    bit<32> group_cell = 0;
+
+    @hidden action subtract() { group_cell = local.cell - FLOWS; }
+    @hidden table beyond_flows { actions = { subtract; } const default_action = subtract(); size = 1; }
+
+    @hidden action count() {
+        local.reason = REASON_EXPECTED;
+        COUNT(group_frames, group_cell);
+    }
+    @hidden table counted {
+        key = { local.reason : exact; group_cell : ternary; }
+        actions = { count; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = { (REASON_UNKNOWN_FLOW, 0 &&& CELL_BEYOND_GROUPS) : count(); }
+        size = 1;
+    }
+
+    apply {
+        beyond_flows.apply();
+        counted.apply();
+    }
+}
+#endif
+
 // Shortest distance between the starts of two frames of any kind on a port.
 control ArrivalSpacing(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     bit<32> previous = 0;

@@ -55,6 +55,14 @@
 // One counter is in one stage, whose memories hold no more bins.
 #define HISTOGRAMS 64
 
+// Multicast groups that are counted on each of 32 ports beside the flows: as many counters as one stage holds.
+#if IPDV == 1
+#define GROUPS 4096
+#define GROUP_PORTS 32
+#define GROUP_CELLS (GROUPS * GROUP_PORTS)
+#define CELL_BEYOND_GROUPS (0xFFFFFFFF ^ (GROUP_CELLS - 1))
+#endif
+
 // Units of 8 bytes of IPv6 extension headers: the egress parser of Tofino 1 sees 160 bytes.
 #define EXTENSION_UNITS 4
 

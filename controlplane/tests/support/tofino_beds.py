@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import networks
-from support.fake_bfruntime import CpuInterface, FakeBfSwitchd
+from support.fake_bfruntime import TOFINO_1, TOFINO_2, CpuInterface, FakeBfSwitchd, Kind
 from support.tofino_chip import LOOP, Device
 
 from p4mesh.target import tofino
@@ -89,6 +89,13 @@ nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 
 links: [{{from: "tester:1-4", to: "dut:1-4"}}]
 """
     return parse_topology("as9516.yaml", text)
+
+
+CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] = {
+    "tofino1": (TOFINO_1, DEVICE_PORTS, bfrt_topology),
+    "tofino2": (TOFINO_2, PORTS_OF_TOFINO_2, tofino_2_topology),
+}
+"""Programs that are interpreted: their chip, the device ports of tester ports, and a topology for an address."""
 
 
 def switch_of_chip(monkeypatch: pytest.MonkeyPatch, device: Device, **options: Any) -> FakeBfSwitchd:

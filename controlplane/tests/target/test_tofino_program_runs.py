@@ -6,6 +6,7 @@ the device is a formula, so every count and every latency is known. Nothing of a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -14,10 +15,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from support.fake_bfruntime import TOFINO_1, TOFINO_2, Kind
+from support.fake_bfruntime import TOFINO_2
 from support.frames import behind_service_tag, labelled
 from support.interpreted_switchd import InterpretedSwitchd
 from support.tofino_beds import (
+    CHIPS,
     DEVICE_PORTS,
     FRONT_LOOP,
     LATENCY_NS,
@@ -40,7 +42,6 @@ from p4mesh.target.table import TARGETS
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.opening import open_tester
-from p4mesh.topology import Topology
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs, Rotate
@@ -56,10 +57,6 @@ GROUPS = bytes.fromhex("01005e")
 IGMPV3_ROUTERS = bytes.fromhex("01005e000016")
 """Address of reports, 224.0.0.22."""
 Running = Callable[..., AbstractContextManager[InterpretedSwitchd]]
-CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] = {
-    "tofino1": (TOFINO_1, DEVICE_PORTS, bfrt_topology),
-    "tofino2": (TOFINO_2, PORTS_OF_TOFINO_2, tofino_2_topology),
-}
 PROFILES = {
     "tofino2_ipdv": (TOFINO_2, PORTS_OF_TOFINO_2, partial(tofino_2_topology, loops=f"{FRONT_LOOP}, profile: ipdv"))
 }
@@ -287,3 +284,35 @@ def test_streams_start_one_by_one(running: Running) -> None:
         instrument.stop("second")
         assert (frames("first"), frames("second")) == ((40, 32), (20, 16))
     assert chip.faults == []
+
+
+def test_groups_beyond_the_flows_are_counted_with_the_profile_for_it(running: Running) -> None:
+    """Goal: 4,096 groups on four ports and a flow beside them are more than 16,384 cells; all groups have counters.
+
+    The device forwards groups to all ports, and loses every fifth frame of a trial for port 4.
+    """
+    receivers = (2, 3, 4)
+    streams = [
+        Stream(f"groups{half}", 128, Fraction(1_000_000), 15, Multicast((range_of,)), (1,), receivers)
+        for half, range_of in enumerate(GroupRange(f"225.1.{8 * half}.0", 2048, receivers) for half in (0, 1))
+    ]
+    beside = Stream("beside", 128, Fraction(1_000_000), 5, Pairs(), (1,), (3,))
+
+    came = Counter[str]()
+
+    def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        if not mac.startswith(GROUPS):
+            return switch(devices=PORTS_OF_TOFINO_2)(port, mac, number)
+        came["groups"] += 1
+        lost = came["groups"] % 5 == 0
+        return [(PORTS_OF_TOFINO_2[one], LATENCY_NS) for one in receivers if one != 4 or not lost]
+
+    with running("tofino2_ipdv") as chip:
+        chip.device = device
+        spec = replace(mesh(15), streams=(*streams, beside))
+        results = measured(chip, spec, spec, name="tofino2_ipdv")
+    for result in results:
+        assert (result.status, result.reason, result.flooded_frames) == (Verdict.MEASURED, "", 0)
+        assert {port.port: port.rx_frames for port in result.ports} == {1: 0, 2: 30, 3: 35, 4: 24}
+        assert (result.expected_rx_frames, result.lost_frames) == (95, 6)
+        assert result.latency is not None and result.latency.count == 5, "groups that are counted have no latency"

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import snappi
@@ -19,7 +20,7 @@ from scapy.utils import rdpcap
 from snappi import otg_pb2 as pb2
 from support.interpreted_switchd import InterpretedSwitchd
 from support.otg import add_flow, two_ports
-from support.tofino_beds import DEVICE_PORTS, LATENCY_NS, bfrt_text, bfrt_topology, switch, switch_of_chip
+from support.tofino_beds import CHIPS, LATENCY_NS, bfrt_text, switch, switch_of_chip
 from support.tofino_chip import Device
 
 from p4mesh.cli.main import main
@@ -27,6 +28,7 @@ from p4mesh.otg.locations import Topologies
 from p4mesh.otg.pace import TimeMode
 from p4mesh.otg.session import Session
 from p4mesh.target.tofino import TofinoTarget
+from p4mesh.tester.contract import P4SRC
 
 # Seeds go round for as long as a trial lasts, and each round is interpreted: trials are short, and rates high.
 _SHORT = ("duration_ms=0.1", "settle_ms=1", "restabilise_ms=0", "learning_wait_ms=1")
@@ -39,8 +41,8 @@ def bridge(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
     return [] if mac[0] & 1 else switch()(port, mac, number)
 
 
-def chip_of(monkeypatch: pytest.MonkeyPatch, device: Device) -> InterpretedSwitchd:
-    chip = switch_of_chip(monkeypatch, device, kind=InterpretedSwitchd)
+def chip_of(monkeypatch: pytest.MonkeyPatch, device: Device, **options: Any) -> InterpretedSwitchd:
+    chip = switch_of_chip(monkeypatch, device, kind=InterpretedSwitchd, **options)
     assert isinstance(chip, InterpretedSwitchd)
     return chip
 
@@ -67,7 +69,8 @@ def test_whole_tests_find_the_highest_load(
     assert [trial["rx_frames"] for trial in trials] == [trial["intended_frames"] for trial in trials]
 
 
-def test_an_otg_script_captures_on_a_tofino(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["tofino1", "tofino2"])
+def test_an_otg_script_captures_on_a_tofino(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Goal: all frames of a port with their FCS, in order; none of a port that has no capture."""
     api = snappi.api()
     config = two_ports(api)
@@ -80,11 +83,14 @@ def test_an_otg_script_captures_on_a_tofino(monkeypatch: pytest.MonkeyPatch, tmp
         control.port.capture.state = state
         return Parse(control.serialize(), pb2.ControlState())
 
-    def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
-        return [(DEVICE_PORTS[2] if port == DEVICE_PORTS[1] else DEVICE_PORTS[1], LATENCY_NS)]
+    kind, devices, topology = CHIPS[name]
 
-    with chip_of(monkeypatch, forward) as chip:
-        session = Session(TofinoTarget, Topologies(bfrt_topology(chip.address), tmp_path), TimeMode.FAST)
+    def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        return [(devices[2] if port == devices[1] else devices[1], LATENCY_NS)]
+
+    program = (P4SRC / "compiled" / f"p4mesh.{name}.bfrt.json").read_bytes()
+    with chip_of(monkeypatch, forward, program=program, chip=kind, name=name) as chip:
+        session = Session(TofinoTarget, Topologies(topology(chip.address), tmp_path), TimeMode.FAST)
         session.open()
         try:
             session.set_config(Parse(config.serialize(), pb2.Config()))
