@@ -13,11 +13,16 @@ from p4mesh.store.run_files import StoredTrial
 
 _NS_PER_US = 1000
 _LOAD = "intended load (% of line rate)"
+_SPREAD_PCT = 1.0
+"""Loads closer together than this, in % of line rate, are one point of the figure: it would show an empty axis."""
 
 
 def latency_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
-    """Mean and largest latency over load, a line per frame size, where trials have several loads."""
-    measured = [trial for trial in trials if trial.status.trusted and _counted(trial)]
+    """Mean and largest latency over load, a line per frame size, where trials have several loads.
+
+    Trials in which a queue fills are left out: their latency is that of their length.
+    """
+    measured = [trial for trial in trials if trial.status.trusted and _counted(trial) and not _fills(trial)]
     shown = ShownLatency(config, measured)
     found = []
     for name, word, value in (("mean", "Mean", _mean_us), ("max", "Largest", _max_us)):
@@ -26,7 +31,7 @@ def latency_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tup
             latency = trial.result["latency"]
             lines.setdefault(size_of(trial), {})[trial.load_pct] = value(moved(latency, shown.shift_ns(trial, latency)))
         series = tuple(Series(size, tuple(sorted(points.items()))) for size, points in lines.items())
-        if any(len(item.points) > 1 for item in series):
+        if any(item.points[-1][0] - item.points[0][0] >= _SPREAD_PCT for item in series):
             title = f"{word} {shown.name} latency against load"
             chart = line_chart(Figure(f"latency_{name}", title, _LOAD, "us", series, 100.0))
             found += [chart] if chart else []
@@ -36,6 +41,10 @@ def latency_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tup
 def _counted(trial: StoredTrial) -> bool:
     latency = trial.result.get("latency")
     return bool(latency and latency["count"])
+
+
+def _fills(trial: StoredTrial) -> bool:
+    return bool(trial.result.get("queues", {}).get("trend") == "filling")
 
 
 def _mean_us(latency: dict[str, Any]) -> float:

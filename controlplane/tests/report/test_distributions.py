@@ -88,6 +88,19 @@ def test_the_axis_of_loads_ends_at_line_rate_or_where_a_load_was_higher(highest_
         assert chart.spec["encoding"]["x"]["scale"]["domain"] == [0, end]
 
 
+def test_latency_against_load_leaves_out_loads_that_fill_a_queue_and_loads_that_are_one_point() -> None:
+    found = latency(1000, 4000, 90, 9, 1) | {"sum_ns": 200_000}
+
+    def at(load: float, trend: str) -> StoredTrial:
+        result = {"status": "MEASURED", "latency": found, "queues": {"trend": trend}}
+        return StoredTrial("64B/throughput", 0, load, Verdict.MEASURED, {"streams": []}, result)
+
+    trials = [at(10.0, "steady"), at(50.0, "too short to tell"), at(90.0, "filling")]
+    for chart in latency_charts(CONFIG, trials):
+        assert [point["x"] for point in chart.spec["data"]["values"]] == [10.0, 50.0]
+    assert not latency_charts(CONFIG, [at(0.002, "steady"), at(0.034, "steady")])
+
+
 def test_the_marks_and_the_width_of_a_single_line_are_numbers_in_the_picture() -> None:
     result = {"status": "MEASURED", "latency": latency(1000, 4000, 90, 9, 1) | {"sum_ns": 200_000}}
     trials = [StoredTrial("64B/latency", 0, load, Verdict.PASS, {"streams": []}, result) for load in (10.0, 50.0)]
