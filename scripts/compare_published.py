@@ -23,8 +23,9 @@ MODELLED = _ROOT / "docs" / "published.json"
 _HEAD = """# Published measurements and what the models predict
 
 Numbers that reports have printed, beside those that P4Mesh measures on `sim` with the shipped topologies: published,
-modelled, and the difference. Made by `scripts/compare_published.py`; a test measures some cells again. No parameter of
-a model is tuned to a cell; where one comes from the report's own tables, the topology says from which.
+modelled, and the difference. Made by `scripts/compare_published.py`; a test measures some cells again.
+"Parameters from cells" names the cells of a report that a model has parameters from: those agree because they were
+fitted. All other cells are predictions.
 
 A chassis of 256 ports after a Cisco Nexus 9508 has its tables in [CHASSIS](CHASSIS.md), with what its model does not
 explain: averages under BGP, N-to-N below 9,216 bytes, jitter, and how long error correction takes.

@@ -14,6 +14,7 @@ with FAIL, as in the report; ours try their minimum too, and the load before it 
 the report 30. The tests `test_published_*` compare other tables of this report.
 
 Parameters from cells: the 2.7 % from the mean of table 1.1. Its single rows and tables 1.2 and 1.3 are predictions.
+`broadcast.service_by_size`, which no table here uses, is fitted to the broadcast throughput of another run.
 
 Sampling: a loss stands beside its standard error, that of n frames that are lost independently of each other. Rates and
 results have none: the losses are far from what the searches accept.

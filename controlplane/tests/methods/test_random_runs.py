@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from support.random_runs import SmallDevice, SomeRefused, drawn, measured
+from support.stated_errors import without_error
 
 from p4mesh.errors import UnsupportedError, UsageError
 from p4mesh.measurement.counts import Trend
@@ -105,6 +106,16 @@ def test_any_parameters_end_in_a_result_that_adds_up_or_in_one_message(
         assert conserves(spec, result), spec.label
         assert result.lost_frames >= 0 <= result.flooded_frames
     assert outcome_text(run.outcome)
+    assert [found for table in run.outcome.tables for found in without_error(table)] == []
+
+
+@pytest.mark.parametrize("test", ON_A_SWITCH)
+def test_every_table_has_the_errors_of_its_numbers(test: str) -> None:
+    try:
+        run = measured(test, SmallDevice((100 * MEGABIT,) * 4), 128, {})
+    except UnsupportedError:
+        return
+    assert [found for table in run.outcome.tables for found in without_error(table)] == []
 
 
 @pytest.mark.parametrize("every", [1, 2, 3])

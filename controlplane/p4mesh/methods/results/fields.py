@@ -56,7 +56,16 @@ class Quantity:
     """Whether it is a count of received frames over the transmission time: each port may have one more or less."""
     for_good: str = ""
     """Key of the column with the number of a longer trial, if the device forgives a burst; empty: none has it."""
+    exact: str = ""
+    """Why the number needs no error beside it; empty: it has one."""
 
+
+COUNTED = "a count of the trials that the row is about, and of no other"
+SEEN = "lowest or highest of the frames that were measured, and no estimate of others"
+BOUND = "itself a bound, or an end of an interval"
+SEARCHED = "its bracket and what its trials do not exclude stand in the table of searches, or beside it"
+REPEATED = "a statistic of the runs that were made"
+INTERVAL = "the ends of its interval stand beside it"
 
 QUANTITIES: dict[str, Quantity] = {}
 """The meaning of differences of a column, by its key."""
@@ -102,11 +111,17 @@ def _group(about: str, sense: Sense) -> None:
 
 
 def _spread(
-    key: str, title: str, meaning: str, digits: int = 3, sense: Sense | None = None, error: str = ""
+    key: str,
+    title: str,
+    meaning: str,
+    digits: int = 3,
+    sense: Sense | None = None,
+    error: str = "",
+    exact: str = "",
 ) -> tuple[Column, ...]:
     """The columns of the lowest, the mean and the highest of some times in microseconds; ``{}`` stands for which.
 
-    ``error`` is the column of the error of the mean.
+    ``error`` is the column of the error of the mean, ``exact`` why none of them has one.
     """
     return tuple(
         _column(
@@ -117,6 +132,7 @@ def _spread(
             digits,
             sense=sense,
             error=error if which == "avg" else "",
+            exact=exact if exact or which == "avg" else SEEN,
         )
         for which, word in (("min", "lowest"), ("avg", "mean"), ("max", "highest"))
     )
@@ -140,13 +156,14 @@ def _column(
     share_of: str = "",
     is_rate: bool = False,
     for_good: str = "",
+    exact: str = "",
     loss: bool = False,
 ) -> Column:
     assert key not in MEANINGS, key
     if loss:
         LOSSES.add(key)
     MEANINGS[key] = meaning
-    QUANTITIES[key] = Quantity(sense or _SENSES[-1], error, resolution, like, share_of, is_rate, for_good)
+    QUANTITIES[key] = Quantity(sense or _SENSES[-1], error, resolution, like, share_of, is_rate, for_good, exact)
     column = Column(key, title, unit, digits)
     BY_TOPIC[next(reversed(BY_TOPIC))].append(column)
     return column
@@ -160,6 +177,12 @@ _loss = partial(_column, sense=Sense.LOWER, loss=True)
 def _error(key: str, of: str, meaning: str, digits: int = 3) -> Column:
     """The column of the error of another column, in microseconds."""
     return _setting(key, f"Error of {of}", f"{meaning}, 95 % confidence", "+- us", digits)
+
+
+def _error_of_loss(key: str, of: str) -> Column:
+    """The column of the error of a loss in percent, the larger side of its interval."""
+    meaning = f"error of {of}, 95 % confidence, if frames are lost by themselves"
+    return _setting(key, f"Error of {of}", meaning, "+- %", 4)
 
 
 _group("Which trial", Sense.SETTING)
@@ -274,6 +297,7 @@ THROUGHPUT_PCT = _column(
     "% of line",
     4,
     error="throughput_error_pct",
+    exact=SEARCHED,
 )
 THROUGHPUT_ERROR_PCT = _setting(
     "throughput_error_pct",
@@ -282,20 +306,32 @@ THROUGHPUT_ERROR_PCT = _setting(
     "+- % of line",
     4,
 )
-THROUGHPUT_FPS = _column("throughput_fps", "Throughput", "throughput in frames of all ports", "frames/s", 0)
-THROUGHPUT_L1_MBPS = _column("throughput_l1_mbps", "L1", "throughput with preamble and gap", "Mbit/s", 2)
-THROUGHPUT_L2_MBPS = _column("throughput_l2_mbps", "L2", "throughput without preamble and gap", "Mbit/s", 2)
-UPPER_FPS = _column("upper_fps", "Fails at", "lowest rate tried that did not pass", "frames/s", 3)
-UPPER_RATE_PCT = _column(
-    "upper_rate_pct", "Fails at", "lowest learning rate that did not pass, of the base rate", "% of base", 3
+THROUGHPUT_FPS = _column(
+    "throughput_fps", "Throughput", "throughput in frames of all ports", "frames/s", 0, exact=SEARCHED
 )
-UPPER_PCT = _column("upper_pct", "Fails at", "lowest load tried that did not pass", "% of line", 4)
+THROUGHPUT_L1_MBPS = _column(
+    "throughput_l1_mbps", "L1", "throughput with preamble and gap", "Mbit/s", 2, exact=SEARCHED
+)
+THROUGHPUT_L2_MBPS = _column(
+    "throughput_l2_mbps", "L2", "throughput without preamble and gap", "Mbit/s", 2, exact=SEARCHED
+)
+UPPER_FPS = _column("upper_fps", "Fails at", "lowest rate tried that did not pass", "frames/s", 3, exact=BOUND)
+UPPER_RATE_PCT = _column(
+    "upper_rate_pct",
+    "Fails at",
+    "lowest learning rate that did not pass, of the base rate",
+    "% of base",
+    3,
+    exact=BOUND,
+)
+UPPER_PCT = _column("upper_pct", "Fails at", "lowest load tried that did not pass", "% of line", 4, exact=BOUND)
 LOWER_PCT = _column(
     "lower_pct",
     "Lower bound",
     "highest load tried that passed, less the excess that its trial does not exclude",
     "% of line",
     4,
+    exact=BOUND,
 )
 CARRIED_PCT = _higher(
     "carried_pct",
@@ -303,6 +339,7 @@ CARRIED_PCT = _higher(
     "throughput less the excess over what the device carries for any time that its trial does not exclude",
     "% of line",
     4,
+    exact=BOUND,
 )
 BUCKET_PCT = _higher(
     "bucket_pct",
@@ -310,9 +347,10 @@ BUCKET_PCT = _higher(
     "the least that a device carries for any time if it forgives each port 1000 frames, as policers do",
     "% of line",
     4,
+    exact=BOUND,
 )
-UPPER_FRAMES = _column("upper_frames", "Upper bound", "shortest burst tried that lost frames", "frames")
-LOWER_FRAMES = _column("lower_frames", "Lower bound", "longest burst tried that lost none", "frames")
+UPPER_FRAMES = _column("upper_frames", "Upper bound", "shortest burst tried that lost frames", "frames", exact=BOUND)
+LOWER_FRAMES = _column("lower_frames", "Lower bound", "longest burst tried that lost none", "frames", exact=BOUND)
 TRIED_PCT = _setting("tried_pct", "Last tried", "last load tried, where none passed", "% of line", 4)
 AT_LEAST = _column("at_least", "At least", "whether the highest load that the search may try has passed")
 CONDITIONAL_PCT = _column(
@@ -321,6 +359,7 @@ CONDITIONAL_PCT = _column(
     "throughput at the relevant lower bound (RFC 9971 6.8.2)",
     "% of line",
     4,
+    exact=SEARCHED,
 )
 REGULARITY = _column("regularity", "Regularity", "whether the goal has a lower bound (RFC 9971 6.6)")
 GOAL = _setting("goal", "Goal", "number of the goal")
@@ -375,6 +414,7 @@ MFR_BUCKET_FPS = _column(
     "the least of the MFR that is for good if the device forgives each sender 1000 frames, as policers do",
     "frames/s",
     0,
+    exact=BOUND,
 )
 MFR_OFFERED_PCT = _setting("mfr_offered_pct", "Oload at MFR", "offered load at the MFR", "% of line", 4)
 FRMOL_FPS = _column(
@@ -395,6 +435,7 @@ FRMOL_BUCKET_FPS = _column(
     "the least of the FRMOL that is for good if the device forgives each sender 1000 frames, as policers do",
     "frames/s",
     0,
+    exact=BOUND,
 )
 FRMOL_OFFERED_PCT = _setting(
     "frmol_offered_pct", "Oload at FRMOL", "maximum offered load (RFC 2285 3.5.3)", "% of line", 4
@@ -402,41 +443,58 @@ FRMOL_OFFERED_PCT = _setting(
 
 _group("Frames", Sense.LOWER)
 TX_FRAMES = _setting("tx_frames", "Tx", "frames sent", "frames")
-RX_FRAMES = _neutral("rx_frames", "Rx", "frames received", "frames")
-RX_BYTES = _neutral("rx_bytes", "Rx", "bytes received", "bytes")
+RX_FRAMES = _neutral("rx_frames", "Rx", "frames received", "frames", exact=COUNTED)
+RX_BYTES = _neutral("rx_bytes", "Rx", "bytes received", "bytes", exact=COUNTED)
 EXPECTED_FRAMES = _setting("expected_frames", "Expected", "copies that should arrive", "frames")
 MEAN_BYTES = _setting("mean_bytes", "Frame", "mean length of the frames", "B mean", 1)
-LATE_FRAMES = _column("late_frames", "Late", "received after the transmission, from queues of the device", "frames")
-LOST_FRAMES = _loss("lost_frames", "Lost", "frames that did not arrive", "frames")
+LATE_FRAMES = _column(
+    "late_frames", "Late", "received after the transmission, from queues of the device", "frames", exact=COUNTED
+)
+LOST_FRAMES = _loss("lost_frames", "Lost", "frames that did not arrive", "frames", exact=COUNTED)
 CORRUPTED_FRAMES = _column(
     "corrupted_frames",
     "Corrupted",
     "of the lost frames, those that came with a good FCS and signature, and another payload than was sent",
     "frames",
+    exact=COUNTED,
 )
 SHARED_CORRUPTED_FRAMES = _column(
     "shared_corrupted_frames",
     "Corrupted there",
     "corrupted frames at the receivers of these frames, where others come, too: which ones they were is not known",
     "frames",
+    exact=COUNTED,
 )
 DOUBTFUL_FRAMES = _column(
     "doubtful_frames",
     "Lost or late",
     "of the lost frames, those that may have come late: late frames that nothing tells from copies",
     "frames",
+    exact=COUNTED,
 )
 NAMED_FRAMES = _setting("named_frames", "Lost, named", "lost frames that are named one by one", "frames")
 FIRST_SEQUENCE = _setting("first_sequence", "First number", "number of the first lost frame in a row")
 LAST_SEQUENCE = _setting("last_sequence", "Last number", "number of the last lost frame in a row")
-FLOODED_FRAMES = _column("flooded_frames", "Flooded", "frames at ports that they do not belong to", "frames")
-MISDIRECTED_FRAMES = _column(
-    "misdirected_frames", "Misdirected", "frames of a class at ports that it does not go to", "frames"
+FLOODED_FRAMES = _column(
+    "flooded_frames", "Flooded", "frames at ports that they do not belong to", "frames", exact=COUNTED
 )
-DUPLICATE_FRAMES = _column("duplicate_frames", "Duplicate", "frames that came more than once", "frames")
-REORDERED_FRAMES = _column("reordered_frames", "Reordered", "frames that came behind a later one (RFC 4737)", "frames")
-FOREIGN_FRAMES = _column("foreign_frames", "Foreign", "frames without a signature of the tester", "frames")
-MISINSERTED_FRAMES = _column("misinserted_frames", "Mis-inserted", "frames that the device made", "frames")
+MISDIRECTED_FRAMES = _column(
+    "misdirected_frames",
+    "Misdirected",
+    "frames of a class at ports that it does not go to",
+    "frames",
+    exact=COUNTED,
+)
+DUPLICATE_FRAMES = _column("duplicate_frames", "Duplicate", "frames that came more than once", "frames", exact=COUNTED)
+REORDERED_FRAMES = _column(
+    "reordered_frames", "Reordered", "frames that came behind a later one (RFC 4737)", "frames", exact=COUNTED
+)
+FOREIGN_FRAMES = _column(
+    "foreign_frames", "Foreign", "frames without a signature of the tester", "frames", exact=COUNTED
+)
+MISINSERTED_FRAMES = _column(
+    "misinserted_frames", "Mis-inserted", "frames that the device made", "frames", exact=COUNTED
+)
 LOSS_PCT = _loss(
     "loss_pct",
     "Loss",
@@ -446,7 +504,7 @@ LOSS_PCT = _loss(
     share_of="tx_frames",
     for_good="bucket_loss_pct",
 )
-LOSS_RATIO = _loss("loss_ratio", "Loss ratio", "lost of expected copies", "of expected")
+LOSS_RATIO = _loss("loss_ratio", "Loss ratio", "lost of expected copies", "of expected", exact=INTERVAL)
 LOSS_RATIO_BELOW = _setting(
     "loss_ratio_below", "Below, 95 %", "bound of the loss ratio with 95 % confidence", "of expected"
 )
@@ -460,21 +518,32 @@ BUCKET_LOSS_PCT = _setting(
     4,
 )
 TOTAL_TX_FRAMES = _setting("total_tx_frames", "Tx, all", "all frames sent, faulty ones included", "frames")
-TOTAL_RX_FRAMES = _neutral("total_rx_frames", "Rx, all", "all frames received, faulty ones included", "frames")
-VALID_TX_FRAMES = _setting("valid_tx_frames", "Valid Tx", "frames without a fault sent", "frames")
-VALID_RX_FRAMES = _neutral("valid_rx_frames", "Valid Rx", "frames without a fault received", "frames")
-VALID_LOSS_PCT = _loss(
-    "valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4, share_of="valid_tx_frames"
+TOTAL_RX_FRAMES = _neutral(
+    "total_rx_frames", "Rx, all", "all frames received, faulty ones included", "frames", exact=COUNTED
 )
+VALID_TX_FRAMES = _setting("valid_tx_frames", "Valid Tx", "frames without a fault sent", "frames")
+VALID_RX_FRAMES = _neutral("valid_rx_frames", "Valid Rx", "frames without a fault received", "frames", exact=COUNTED)
+VALID_LOSS_PCT = _loss(
+    "valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4, error="valid_loss_error_pct"
+)
+VALID_LOSS_ERROR_PCT = _error_of_loss("valid_loss_error_pct", "valid loss")
 OVERSIZE_TX_FRAMES = _setting("oversize_tx_frames", "Oversize Tx", "frames sent that are too long", "frames")
-OVERSIZE_RX_FRAMES = _neutral("oversize_rx_frames", "Oversize Rx", "frames received that are too long", "frames")
+OVERSIZE_RX_FRAMES = _neutral(
+    "oversize_rx_frames", "Oversize Rx", "frames received that are too long", "frames", exact=COUNTED
+)
 OVERSIZE_HANDLING = _column("oversize_handling", "Oversize", "what the device does with frames that are too long")
 UNDERSIZE_TX_FRAMES = _setting("undersize_tx_frames", "Undersize Tx", "frames sent that are too short", "frames")
-UNDERSIZE_RX_FRAMES = _neutral("undersize_rx_frames", "Undersize Rx", "frames received that are too short", "frames")
+UNDERSIZE_RX_FRAMES = _neutral(
+    "undersize_rx_frames", "Undersize Rx", "frames received that are too short", "frames", exact=COUNTED
+)
 UNDERSIZE_HANDLING = _column("undersize_handling", "Undersize", "what the device does with frames that are too short")
 BAD_FCS_TX_FRAMES = _setting("bad_fcs_tx_frames", "Bad FCS Tx", "frames sent with a wrong FCS", "frames")
 BAD_FCS_RX_FRAMES = _neutral(
-    "bad_fcs_rx_frames", "Bad FCS Rx", "frames received that were sent with a wrong FCS", "frames"
+    "bad_fcs_rx_frames",
+    "Bad FCS Rx",
+    "frames received that were sent with a wrong FCS",
+    "frames",
+    exact=COUNTED,
 )
 BAD_FCS_HANDLING = _column("bad_fcs_handling", "Bad FCS", "what the device does with frames with a wrong FCS")
 DRIBBLE_HANDLING = _column("dribble_handling", "Dribble bits", "what the device does with frames with dribble bits")
@@ -488,18 +557,23 @@ EXCESS_PPM = _column(
     "excess_ppm", "Excess", "rate at which a queue fills, as a share of the load", "ppm", 1, error="excess_error_ppm"
 )
 EXCESS_ERROR_PPM = _setting("excess_error_ppm", "Error", "error of that share", "+- ppm", 1)
-EXCESS_FPS = _column("excess_fps", "Excess", "rate at which a queue fills", "frames/s", 1)
+EXCESS_FPS = _column("excess_fps", "Excess", "rate at which a queue fills", "frames/s", 1, like="excess_ppm")
 OVERFLOW_S = _higher(
-    "overflow_s", "1,000 frames full after", "time after which a queue of 1,000 frames is full", "s", 3
+    "overflow_s",
+    "1,000 frames full after",
+    "time after which a queue of 1,000 frames is full",
+    "s",
+    3,
+    like="excess_ppm",
 )
 
 _group("Latency and its variation", Sense.LOWER)
 DEFINITION = _column("definition", "Definition", "definition of the latency (RFC 1242 3.8, RFC 8238 2)")
 SAMPLES = _setting("samples", "Samples", "frames that were measured", "frames")
-MIN_US = _column("min_us", "Min", "lowest latency", "us", 3)
+MIN_US = _column("min_us", "Min", "lowest latency", "us", 3, exact=SEEN)
 AVG_US = _column("avg_us", "Avg", "mean latency", "us", 3, error="avg_error_us")
 AVG_ERROR_US = _error("avg_error_us", "avg", "largest error of the mean latency, from sampling and time stamps", 4)
-MAX_US = _column("max_us", "Max", "highest latency", "us", 3)
+MAX_US = _column("max_us", "Max", "highest latency", "us", 3, exact=SEEN)
 SINGLE_ERROR_US = _setting(
     "single_error_us",
     "Error of min, max",
@@ -520,28 +594,44 @@ CALIBRATED = _column("calibrated", "Calibrated", "whether the latency of the wir
 KIND = _column("kind", "By", "whether ports are told apart by layer or role")
 NAME = _column("name", "Receivers of", "layer or role of the receiving ports")
 RECEIVERS = _setting("receivers", "Receivers", "ports of that layer or role", "ports")
-LOW_US = _column("low_us", "Low", "lowest mean of a port", "us mean", 3)
-HIGH_US = _column("high_us", "High", "highest mean of a port", "us mean", 3)
-INCREMENT_US = _column("increment_us", "Increment", "mean less that of the layer before", "us", 3)
-FIFO_US = _column("fifo_us", "FIFO", "mean latency, first bit in to first bit out (RFC 1242 3.8)", "us", 3)
-LIFO_US = _column("lifo_us", "LIFO", "mean latency, last bit in to first bit out (RFC 1242 3.8)", "us", 3)
-LILO_US = _column("lilo_us", "LILO", "mean latency, last bit in to last bit out (RFC 8238 2.1)", "us", 3)
-FILO_US = _column("filo_us", "FILO", "mean latency, first bit in to last bit out (RFC 8238 2.1)", "us", 3)
-MIMO_US = _column("mimo_us", "MIMO", "mean message-in message-out latency (ATM Forum BTD-TEST-TM)", "us", 3)
+LOW_US = _column("low_us", "Low", "lowest mean of a port", "us mean", 3, error="port_error_us")
+HIGH_US = _column("high_us", "High", "highest mean of a port", "us mean", 3, error="port_error_us")
+PORT_ERROR_US = _error(
+    "port_error_us", "low, high", "largest error of the mean of a port, from sampling and time stamps"
+)
+INCREMENT_US = _column(
+    "increment_us", "Increment", "mean less that of the layer before", "us", 3, error="increment_error_us"
+)
+INCREMENT_ERROR_US = _error("increment_error_us", "increment", "errors of the two means together")
+FIFO_US = _column(
+    "fifo_us", "FIFO", "mean latency, first bit in to first bit out (RFC 1242 3.8)", "us", 3, error="avg_error_us"
+)
+LIFO_US = _column(
+    "lifo_us", "LIFO", "mean latency, last bit in to first bit out (RFC 1242 3.8)", "us", 3, error="avg_error_us"
+)
+LILO_US = _column(
+    "lilo_us", "LILO", "mean latency, last bit in to last bit out (RFC 8238 2.1)", "us", 3, error="avg_error_us"
+)
+FILO_US = _column(
+    "filo_us", "FILO", "mean latency, first bit in to last bit out (RFC 8238 2.1)", "us", 3, error="avg_error_us"
+)
+MIMO_US = _column(
+    "mimo_us", "MIMO", "mean message-in message-out latency (ATM Forum BTD-TEST-TM)", "us", 3, error="avg_error_us"
+)
 LATENCY_RAW_US = _setting("latency_raw_us", "Raw latency", "mean latency as measured", "us avg", 4)
 LATENCY_CALIBRATED_US = _column(
-    "latency_calibrated_us", "Calibrated", "mean latency less that of the wire", "us avg", 4
+    "latency_calibrated_us", "Calibrated", "mean latency less that of the wire", "us avg", 4, error="wire_error_us"
 )
 WIRE_US = _setting("wire_us", "Wire, median", "latency of the wire", "us", 4)
 WIRE_ERROR_US = _setting("wire_error_us", "Error", "error of the latency of the wire", "+- us", 4)
-JITTER_MIN_US = _column("jitter_min_us", "Jitter min", "lowest jitter (RFC 4689 3.2.3)", "us", 3)
+JITTER_MIN_US = _column("jitter_min_us", "Jitter min", "lowest jitter (RFC 4689 3.2.3)", "us", 3, exact=SEEN)
 JITTER_AVG_US = _column(
     "jitter_avg_us", "Jitter avg", "mean jitter (RFC 4689 3.2.3)", "us", 3, error="jitter_avg_error_us"
 )
 JITTER_AVG_ERROR_US = _error(
     "jitter_avg_error_us", "jitter avg", "largest error of the mean jitter, from sampling and time stamps", 4
 )
-JITTER_MAX_US = _column("jitter_max_us", "Jitter max", "highest jitter (RFC 4689 3.2.3)", "us", 3)
+JITTER_MAX_US = _column("jitter_max_us", "Jitter max", "highest jitter (RFC 4689 3.2.3)", "us", 3, exact=SEEN)
 RFC3550_AVG_US = _column(
     "rfc3550_avg_us",
     "RFC 3550 avg",
@@ -556,7 +646,9 @@ RFC3550_AVG_ERROR_US = _error(
     "largest error of the mean smoothed jitter, from sampling, start and time stamps",
     4,
 )
-RFC3550_MAX_US = _column("rfc3550_max_us", "RFC 3550 max", "highest smoothed jitter (RFC 3550 6.4.1)", "us", 4)
+RFC3550_MAX_US = _column(
+    "rfc3550_max_us", "RFC 3550 max", "highest smoothed jitter (RFC 3550 6.4.1)", "us", 4, exact=SEEN
+)
 PDV_P99_US = _column(
     "pdv_p99_us",
     "PDV p99",
@@ -577,8 +669,10 @@ PDV_P99_9_US = _column(
 PDV_P99_9_ERROR_US = _error(
     "pdv_p99_9_error_us", "PDV p99.9", "error of PDV p99.9, from bins, sampling and time stamps"
 )
-PDV_MAX_US = _column("pdv_max_us", "PDV max", "highest packet delay variation (RFC 5481 4.2)", "us", 3)
-IPDV_MIN_US = _neutral("ipdv_min_us", "IPDV min", "lowest inter-packet delay variation (RFC 5481 4.1)", "us", 3)
+PDV_MAX_US = _column("pdv_max_us", "PDV max", "highest packet delay variation (RFC 5481 4.2)", "us", 3, exact=SEEN)
+IPDV_MIN_US = _neutral(
+    "ipdv_min_us", "IPDV min", "lowest inter-packet delay variation (RFC 5481 4.1)", "us", 3, exact=SEEN
+)
 IPDV_P1_US = _neutral(
     "ipdv_p1_us",
     "IPDV p1",
@@ -603,18 +697,33 @@ IPDV_P99_US = _column(
     error="ipdv_p99_error_us",
 )
 IPDV_P99_ERROR_US = _error("ipdv_p99_error_us", "IPDV p99", "error of IPDV p99, from bins, sampling and time stamps")
-IPDV_MAX_US = _column("ipdv_max_us", "IPDV max", "highest inter-packet delay variation", "us", 3)
+IPDV_MAX_US = _column("ipdv_max_us", "IPDV max", "highest inter-packet delay variation", "us", 3, exact=SEEN)
 IPDV_SAMPLES = _setting("ipdv_samples", "IPDV samples", "pairs of frames that were measured", "pairs")
-AVG_LOW_US = _column("avg_low_us", "Avg, lowest pair", "mean latency of the fastest pair of ports", "us", 3)
-AVG_HIGH_US = _column("avg_high_us", "Avg, highest pair", "mean latency of the slowest pair of ports", "us", 3)
-AVG_US_MEAN = _column("avg_us_mean", "Avg, all frames", "mean latency of all frames", "us", 3)
-STDDEV_US = _column("stddev_us", "Std dev of avg", "standard deviation of the means of the runs", "us", 4)
-RSD_PCT = _column("rsd_pct", "RSD of avg", "that deviation as a share of the mean", "%", 2)
-SPREAD_US = _column("spread_us", "Max - min", "highest less lowest latency", "us", 3)
+AVG_LOW_US = _column(
+    "avg_low_us", "Avg, lowest pair", "mean latency of the fastest pair of ports", "us", 3, error="pair_error_us"
+)
+AVG_HIGH_US = _column(
+    "avg_high_us", "Avg, highest pair", "mean latency of the slowest pair of ports", "us", 3, error="pair_error_us"
+)
+PAIR_ERROR_US = _error(
+    "pair_error_us", "lowest, highest pair", "largest error of the mean of a pair, from sampling and time stamps"
+)
+AVG_US_MEAN = _column(
+    "avg_us_mean", "Avg, all frames", "mean latency of all frames", "us", 3, error="avg_error_us_high"
+)
+STDDEV_US = _column(
+    "stddev_us", "Std dev of avg", "standard deviation of the means of the runs", "us", 4, exact=REPEATED
+)
+RSD_PCT = _column("rsd_pct", "RSD of avg", "that deviation as a share of the mean", "%", 2, exact=REPEATED)
+SPREAD_US = _column("spread_us", "Max - min", "highest less lowest latency", "us", 3, exact=SEEN)
 SET_SIZE = _setting("set_size", "Latencies", "latencies that the row is made of")
-DELTA_US = _spread("delta_{}_us", "Delta {}", "latency that failures add", 6)
-DELTA_US_LOW = _spread("delta_{}_us_low", "Delta {} from", "latency added, lower end with 95 % confidence", 6)
-DELTA_US_HIGH = _spread("delta_{}_us_high", "Delta {} to", "latency added, upper end with 95 % confidence", 6)
+DELTA_US = _spread("delta_{}_us", "Delta {}", "latency that failures add", 6, exact=INTERVAL)
+DELTA_US_LOW = _spread(
+    "delta_{}_us_low", "Delta {} from", "latency added, lower end with 95 % confidence", 6, exact=BOUND
+)
+DELTA_US_HIGH = _spread(
+    "delta_{}_us_high", "Delta {} to", "latency added, upper end with 95 % confidence", 6, exact=BOUND
+)
 TESTER_US = _spread("tester_{}_us", "Tester {}", "latency of the tester itself, over a wire", 6, sense=Sense.SETTING)
 TESTER_JITTER_US = _setting("tester_jitter_us", "Tester jitter", "jitter of the tester itself, over a wire", "us", 6)
 SIGNIFICANT = _column(
@@ -623,11 +732,19 @@ SIGNIFICANT = _column(
 
 _group("Messages", Sense.LOWER)
 MESSAGES = _setting("messages", "Messages", "messages sent")
-COMPLETE_MESSAGES = _higher("complete_messages", "Complete", "messages of which every frame came", "messages")
-DAMAGED_MESSAGES_MIN = _column(
-    "damaged_messages_min", "Damaged", "messages that surely lost a frame", "messages, at least"
+COMPLETE_MESSAGES = _higher(
+    "complete_messages", "Complete", "messages of which every frame came", "messages", exact=COUNTED
 )
-DAMAGED_MESSAGES_MAX = _column("damaged_messages_max", "Damaged", "messages that may have lost a frame", "at most")
+DAMAGED_MESSAGES_MIN = _column(
+    "damaged_messages_min",
+    "Damaged",
+    "messages that surely lost a frame",
+    "messages, at least",
+    exact=BOUND,
+)
+DAMAGED_MESSAGES_MAX = _column(
+    "damaged_messages_max", "Damaged", "messages that may have lost a frame", "at most", exact=BOUND
+)
 DIF_PCT = _column("dif_pct", "Dif", "mean MIMO less mean FIFO, of that FIFO", "%", 2, error="dif_error_pct")
 DIF_ERROR_PCT = _setting("dif_error_pct", "Error of Dif", "error of Dif, from those of the two means", "+- %", 2)
 FIFO_US_MIN, FIFO_US_AVG, FIFO_US_MAX = _of_messages("fifo", "time of a message, first bit to first bit")
@@ -750,11 +867,18 @@ BURST_FRAMES_MIN = _higher(
 BURST_FRAMES_MAX = _higher(
     "burst_frames_max", "Burst max", "longest burst without loss", "frames", resolution="burst_step_frames"
 )
-BURST_FRAMES_STDDEV = _column("burst_frames_stddev", "Std dev", "standard deviation of the longest bursts", "frames", 2)
+BURST_FRAMES_STDDEV = _column(
+    "burst_frames_stddev", "Std dev", "standard deviation of the longest bursts", "frames", 2, exact=REPEATED
+)
 LIMIT_FRAMES = _setting("limit_frames", "Longest tried", "longest burst that may be tried", "frames")
 STEPS = _setting("steps", "Bursts tried", "bursts that were tried", "frames")
 IMPLIED_BUFFER_S = _higher(
-    "implied_buffer_s", "Implied buffer", "time that the burst takes on the line (RFC 9004 6.4)", "s", 9
+    "implied_buffer_s",
+    "Implied buffer",
+    "time that the burst takes on the line (RFC 9004 6.4)",
+    "s",
+    9,
+    like="burst_frames_avg",
 )
 CORRECTED_BUFFER_S = _higher(
     "corrected_buffer_s",
@@ -762,15 +886,25 @@ CORRECTED_BUFFER_S = _higher(
     "buffer time less what the device forwarded meanwhile (RFC 9004 6.4)",
     "s",
     9,
+    like="burst_frames_avg",
 )
 ACTUAL_BUFFER_S = _higher(
-    "actual_buffer_s", "Actual buffer", "buffer time at the measured throughput (RFC 9004 6.4)", "s", 9
+    "actual_buffer_s",
+    "Actual buffer",
+    "buffer time at the measured throughput (RFC 9004 6.4)",
+    "s",
+    9,
+    like="burst_frames_avg",
 )
 ACTUAL_FPS = _setting("actual_fps", "at rate", "rate that the correction uses", "frames/s", 0)
 OVERLOAD_FPS = _setting("overload_fps", "Overload", "rate that overloads the device (RFC 2544 26.5)", "frames/s", 0)
-OVERLOAD_LOST_FRAMES = _loss("overload_lost_frames", "Lost in overload", "frames lost during the overload", "frames")
+OVERLOAD_LOST_FRAMES = _loss(
+    "overload_lost_frames", "Lost in overload", "frames lost during the overload", "frames", exact=COUNTED
+)
 REDUCED_FPS = _setting("reduced_fps", "Reduced", "rate after the overload", "frames/s", 0)
-REDUCED_LOST_FRAMES = _loss("reduced_lost_frames", "Lost after it", "frames lost after the overload", "frames")
+REDUCED_LOST_FRAMES = _loss(
+    "reduced_lost_frames", "Lost after it", "frames lost after the overload", "frames", exact=COUNTED
+)
 RECOVERY_US = _column(
     "recovery_us",
     "Recovery",
@@ -782,7 +916,9 @@ RECOVERY_US = _column(
 RECOVERY_US_AVG = _column("recovery_us_avg", "Recovery avg", "mean recovery time", "us", 3, error="resolution_us")
 RECOVERY_US_MIN = _column("recovery_us_min", "Recovery min", "shortest recovery time", "us", 3, error="resolution_us")
 RECOVERY_US_MAX = _column("recovery_us_max", "Recovery max", "longest recovery time", "us", 3, error="resolution_us")
-RECOVERY_US_STDDEV = _column("recovery_us_stddev", "Std dev", "standard deviation of the recovery times", "us", 3)
+RECOVERY_US_STDDEV = _column(
+    "recovery_us_stddev", "Std dev", "standard deviation of the recovery times", "us", 3, exact=REPEATED
+)
 RESET_TYPE = _column("reset_type", "Reset", "kind of reset (RFC 6201)")
 RESET_MS_AVG = _column(
     "reset_ms_avg", "Reset time avg", "mean time of reset (RFC 6201)", "ms", 6, error="resolution_ms"
@@ -806,17 +942,24 @@ STAMPS_MS_AVG = _column(
     "stamps_ms_avg", "By time stamps avg", "mean outage by time stamps", "ms", 6, error="resolution_ms"
 )
 RESOLUTION_MS = _setting("resolution_ms", "Resolution", "resolution of an outage: the distance of two frames", "ms", 6)
-LOST_FRAMES_AVG = _loss("lost_frames_avg", "Lost avg", "mean of the lost frames", "frames", 1)
+LOST_FRAMES_AVG = _loss("lost_frames_avg", "Lost avg", "mean of the lost frames", "frames", 1, exact=REPEATED)
 CORRUPTED_FRAMES_AVG = _column(
-    "corrupted_frames_avg", "Corrupted avg", "mean of the corrupted frames among the lost ones", "frames", 1
+    "corrupted_frames_avg",
+    "Corrupted avg",
+    "mean of the corrupted frames among the lost ones",
+    "frames",
+    1,
+    exact=REPEATED,
 )
-LOST_FRAMES_MIN = _loss("lost_frames_min", "Lost min", "fewest lost frames", "frames")
-LOST_FRAMES_MAX = _loss("lost_frames_max", "Lost max", "most lost frames", "frames")
+LOST_FRAMES_MIN = _loss("lost_frames_min", "Lost min", "fewest lost frames", "frames", exact=SEEN)
+LOST_FRAMES_MAX = _loss("lost_frames_max", "Lost max", "most lost frames", "frames", exact=SEEN)
 RECOVERED = _column("recovered", "Recovered", "whether frames came again before the end of the trial")
 
 _group("Congestion, pressure and addresses", Sense.NEITHER)
 CONGESTED_TX_FRAMES = _setting("congested_tx_frames", "C Tx", "frames sent to the congested port", "frames")
-CONGESTED_RX_FRAMES = _column("congested_rx_frames", "C Rx", "frames received at the congested port", "frames")
+CONGESTED_RX_FRAMES = _column(
+    "congested_rx_frames", "C Rx", "frames received at the congested port", "frames", exact=COUNTED
+)
 CONGESTED_FPS = _higher(
     "congested_fps",
     "C FR",
@@ -832,6 +975,7 @@ CONGESTED_BUCKET_FPS = _higher(
     "the least of that rate that is for good if the device forgives each source a burst of 1,000 frames",
     "frames/s",
     0,
+    exact=BOUND,
 )
 CONGESTED_LOSS_PCT = _loss(
     "congested_loss_pct",
@@ -839,9 +983,10 @@ CONGESTED_LOSS_PCT = _loss(
     "loss of the congested port",
     "%",
     4,
-    share_of="congested_tx_frames",
+    error="congested_loss_error_pct",
     for_good="congested_bucket_pct",
 )
+CONGESTED_LOSS_ERROR_PCT = _error_of_loss("congested_loss_error_pct", "C loss")
 CONGESTED_BUCKET_PCT = _setting(
     "congested_bucket_pct",
     "C loss, bucket of 1,000",
@@ -850,10 +995,16 @@ CONGESTED_BUCKET_PCT = _setting(
     4,
 )
 CONGESTED_LATE_FRAMES = _column(
-    "congested_late_frames", "C late", "frames that the congested port got after the transmission", "frames"
+    "congested_late_frames",
+    "C late",
+    "frames that the congested port got after the transmission",
+    "frames",
+    exact=COUNTED,
 )
 UNCONGESTED_TX_FRAMES = _setting("uncongested_tx_frames", "U Tx", "frames sent to the uncongested port", "frames")
-UNCONGESTED_RX_FRAMES = _column("uncongested_rx_frames", "U Rx", "frames received at the uncongested port", "frames")
+UNCONGESTED_RX_FRAMES = _column(
+    "uncongested_rx_frames", "U Rx", "frames received at the uncongested port", "frames", exact=COUNTED
+)
 UNCONGESTED_FPS = _higher(
     "uncongested_fps", "U FR", "forwarding rate of the uncongested port", "frames/s", 0, error="block_error_fps"
 )
@@ -870,9 +1021,10 @@ UNCONGESTED_LOSS_PCT = _loss(
     "loss of the uncongested port",
     "%",
     4,
-    share_of="uncongested_tx_frames",
+    error="uncongested_loss_error_pct",
     for_good="uncongested_bucket_pct",
 )
+UNCONGESTED_LOSS_ERROR_PCT = _error_of_loss("uncongested_loss_error_pct", "U loss")
 UNCONGESTED_BUCKET_PCT = _setting(
     "uncongested_bucket_pct",
     "U loss, bucket of 1,000",
@@ -881,16 +1033,24 @@ UNCONGESTED_BUCKET_PCT = _setting(
     4,
 )
 ALONE_LOSS_PCT = _loss(
-    "alone_loss_pct", "Loss of source 1 alone", "loss of the first source when it sends alone", "%", 4
+    "alone_loss_pct",
+    "Loss of source 1 alone",
+    "loss of the first source when it sends alone",
+    "%",
+    4,
+    error="alone_loss_error_pct",
 )
+ALONE_LOSS_ERROR_PCT = _error_of_loss("alone_loss_error_pct", "loss of source 1 alone")
 HEAD_OF_LINE_BLOCKING = _column(
     "head_of_line_blocking", "HOL blocking", "whether the uncongested port loses frames (RFC 2889 5.5.4)"
 )
 BACK_PRESSURE = _column("back_pressure", "Back pressure", "whether the device holds senders back (RFC 2889 5.5.4)")
-PAUSE_FRAMES = _column("pause_frames", "PAUSE", "PAUSE frames that the tester received", "frames")
+PAUSE_FRAMES = _column("pause_frames", "PAUSE", "PAUSE frames that the tester received", "frames", exact=COUNTED)
 CLOCK_PPM = _setting("clock_ppm", "Device clock", "rate of the device's clock beside the tester's", "ppm", 1)
 FINDING = _column("finding", "Finding", "what the forwarding rate tells")
-MIN_RX_GAP_NS = _column("min_rx_gap_ns", "Min Rx gap", "smallest gap between frames that the device sent", "ns", 3)
+MIN_RX_GAP_NS = _column(
+    "min_rx_gap_ns", "Min Rx gap", "smallest gap between frames that the device sent", "ns", 3, exact=SEEN
+)
 SHORT_GAP = _column("short_gap", "Below 96 bits", "whether gaps below 96 bits were seen")
 LIMIT_PCT = _setting("limit_pct", "Limit", "forwarding rate without forward pressure", "% of line", 3)
 ADDRESSES = _setting("addresses", "Addresses", "addresses that were learned in the trial", "n")
@@ -945,37 +1105,77 @@ RATE_PCT_MAX = _higher(
     resolution="rate_resolution_pct",
 )
 LEARNING_TX_FRAMES = _setting("learning_tx_frames", "L Tx", "learning frames sent", "frames")
-LEARNING_RX_FRAMES = _column("learning_rx_frames", "L Rx correct", "learning frames at their port", "frames")
-LEARNING_FLOOD_FRAMES = _lower("learning_flood_frames", "L flood", "learning frames at the other port", "frames")
+LEARNING_RX_FRAMES = _column(
+    "learning_rx_frames", "L Rx correct", "learning frames at their port", "frames", exact=COUNTED
+)
+LEARNING_FLOOD_FRAMES = _lower(
+    "learning_flood_frames", "L flood", "learning frames at the other port", "frames", exact=COUNTED
+)
 MONITOR_FLOOD_FRAMES = _lower(
-    "monitor_flood_frames", "M flood", "frames that were flooded to the monitoring port", "frames"
+    "monitor_flood_frames",
+    "M flood",
+    "frames that were flooded to the monitoring port",
+    "frames",
+    exact=COUNTED,
 )
 TEST_TX_FRAMES = _setting("test_tx_frames", "T Tx", "test frames sent", "frames")
-TEST_FLOOD_FRAMES = _lower("test_flood_frames", "T flood", "test frames that were flooded", "frames")
+TEST_FLOOD_FRAMES = _lower("test_flood_frames", "T flood", "test frames that were flooded", "frames", exact=COUNTED)
 LOCAL_TRAFFIC = _column("local_traffic", "Local traffic", "whether ports of one device send to each other")
 
 _group("Groups", Sense.NEITHER)
 GROUP = _column("group", "Group", "multicast group")
 GROUPS = _setting("groups", "Groups", "groups that receivers have joined")
 MEMBERS = _setting("members", "Egress ports", "ports that receive a group")
-CAPACITY_GROUPS = _higher("capacity_groups", "Capacity", "groups that the device forwards (RFC 3918 7.1)", "groups")
-UPPER_GROUPS = _higher("upper_groups", "Fails at", "fewest groups that it does not forward", "groups")
+CAPACITY_GROUPS = _higher(
+    "capacity_groups", "Capacity", "groups that the device forwards (RFC 3918 7.1)", "groups", exact=SEARCHED
+)
+UPPER_GROUPS = _higher("upper_groups", "Fails at", "fewest groups that it does not forward", "groups", exact=BOUND)
 SILENT_MEMBERSHIPS = _lower(
-    "silent_memberships", "Without a frame", "joined groups of ports that received nothing", "memberships"
+    "silent_memberships",
+    "Without a frame",
+    "joined groups of ports that received nothing",
+    "memberships",
+    exact=COUNTED,
 )
 BURDEN_PCT = _setting("burden_pct", "Burden", "load of the unicast frames beside the group", "% of line", 4)
 DELAY_US = _lower("delay_us", "Delay", "group join or leave delay (RFC 3918 6)", "us", 3, error="resolution_us")
 RESOLUTION_US = _setting(
     "resolution_us", "Resolution", "resolution of a time: the distance of two frames of a port or group", "us", 3
 )
-MULTICAST_FPS = _higher("multicast_fps", "Multicast throughput", "throughput of multicast copies", "copies/s", 0)
+MULTICAST_FPS = _higher(
+    "multicast_fps",
+    "Multicast throughput",
+    "throughput of multicast copies",
+    "copies/s",
+    0,
+    error="multicast_error_fps",
+)
 MULTICAST_LOST_FRAMES = _loss(
-    "multicast_lost_frames", "Multicast lost", "multicast copies that did not arrive", "copies"
+    "multicast_lost_frames",
+    "Multicast lost",
+    "multicast copies that did not arrive",
+    "copies",
+    exact=COUNTED,
 )
 MULTICAST_PCT = _setting("multicast_pct", "Multicast", "share of multicast frames", "% of frames", 2)
 MULTICAST_TX_FRAMES = _setting("multicast_tx_frames", "Multicast Tx", "multicast frames sent", "frames")
-UNICAST_FPS = _higher("unicast_fps", "Unicast throughput", "throughput of unicast frames", "frames/s", 0)
-UNICAST_LOST_FRAMES = _loss("unicast_lost_frames", "Unicast lost", "unicast frames that did not arrive", "frames")
+MULTICAST_ERROR_FPS = _setting(
+    "multicast_error_fps", "Error of multicast", "one copy of each egress port", "+- copies/s", 0
+)
+UNICAST_FPS = _higher(
+    "unicast_fps",
+    "Unicast throughput",
+    "throughput of unicast frames",
+    "frames/s",
+    0,
+    error="unicast_error_fps",
+)
+UNICAST_ERROR_FPS = _setting(
+    "unicast_error_fps", "Error of unicast", "one unicast frame of each egress port", "+- frames/s", 0
+)
+UNICAST_LOST_FRAMES = _loss(
+    "unicast_lost_frames", "Unicast lost", "unicast frames that did not arrive", "frames", exact=COUNTED
+)
 UNICAST_TX_FRAMES = _setting("unicast_tx_frames", "Unicast Tx", "unicast frames sent", "frames")
 OFFERED_SIZE_BYTES = _setting(
     "offered_size_bytes", "Offered frame size", "length of the frames that the tester sends", "B"
@@ -996,7 +1196,7 @@ IP_VERSION = _column("ip_version", "IP version", "version of IP")
 
 _group("Convergence", Sense.LOWER)
 ROUTES = _setting("routes", "Routes", "routes that change")
-CONVERGED_ROUTES = _higher("converged_routes", "Converged", "routes that traffic follows again")
+CONVERGED_ROUTES = _higher("converged_routes", "Converged", "routes that traffic follows again", exact=COUNTED)
 FIRST_ROUTE_MS = _column(
     "first_route_ms",
     "First route",
@@ -1010,9 +1210,11 @@ LAST_ROUTE_MS = _column(
 )
 AVERAGE_MS = _column("average_ms", "Average", "mean time of convergence", "ms", 3, error="resolution_ms")
 TIME_MS = _column("time_ms", "Time", "time of convergence of the route", "ms", 3, error="resolution_ms")
-LIMIT_ROUTES = _higher("limit_routes", "Limit", "routes that the device has room for", "routes")
-REFUSED_NETWORKS = _column("refused_networks", "Refused", "announced networks that the device refused", "networks")
-REFUSING_TRIALS = _column("refusing_trials", "Trials that refused", "trials in which it refused some")
+LIMIT_ROUTES = _higher("limit_routes", "Limit", "routes that the device has room for", "routes", exact=SEARCHED)
+REFUSED_NETWORKS = _column(
+    "refused_networks", "Refused", "announced networks that the device refused", "networks", exact=COUNTED
+)
+REFUSING_TRIALS = _column("refusing_trials", "Trials that refused", "trials in which it refused some", exact=COUNTED)
 
 _group("Times between frames", Sense.NEITHER)
 MEASURED_AT = _setting("measured_at", "Side", "whether frames left the sender or came to the receiver")

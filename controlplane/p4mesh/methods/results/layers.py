@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import hypot
 from typing import Annotated
@@ -14,7 +14,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.latency import Definition, Group, summary_of
 from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, Circumstances, LatencyCells
 from p4mesh.methods.results.outcome import Cell, Table
-from p4mesh.methods.results.record import Record, Row, table_of
+from p4mesh.methods.results.record import INLINE, Record, Row, table_of
 from p4mesh.traffic.imix import FrameSize
 
 _NOTE = (
@@ -67,6 +67,14 @@ class PortLatency:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Increment(Record):
+    """Mean less that of the layer before; empty for the first one, and for roles, which have no order."""
+
+    increment_us: Annotated[float | None, fields.INCREMENT_US] = None
+    increment_error_us: Annotated[float | None, fields.INCREMENT_ERROR_US] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerCells(Record):
     """Latency at the ports of one layer or role."""
 
@@ -82,8 +90,8 @@ class LayerCells(Record):
     low_us: Annotated[float, fields.LOW_US]
     """Lowest mean of its ports."""
     high_us: Annotated[float, fields.HIGH_US]
-    increment_us: Annotated[float | None, fields.INCREMENT_US]
-    """Mean less that of the layer before; None for the first one, and for roles, which have no order."""
+    port_error_us: Annotated[float | None, fields.PORT_ERROR_US]
+    increment: Increment = field(metadata=INLINE)
     calibrated: Annotated[str, fields.CALIBRATED] = RAW
 
 
@@ -105,15 +113,22 @@ class Increments:
     """Means of layers, one after the other."""
 
     def __init__(self) -> None:
-        self._before: dict[str, float] = {}
+        self._before: dict[str, tuple[float, float | None]] = {}
 
-    def after(self, kind: str, mean_us: float, series: str = RAW) -> float | None:
-        """The mean less that of the layer before; None for the first one, and for roles, which have no order."""
-        before = self._before.get(series)
+    def after(self, kind: str, mean_us: float, error_us: float | None, series: str = RAW) -> Increment:
+        """The increment to a mean and its error; time stamps may be wrong in both means alike, so errors add up."""
         if kind != "layer":
-            return None
-        self._before[series] = mean_us
-        return None if before is None else mean_us - before
+            return Increment()
+        before = self._before.get(series)
+        self._before[series] = mean_us, error_us
+        if before is None:
+            return Increment()
+        mean_before_us, error_before_us = before
+        unknown = error_us is None or error_before_us is None
+        return Increment(
+            increment_us=mean_us - mean_before_us,
+            increment_error_us=None if unknown else (error_us or 0) + (error_before_us or 0),
+        )
 
 
 def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, ...]:
@@ -132,6 +147,7 @@ def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, 
             means = [_mean_us(of_one) for of_one in of_ports]
             inside = [item for of_one in of_ports for item in of_one]
             mean_us, samples = float(_mean_us(inside)), sum(item.samples for item in inside)
+            error_us, port_errors_us = _error_us(inside), [_error_us(of_one) for of_one in of_ports]
             found.append(
                 LayerCells(
                     kind=kind,
@@ -139,16 +155,24 @@ def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, 
                     receivers=len(of_ports),
                     min_us=float(min(item.min_us for item in inside)),
                     avg_us=mean_us,
-                    avg_error_us=_error_us(inside),
+                    avg_error_us=error_us,
                     max_us=float(max(item.max_us for item in inside)),
                     samples=samples,
                     low_us=float(min(means)),
                     high_us=float(max(means)),
-                    increment_us=increments.after(kind, mean_us, calibrated),
+                    port_error_us=largest(port_errors_us),
+                    increment=increments.after(kind, mean_us, error_us, calibrated),
                     calibrated=calibrated,
                 )
             )
     return tuple(found)
+
+
+def largest(errors: Iterable[float | None]) -> float | None:
+    """The largest of some errors; None where one is not known, or there is none."""
+    found = list(errors)
+    known = [error for error in found if error is not None]
+    return max(known) if known and len(known) == len(found) else None
 
 
 def _error_us(items: Sequence[PortLatency]) -> float | None:

@@ -46,6 +46,14 @@ def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def loss_error_pct(lost_frames: int, frames: int) -> float | None:
+    """The larger side of that interval in percent; None where nothing was sent."""
+    if frames <= 0:
+        return None
+    low, high = loss_interval(lost_frames, frames)
+    return 100 * max(lost_frames / frames - low, high - lost_frames / frames)
+
+
 def interval_cells(
     lost_frames: int, frames: int, doubtful_frames: int | None = None, senders: int = 1
 ) -> dict[str, Cell]:

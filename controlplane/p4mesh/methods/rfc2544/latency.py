@@ -252,7 +252,16 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
         table_of(
             "latency",
             "Latency",
-            (*where, _RATE, fields.STATE, *measured, fields.AVG_LOW_US, fields.AVG_HIGH_US, *RunSpread.columns()),
+            (
+                *where,
+                _RATE,
+                fields.STATE,
+                *measured,
+                fields.AVG_LOW_US,
+                fields.AVG_HIGH_US,
+                fields.PAIR_ERROR_US,
+                *RunSpread.columns(),
+            ),
             rows,
             note,
             keys=(*keys, fields.CALIBRATED),

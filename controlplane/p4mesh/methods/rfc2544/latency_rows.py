@@ -32,6 +32,7 @@ from p4mesh.methods.results.latency_cells import (
     us,
     variation_cells,
 )
+from p4mesh.methods.results.layers import largest
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.quantities import number_text
@@ -111,6 +112,8 @@ class LinkLatency(Record):
     state: Verdict
     avg_low_us: float
     avg_high_us: float
+    pair_error_us: float | None
+    """Largest error of the mean of a pair; None where one has none."""
     pairs: tuple[PairLatency, ...]
     latency: LatencyCells = field(metadata=INLINE)
     variation: VariationCells | None = field(default=None, metadata=OMITTED)
@@ -148,6 +151,7 @@ def latency_rows(
                     state=state,
                     avg_low_us=us(min(averages)),
                     avg_high_us=us(max(averages)),
+                    pair_error_us=largest(us(circumstances.error_ns(summary)) for summary in pairs.values()),
                     pairs=tuple(
                         PairLatency(tx_port=tx, rx_port=rx, latency=_named(summary, name, circumstances, calibrated))
                         for (tx, rx), summary in pairs.items()

@@ -226,7 +226,7 @@ def _judgement(results: Sequence[TrialResult]) -> Judgement:
         if not result.status.trusted:
             return Judgement(result.status, result.reason)
     if any(_lost(result, OVERLOAD) == 0 for result in results):
-        return Judgement(Verdict.INVALID, "the overload lost no frame")
+        return Judgement(Verdict.INVALID, "the overload lost no frame; a longer overload_ms fills the queues")
     return Judgement(Verdict.PASS)
 
 

@@ -31,8 +31,8 @@ from p4mesh.methods.results.latency_tables import (
     latency_note,
     variation_table,
 )
+from p4mesh.methods.results.layers import Increments, largest, layer_rows, layer_tables
 from p4mesh.methods.results.layers import PortLatency as Received
-from p4mesh.methods.results.layers import layer_rows, layer_tables
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record, Row, table_of
 from p4mesh.traffic.line_rate import rate_at_pct
@@ -64,6 +64,7 @@ SUMMARY_COLUMNS = (
     fields.AVG_US_MEAN,
     fields.SAMPLES,
     retitled(fields.INCREMENT_US, "Increment", "us, device before"),
+    fields.INCREMENT_ERROR_US,
 )
 
 
@@ -167,14 +168,13 @@ def _latency_summary(bed: Bed, rows: Sequence[PortLatency]) -> list[Row]:
     summary: list[Row] = []
     for ports in groups.values():
         summary.append(_low_high(ALL_DEVICES, ports))
-        before: float | None = None
+        increments = Increments()
         for layer in layers if len(layers) > 1 else ():
             behind = [port for port in ports if devices[port.port] == layer]
             if not behind:
                 continue
-            mean = _mean_us(behind)
-            summary.append({**_low_high(layer, behind), "increment_us": None if before is None else mean - before})
-            before = mean
+            error_us = largest(port.latency.avg_error_us for port in behind)
+            summary.append({**_low_high(layer, behind), **increments.after("layer", _mean_us(behind), error_us).data()})
     return summary
 
 

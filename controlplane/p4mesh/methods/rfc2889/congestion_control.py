@@ -15,7 +15,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, loss_error_pct
 from p4mesh.methods.results.metrics import late_by_port, missed_frames, transmission_s
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
@@ -49,11 +49,13 @@ class Congestion(Record):
     uncongested_tx_frames: Annotated[int, fields.UNCONGESTED_TX_FRAMES]
     uncongested_rx_frames: Annotated[int, fields.UNCONGESTED_RX_FRAMES]
     uncongested_loss_pct: Annotated[float | None, fields.UNCONGESTED_LOSS_PCT]
+    uncongested_loss_error_pct: Annotated[float | None, fields.UNCONGESTED_LOSS_ERROR_PCT]
     uncongested_bucket_pct: Annotated[float | None, fields.UNCONGESTED_BUCKET_PCT]
     congested_tx_frames: Annotated[int, fields.CONGESTED_TX_FRAMES]
     congested_rx_frames: Annotated[int, fields.CONGESTED_RX_FRAMES]
     congested_late_frames: Annotated[int, fields.CONGESTED_LATE_FRAMES]
     congested_loss_pct: Annotated[float | None, fields.CONGESTED_LOSS_PCT]
+    congested_loss_error_pct: Annotated[float | None, fields.CONGESTED_LOSS_ERROR_PCT]
     congested_bucket_pct: Annotated[float | None, fields.CONGESTED_BUCKET_PCT]
     corrupted_frames: Annotated[int | None, fields.CORRUPTED_FRAMES] = field(default=None, metadata=OMITTED)
     uncongested_fps: Annotated[float, fields.UNCONGESTED_FPS]
@@ -61,6 +63,7 @@ class Congestion(Record):
     block_error_fps: Annotated[float, fields.BLOCK_ERROR_FPS]
     congested_bucket_fps: Annotated[float, fields.CONGESTED_BUCKET_FPS]
     alone_loss_pct: Annotated[float | None, fields.ALONE_LOSS_PCT]
+    alone_loss_error_pct: Annotated[float | None, fields.ALONE_LOSS_ERROR_PCT]
     split_pct: Annotated[float | None, fields.SPLIT_PCT]
     steady_pct: Annotated[float | None, fields.STEADY_PCT]
     pause_frames: Annotated[int, fields.PAUSE_FRAMES]
@@ -294,16 +297,19 @@ def _row(
         block_error_fps=float(len(blocks) / seconds),
         congested_bucket_fps=float(max(0, received_c - forgiven_c) / seconds),
         alone_loss_pct=_percent(missed_frames(alone), alone.expected_rx_frames),
+        alone_loss_error_pct=loss_error_pct(missed_frames(alone), alone.expected_rx_frames),
         pause_frames=pause_frames,
         uncongested_tx_frames=_sent(uncongested),
         uncongested_rx_frames=_sent(uncongested) - lost_u,
         uncongested_loss_pct=_percent(missed_u, _sent(uncongested)),
+        uncongested_loss_error_pct=loss_error_pct(missed_u, _sent(uncongested)),
         uncongested_bucket_pct=_bucket_pct(missed_u + forgiven_u, _sent(uncongested)),
         congested_tx_frames=_sent(congested),
         congested_rx_frames=_sent(congested) - lost_c,
         congested_late_frames=late_c,
         corrupted_frames=both.corrupted_frames or None,
         congested_loss_pct=_percent(lost_c + late_c, _sent(congested)),
+        congested_loss_error_pct=loss_error_pct(lost_c + late_c, _sent(congested)),
         congested_bucket_pct=_bucket_pct(lost_c + late_c + forgiven_c, _sent(congested)),
         head_of_line_blocking=blocking,
         back_pressure=back_pressure,

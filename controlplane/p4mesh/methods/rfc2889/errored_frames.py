@@ -15,6 +15,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.loss_interval import loss_error_pct
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.rfc2889.errored_streams import (
@@ -63,6 +64,7 @@ class ErroredLoad(Record):
     valid_tx_frames: Annotated[int | None, fields.VALID_TX_FRAMES]
     valid_rx_frames: Annotated[int | None, fields.VALID_RX_FRAMES]
     valid_loss_pct: Annotated[float | None, fields.VALID_LOSS_PCT]
+    valid_loss_error_pct: Annotated[float | None, fields.VALID_LOSS_ERROR_PCT]
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     oversize_tx_frames: Annotated[int | None, fields.OVERSIZE_TX_FRAMES]
     oversize_rx_frames: Annotated[int | None, fields.OVERSIZE_RX_FRAMES]
@@ -228,6 +230,7 @@ def _row(
         bad_fcs_tx_frames=tx[BAD_FCS],
         bad_fcs_rx_frames=rx[BAD_FCS],
         valid_loss_pct=float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None,
+        valid_loss_error_pct=loss_error_pct(lost, sent[VALID]),
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,
         total_tx_frames=sum(sent.values()),
         total_rx_frames=sum(arrived.values()),

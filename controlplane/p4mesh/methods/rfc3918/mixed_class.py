@@ -97,12 +97,15 @@ def _by_class(row: MulticastTrial, spec: TrialSpec, result: TrialResult) -> Mult
     unicast = [flow for flow in result.flows if flow.stream == UNICAST]
     sent, lost = sum(flow.tx_frames for flow in unicast), sum(flow.lost_frames for flow in unicast)
     seconds = transmission_s(spec)
+    egress_ports = len({flow.rx_port for flow in unicast})
     shares = zip(result.flows, late_of_flows(spec, result), strict=True)
     late = sum((share for flow, share in shares if flow.stream == UNICAST), Fraction(0))
     counts = ClassCounts(
         multicast_tx_frames=row.tx_frames - sent,
         unicast_tx_frames=sent,
         multicast_fps=float((row.rx_frames - (sent - lost) - (late_frames(result) - late)) / seconds),
+        multicast_error_fps=float(egress_ports / seconds),
+        unicast_error_fps=float(egress_ports / seconds),
         unicast_fps=float((sent - lost - late) / seconds),
         multicast_lost_frames=row.lost_frames - lost,
         unicast_lost_frames=lost,

@@ -60,7 +60,9 @@ class ClassCounts(Record):
     multicast_tx_frames: Annotated[int, fields.MULTICAST_TX_FRAMES]
     unicast_tx_frames: Annotated[int, fields.UNICAST_TX_FRAMES]
     multicast_fps: Annotated[float, fields.MULTICAST_FPS]
+    multicast_error_fps: Annotated[float, fields.MULTICAST_ERROR_FPS]
     unicast_fps: Annotated[float, fields.UNICAST_FPS]
+    unicast_error_fps: Annotated[float, fields.UNICAST_ERROR_FPS]
     multicast_lost_frames: Annotated[int, fields.MULTICAST_LOST_FRAMES]
     unicast_lost_frames: Annotated[int, fields.UNICAST_LOST_FRAMES]
 

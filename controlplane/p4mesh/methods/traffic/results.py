@@ -14,7 +14,7 @@ from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
 from p4mesh.methods.results.latency_cells import NS_PER_US, Circumstances, us
-from p4mesh.methods.results.layers import Increments, ports_by_layer
+from p4mesh.methods.results.layers import Increment, Increments, largest, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import late_of_flows
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
@@ -144,8 +144,8 @@ class LayerResult(Record):
     low_us: Annotated[float | None, fields.LOW_US]
     high_us: Annotated[float | None, fields.HIGH_US]
     """Lowest and highest mean of its receivers."""
-    increment_us: Annotated[float | None, fields.INCREMENT_US]
-    """Mean less that of the layer before; None for roles, which have no order."""
+    port_error_us: Annotated[float | None, fields.PORT_ERROR_US]
+    increment: Increment = field(metadata=INLINE)
     jitter: Jitter = field(metadata=INLINE)
 
 
@@ -353,11 +353,12 @@ def _layers(
         if not inside:
             continue
         whole = merged(_summaries(inside, bed, definition))
-        means = [
-            us(summary.latency.avg_ns)
-            for items in by_port.values()
-            if (summary := merged(_summaries(items, bed, definition))) is not None
+        circumstances = Circumstances.of([result], bed.stamps.resolution_ns)
+        of_ports = [
+            summary for items in by_port.values() if (summary := merged(_summaries(items, bed, definition))) is not None
         ]
+        means = [us(summary.latency.avg_ns) for summary in of_ports]
+        latency = _latency(whole, None, circumstances)
         yield LayerResult(
             run=run,
             traffic_class=name,
@@ -365,11 +366,14 @@ def _layers(
             name=of_kind,
             receivers=sum(map(bool, by_port.values())),
             counts=_counts(inside),
-            latency=_latency(whole, None, Circumstances.of([result], bed.stamps.resolution_ns)),
+            latency=latency,
             low_us=min(means, default=None),
             high_us=max(means, default=None),
-            increment_us=None if whole is None else increments.after(kind, us(whole.latency.avg_ns)),
-            jitter=_jitter(whole, Circumstances.of([result], bed.stamps.resolution_ns)),
+            port_error_us=largest(us(circumstances.error_ns(summary)) for summary in of_ports),
+            increment=Increment()
+            if whole is None
+            else increments.after(kind, us(whole.latency.avg_ns), latency.avg_error_us),
+            jitter=_jitter(whole, circumstances),
         )
 
 

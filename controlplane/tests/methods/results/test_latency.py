@@ -457,6 +457,7 @@ def test_low_and_high_over_the_ports_stand_beside_the_average_of_all_frames() ->
     assert (row["avg_low_us"], row["avg_us"], row["avg_high_us"]) == (2.0, 2.5, 3.0)
     pairs = [(r["tx_port"], r["rx_port"], r["avg_us"], r["p99_us"]) for r in rows(outcome, "latency_pairs")]
     assert pairs == [(1, 2, 2.0, 2.0), (2, 1, 3.0, 3.0)]
+    assert row["pair_error_us"] == max(float(str(r["avg_error_us"])) for r in rows(outcome, "latency_pairs"))
 
 
 # Type of the device

@@ -69,8 +69,8 @@ def test_layers_are_compared_in_the_order_of_their_ports_and_roles_without_order
     top, bottom, east = found
     assert (bottom.min_us, bottom.avg_us, bottom.max_us) == (1.9, 2.4, 9.0)
     assert (bottom.low_us, bottom.high_us) == (2.1, 2.5)
-    assert (top.increment_us, east.increment_us) == (None, None)
-    assert bottom.increment_us == pytest.approx(1.4)
+    assert (top.increment.increment_us, east.increment.increment_us) == (None, None)
+    assert bottom.increment.increment_us == pytest.approx(1.4)
     assert not has_layers(bed_of(parsed(chain({})), "sim"))
 
 
@@ -80,7 +80,18 @@ def test_a_layer_without_frames_is_left_out_and_the_increment_is_to_the_layer_be
         PortLatency(port, 1, Fraction(us), Fraction(us), Fraction(us), Fraction(0)) for port, us in ((1, 2), (4, 7))
     ]
     first, last = layer_cells(where, once)
-    assert (first.name, first.increment_us, last.name, last.receivers, last.increment_us) == ("a", None, "c", 1, 5)
+    assert (last.port_error_us, last.increment.increment_error_us) == (0, 0)
+    apart = [replace(one, avg_error_us=Fraction(error)) for one, error in zip(once, (1, 2), strict=True)]
+    assert [cells.port_error_us for cells in layer_cells(where, apart)] == [1, 2]
+    assert layer_cells(where, apart)[1].increment.increment_error_us == 3
+    assert layer_cells(where, [replace(once[0], avg_error_us=None), once[1]])[1].increment.increment_error_us is None
+    assert (first.name, first.increment.increment_us, last.name, last.receivers, last.increment.increment_us) == (
+        "a",
+        None,
+        "c",
+        1,
+        5,
+    )
 
 
 def test_a_mesh_shows_its_latency_by_layer_at_the_throughput_and_at_every_load(tmp_path: Path) -> None:

@@ -89,6 +89,11 @@ def test_a_switch_without_blocking_loses_a_third_at_the_congested_port_only() ->
 def test_loss_at_the_uncongested_port_is_head_of_line_blocking() -> None:
     result, outcome, _ = run(blocking)
     assert result.uncongested_loss_pct == BLOCKING_U_PCT
+    # The normal approximation of its sampling error.
+    assert result.uncongested_loss_error_pct == pytest.approx(
+        196 * (0.25 * 0.75 / result.uncongested_tx_frames) ** 0.5, rel=0.05
+    )
+    assert result.alone_loss_error_pct == pytest.approx(150 / result.uncongested_tx_frames, rel=0.01)
     # Half of the frames of source 1 are for the uncongested port, and a quarter of them is lost.
     assert result.uncongested_fps == pytest.approx(0.75 * GIGABIT / (8 * 84) / 2, rel=1e-3)
     assert result.head_of_line_blocking == "yes"

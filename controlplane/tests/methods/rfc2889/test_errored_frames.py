@@ -67,6 +67,8 @@ def test_a_device_that_filters_passes() -> None:
     assert outcome.state is Verdict.PASS
     assert {row.undersize_handling for row in result.rows} == {"filtered"}
     assert all(row.valid_loss_pct == 0 for row in result.rows)
+    # No loss of n frames: less than 3/n, with 95 % confidence.
+    assert all(row.valid_loss_error_pct == pytest.approx(300 / row.valid_tx_frames) for row in result.rows)
 
 
 def test_a_device_that_forwards_runts_fails_and_giants_are_only_reported() -> None:
@@ -116,8 +118,17 @@ def test_totals_are_the_sums_of_the_classes_and_valid_frames_exclude_those_with_
     assert row.total_rx_frames == row.valid_rx_frames == counts["valid"]
     titles = [column.title for column in outcome.tables[0].columns]
     assert titles == [
-        *("Valid size", "Load", "Result", "Tx, all", "Rx, all", "Valid Tx", "Valid Rx", "Valid loss"),
-        *("Oversize Tx", "Oversize Rx", "Undersize Tx", "Undersize Rx", "Bad FCS Tx", "Bad FCS Rx"),
+        *("Valid size", "Load", "Result", "Tx, all", "Rx, all", "Valid Tx", "Valid Rx"),
+        *(
+            "Valid loss",
+            "Error of valid loss",
+            "Oversize Tx",
+            "Oversize Rx",
+            "Undersize Tx",
+            "Undersize Rx",
+            "Bad FCS Tx",
+            "Bad FCS Rx",
+        ),
         *("Oversize", "Undersize", "Bad FCS", "Dribble bits", "Alignment"),
     ]
 

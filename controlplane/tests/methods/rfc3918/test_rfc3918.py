@@ -145,6 +145,7 @@ def test_mixed_classes_keep_their_ratio_and_are_told_apart(share: int) -> None:
     assert isinstance(row["load_pct"], float) and 0 <= 75 - row["load_pct"] <= 0.1
     assert (row["multicast_lost_frames"], row["unicast_lost_frames"]) == (0, 0)
     # Every multicast frame has three copies, every unicast frame one.
+    assert row["multicast_error_fps"] == row["unicast_error_fps"] > 0
     assert row["multicast_fps"] == pytest.approx(3 * share / (100 - share) * float(str(row["unicast_fps"])), rel=1e-2)
 
 
