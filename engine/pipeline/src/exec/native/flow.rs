@@ -31,31 +31,69 @@ pub(super) type Key = (At, u32);
 
 /// The knowledge at a point of the code, by place: it is copied for every way to a block.
 #[derive(Clone, Default)]
-struct State(Vec<Option<Known>>);
+struct State {
+    known: Vec<Option<Known>>,
+    /// Values of places whose numbers a branch has told: where ways meet, those are what the places hold on all of them.
+    told: Vec<(Place, Known)>,
+}
 
 impl State {
     fn get(&self, place: Place) -> Option<Known> {
-        self.0.get(number(place)).copied().flatten()
+        self.known.get(number(place)).copied().flatten()
     }
 
     fn set(&mut self, place: Place, known: Option<Known>) {
         let number = number(place);
-        if self.0.len() <= number {
-            self.0.resize(number + 1, None);
+        if self.known.len() <= number {
+            self.known.resize(number + 1, None);
         }
-        self.0[number] = known;
+        self.known[number] = known;
+        self.told.retain(|&(other, _)| other != place);
+    }
+
+    /// Takes the number of a place from a branch.
+    fn tell(&mut self, place: Place, told: u64) {
+        let before = self.before_told(place);
+        self.set(place, Some(Known::Const(told)));
+        self.told.extend(before.map(|before| (place, before)));
+    }
+
+    /// The value of a place, a number that a branch has told left aside.
+    fn before_told(&self, place: Place) -> Option<Known> {
+        let told = self.told.iter().find(|&&(other, _)| other == place);
+        told.map(|&(_, before)| before).or_else(|| self.get(place))
+    }
+
+    /// Keeps what holds on another way, too; gives the places with different values there.
+    fn meet(&mut self, other: &State) -> Vec<Place> {
+        let mut differ = Vec::new();
+        for number in 0..self.known.len() {
+            let place = place_of(number);
+            let (Some(here), there) = (self.known[number], other.get(place)) else { continue };
+            if there == Some(here) {
+                continue;
+            }
+            let before = self.before_told(place).filter(|&before| other.before_told(place) == Some(before));
+            self.set(place, before);
+            if there.is_some() && before.is_none() {
+                differ.push(place);
+            }
+        }
+        self.told.retain(|&(place, before)| other.before_told(place) == Some(before));
+        differ
     }
 
     fn retain(&mut self, mut holds: impl FnMut(Place, Known) -> bool) {
-        for (number, place) in self.0.iter_mut().enumerate() {
-            if place.is_some_and(|known| !holds(place_of(number), known)) {
-                *place = None;
+        for number in 0..self.known.len() {
+            let place = place_of(number);
+            if self.known[number].is_some_and(|known| !holds(place, known)) {
+                self.set(place, None);
             }
         }
     }
 
     fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        (0..self.0.len()).filter(|&number| self.0[number].is_some()).map(place_of)
+        (0..self.known.len()).filter(|&number| self.known[number].is_some()).map(place_of)
     }
 }
 
@@ -416,14 +454,7 @@ impl<'f> Builder<'f> {
             Some(Entry { state, differ }) => {
                 let now = &self.state;
                 differ.retain(|&place| now.get(place).is_some());
-                state.retain(|place, known| match now.get(place) {
-                    Some(other) if other == known => true,
-                    Some(_) => {
-                        differ.insert(place);
-                        false
-                    }
-                    None => false,
-                });
+                differ.extend(state.meet(now));
             }
         }
         (block, arguments)
@@ -450,14 +481,12 @@ impl<'f> Builder<'f> {
         if_not: Option<(Place, u64)>,
     ) {
         let edge = |this: &mut Self, key, knowing: Option<(Place, u64)>| {
-            let before = knowing.map(|(place, _)| (place, this.state.get(place)));
-            if let Some((place, number)) = knowing {
-                this.state.set(place, Some(Known::Const(number)));
-            }
+            let Some((place, number)) = knowing else { return this.edge(key) };
+            let before = (this.state.get(place), this.state.told.clone());
+            this.state.tell(place, number);
             let edge = this.edge(key);
-            if let Some((place, known)) = before {
-                this.state.set(place, known);
-            }
+            this.state.set(place, before.0);
+            this.state.told = before.1;
             edge
         };
         let (then, then_arguments) = edge(self, then, if_so);
@@ -475,10 +504,15 @@ impl<'f> Builder<'f> {
         if self.loops.contains(&key) {
             known.extend(state.places());
             match self.findings.changed.get(&key) {
-                Some(changed) => state.retain(|place, known| {
-                    let holds = !changed.has_other_entrances || self.at_start.get(place) == Some(known);
-                    holds && !changed.all.has(place)
-                }),
+                Some(changed) => {
+                    state.retain(|place, known| {
+                        let holds = !changed.has_other_entrances || self.at_start.get(place) == Some(known);
+                        holds && !changed.all.has(place)
+                    });
+                    if changed.has_other_entrances {
+                        state.told.clear();
+                    }
+                }
                 None => state = State::default(),
             }
         }

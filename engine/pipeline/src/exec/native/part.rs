@@ -951,6 +951,8 @@ impl<'c> Emitter<'c, '_> {
     /// Reads a cell of one word; a cell that there is not leaves `dst` alone.
     fn read_register(&mut self, dst: Slot, register: u16, index: Slot) {
         let (row, is_there, at) = self.row(register, index);
+        // Before the branch, so that all that follows shares the address of the row.
+        let cell = self.b.ins.ins().load(I64, cell_flags(), row, at);
         let (absent, present, on) = (self.key(1), self.key(2), self.key(3));
         if let Some(is_there) = is_there {
             self.b.seldom(absent);
@@ -960,7 +962,6 @@ impl<'c> Emitter<'c, '_> {
             self.b.goto(on);
             self.b.begin(present);
         }
-        let cell = self.b.ins.ins().load(I64, cell_flags(), row, at);
         self.set(dst, Known::Value(cell));
         if is_there.is_some() {
             self.b.goto(on);
