@@ -122,6 +122,9 @@ class AnyTrials(OneDevice):
         return result
 
 
+WHY_REFUSED = "learning: no frame came"
+
+
 class SomeRefused(AnyTrials):
     """Takes trials, but for each ``every``-th: it could not be prepared."""
 
@@ -132,7 +135,7 @@ class SomeRefused(AnyTrials):
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         if (len(self.trials) + 1) % self._every:
             return super().measure(spec, note)
-        result = not_measured(spec, Verdict.INVALID, "learning: no frame came")
+        result = not_measured(spec, Verdict.INVALID, WHY_REFUSED)
         self.trials.append((spec, result))
         return result
 

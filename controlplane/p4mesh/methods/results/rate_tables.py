@@ -12,7 +12,7 @@ from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTri
 from p4mesh.methods.results.loss_interval import BUCKET_RATES, INTERVAL_COLUMNS, INTERVAL_NOTE
 from p4mesh.methods.results.outcome import Cell, Figure, PlaceName, Series, Table, place_of
 from p4mesh.methods.results.record import table_of
-from p4mesh.methods.results.search_findings import excluded_note
+from p4mesh.methods.results.search_findings import excluded_note, untrusted_trials
 from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE, HasSearch
 from p4mesh.quantities import number_text
 from p4mesh.traffic.imix import FrameSize
@@ -256,9 +256,9 @@ def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
                     f"{number_text(skewed.start_skew_pct, 3)} % "
                     f"of the trial ({where} at {number_text(skewed.load_pct)} %): RFC 2889 allows {START_WITHIN_PCT} %"
                 )
-            for row in unit.rows:
-                if not row.trusted:
-                    found.append(f"{row.status.value} trial, {where} at {number_text(row.load_pct)} %: {row.reason}")
+            # Those of a search stand among the findings of searches.
+            of_search = unit.search.rows if isinstance(unit, MeshThroughput) else ()
+            found += untrusted_trials(where, [row for row in unit.rows if row not in of_search])
     return tuple(found)
 
 

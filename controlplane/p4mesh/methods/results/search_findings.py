@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
@@ -17,14 +17,22 @@ _MARGIN = 3
 
 
 def search_findings(results: Sequence[HasSearch]) -> Iterator[str]:
-    """Yield rare losses, loads that only a buffer carries, and loads that could not be sent."""
+    """Yield untrusted trials, rare losses, loads that only a buffer carries, and loads that could not be sent."""
     for result in results:
         where = f"{result.frame_size_bytes} B"
+        yield from untrusted_trials(f"throughput {where}", result.search.rows)
         if result.search.rare_loss is not None:
             yield f"{where}: {rare_loss_text(result.search.rare_loss)}"
         yield from _delivery(where, result.search)
         if result.search.throughput_pct is not None:
             yield from queue_findings(f"{where}, throughput", [result.search.shown])
+
+
+def untrusted_trials(where: str, rows: Iterable[SearchRow]) -> Iterator[str]:
+    """Yield why trials cannot be trusted; ``where`` names the part of the test and the frames."""
+    for row in rows:
+        if not row.trusted:
+            yield f"{row.status.value} trial, {where} at {number_text(row.load_pct)} %: {row.reason}"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -183,6 +183,9 @@ class Latency(SearchTest[LatencyUnit]):
                     rate_fps=float(mesh.offered_fps(load, size) / len(mesh.tx_ports)),
                     network=f"{network} network",
                     lost_frames=sum(result.lost_frames for result in results if result.status.trusted),
+                    untrusted=next(
+                        (f"{one.status.value}: {one.reason}" for one in results if not one.status.trusted), ""
+                    ),
                 )
                 rows += latency_rows(place, bed, results, trials[at, network].samples, parameters)
         if limit is None:
@@ -202,6 +205,7 @@ class Latency(SearchTest[LatencyUnit]):
             figures=[_figure(rows, definition_text(bed, parameters))],
             findings=(
                 *tables.findings({"throughput": found}),
+                *_untrusted(rows),
                 *_losses(rows),
                 *latency.overflows((_size(row), row.latency) for row in rows),
                 *_lost_tags(mesh, parameters, rows),
@@ -305,6 +309,13 @@ def _latency_columns(parameters: ParameterSet) -> tuple[Column, ...]:
     if parameters.text("mode") != RFC:
         return latency.LATENCY_COLUMNS
     return tuple(column for column in latency.LATENCY_COLUMNS if column.key not in latency.OF_MANY_FRAMES)
+
+
+def _untrusted(rows: Sequence[LatencyRow]) -> Iterator[str]:
+    """Yield why latency trials cannot be trusted, once per load and network."""
+    for place in dict.fromkeys(row.place for row in rows if not isinstance(row, NotReached)):
+        if place.untrusted:
+            yield f"latency trial, {place.frame_size_bytes} B at {place.at}, {place.network}: {place.untrusted}"
 
 
 def _losses(rows: Sequence[LatencyRow]) -> tuple[str, ...]:

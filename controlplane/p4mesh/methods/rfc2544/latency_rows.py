@@ -54,6 +54,8 @@ class Place(Record):
     network: str
     lost_frames: int
     """In all runs that can be trusted."""
+    untrusted: str = ""
+    """Status of the first run that cannot be trusted, and why; empty where there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)

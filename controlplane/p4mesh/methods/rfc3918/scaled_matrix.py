@@ -48,10 +48,9 @@ class MatrixUnit(Record):
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of its trials; that of the capacity where not even the first number of groups was held."""
-        if self.capacity and not self.rows:
-            return self.capacity[-1].verdict
-        return Verdict.worst(row.verdict for row in self.rows)
+        """The worst of its trials; that of the capacity where it cannot be trusted, or no number of groups was held."""
+        ended = [trial.verdict for trial in self.capacity[-1:] if not trial.status.trusted or not self.rows]
+        return Verdict.worst([*ended, *(row.verdict for row in self.rows)])
 
 
 class ScaledMatrix(MethodOf[MatrixUnit]):
