@@ -180,6 +180,8 @@ def _interfaces(results: dict[str, Any]) -> Iterator[Row]:
     for name, (what, other, other_fps, least) in shown.items():
         if fault := live.get(name, {}).get("failed"):
             yield Row(_INTERFACES, what, "-", fault=fault)
+        elif missing := live.get(name, {}).get("missing"):
+            yield Row(_INTERFACES, what, missing)
         elif found := live.get(name):
             what = f"{what}, highest rate without loss; {_errors(found)}"
             yield _faster(_INTERFACES, what, found["fps"], other, other_fps, least=least)

@@ -98,3 +98,8 @@ def test_the_fastest_sender_without_loss_stands_beside_the_fastest_other_one(rep
     assert "testpmd" in found.beside
     assert found.ratio == pytest.approx(0.875)
     assert found.missed
+
+
+def test_a_program_that_is_not_installed_misses_no_target(report: ModuleType) -> None:
+    (row,) = report.rows(_results(live={"bmv2": {"missing": "simple_switch_grpc is not installed"}}))
+    assert (row.measured, row.missed) == ("simple_switch_grpc is not installed", False)
