@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -173,7 +173,7 @@ class Addressed(MethodOf[SomeUnit]):
             "",
             (table_of(name, self.title, self.columns, rows, self.note, keys=keys, headline=self.headline), log),
             findings=(
-                *(text for size, own in of_size.items() for text in self.findings(size, own)),
+                *_together(text for size, own in of_size.items() for text in self.findings(size, own)),
                 *all_findings(units, iterations, parameters),
             ),
             deviations=(
@@ -252,6 +252,17 @@ def floors(where: str, searches: Mapping[int, AddressSearch], unit: str) -> Iter
         word = "base" if len(bases) == 1 else "bases"
         some = "" if len(bases) == len(searches) else f", {word} {', '.join(bases)}"
         yield f"{where}{some}: >= {number_text(value)} {unit}; no more was tried"
+
+
+def _together(texts: Iterable[str]) -> Iterator[str]:
+    """Yield findings ``where: what``, those that say the same of several places as one."""
+    places_of: dict[str, list[str]] = {}
+    for text in texts:
+        where, _, what = text.partition(": ")
+        places_of.setdefault(what, []).append(where)
+    for what, places in places_of.items():
+        where = places[0] if len(places) == 1 else f"{places[0]} to {places[-1]} ({len(places):,} results)"
+        yield f"{where}: {what}"
 
 
 def _bounds(goal: SearchGoal) -> str:
