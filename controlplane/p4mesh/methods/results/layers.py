@@ -124,11 +124,8 @@ class Increments:
         if before is None:
             return Increment()
         mean_before_us, error_before_us = before
-        unknown = error_us is None or error_before_us is None
-        return Increment(
-            increment_us=mean_us - mean_before_us,
-            increment_error_us=None if unknown else (error_us or 0) + (error_before_us or 0),
-        )
+        both_us = None if error_us is None or error_before_us is None else error_us + error_before_us
+        return Increment(increment_us=mean_us - mean_before_us, increment_error_us=both_us)
 
 
 def layer_cells(bed: Bed, measured: Iterable[PortLatency]) -> tuple[LayerCells, ...]:
