@@ -28,6 +28,9 @@ _FINE_SHARE = Fraction(19, 20)
 _RATE_ROUNDING = Fraction(1, 10**6)
 """The rate of a clock is rounded to 2^-32 tick; at the port's own line rate that may be upwards."""
 
+LOWER_LOADS = "lower the rate or the number of streams"
+"""In the hints of an overloaded loop."""
+
 
 @dataclass(frozen=True)
 class DepartureClock:
@@ -136,6 +139,11 @@ def slot_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:
     return Fraction(_PS_PER_S, 1) / (clock.slot_ticks * tick_ps)
 
 
+def mean_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:
+    """Frames in a second, silent slots included."""
+    return Fraction(_PS_PER_S, 1) / (clock.frame_interval_ticks * tick_ps)
+
+
 def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: str) -> list[int]:
     """Number of seeds of each stream, given (slot rate in 1/s, frame size in bytes) of each.
 
@@ -148,14 +156,14 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
     if busy > 1 + _RATE_ROUNDING:
         raise LoopOverloadError(
             f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
-            hint="lower the rate or the number of streams, or give the loop more bandwidth (tester.loop.rate_bps)",
+            hint=f"{LOWER_LOADS}, or give the loop more bandwidth (tester.loop.rate_bps)",
         )
     if busy > (1 - loop.headroom) * (1 + _RATE_ROUNDING):
         raise LoopOverloadError(
             f"not supported on {target}: the streams need {float(100 * busy):.2f} % of the recirculation port, of which"
             f" {number_text(100 * loop.headroom)} % are kept free",
-            hint="lower the rate or the number of streams, or ask for the rest with tester.tofino.loop_headroom_pct: 0;"
-            " that a chip paces with a full loop is unproved",
+            hint=f"{LOWER_LOADS}, or ask for the rest with tester.tofino.loop_headroom_pct: 0; that a chip paces with"
+            " a full loop is unproved",
         )
     lone_round_ps = max(loop.round_ps(size) for _, size in slots)
     margin = _MARGIN
@@ -173,7 +181,7 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
         if margin > _FINEST_SHARE:
             raise LoopOverloadError(
                 f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
-                hint="leave a few per cent free: lower the rates, or give the loop more bandwidth",
+                hint=f"leave a few per cent free: {LOWER_LOADS}, or give the loop more bandwidth",
             )
 
 

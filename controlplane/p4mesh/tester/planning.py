@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
-from p4mesh.errors import UnsupportedError
+from p4mesh.errors import LoopOverloadError, UnsupportedError
 from p4mesh.target.capabilities import Architecture, Capabilities
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.halves import PASSES_PER_CELL
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.histogram_plan import with_histograms, with_interarrival
 from p4mesh.tester.message_sources import with_messages
-from p4mesh.tester.pacing import LoopUse, finer_counts, loop_use
+from p4mesh.tester.pacing import (
+    LOWER_LOADS,
+    LoopUse,
+    finer_counts,
+    loop_use,
+    mean_rate_fps,
+    shared_loops,
+    slot_rate_fps,
+)
 from p4mesh.tester.parser_time import require_parser_time
 from p4mesh.tester.pipe_load import require_pipe_rates
 from p4mesh.tester.plan import Plan, limits_of, make_plan
@@ -20,7 +29,11 @@ from p4mesh.tester.replication import require_replication
 from p4mesh.tester.stream_checks import require_frame_sizes, require_line_rates, require_stamps
 from p4mesh.topology import Topology
 from p4mesh.traffic.derived import with_start_skew
+from p4mesh.traffic.line_rate import PS_PER_S
 from p4mesh.traffic.stream import Stream
+
+_AMPLE_BPS = 10**18
+"""Rate of a loop that no streams fill."""
 
 
 class Planner:
@@ -55,13 +68,47 @@ class Planner:
         require_stamps(streams, self._capabilities.stamps.tick_ps)
         skewed = [with_start_skew(stream, self._start_skew_ns_of) for stream in streams]
         # Skews of the ports are the target's: nobody has asked for them.
-        plan = replace(make_plan(skewed, self._limits, self._rates), asked=tuple(streams))
+        try:
+            plan = replace(make_plan(skewed, self._limits, self._rates), asked=tuple(streams))
+        except LoopOverloadError as overload:
+            raise self._with_causes(overload, skewed) from None
         plan = self._with_loop_uses(plan)
         self._require_pipe_rates(plan)
         if departure_error_ns is not None:
             plan = self._finer(plan, departure_error_ns)
         plan = with_interarrival(with_histograms(plan, per, chosen, self._limits), interarrival, self._limits)
         return with_messages(plan, self._limits)
+
+    def _with_causes(self, overload: LoopOverloadError, streams: Sequence[Stream]) -> LoopOverloadError:
+        """The refusal of a loop that names bursts where they are its cause, and what else refuses the streams."""
+        capabilities, message, hint = self._capabilities, overload.message, overload.hint
+        ample = replace(capabilities.loop, rate_bps=_AMPLE_BPS, passes_per_s=None, headroom=Fraction(0))
+        planned = make_plan(streams, replace(self._limits, loop=ample, other_loops=()), self._rates)
+        tick_ps = capabilities.stamps.tick_ps
+        means = [(mean_rate_fps(one.clock, tick_ps), one.stream.frame_size_bytes) for one in planned.streams]
+        if any(one.stream.burst_frames > 1 for one in planned.streams) and self._fit_the_loops(means):
+            message += ", as bursts take a pass for each frame at line rate, and in the time between them, too"
+            hint = hint.replace(LOWER_LOADS, "use no bursts or slower ports")
+        if capabilities.pipes is not None:
+            # One pass for each slot, the fewest.
+            passes_per_s = [slot_rate_fps(one.clock, tick_ps) for one in planned.streams]
+            uses = [
+                LoopUse(one.seeds * PS_PER_S / rate, Fraction(0), Fraction(0))
+                for one, rate in zip(planned.streams, passes_per_s, strict=True)
+            ]
+            try:
+                require_pipe_rates(planned, capabilities.pipes, uses, self._rates, capabilities.target)
+            except UnsupportedError as beyond:
+                message += f"; and {beyond.message.partition(': ')[2]}"
+        return LoopOverloadError(message, hint=hint)
+
+    def _fit_the_loops(self, slots: Sequence[tuple[Fraction, int]]) -> bool:
+        capabilities = self._capabilities
+        try:
+            shared_loops(slots, (capabilities.loop, *capabilities.other_loops), capabilities.target)
+        except LoopOverloadError:
+            return False
+        return True
 
     def _require_pipe_rates(self, plan: Plan) -> None:
         capabilities = self._capabilities

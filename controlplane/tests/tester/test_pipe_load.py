@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from fractions import Fraction
 
 import pytest
 
-from p4mesh.errors import UnsupportedError
+from p4mesh.errors import LoopOverloadError, UnsupportedError
 from p4mesh.target.capabilities import Pipes
 from p4mesh.target.chips import TOFINO_1
 from p4mesh.target.loop import LoopModel
+from p4mesh.target.tofino import TofinoTarget
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.pacing import LoopUse
 from p4mesh.tester.pipe_load import require_pipe_rates
 from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.tester.planning import Planner
+from p4mesh.tester.tofino_contract import load_tofino_contract
+from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, Pairs, Pattern
 from p4mesh.traffic.stream import Burst, Stream
@@ -83,3 +88,38 @@ def test_a_pipe_of_a_tofino_1_passes_eight_ports_of_64_bytes_at_line_rate(ports:
     pipes = Pipes(PIPE_OF, TOFINO_1.pipe_frames_per_s)
     with nullcontext() if fits else pytest.raises(UnsupportedError, match=r"of pipe 1 .* it passes 1,220,000,000"):
         require_pipe_rates(plan, pipes, uses, RATES, "tofino")
+
+
+def test_a_refusal_for_the_loop_names_bursts_and_the_pipe() -> None:
+    """Goal: 32 ports of 100 Gbit/s at 10 % of 64 bytes fit a Tofino 1 but for their bursts, for loop and pipe."""
+    rows = ",".join(str(128 * (port > 16) + 4 * ((port - 1) % 16)) for port in PORTS)
+    keys = 'tofino: {chip: tofino1, api: bfrt, address: "[::1]:1", cpu_interface: bf_pci0}'
+    text = f"""
+name: wedge
+tester: {{{keys}, ports: [{{numbers: 1-32, device_ports: "{rows}", rate_bps: {LINE_BPS}}}]}}
+nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-32, rate_bps: {LINE_BPS}}}]}}]
+links: [{{from: "tester:1-32", to: "dut:1-32"}}]
+"""
+    topology = parse_topology("wedge.yaml", text)
+    planner = Planner(load_tofino_contract(TOFINO_1, None), TofinoTarget.declare(topology), topology, {})
+
+    def refusal(rate_fps: Fraction, size: int, ports: int, burst: Burst | None) -> LoopOverloadError:
+        chosen = PORTS[:ports]
+        with pytest.raises(LoopOverloadError) as caught:
+            planner.plan([Stream("s", size, rate_fps, 1000, FullMesh(), chosen, chosen, burst=burst)])
+        return caught.value
+
+    both = refusal(LINE_FPS / 10, SIZE, 32, Burst(100))
+    assert "100.00 % of the recirculation port, of which 1 % are kept free, as bursts take a pass" in both.message
+    assert re.search(
+        r"; and (in|e)gress of pipe 0 would have to pass [\d,]+ frames/s while bursts are sent", both.message
+    )
+    assert "use no bursts or slower ports" in both.hint and "lower the rate" not in both.hint
+
+    loop_alone = refusal(max_rate_fps(1518, LINE_BPS) / 10, 1518, 4, Burst(100))
+    assert "as bursts take a pass" in loop_alone.message and "; and " not in loop_alone.message
+    not_bursts = refusal(LINE_FPS, SIZE, 32, None)
+    assert "bursts" not in not_bursts.message and "; and ingress of pipe 0" in not_bursts.message
+    assert "lower the rate" in not_bursts.hint
+    fits = planner.plan([Stream("s", SIZE, LINE_FPS / 10, 1000, FullMesh(), PORTS, PORTS)])
+    assert fits.streams[0].seeds > 0
