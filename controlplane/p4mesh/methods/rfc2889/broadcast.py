@@ -23,7 +23,7 @@ from p4mesh.methods.results.metrics import rate_metrics
 from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, Record, table_of
-from p4mesh.methods.results.search_findings import excluded_note
+from p4mesh.methods.results.search_findings import excluded_note, untrusted_trials
 from p4mesh.methods.results.searched import (
     FOR_GOOD,
     FOR_GOOD_NOTE,
@@ -181,7 +181,7 @@ class Broadcast(MethodOf[BroadcastUnit]):
             figures=[_figure(units)],
             findings=(
                 *_came_back(units),
-                *_untrusted(units),
+                *(text for unit in units for text in untrusted_trials(f"{unit.frame_size_bytes} B", unit.search.rows)),
                 *_incomplete(units),
                 *latency.overflows((row.frame_size_bytes, row.latency) for row in rows),
             ),
@@ -225,14 +225,6 @@ def _returned(spec: TrialSpec, result: TrialResult) -> int:
     """Copies at the source port; those at ports that take no part are as they should be."""
     sources = {port for stream in spec.streams for port in stream.tx_ports}
     return sum(port.flooded_frames for port in result.ports if port.port in sources)
-
-
-def _untrusted(units: Sequence[BroadcastUnit]) -> Iterator[str]:
-    for unit in units:
-        for row in unit.search.rows:
-            if not row.status.trusted:
-                where = f"{unit.frame_size_bytes} B at {number_text(row.load_pct)} %"
-                yield f"{row.status.value} trial, {where}: {row.reason}"
 
 
 def _mixed(bed: Bed) -> str:

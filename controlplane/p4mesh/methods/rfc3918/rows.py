@@ -20,9 +20,9 @@ from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, la
 from p4mesh.methods.results.metrics import rate_metrics
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.search_findings import untrusted_trials
 from p4mesh.methods.results.searched import NS_PER_MS, SearchRow
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup
-from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -114,8 +114,6 @@ def copies_latency(setup: Setup, size: int, result: TrialResult, groups: Sequenc
 
 def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
     """Trials that cannot be trusted, and frames on ports that have not joined."""
-    for row in rows:
-        if not row.status.trusted:
-            yield f"{row.status.value} trial, {size} B at {number_text(row.load_pct)} %: {row.reason}"
+    yield from untrusted_trials(f"{size} B", rows)
     if flooded := sum(row.flooded_frames for row in rows):
         yield f"flooding detected: {flooded:,} frames came to ports that have not joined their group ({size} B)"
