@@ -78,10 +78,22 @@ def _unit_of(time_ns: float) -> tuple[int, str]:
 
 def ports_text(ports: Iterable[int]) -> str:
     """Ports in their order, those that follow each other as a range: ``1-4,7``."""
-    runs: list[list[int]] = []
-    for port in ports:
-        if runs and port == runs[-1][1] + 1:
-            runs[-1][1] = port
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in _consecutive(ports))
+
+
+def frame_sizes_text(sizes: Iterable[int | str]) -> str:
+    """Frame sizes and names of mixes in their order, those that follow each other as a range: ``64 to 127, 1518 B``."""
+    runs = _consecutive(sizes)
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs) + " B"
+
+
+def _consecutive(items: Iterable[int | str]) -> list[list[int | str]]:
+    """The items in runs of numbers that follow each other; a name is a run by itself."""
+    runs: list[list[int | str]] = []
+    for item in items:
+        last = runs[-1][-1] if runs else None
+        if isinstance(item, int) and isinstance(last, int) and item == last + 1:
+            runs[-1].append(item)
         else:
-            runs.append([port, port])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+            runs.append([item])
+    return runs

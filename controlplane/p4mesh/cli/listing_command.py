@@ -14,6 +14,7 @@ from p4mesh.methods.names import NAMES, require_known
 from p4mesh.methods.options.groups import grouped
 from p4mesh.methods.options.parameters import Parameter, show
 from p4mesh.methods.registry import TESTS, find_test, suites
+from p4mesh.quantities import frame_sizes_text
 from p4mesh.target.names import WALL_CLOCK_TARGETS
 
 _LONGEST_SHOWN = 40
@@ -87,7 +88,7 @@ def _short(tests: Sequence[Method]) -> str:
 
 def _text_of(test: Method, parameters: Sequence[Parameter]) -> str:
     lines = [f"{test.name}  {test.title} ({test.section})"]
-    lines.append(f"  frame sizes: {', '.join(str(size) for size in test.frame_sizes_bytes)} B")
+    lines.append(f"  frame sizes: {frame_sizes_text(test.frame_sizes_bytes)}")
     width = max(len(parameter.name) for parameter in parameters)
     default_width = max(len(show(parameter.default)) for parameter in parameters)
     for about, members in grouped(test.parameters).items():

@@ -25,7 +25,9 @@ def figures_of(figures: Sequence[Figure], tables: Sequence[Table]) -> tuple[Bloc
     empty = [_why_not(figure) for figure, chart in drawn if chart is None]
     said = (Paragraph(f"Not drawn: {'; '.join(empty)}."),) if empty else ()
     charts = [
-        replace(chart, numbers=None, note="The numbers are in the tables below.") if _told(figure, tables) else chart
+        replace(chart, numbers=None, note=f"{chart.note} The numbers are in the tables below.".strip())
+        if _told(figure, tables)
+        else chart
         for figure, chart in drawn
         if chart
     ]

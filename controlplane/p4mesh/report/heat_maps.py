@@ -10,6 +10,7 @@ from typing import Any
 
 from p4mesh.report.document import Chart, Paragraph
 from p4mesh.report.line_charts import SCHEMA
+from p4mesh.report.panels import MOST_PANELS, evenly, note_on
 from p4mesh.store.run_files import StoredTrial
 
 _MOST_CELLS = 20_000
@@ -52,6 +53,8 @@ def port_chart(trials: Sequence[StoredTrial]) -> Chart | Paragraph | None:
     ]
     if not values:
         return None
+    values, chosen = _panels(values)
+    note = f"{chosen} {note}".strip()
     title = "Frames received by every port: difference from the mean of the ports, in the trials whose ports differ"
     told = [("load", "load (% of line)"), ("frames", "frames received"), ("value", "difference (%)")]
     return Chart("port_rates", title, _spec(title, values, "trial", "port", "%", told), note=note)
@@ -72,9 +75,10 @@ def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
         values = [value for unit, trial in last.items() for value in _differing(unit, trial, value_of)]
         if not values:
             continue
+        values, chosen = _panels(values)
         told = [("load", "load (% of line)"), ("value", unit)]
         spec = _spec(title, values, "transmit port", "receive port", unit, told)
-        found.append(Chart(name, title, spec, note=note))
+        found.append(Chart(name, title, spec, note=f"{chosen} {note}".strip()))
     return tuple(found)
 
 
@@ -107,6 +111,13 @@ def _shown(kept: Mapping[str, StoredTrial]) -> tuple[dict[str, StoredTrial], str
     if len(shown) < len(kept):
         note += f" {len(shown)} of {len(kept)} parts: the others have more flows than a page has room for."
     return shown, note
+
+
+def _panels(cells: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """The cells of the parts that are drawn, and a note on the choice."""
+    parts = list(dict.fromkeys(cell["part"] for cell in cells))
+    chosen = set(evenly(parts, MOST_PANELS))
+    return [cell for cell in cells if cell["part"] in chosen], note_on(len(chosen), len(parts), "parts")
 
 
 def _spec(

@@ -11,15 +11,18 @@ from p4mesh.quantities import number_text, typed_text
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
 from p4mesh.report.numbers import NOT_APPLICABLE
 from p4mesh.report.palette import legend_of
+from p4mesh.report.panels import evenly, note_on
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 HIDDEN = "hidden"
 """The parameter that holds the names of the lines that a reader has switched off."""
 HEIGHT = 320
-_THIN, _WIDER_BY = 1.6, 0.8
+_THIN, _WIDER_BY = 1.6, 0.5
 """Widths of lines: a line below others is wider, so that it stays visible where they coincide."""
 _MARK, _LARGER_BY = 36, 26
 _GRID_ROWS = 400
+_MOST_LINES = 12
+"""More lines than the palette has colours cannot be told apart."""
 _COINCIDE = 0.005
 """Lines whose points are nowhere farther apart than this share of the axis are drawn as one."""
 _UNITS_OF_TIME = ("ns", "us", "ms", "ns)", "us)", "ms)", "(s)")
@@ -38,9 +41,19 @@ def line_chart(figure: Figure) -> Chart | None:
     series = series_with_points(figure)
     if not series:
         return None
-    lines = _lines_of(figure, series)
+    found = _lines_of(figure, series)
+    lines = _evenly_chosen(found)
     legend = legend_of([(name, members[0].theoretical) for name, members in lines.items()])
-    return Chart(figure.name, figure.title, _spec(figure, lines, legend), legend, numbers_of(figure, series))
+    note = note_on(len(lines), len(found), "lines")
+    return Chart(figure.name, figure.title, _spec(figure, lines, legend), legend, numbers_of(figure, series), note)
+
+
+def _evenly_chosen(lines: Mapping[str, list[Series]]) -> Mapping[str, list[Series]]:
+    """As many lines as a reader can tell apart, and theory always."""
+    theory = [name for name, members in lines.items() if members[0].theoretical]
+    measured = [name for name in lines if name not in theory]
+    chosen = {*theory, *evenly(measured, max(_MOST_LINES - len(theory), 2))}
+    return {name: members for name, members in lines.items() if name in chosen}
 
 
 def _lines_of(figure: Figure, series: list[Series]) -> dict[str, list[Series]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.quantities import frame_sizes_text
 from p4mesh.report.configuration import (
     REPORT_NOTES,
     cables_text,
@@ -62,13 +64,18 @@ def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
         ("Topology", config["topology"]["name"]),
         ("Tester", tester_text(config)),
         ("Cables", cables_text(config)),
-        ("Frame sizes", ", ".join(str(size) for size in config["frame_sizes_bytes"]) + " B"),
+        ("Frame sizes", frame_sizes_text(config["frame_sizes_bytes"])),
         ("Trials", f"{len(run.trials):,}"),
         ("Measured", dates_of([timing.started_utc for timing in run.timings])),
     ]
     pairs += [(name.capitalize(), text) for name, text in config.get("chosen", {}).items()]
     if outcome.iterations:
-        pairs.append(("Iterations", ", ".join(state.value for state in outcome.iterations)))
+        pairs.append(
+            (
+                "Iterations",
+                ", ".join(f"{count:,} {state.value}" for state, count in Counter(outcome.iterations).items()),
+            )
+        )
     return Facts(tuple((dict(pairs) | notes).items()))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from p4mesh.report.document import Chart
 from p4mesh.report.line_charts import SCHEMA
 from p4mesh.report.palette import BAD, GOOD, UNKNOWN
+from p4mesh.report.panels import MOST_PANELS, evenly, note_on
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.verdict import Verdict
 
@@ -19,7 +20,8 @@ _SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
 
 def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Chart | None:
     """Path of each unit that has searched; None where none has."""
-    searched = [name for name, result in units.items() if _has_search(result)]
+    found = [name for name, result in units.items() if _has_search(result)]
+    searched = evenly(found, MOST_PANELS)
     shown = [trial for name in searched for trial in trials if trial.unit == name and _of_search(trial)]
     if not shown:
         return None
@@ -75,7 +77,8 @@ def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Cha
             ],
         },
     }
-    return Chart("searches", "Path of every search", spec, note="The numbers are in the trial log and in trials.csv.")
+    note = f"{note_on(len(searched), len(found), 'searches')} The numbers are in the trial log and in trials.csv."
+    return Chart("searches", "Path of every search", spec, note=note.strip())
 
 
 def _has_search(result: Any) -> bool:

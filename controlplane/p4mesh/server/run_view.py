@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from p4mesh.quantities import frame_sizes_text
 from p4mesh.report.verdict import badge
 from p4mesh.server.growing_file import GrowingFile
 from p4mesh.server.trial_index import TrialIndex
@@ -130,7 +131,7 @@ class RunView:
             "section": config.section if config else "",
             "topology": config.topology.name if config else "",
             "target": config.target if config else "",
-            "sizes": config.frame_sizes_bytes if config else [],
+            "sizes": frame_sizes_text(config.frame_sizes_bytes) if config else "",
             "notes": config.notes if config else {},
             "verdict": {"text": verdict.text, "tone": verdict.tone.value} if verdict else None,
             "outcome": outcome.summary if outcome else "",

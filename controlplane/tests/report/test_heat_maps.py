@@ -77,6 +77,16 @@ def test_parts_beyond_the_room_of_a_page_are_told() -> None:
     assert chart.note.endswith("1 of 2 parts: the others have more flows than a page has room for.")
 
 
+def test_of_many_parts_some_are_drawn_and_their_number_is_told() -> None:
+    trials = [trial(f"{size}B", 4) for size in range(64, 164)]
+    (flows,) = flow_charts(trials)
+    for chart in (flows, port_chart(trials)):
+        assert isinstance(chart, Chart)
+        parts = list(dict.fromkeys(value["part"] for value in chart.spec["data"]["values"]))
+        assert len(parts) == 24 and (parts[0], parts[-1]) == ("64B", "163B")
+        assert chart.note.startswith("24 of 100 parts are drawn.")
+
+
 def test_a_mesh_that_no_page_has_room_for_is_told() -> None:
     (found,) = flow_charts([trial("64B", 150)])
     assert isinstance(found, Paragraph)

@@ -10,7 +10,16 @@ import pytest
 
 import p4mesh
 from p4mesh.methods.results import fields
-from p4mesh.quantities import decimals_text, grouped, number_text, ports_text, signed_text, time_text, typed_text
+from p4mesh.quantities import (
+    decimals_text,
+    frame_sizes_text,
+    grouped,
+    number_text,
+    ports_text,
+    signed_text,
+    time_text,
+    typed_text,
+)
 from p4mesh.report.numbers import cell_text
 
 WITH_EXPONENT = re.compile(r":[-+, ]?[0-9]*(?:\.[0-9]+)?[eEgG]\}")
@@ -46,6 +55,11 @@ def test_ports_that_follow_each_other_are_a_range() -> None:
     assert ports_text([1, 2, 3, 4, 7]) == "1-4,7"
     assert ports_text([17, 18, 1]) == "17-18,1"
     assert ports_text([]) == ""
+
+
+def test_frame_sizes_that_follow_each_other_are_a_range() -> None:
+    assert frame_sizes_text([64, 65, 1518]) == "64, 65, 1518 B"
+    assert frame_sizes_text([64, 65, 66, 1518, "imix"]) == "64 to 66, 1518, imix B"
 
 
 @pytest.mark.parametrize(

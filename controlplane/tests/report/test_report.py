@@ -240,6 +240,16 @@ def test_lines_that_coincide_are_one_with_the_names_of_all() -> None:
     assert {item["title"] for item in chart.spec["layer"][2]["encoding"]["tooltip"]} >= {"512 B", "1518 B"}
 
 
+def test_more_lines_than_colours_are_a_choice_of_them_that_is_told() -> None:
+    series = tuple(Series(f"{size} B", ((10.0, 10.0), (100.0, float(size)))) for size in range(1, 101))
+    chart = line_chart(Figure("f", "F", "x", "y", (*series, Series("most", ((10.0, 10.0), (100.0, 100.0)), True))))
+    assert chart is not None and chart.numbers is not None
+    names = [entry.name for entry in chart.legend]
+    assert len(names) == 12 and names[0] == "1 B" and names[-2:] == ["100 B", "most"]
+    assert chart.note == "12 of 101 lines are drawn."
+    assert len(chart.numbers.heads) == 102
+
+
 def test_times_far_apart_have_a_logarithmic_axis() -> None:
     measured = Series("latency", ((10.0, 2.0), (100.0, 4000.0)))
     chart = line_chart(Figure("latency", "Latency against load", "load (%)", "latency (us)", (measured,)))
@@ -401,6 +411,16 @@ def test_the_path_of_a_search_has_its_own_trials_and_tells_failed_ones_from_untr
     chart = search_chart(stored.results["units"], trials)
     assert chart is not None
     assert [value["verdict"] for value in chart.spec["data"]["values"]] == ["PASS", "FAIL", "not trusted"]
+
+
+def test_of_many_searches_some_are_drawn_and_their_number_is_told(finished: Path) -> None:
+    stored = read_run(finished)
+    result = stored.results["units"]["64B/throughput"]
+    own = next(trial for trial in stored.trials if trial.unit == "64B/throughput")
+    names = [f"{size}B/throughput" for size in range(64, 164)]
+    chart = search_chart(dict.fromkeys(names, result), [replace(own, unit=name) for name in names])
+    assert chart is not None and chart.note.startswith("24 of 100 searches are drawn.")
+    assert len(chart.spec["data"]["values"]) == 24
 
 
 def test_invalid_trials_are_listed_with_their_reason(finished: Path) -> None:

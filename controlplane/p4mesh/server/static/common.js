@@ -26,6 +26,10 @@ export function short(value, digits = 4) {
   return Number.isFinite(value) ? value.toLocaleString("en-US", { maximumSignificantDigits: digits }) : "-";
 }
 
+export function decimals(value, digits) {
+  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
 export function runAddress(key) {
   return `/run?run=${encodeURIComponent(key)}`;
 }

@@ -1,4 +1,4 @@
-import { cell, changes, count, element, explained, listen, progress, reportAddress, short, stopButton, token, verdict, when } from "./common.js";
+import { cell, changes, count, decimals, element, explained, listen, progress, reportAddress, short, stopButton, token, verdict, when } from "./common.js";
 import { Chart, latency, loads, rates } from "./charts.js";
 
 const place = (id) => document.getElementById(id);
@@ -11,7 +11,7 @@ const liveCharts = new Map();
 function facts(run) {
   const pairs = [
     ["Test", `${run.test} (${run.section})`], ["Topology", run.topology], ["Target", run.target],
-    ["Frame sizes", `${run.sizes.join(", ")} B`], ["Started", `${when(run.started_utc)} UTC`],
+    ["Frame sizes", run.sizes], ["Started", `${when(run.started_utc)} UTC`],
     ["Directory", run.name], ...Object.entries(run.notes).map(([name, text]) => [name.replaceAll("_", " "), text]),
   ];
   place("facts").replaceChildren(...pairs.map(([name, value]) =>
@@ -74,7 +74,7 @@ function traffic(run) {
 
 function trialRow(trial) {
   const loss = trial.expected_rx_frames ? (100 * trial.lost_frames) / trial.expected_rx_frames : NaN;
-  const micro = (value) => (value === null ? "-" : short(value / 1000));
+  const micro = (value) => (value === null ? "-" : decimals(value / 1000, 3));
   return element("tr", { class: trial.number === trials.marked ? "marked" : "" },
     cell(count(trial.number), true), cell(trial.unit), cell(count(trial.trial), true), cell(short(trial.load_pct, 7), true), cell(trial.verdict),
     cell(count(trial.tx_frames), true), cell(count(trial.lost_frames), true), cell(short(loss), true),
