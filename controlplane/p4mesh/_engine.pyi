@@ -70,7 +70,12 @@ class RoutingPeer:
         """
 
     def withdraw(self, session: int, networks: Sequence[str], now_ns: int) -> None: ...
-    def stop(self, session: int, now_ns: int) -> None: ...
+    def stop(self, session: int, now_ns: int) -> None:
+        """End a session with a NOTIFICATION; it neither connects nor listens until it is started."""
+
+    def start(self, session: int, now_ns: int) -> None:
+        """Start a session that was stopped; others go on."""
+
     def notify(self, session: int, notification: tuple[int, int], close_after_ns: int, now_ns: int) -> bool:
         """End a session with a NOTIFICATION (code and subcode); false where it is not up. It connects again."""
 

@@ -143,10 +143,16 @@ class BgpSpeaker:
             self._speaker.notify(number, ending.notification, ending.close_after_ns, now_ns)
         return self._leaving(now_ns)
 
-    def stop(self, now_ns: int) -> list[Outgoing]:
-        """End all sessions; gives the frames that say so."""
-        for number in self._peers.values():
-            self._speaker.stop(number, now_ns)
+    def start(self, peers: Iterable[str], now_ns: int) -> list[Outgoing]:
+        """Start sessions that were stopped; gives the frames that leave."""
+        for peer in peers:
+            self._speaker.start(self._peers[peer], now_ns)
+        return self._leaving(now_ns)
+
+    def stop(self, peers: Iterable[str], now_ns: int) -> list[Outgoing]:
+        """End sessions until they are started; gives the frames that say so."""
+        for peer in peers:
+            self._speaker.stop(self._peers[peer], now_ns)
         return self._leaving(now_ns)
 
     def wants(self) -> Collection[PuntRule]:

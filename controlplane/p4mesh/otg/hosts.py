@@ -7,6 +7,7 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
+from p4mesh.errors import OtgError
 from p4mesh.otg.bgp import BgpPeer
 from p4mesh.otg.bgp_actions import Ending
 from p4mesh.otg.bgp_hosts import BgpSpeaker, SessionCounts, SessionState
@@ -79,6 +80,7 @@ class Hosts:
     def start(self) -> None:
         """Start the sessions of BGP that are not started."""
         if self._speakers:
+            self.change_sessions(list(self._speakers), up=True)
             return
         packets = self._tester.packets
         by_ethernet: dict[str, list[BgpPeer]] = {}
@@ -95,9 +97,19 @@ class Hosts:
         """End the sessions of BGP, and say so to the neighbours."""
         packets = self._tester.packets
         for speaker, tagged in dict.fromkeys(self._speakers.values()):
-            packets.send(tagged.outward(speaker.stop(packets.now_ns)))
+            packets.send(tagged.outward(speaker.stop(speaker.states, packets.now_ns)))
             packets.detach(tagged)
         self._speakers = {}
+
+    def change_sessions(self, peers: Sequence[str], *, up: bool) -> None:
+        """Start sessions, or end them until they are started; raises OtgError where BGP is not started."""
+        if not self._speakers:
+            raise OtgError("BGP is not started", hint="the state protocol.all starts it")
+        packets = self._tester.packets
+        for peer in peers:
+            speaker, tagged = self._speakers[peer]
+            change = speaker.start if up else speaker.stop
+            packets.send(tagged.outward(change([peer], packets.now_ns)))
 
     def gateway_mac(self, interface: Interface) -> bytes | None:
         """MAC address of the gateway of an interface; None where it has not answered."""

@@ -218,6 +218,13 @@ class Session:
             else:
                 self._hosts.stop()
 
+    def _bgp(self, element: Element) -> None:
+        with element.element("bgp").whole() as bgp:
+            bgp.choice("peers", default="peers")
+            with bgp.element("peers").whole() as inner:
+                names, up = inner.texts("peer_names"), inner.one_of("state", "up", "down") == "up"
+        self._hosts.change_sessions(chosen(names, self._configuration.devices.peers, "BGP peer"), up=up)
+
     def _routes(self, element: Element) -> None:
         known = {routes.name: routes for peer in self._configuration.devices.peers.values() for routes in peer.routes}
         with element.element("route").whole() as inner:
@@ -357,6 +364,7 @@ _CONTROLS: Mapping[tuple[str, str], Callable[[Session, Element], None]] = {
     ("port", "capture"): Session._capture,
     ("protocol", "all"): Session._protocols,
     ("protocol", "route"): Session._routes,
+    ("protocol", "bgp"): Session._bgp,
 }
 _METRICS: Mapping[str, Callable[[Session, Element], pb2.MetricsResponse]] = {
     "port": Session._port_metrics,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from support.linux_devices import needs_root
 from support.otg import OtgServer, add_flow, flow_metrics, port_metrics, serving_otg, transmit, two_ports
+from support.otg_bgp import protocols, switch_peers, two_speakers
 
 pytestmark = [pytest.mark.live, needs_root]
 EXAMPLES = Path(__file__).parents[3] / "examples" / "otg"
@@ -104,3 +105,31 @@ def switch_link(api: Any, name: str, state: str) -> None:
     control = api.control_state()
     control.port.link.set(state=state, port_names=[name])
     api.set_control_state(control)
+
+
+def test_a_peer_that_is_down_stays_down_until_it_is_up(wire: OtgServer) -> None:
+    """Method: the other peer, which connects every second, is refused for three seconds."""
+    api = wire.api()
+    config, _ = two_speakers(api)
+    api.set_config(config)
+    protocols(api, "start")
+    assert states(api, "up") == [("up", 0), ("up", 0)]
+    switch_peers(api, "down", "peer2")
+    assert states(api, "down") == [("down", 1), ("down", 1)]
+    time.sleep(3)
+    assert states(api, "down") == [("down", 1), ("down", 1)]
+    switch_peers(api, "up", "peer2")
+    assert states(api, "up") == [("up", 1), ("up", 1)]
+    protocols(api, "stop")
+
+
+def states(api: Any, awaited: str) -> list[tuple[str, int]]:
+    """Return states and flaps of the peers, once they have the state that is awaited."""
+    request = api.metrics_request()
+    request.bgpv4.peer_names = []
+    for _ in range(100):
+        metrics = api.get_metrics(request).bgpv4_metrics
+        if {metric.session_state for metric in metrics} == {awaited}:
+            break
+        time.sleep(0.1)
+    return [(metric.session_state, metric.session_flap_count) for metric in metrics]

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 from support.otg import TRANSPORTS, OtgServer, add_flow, errors_of, serving_otg, two_ports
+from support.otg_bgp import ADDRESSES, LOOPBACKS, protocols, switch_peers, two_speakers
 
 from p4mesh.otg.bgp_actions import Notification, read_bgp_action
 from p4mesh.otg.elements import Element
 
-ADDRESSES = {4: ("10.0.0.1", "10.0.0.2"), 6: ("2001:db8::1", "2001:db8::2")}
-LOOPBACKS = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8:1::1", "2001:db8:1::2")}
 ROUTES = {4: "198.51.100.0", 6: "2001:db8:100::"}
 
 
@@ -26,44 +25,11 @@ def wire() -> Iterator[OtgServer]:
         yield served
 
 
-def two_speakers(api: Any, version: int = 4, *, on_loopbacks: bool = False, as_type: str = "ebgp") -> tuple[Any, Any]:
-    """Return a configuration with devices d1 and d2, and their peers peer1 and peer2."""
-    config = two_ports(api)
-    # The client of the test before lets its devices speak on.
-    config.options.port_options.location_preemption = True
-    own, peers = LOOPBACKS[version] if on_loopbacks else ADDRESSES[version], []
-    for place in (0, 1):
-        device = config.devices.add(name=f"d{place + 1}")
-        ethernet = device.ethernets.add(name=f"e{place + 1}", mac=f"02:00:00:00:00:0{place + 1}")
-        ethernet.connection.port_name = f"p{place + 1}"
-        for each, (key, keys) in ((4, ("ipv4", "ipv4_addresses")), (6, ("ipv6", "ipv6_addresses"))):
-            name, addresses = f"d{place + 1}.{key}", ADDRESSES[each]
-            getattr(ethernet, keys).add(name=name, address=addresses[place], gateway=addresses[1 - place])
-        name = f"d{place + 1}.ipv{version}"
-        if on_loopbacks:
-            name = f"d{place + 1}.lo"
-            getattr(device, f"ipv{version}_loopbacks").add(name=name, eth_name=ethernet.name, address=own[place])
-        device.bgp.router_id = ADDRESSES[4][place]
-        interface = getattr(device.bgp, f"ipv{version}_interfaces").add()
-        setattr(interface, f"ipv{version}_name", name)
-        peer = interface.peers.add(name=f"peer{place + 1}", peer_address=own[1 - place], as_type=as_type)
-        peer.as_number = 65001 + (place if as_type == "ebgp" else 0)
-        peer.learned_information_filter.set(unicast_ipv4_prefix=True, unicast_ipv6_prefix=True)
-        peers.append(peer)
-    return config, peers
-
-
 def announced(peer: Any, version: int, count: int = 1) -> Any:
     """Add a range of routes."""
     routes = getattr(peer, f"v{version}_routes").add(name=f"{peer.name}.v{version}")
     routes.addresses.add(address=ROUTES[version], prefix=28 if version == 4 else 64, count=count)
     return routes
-
-
-def protocols(api: Any, state: str) -> None:
-    control = api.control_state()
-    control.protocol.all.state = state
-    api.set_control_state(control)
 
 
 def prefixes(api: Any, peer: str, **wanted: Any) -> tuple[list[Any], list[Any]]:
@@ -347,6 +313,30 @@ def test_routes_stay_after_a_notification_but_not_after_a_hard_reset(wire: OtgSe
     found = [sessions(api, "peer2")[0] for _ in range(8)]
     assert (("down", 1, 0) in found) is not kept
     assert found[-1] == ("up", 1, 6)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("ending", ["peer1", "peer2"])
+def test_a_peer_that_is_down_stays_down_until_it_is_up(wire: OtgServer, transport: str, ending: str) -> None:
+    """Goal: the peer that connects does, and the one that waits; all come up when protocols start.
+
+    Method: one is taken down for 20 seconds; a NOTIFICATION says so once.
+    """
+    api = speaking(wire, transport)
+    assert sessions(api, "peer1", "peer2") == [("up", 0, 0), ("up", 0, 6)]
+    switch_peers(api, "down", ending)
+    found = [sessions(api, "peer1", "peer2") for _ in range(20)]
+    assert all(states == [("down", 1, 0), ("down", 1, 0)] for states in found[1:])
+    near, far = (metric(api, name) for name in (ending, "peer2" if ending == "peer1" else "peer1"))
+    assert (near.fsm_state, near.notifications_sent, far.notifications_received) == ("idle", 1, 1)
+    assert prefixes(api, "peer2") == ([], [])
+    switch_peers(api, "up", ending)
+    assert [len(found) for found in prefixes(api, "peer2")] == [3, 3]
+    assert sessions(api, "peer1", "peer2") == [("up", 1, 0), ("up", 1, 6)]
+    switch_peers(api, "down")
+    assert [state for state, _, _ in sessions(api, "peer1", "peer2")] == ["down", "down"]
+    protocols(api, "start")
+    assert [len(found) for found in prefixes(api, "peer2")] == [3, 3]
 
 
 def metric(api: Any, peer: str, version: int = 4) -> Any:

@@ -127,6 +127,8 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_notification_of_a_peer_that_there_is_not": lambda api: api.set_control_action(_notification(api)),
     "a_notification_of_a_code_of_two_bytes": lambda api: api.set_control_action(_notification(api, code=256)),
     "a_restart_of_a_peer_that_does_not_offer_it": lambda api: _restarted(api),
+    "a_peer_that_is_up_before_bgp_is_started": lambda api: api.set_control_state(_peer_up(api)),
+    "a_peer_that_there_is_not": lambda api: api.set_control_state(_peer_up(api, "nobody")),
     "a_long_time_to_restart": with_config(lambda config: set_to(_peer(config).graceful_restart, restart_time=4096)),
     "a_restart_for_days": with_config(lambda config: set_to(_peer(config).graceful_restart, enable_llgr=True)),
     "many_addresses": with_config(lambda config: _addresses(config, 2049)),
@@ -162,6 +164,15 @@ def _restarted(api: Any) -> object:
     action = api.control_action()
     action.protocol.bgp.initiate_graceful_restart.peer_names = ["peer"]
     return api.set_control_action(action)
+
+
+def _peer_up(api: Any, *names: str) -> Any:
+    config = two_ports(api)
+    _peer(config)
+    api.set_config(config)
+    control = api.control_state()
+    control.protocol.bgp.peers.set(peer_names=list(names), state="up")
+    return control
 
 
 def _reboot(api: Any) -> Any:

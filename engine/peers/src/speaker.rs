@@ -102,6 +102,8 @@ struct Neighbour {
     close_at: Option<Nanoseconds>,
     /// When to connect or to listen again.
     retry_at: Option<Nanoseconds>,
+    /// Neither connects nor listens.
+    stopped: bool,
     unsent: VecDeque<u8>,
     announcing: bool,
     /// Networks to announce to the neighbour, with the attributes of each, and whether its path is whole.
@@ -148,6 +150,7 @@ impl Speaker {
             connected: false,
             close_at: None,
             retry_at: Some(now),
+            stopped: false,
             unsent: VecDeque::new(),
             announcing: false,
             announced: BTreeMap::new(),
@@ -278,16 +281,28 @@ impl Speaker {
         self.say(neighbour, bytes, now);
     }
 
-    /// Ends the session, says so to the neighbour, and does not connect again.
+    /// Ends the session, says so to the neighbour, and neither connects nor listens until [`Speaker::start`].
     pub fn stop(&mut self, neighbour: usize, now: Nanoseconds) {
         let cease = CeaseError::AdministrativeShutdown { value: [].into() };
         let outputs = self.neighbours[neighbour].session.stop(now, cease, "stopped");
         self.obey(neighbour, outputs, now);
-        self.neighbours[neighbour].retry_at = None;
-        if self.neighbours[neighbour].close_at.take().is_some() {
+        let it = &mut self.neighbours[neighbour];
+        (it.stopped, it.retry_at) = (true, None);
+        if it.close_at.take().is_some() {
             self.hang_up(neighbour, now);
+        } else if self.host.connection(it.connection) == Connection::Opening {
+            self.host.abort(it.connection);
         }
         self.work(now);
+    }
+
+    /// Connects, or listens, again after [`Speaker::stop`].
+    pub fn start(&mut self, neighbour: usize, now: Nanoseconds) {
+        let it = &mut self.neighbours[neighbour];
+        if std::mem::take(&mut it.stopped) {
+            it.retry_at = Some(now);
+            self.work(now);
+        }
     }
 
     /// Ends a session with a NOTIFICATION of any code and subcode; its connection closes after a while. Both sides go on
@@ -407,7 +422,7 @@ impl Speaker {
     /// Any socket that listens may get the connection of any neighbour.
     fn may_take_over(&self, owner: usize) -> bool {
         let it = &self.neighbours[owner];
-        it.settings.passive && !it.connected && it.close_at.is_none()
+        it.settings.passive && !it.stopped && !it.connected && it.close_at.is_none()
     }
 
     fn connect(&mut self, index: usize, now: Nanoseconds) -> bool {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
-use p4mesh_peers::bgp::{Announcement, Attributes, Families, GracefulRestart, Origin, Segment};
+use p4mesh_peers::bgp::{Announcement, Attributes, Families, GracefulRestart, Origin, Segment, State};
 use p4mesh_peers::{
     BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, Multihop, NeighbourSettings, Speaker,
 };
@@ -268,6 +268,48 @@ fn the_connection_closes_some_time_after_a_notification() {
     wire.hosts[0].stop(0, wire.now);
     wire.run_until(60 * S);
     assert!(!wire.hosts[0].is_up(0));
+}
+
+#[test]
+fn a_session_that_is_stopped_stays_down_until_it_is_started() {
+    // Host 0 connects, host 1 listens. A stop comes while the session is up, and before there is one.
+    for (host, first_stop) in [(0, 2 * S), (1, 2 * S), (0, 0), (1, 0)] {
+        let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+        wire.hosts[1 - host].announce(0, &Announcement::new(networks(8), &[]), 0);
+        let mut flaps = 0;
+        for stop_at in [first_stop, 62 * S] {
+            wire.run_until(stop_at);
+            flaps += usize::from(wire.hosts[host].is_up(0));
+            wire.hosts[host].stop(0, wire.now);
+            wire.hosts[host].stop(0, wire.now);
+            wire.run_until(stop_at + 40 * S);
+            assert!(wire.hosts.iter().all(|it| !it.is_up(0)));
+            assert_eq!((wire.hosts[host].learned(0), wire.hosts[host].state(0)), (0, State::Idle));
+            wire.hosts[host].start(0, wire.now);
+            wire.hosts[host].start(0, wire.now);
+            wire.run_until(stop_at + 55 * S);
+            assert!(wire.hosts.iter().all(|it| it.is_up(0)), "host {host}, stopped after {stop_at} ns");
+            assert_eq!(wire.hosts[host].learned(0), 8);
+        }
+        let of_host = wire.downs().iter().filter(|it| *it == &(host, "stopped", it.2)).count();
+        assert_eq!(of_host, flaps);
+        let told = wire.downs().iter().filter(|it| it.1.contains("AdministrativeShutdown")).count();
+        assert_eq!(told, flaps);
+    }
+}
+
+#[test]
+fn a_host_that_listens_refuses_a_neighbour_that_is_stopped_alone() {
+    let listening = [towards(2, 10), towards(2, 11)];
+    let mut hosts = vec![Speaker::new(&host(2), &listening, 2, 0).unwrap()];
+    hosts[0].stop(0, 0);
+    hosts.extend([10, 11].map(|it| Speaker::new(&host(it), &[towards(it, 2)], u64::from(it), 0).unwrap()));
+    let mut wire = Wire::new(hosts);
+    wire.run_until(30 * S);
+    assert_eq!([wire.hosts[0].is_up(0), wire.hosts[0].is_up(1)], [false, true]);
+    wire.hosts[0].start(0, wire.now);
+    wire.run_until(60 * S);
+    assert!(wire.hosts[0].is_up(0) && wire.hosts[0].is_up(1));
 }
 
 fn graceful(own: u8, other: u8, notifications: bool) -> NeighbourSettings {

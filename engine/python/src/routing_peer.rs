@@ -233,6 +233,10 @@ impl RoutingPeer {
         self.speaker.stop(session, now_ns);
     }
 
+    fn start(&mut self, session: usize, now_ns: u64) {
+        self.speaker.start(session, now_ns);
+    }
+
     fn notify(&mut self, session: usize, notification: (u8, u8), close_after_ns: u64, now_ns: u64) -> bool {
         self.speaker.notify(session, notification, close_after_ns, now_ns)
     }
