@@ -249,13 +249,15 @@ class TimesBetween:
     """Times in nanoseconds between frames of one flow that follow each other."""
 
     count: int
+    independent: int
+    """Those that do not depend on others: not the copies of senders in step and of rounds that come again."""
     mean_ns: float
     mean_error_ns: float
     """Largest error, of bins and time stamps; 0 to the rounding of a stamp where all times of the flows are counted."""
     deviation_ns: float
     """Standard deviation."""
     deviation_error_ns: float
-    """Error of bins and time stamps, and that of sampling with 95 % confidence, if times are independent."""
+    """Error of bins and time stamps, and that of sampling with 95 % confidence."""
     percentiles_ns: tuple[tuple[float, float], ...]
     """(per cent, time) pairs, each within 0.79 % of that of these frames."""
     percentile_errors_ns: tuple[tuple[float, float], ...]

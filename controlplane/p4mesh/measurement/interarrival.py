@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import sqrt
 
+import numpy as np
+
 from p4mesh.measurement.columns import Array
 from p4mesh.measurement.counts import InterarrivalStats, TimesBetween
 from p4mesh.measurement.latency_stats import most_bins, stored_bins
@@ -17,6 +19,7 @@ from p4mesh.tester.histogram import (
     percentile_ticks,
 )
 from p4mesh.tester.plan import Plan
+from p4mesh.traffic.arrivals import Arrivals
 
 _PERCENTILES = (Fraction(1), Fraction(50), Fraction(99), Fraction("99.9"))
 _DEVIATIONS_95 = 1.96
@@ -29,31 +32,60 @@ def interarrival_stats(
 ) -> tuple[InterarrivalStats, ...]:
     """Distributions of each histogram that has counted a time."""
     most = most_bins(2 * len(plan.interarrival))
-    found = (_stats(of, records, bins[of.number], tick_ps, most) for of in plan.interarrival if of.cells)
+    stream_of = np.zeros(len(records), dtype=int)
+    stream_of[plan.columns.cell] = plan.columns.stream
+    found = (
+        _stats(plan, stream_of, of, records, bins[of.number], tick_ps, most) for of in plan.interarrival if of.cells
+    )
     return tuple(stats for stats in found if stats is not None)
 
 
 def _stats(
-    histogram: Histogram, records: Array, bins: InterarrivalBins, tick_ps: int, most: int
+    plan: Plan, stream_of: Array, histogram: Histogram, records: Array, bins: InterarrivalBins, tick_ps: int, most: int
 ) -> InterarrivalStats | None:
-    own = records[list(histogram.cells)]
-    own = own[own["frames"] > 1]
+    cells = np.array(histogram.cells)
+    cells = cells[records["frames"][cells] > 1]
+    own = records[cells]
     count = int(own["frames"].sum()) - len(own)
     if not count:
         return None
+    share = _independent(plan, stream_of[cells], own["frames"] - 1) / count
     # Times from the first to the last frame, which the times between them add up to.
     spans = sum(int(last) - int(first) for first, last in zip(own["first_arrival"], own["last_arrival"], strict=True))
     # Departures differ from that by the latencies of the first and the last frame.
     extremes = zip(own["latency_max"], own["latency_min_inverted"], strict=True)
     latencies = sum(int(largest) - (0xFFFFFFFF - int(inverted)) for largest, inverted in extremes)
     arrived, departed = sum(bins.arrivals), sum(bins.departures)
-    arrivals = _times(bins.arrivals, tick_ps, most, _mean(spans, count, len(own)) if arrived == count else None)
-    departures = _times(
-        bins.departures, tick_ps, most, _mean(spans, count, latencies + len(own)) if departed == count else None
-    )
+    mean = _mean(spans, count, len(own)) if arrived == count else None
+    arrivals = _times(bins.arrivals, tick_ps, most, share, mean)
+    mean = _mean(spans, count, latencies + len(own)) if departed == count else None
+    departures = _times(bins.departures, tick_ps, most, share, mean)
     if arrivals is None:
         return None
     return InterarrivalStats(histogram.stream, histogram.tx_port, histogram.rx_port, arrivals, departures)
+
+
+def _independent(plan: Plan, streams: Array, times: Array) -> Fraction:
+    """How many times of some flows do not depend on each other, given the stream of each and its times.
+
+    Senders in step send the same schedule, and a round of it comes again: such copies tell nothing new. A flow that
+    gets each k-th frame of a schedule has the k-th part of its times; those of the others are sums of the same ones.
+    """
+    alone = Fraction(0)
+    of_schedules: dict[tuple[Arrivals, Fraction], Fraction] = {}
+    for item in {item.origin: item for item in plan.streams}.values():
+        own = times[streams == item.origin]
+        if not len(own):
+            continue
+        total = int(own.sum())
+        if item.stream.arrivals is None:
+            alone += total
+            continue
+        sample = item.stream.arrivals.sample, item.stream.rate_fps
+        rounds = Fraction(item.clock.departures, len(item.clock.longer_by_ticks))
+        found = Fraction(total, len(own)) / max(Fraction(1), rounds)
+        of_schedules[sample] = max(found, of_schedules.get(sample, Fraction(0)))
+    return alone + sum(of_schedules.values(), Fraction(0))
 
 
 def _mean(total: int, count: int, error: int) -> tuple[float, float]:
@@ -61,11 +93,17 @@ def _mean(total: int, count: int, error: int) -> tuple[float, float]:
     return total / count, error / count
 
 
-def _times(counts: Sequence[int], tick_ps: int, most: int, known: tuple[float, float] | None) -> TimesBetween | None:
-    """Distribution of times; ``known`` is their mean and its error in ticks, where sums tell it, else bins do."""
+def _times(
+    counts: Sequence[int], tick_ps: int, most: int, share: Fraction, known: tuple[float, float] | None
+) -> TimesBetween | None:
+    """Distribution of times, of which a ``share`` is independent of each other.
+
+    ``known`` is their mean and its error in ticks, where sums tell it, else bins do.
+    """
     total = sum(counts)
     if not total:
         return None
+    independent = max(1, round(share * total))
     tick_ns = tick_ps / 1000
     full = [(*bin_bounds_ticks(index), frames) for index, frames in enumerate(counts) if frames]
     middles = [((low + high) / 2, frames) for low, high, frames in full]
@@ -76,15 +114,17 @@ def _times(counts: Sequence[int], tick_ps: int, most: int, known: tuple[float, f
     deviation = sqrt(moments[0])
     # A deviation is a distance: it is off by that of the errors at most.
     inside = sqrt(sum(half**2 * frames for half, frames in halves) / total) + _STAMPS / 2
-    sampling = sqrt(max(0.0, moments[1] - moments[0] ** 2) / total) / (2 * deviation) if deviation else 0.0
+    sampling = sqrt(max(0.0, moments[1] - moments[0] ** 2) / independent) / (2 * deviation) if deviation else 0.0
+    errors = ((percent, percentile_error_ticks(counts, percent, independent=independent)) for percent in _PERCENTILES)
     return TimesBetween(
         total,
+        independent,
         mean * tick_ns,
         mean_error * tick_ns,
         deviation * tick_ns,
         (inside + _DEVIATIONS_95 * sampling) * tick_ns,
         tuple(_in_ns(((percent, percentile_ticks(counts, percent)) for percent in _PERCENTILES), tick_ns)),
-        tuple(_in_ns(((percent, percentile_error_ticks(counts, percent)) for percent in _PERCENTILES), tick_ns)),
+        tuple(_in_ns(errors, tick_ns)),
         stored_bins([counts], tick_ps, most),
     )
 

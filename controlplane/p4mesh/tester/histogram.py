@@ -132,14 +132,19 @@ def percentile_ticks(
 
 
 def percentile_error_ticks(
-    counts: Sequence[int], percentile: Fraction, least: int = 0, most: int | None = None
+    counts: Sequence[int],
+    percentile: Fraction,
+    least: int = 0,
+    most: int | None = None,
+    independent: int | None = None,
 ) -> Fraction | None:
     """How far the percentile of a longer trial may be from that of these frames, in ticks, with 95 % confidence.
 
-    Frames are taken as independent of each other: their number below the true percentile is binomial. None where the
-    frames are too few for the rank, as 1,000 frames say nothing about one of 1,000.
+    Frames are taken as independent of each other, ``independent`` of them where it is given: their number below the
+    true percentile is binomial. None where they are too few for the rank, as 1,000 frames say nothing about one of
+    1,000.
     """
-    around, value = _around(counts, percentile), percentile_ticks(counts, percentile, least, most)
+    around, value = _around(counts, percentile, independent), percentile_ticks(counts, percentile, least, most)
     if around is None or value is None:
         return None
     low, high = _within(around[0], least, most)[0], _within(around[1], least, most)[1]
@@ -179,15 +184,16 @@ def _place(counts: Sequence[int], percentile: Fraction) -> int | None:
     return bisect_left(seen, -(-seen[-1] * percentile // 100))
 
 
-def _around(counts: Sequence[int], percentile: Fraction) -> tuple[int, int] | None:
+def _around(counts: Sequence[int], percentile: Fraction, independent: int | None = None) -> tuple[int, int] | None:
     """Indices of the counts that hold the lowest and the highest rank which the true percentile may have."""
-    frames, share = sum(counts), float(percentile / 100)
+    seen, share = list(accumulate(counts)), float(percentile / 100)
+    frames = (seen[-1] if seen else 0) if independent is None else independent
     rank, spread = ceil(frames * percentile / 100), _DEVIATIONS * sqrt(frames * share * (1 - share))
     lowest, highest = floor(rank - spread), ceil(rank + spread)
     if lowest < 1 or highest > frames:
         return None
-    seen = list(accumulate(counts))
-    return bisect_left(seen, lowest), bisect_left(seen, highest)
+    copies = Fraction(seen[-1], frames)
+    return bisect_left(seen, lowest * copies), bisect_left(seen, highest * copies)
 
 
 def _within(index: int, least: int, most: int | None) -> tuple[int, int]:

@@ -38,6 +38,11 @@ class Arrivals(ABC):
     def times(self, departures: int) -> list[Fraction]:
         """Times of the departures of a round as parts of it, ascending, from 0 on and below 1."""
 
+    @property
+    def sample(self) -> Arrivals:
+        """One for all arrivals that are the same round, wherever they begin."""
+        return self
+
 
 @dataclass(frozen=True)
 class Poisson(Arrivals):
@@ -106,6 +111,10 @@ class Profile(Arrivals):
     def times(self, departures: int) -> list[Fraction]:
         return sorted((time + self.later) % 1 for time in _times_of_profile(self.points, departures))
 
+    @property
+    def sample(self) -> Profile:
+        return replace(self, later=Fraction(0))
+
 
 @dataclass(frozen=True)
 class Recorded(Arrivals):
@@ -123,6 +132,10 @@ class Recorded(Arrivals):
 
     def times(self, departures: int) -> list[Fraction]:
         return _as_parts([Fraction(gap) for gap in (*self.gaps_ns[self.first :], *self.gaps_ns[: self.first])])
+
+    @property
+    def sample(self) -> Recorded:
+        return replace(self, first=0)
 
 
 def spaced(times: Sequence[Fraction], round_ticks: Fraction, least_ticks: Sequence[int]) -> tuple[int, list[int]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
-from math import exp
+from math import exp, log
 
 import pytest
 from support.networks import parsed, switch
@@ -32,15 +33,20 @@ BURSTS = Recorded((0, 0, 0, 1))
 
 
 def stream_of(
-    arrivals: OnOff | Poisson | Recorded | None, pattern: Pattern | None = None, receivers: tuple[int, ...] = (2,)
+    arrivals: OnOff | Poisson | Recorded | None,
+    pattern: Pattern | None = None,
+    receivers: tuple[int, ...] = (2,),
+    senders: tuple[int, ...] = (1,),
 ) -> Stream:
-    return Stream("s", 128, RATE_FPS, FRAMES, pattern or Pairs(), (1,), receivers, arrivals=arrivals)
+    return Stream("s", 128, RATE_FPS, FRAMES, pattern or Pairs(), senders, receivers, arrivals=arrivals)
 
 
 def measured(stream: Stream, per: HistogramPer, to_bps: int = FAST, port: str = "") -> TrialResult:
     """Send from one port of a switch to others with a line of another rate."""
-    rates_bps = (FAST, to_bps, to_bps)
-    topology = parsed(switch("latency_ns: 500", ports=3, rates_bps=rates_bps, port=port, tester="clock_tick_ps: 1000"))
+    rates_bps = (FAST, *[to_bps] * max(2, len(stream.tx_ports) + len(stream.rx_ports) - 1))
+    topology = parsed(
+        switch("latency_ns: 500", ports=len(rates_bps), rates_bps=rates_bps, port=port, tester="clock_tick_ps: 1000")
+    )
     spec = TrialSpec(
         "s",
         (stream,),
@@ -85,6 +91,51 @@ def test_poisson_times_are_exponential() -> None:
         worst = max(abs(seen / found.count - (1 - exp(-end / MEAN_NS))) for end, seen in ends)
         assert (found.count, worst < 1.63 / FRAMES**0.5) == (FRAMES - 1, True)
         assert found.deviation_ns == pytest.approx(MEAN_NS, abs=found.deviation_error_ns)
+
+
+def chi_square(found: TimesBetween, parts: int) -> float:
+    """Of the independent times against exponential ones, in parts of the range that are equally likely."""
+    seen = Counter[int]()
+    likely = Counter[int]()
+    low_ns = 0.0
+    for high_ns, frames in zip(found.bins.high_ns, found.bins.frames, strict=True):
+        part = int(parts * (1 - exp(-low_ns / MEAN_NS)))
+        seen[part] += frames
+        likely[part] += exp(-low_ns / MEAN_NS) - exp(-high_ns / MEAN_NS)
+        low_ns = high_ns
+    copies = found.count / found.independent
+    return (
+        sum((seen[part] - found.count * likely[part]) ** 2 / (found.count * likely[part]) for part in likely) / copies
+    )
+
+
+@pytest.mark.parametrize(
+    ("senders", "longest_round", "independent"),
+    [((1,), FRAMES, FRAMES - 1), ((1, 2, 3, 4), FRAMES, FRAMES - 1), ((1,), FRAMES // 4, (FRAMES - 1) / 4)],
+)
+def test_copies_of_times_are_no_further_sample(
+    senders: tuple[int, ...], longest_round: int, independent: float
+) -> None:
+    """Senders in step and rounds that come again: chi-square of five seeds is within four deviations of its mean.
+
+    Were they taken for times of their own, it would be four times its mean, and the errors half of what they are.
+    """
+    parts, total, degrees = 40, 0.0, 0
+    for seed in range(5):
+        arrivals = Poisson(seed, longest_round)
+        receivers = tuple(port + len(senders) for port in senders)
+        stream = stream_of(arrivals, receivers=receivers, senders=senders)
+        (found,) = measured(stream, HistogramPer.CLASS).interarrival
+        for times in both(found):
+            assert times.count == len(senders) * (FRAMES - 1)
+            assert times.independent == pytest.approx(independent, abs=1)
+            # Of n exponential times the deviation is off by 1.96 sqrt(2 / n) of it, with 95 % confidence.
+            sampling_ns = 1.96 * MEAN_NS * (2 / independent) ** 0.5
+            assert times.deviation_error_ns == pytest.approx(sampling_ns, rel=0.35)
+            assert abs(dict(times.percentiles_ns)[50.0] - MEAN_NS * log(2)) < dict(times.percentile_errors_ns)[50.0]
+        total += chi_square(both(found)[0], parts)
+        degrees += parts - 1
+    assert abs(total - degrees) < 4 * (2 * degrees) ** 0.5
 
 
 def test_a_source_that_is_on_for_a_quarter_of_the_time_has_even_frames_then() -> None:

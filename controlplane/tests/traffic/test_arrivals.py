@@ -51,6 +51,15 @@ def test_poisson_distances_are_exponential() -> None:
     assert Poisson(7).times(5) != Poisson(8).times(5)
 
 
+@pytest.mark.parametrize("load", [Fraction(1, 10), Fraction(1, 2), Fraction(4, 5)])
+def test_of_poisson_departures_as_many_wait_as_the_line_is_loaded(load: Fraction) -> None:
+    """They follow the frame before back to back, within four deviations and what waits make them depend."""
+    slot_ps = Fraction(10**7)
+    clock = scheduled_clock(Poisson(3), load * 10**12 / slot_ps, 40_000, 1000, [slot_ps])
+    waiting = sum(clock.interval_ticks + longer == 10_000 for longer in clock.longer_by_ticks) / 40_000
+    assert waiting == pytest.approx(float(load), abs=4 * float(load * (1 - load)) ** 0.5 / 200 / float(1 - load))
+
+
 def test_a_markov_source_sends_in_its_part_of_the_time() -> None:
     """Half of the time on, so that distances are half of the mean while it is on."""
     times = OnOff(HALF, 200, 3).times(40_000)

@@ -1219,6 +1219,11 @@ REFUSING_TRIALS = _column("refusing_trials", "Trials that refused", "trials in w
 _group("Times between frames", Sense.NEITHER)
 MEASURED_AT = _setting("measured_at", "Side", "whether frames left the sender or came to the receiver")
 TIMES = _setting("times", "Times", "times between frames of a flow that follow each other")
+INDEPENDENT_TIMES = _setting(
+    "independent_times",
+    "Independent times",
+    "those of them that are no copies of others, as senders in step and repeated rounds of arrivals make them",
+)
 BETWEEN_AVG_US = _column("between_avg_us", "Mean", "mean time between frames", "us", 4, error="between_avg_error_us")
 BETWEEN_AVG_ERROR_US = _setting(
     "between_avg_error_us", "Error of the mean", "error of the mean, from bins and time stamps", "+- us", 4

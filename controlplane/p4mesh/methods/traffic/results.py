@@ -160,6 +160,7 @@ class InterarrivalResult(Record):
     rx_port: Annotated[int | None, retitled(fields.RX_PORT, "Receiver", "port")]
     measured_at: Annotated[str, fields.MEASURED_AT]
     times: Annotated[int, fields.TIMES]
+    independent_times: Annotated[int, fields.INDEPENDENT_TIMES]
     between_avg_us: Annotated[float, fields.BETWEEN_AVG_US]
     between_avg_error_us: Annotated[float, fields.BETWEEN_AVG_ERROR_US]
     variation: Annotated[float | None, fields.VARIATION]
@@ -311,6 +312,7 @@ def _interarrival(
         rx_port=found.rx_port,
         measured_at=at,
         times=times.count,
+        independent_times=times.independent,
         between_avg_us=mean_ns / NS_PER_US,
         between_avg_error_us=times.mean_error_ns / NS_PER_US,
         variation=times.deviation_ns / mean_ns if mean_ns else None,
