@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers.frame import Frame
 from p4mesh.layers.notation import frame_of_text
 from p4mesh.methods.base import Method, MethodOf
 from p4mesh.methods.composition import Assemble, Case, Extension, Results
@@ -20,6 +21,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.shapes import MeshTest
 from p4mesh.quantities import ports_text
+from p4mesh.tester.sendable import require_sendable
 
 OPERATION = "operation"
 _INNER = ("ipv4", "ipv6")
@@ -104,10 +106,19 @@ class Operations(Extension):
             return parameters
         stack = f"{operation.headers(given or operation.usual.split(), parameters)}/{frame_format}/udp"
         try:
-            frame_of_text(stack)
+            frame = frame_of_text(stack)
         except ParameterError as error:
             hint = f"{self._names} with spaces between them, such as {operation.usual}"
             raise ParameterError(f"--set {self._names}={' '.join(given)}: {error.message}", hint=hint) from None
+        if not _sends(frame):
+            most = len(given) - 1
+            while not _sends(frame_of_text(f"{operation.headers(given[:most], parameters)}/{frame_format}/udp")):
+                most -= 1
+            raise ParameterError(
+                f"--set {self._names}={' '.join(given)}: {len(given)} {self._names} in front of {frame_format}, more "
+                "than frames of the tester have room for",
+                hint=f"use {most} {self._names} or fewer",
+            )
         usual = next(iter(FRAME_FORMATS))
         return ParameterSet({**parameters.values, HEADERS: stack, "frame_format": usual})
 
@@ -133,6 +144,14 @@ class Operations(Extension):
         """The outcome with the operation in its tables."""
         outcome = assemble(results)
         return replace(outcome, tables=tuple(_with_column(table, case.parameters) for table in outcome.tables))
+
+
+def _sends(frame: Frame) -> bool:
+    try:
+        require_sendable(HEADERS, frame)
+    except ParameterError:
+        return False
+    return True
 
 
 def _with_column(table: Table, parameters: ParameterSet) -> Table:

@@ -122,6 +122,18 @@ def test_contradicting_settings_are_refused(test: str, settings: tuple[str, ...]
 
 
 @pytest.mark.parametrize(
+    ("test", "name", "value", "most"), [("srv6.latency", "segments", "1::1", 5), ("rfc5695.latency", "labels", "7", 10)]
+)
+def test_as_many_labels_or_segments_as_a_refusal_says_are_taken(test: str, name: str, value: str, most: int) -> None:
+    """Goal: the message names the parameter that was given, not the headers that are made of it."""
+    operation = "operation=endpoint" if name == "segments" else "operation=swap"
+    headers_of(test, operation, f"{name}=" + " ".join([value] * most))
+    with pytest.raises(ParameterError, match=rf"--set {name}=.*: {most + 1} {name}") as caught:
+        headers_of(test, operation, f"{name}=" + " ".join([value] * (most + 1)))
+    assert caught.value.hint == f"use {most} {name} or fewer"
+
+
+@pytest.mark.parametrize(
     ("test", "settings", "message"),
     [
         ("rfc5695.latency", ("operation=swap", "pattern=rotate"), "port 1 sends to ports 3-4, and all frames have"),
