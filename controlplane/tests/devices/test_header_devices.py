@@ -15,7 +15,7 @@ from scapy.layers.l2 import Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet
 from support.hosted_network import HostedNetwork
-from support.networks import TOPOLOGIES, shipped
+from support.networks import TOPOLOGIES, changed, shipped
 
 from p4mesh.layers.ipv4 import DESTINATION
 from p4mesh.layers.layer import Modifiable
@@ -209,6 +209,58 @@ def test_every_frame_is_counted_behind_what_a_device_adds_takes_off_and_rewrites
     assert (result.tx_frames, result.rx_frames, result.lost_frames) == (100, 100, 0)
     assert (result.flooded_frames, result.misdirected_frames, result.foreign_frames) == (0, 0, 0)
     assert (result.duplicate_frames, result.reordered_frames, result.corrupted_frames) == (0, 0, 0)
+
+
+NOISE = """\
+nodes:
+  - name: noise
+    device: ethernet_switch
+    ports:
+      - {numbers: 1-2, rate_bps: 1000000000, queue_frames: 200}
+    impairments: {corrupt_ppb: 1000000000}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "added_bytes"),
+    [
+        ("push", 4),
+        ("pop", -4),
+        ("source", 96),
+        ("end", 0),
+        ("end_dx4", -64),
+        ("end_dt4", -40),
+        ("end_dt6", -80),
+        ("into_tunnel", 50),
+        ("out_of_tunnel", -50),
+    ],
+)
+def test_a_changed_payload_is_found_behind_what_a_device_adds_and_takes_off(name: str, added_bytes: int) -> None:
+    """Goal: a switch behind the device changes one bit of each frame, in the payload of most: all of these are found.
+
+    In the others it is in a header or in the signature: they are received, or are foreign or damaged.
+    """
+    topology, port, headers, modifiers = STREAMS[name]
+    size, count, receiver = 1000, 400, 3 - port
+    ports = 4 if topology == MPLS_SWITCH else 2
+    links = [(f"tester:{port}", f"dut:{port}"), (f"dut:{receiver}", "noise:1"), ("noise:2", f"tester:{receiver}")]
+    links += [(f"tester:{other}", f"dut:{other}") for other in range(3, ports + 1)]
+    noisy = changed(
+        topology,
+        ("nodes:\n", NOISE),
+        (
+            f"  - {{from: tester:1-{ports}, to: dut:1-{ports}, latency_ns: 5}}\n",
+            "".join(f"  - {{from: {end}, to: {other}, latency_ns: 5}}\n" for end, other in links),
+        ),
+    )
+    frame = frame_of_text(headers)
+    stream = Stream(name, size, Fraction(50_000), count, Pairs(), (port,), (receiver,), frame, modifiers=modifiers)
+    with open_measurer(noisy) as measurer:
+        result = measurer.measure(TrialSpec(name, (stream,), 8 * 10**6, Learning(enabled=False), 10**6, 0))
+    in_payload = (size - 4 - frame.header_bytes - 18) / (size - 4 + added_bytes - 14)
+    deviation = (in_payload * (1 - in_payload) / count) ** 0.5
+    assert result.corrupted_frames / count == pytest.approx(in_payload, abs=4 * deviation)
+    assert result.rx_frames / count < 1 - in_payload + 4 * deviation
 
 
 def test_address_and_port_change_in_step_through_65536_values() -> None:
