@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
@@ -96,7 +96,7 @@ def test_poisson_times_are_exponential() -> None:
 def chi_square(found: TimesBetween, parts: int) -> float:
     """Of the independent times against exponential ones, in parts of the range that are equally likely."""
     seen = Counter[int]()
-    likely = Counter[int]()
+    likely: defaultdict[int, float] = defaultdict(float)
     low_ns = 0.0
     for high_ns, frames in zip(found.bins.high_ns, found.bins.frames, strict=True):
         part = int(parts * (1 - exp(-low_ns / MEAN_NS)))
