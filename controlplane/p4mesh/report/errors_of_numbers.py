@@ -72,10 +72,11 @@ class NumberErrors:
         """Bounds of the error of a number."""
         quantity, value, share = quantity_of(column.key), number(row.get(column.key)), _share(table, row, column)
         error = self._error(table, row, column, share)
-        below, above = (error, error) if error or not quantity.share_of else _of_share(value, row, quantity.share_of)
+        below, above = (error, error) if error or not quantity.share_of else _of_share(value, row, column)
         scale = value / share if share else 1.0
         if share:
             above = max(above, (number(row.get(fields.UPPER_PCT.key)) - share) * scale)
+            below = max(below, (share - number(row.get(fields.CARRIED_PCT.key) or share)) * scale)
         limit = row.get(fields.BUCKET_PCT.key if share else quantity.for_good)
         if limit is None or column.key in _LIMITS:
             return Bounds(below, above)
@@ -148,10 +149,11 @@ def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
     return next((number(row[key.key]) for key in keys if row.get(key.key)), 0.0)
 
 
-def _of_share(value_pct: float, row: Mapping[str, Cell], key: str) -> tuple[float, float]:
+def _of_share(value: float, row: Mapping[str, Cell], column: Column) -> tuple[float, float]:
     """How far a share of some frames may be from that of a long trial, with 95 % confidence; 0 if it is of none."""
-    frames = round(number(row.get(key)))
+    frames = round(number(row.get(quantity_of(column.key).share_of)))
     if not frames:
         return 0.0, 0.0
-    low, high = loss_interval(round(value_pct / _PCT * frames), frames)
-    return value_pct - _PCT * low, _PCT * high - value_pct
+    whole = _PCT if column.unit.startswith("%") else 1
+    low, high = loss_interval(round(value / whole * frames), frames)
+    return value - whole * low, whole * high - value

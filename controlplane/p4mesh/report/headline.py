@@ -125,7 +125,8 @@ def _shown(rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:
 
 def _first_columns(table: Table) -> tuple[str, ...]:
     """Verdict and first numbers of a table that names no headline columns."""
-    others = [column for column in table.columns if column.key not in table.keys]
+    errors = {error.key for error in errors_of(table).values()}
+    others = [column for column in table.columns if column.key not in (*table.keys, *errors)]
     return tuple(column.key for column in others[:_OTHERWISE])
 
 

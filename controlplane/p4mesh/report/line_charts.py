@@ -83,6 +83,8 @@ def _coincide(one: Series, other: Series, scale: Callable[[float], float], room:
 def _name_of(group: list[Series]) -> str:
     """Names of all series of a line; a unit that all of them end with stands once."""
     names = [item.name for item in group]
+    if any("," in name for name in names):
+        return "; ".join(names)
     unit = names[0].rpartition(" ")[2]
     if len(names) > 1 and unit and all(name.endswith(f" {unit}") for name in names):
         return f"{', '.join(name.removesuffix(f' {unit}') for name in names)} {unit}"

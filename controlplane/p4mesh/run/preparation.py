@@ -90,9 +90,14 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
 
 
 def echo_of(topology: Topology, options: RunOptions) -> dict[str, Any]:
-    """Entries of the options in the configuration of a run: notes of the user before those of the topology, capture."""
+    """Entries of the options in the configuration of a run: notes of the user before those of the topology, capture.
+
+    Devices that run P4 programs are named by them where no note names the model.
+    """
+    programs = {Path(device.model["program"]).stem: None for device in topology.devices if "program" in device.model}
+    ran = {"model": f"P4 program{'s' * (len(programs) > 1)} {', '.join(programs)}"} if programs else {}
     own = notes_of(options.notes)
-    notes = own | {key: text for key, text in topology.notes.items() if key not in own}
+    notes = own | {key: text for key, text in (ran | topology.notes).items() if key not in own}
     entries = {"notes": notes, "capture_frames": options.capture_frames}
     return {key: value for key, value in entries.items() if value}
 

@@ -45,6 +45,16 @@ def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[
             [{"frame_size_bytes": 64, "first_route_ms": 432.0, "resolution_ms": 1.0}],
             "Quantity: First route 432.000 +-1 ms",
         ),
+        (
+            (SIZE, fields.THROUGHPUT_PCT, fields.CARRIED_PCT, fields.UPPER_PCT),
+            [{"frame_size_bytes": 64, "throughput_pct": 86.5, "carried_pct": 86.0, "upper_pct": 86.6}],
+            "Quantity: Throughput 86.5000 +0.1 -0.5 % of line",
+        ),
+        (
+            (SIZE, fields.LOSS_RATIO, fields.EXPECTED_FRAMES),
+            [{"frame_size_bytes": 64, "expected_frames": 3000, "loss_ratio": 0.0}],
+            "Quantity: Loss ratio 0 +0.001 of expected",
+        ),
         ((SIZE, Column("own", "Quantity", "us")), [{"frame_size_bytes": 64, "own": 1.5}], "Quantity 1.5 +-0.001 us"),
     ],
 )

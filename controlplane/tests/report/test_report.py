@@ -238,6 +238,11 @@ def test_lines_that_coincide_are_one_with_the_names_of_all() -> None:
     assert [entry.name for entry in chart.legend] == ["64 B", "512, 1518 B"]
     assert [head.title for head in chart.numbers.heads] == ["x", "64 B", "512 B", "1518 B"]
     assert {item["title"] for item in chart.spec["layer"][2]["encoding"]["tooltip"]} >= {"512 B", "1518 B"}
+    several = (Series("64 B, repeat 1, MIMO", rising), Series("64 B, repeat 2, MIMO", alike))
+    chart = line_chart(Figure("f", "F", "x", "y", several))
+    assert chart is not None and [entry.name for entry in chart.legend] == [
+        "64 B, repeat 1, MIMO; 64 B, repeat 2, MIMO"
+    ]
 
 
 def test_more_lines_than_colours_are_a_choice_of_them_that_is_told() -> None:

@@ -148,7 +148,8 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         rows = [(unit, row) for unit in units for row in unit.rows]
         columns = (fields.FRAME_SIZE_BYTES, *DelayRow.columns())
         keys = (fields.FRAME_SIZE_BYTES, fields.PART, fields.PORT)
-        table = DelayRow.table("delay", self.title, rows, note, columns=columns, keys=keys)
+        headline = (fields.DELAY_US, fields.STATE)
+        table = DelayRow.table("delay", self.title, rows, note, columns=columns, keys=keys, headline=headline)
         return Outcome(
             state,
             f"{self.title} with {parameters.text('protocol')}, {state.value}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
@@ -55,6 +55,9 @@ class CapacityUnit(Record):
     reason: str
     trials: Annotated[int, fields.TRIALS]
     rows: tuple[GroupsTrial, ...]
+
+
+_HEADLINE = (fields.CAPACITY_GROUPS, fields.UPPER_GROUPS, fields.STATE)
 
 
 class GroupCapacity(MethodOf[CapacityUnit]):
@@ -111,13 +114,19 @@ class GroupCapacity(MethodOf[CapacityUnit]):
             (unit.state for unit in units),
             f"{len(Setup(bed, parameters).receivers)} egress ports",
             (
-                CapacityUnit.table("group_capacity", self.title, units, note),
+                CapacityUnit.table("group_capacity", self.title, units, note, headline=_HEADLINE),
                 GroupsTrial.table(
                     "group_capacity_trials", "Group capacity: all trials", trials, columns=_TRIALS, keys=(), detail=True
                 ),
             ),
-            findings=(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.rows)),
+            findings=(text for unit in units for text in _findings(unit)),
         )
+
+
+def _findings(unit: CapacityUnit) -> Iterator[str]:
+    yield from untrusted(unit.frame_size_bytes, unit.rows)
+    if unit.reason:
+        yield f"{unit.frame_size_bytes} B: >= {unit.capacity_groups:,} groups; no more was tried"
 
 
 def capacity_trials(

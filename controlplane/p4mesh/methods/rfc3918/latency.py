@@ -270,7 +270,13 @@ def _rates(bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> 
     note = f"From port {parameters.integer('source_port')} to all egress ports. {latency_note(bed)}"
     columns = (*_WHERE[:3], *CopyRates.columns(), *_LATENCY)
     return LatencyTrial.table(
-        "multicast_rates", "Rate and latency of all ports", rows, note, columns=columns, keys=_KEYS[:2]
+        "multicast_rates",
+        "Rate and latency of all ports",
+        rows,
+        note,
+        columns=columns,
+        keys=_KEYS[:2],
+        headline=(fields.LOAD_PCT, fields.MIN_US, fields.AVG_US, fields.MAX_US),
     )
 
 
@@ -299,7 +305,14 @@ def _layers(bed: Bed, units: Sequence[LatencyUnit]) -> list[Table]:
 def _spreads(units: Sequence[LatencyUnit]) -> Table:
     rows = [(unit, trial) for unit in units for trial in unit.trials]
     columns = (*_WHERE[:3], *LatencyTrial.columns()[-4:])
-    return LatencyTrial.table("latency_spread", "Min/max multicast latency", rows, columns=columns, keys=_KEYS[:2])
+    return LatencyTrial.table(
+        "latency_spread",
+        "Min/max multicast latency",
+        rows,
+        columns=columns,
+        keys=_KEYS[:2],
+        headline=(fields.LOAD_PCT, *columns[-3:]),
+    )
 
 
 def _findings(unit: LatencyUnit) -> Iterator[str]:

@@ -199,6 +199,7 @@ class NToN(MethodOf[NToNUnit]):
                     [(unit, unit.rows[-1]) for unit in units],
                     note + latency_note(bed),
                     columns=_SUMMARY,
+                    headline=(fields.STAGGER_US, fields.STATE, fields.FORWARDING_FPS, fields.AVG_US, fields.MAX_US),
                 ),
                 *layer_tables("n_to_n_layers", self.title, _SUMMARY[:2], _SUMMARY[:1], layers),
                 StaggerTrial.table(

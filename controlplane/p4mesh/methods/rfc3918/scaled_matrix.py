@@ -109,7 +109,10 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         )
         figure = Figure("scaled_matrix", "Aggregated forwarding rate against groups", "groups", "frames/s", series)
         durations_ns = [round(row.duration_ms * NS_PER_MS) for _, row in rows]
-        table = GroupsTrial.table("scaled_matrix", self.title, rows, columns=_COLUMNS, keys=_COLUMNS[:2])
+        headline = (fields.FORWARDING_FPS,)
+        table = GroupsTrial.table(
+            "scaled_matrix", self.title, rows, columns=_COLUMNS, keys=_COLUMNS[:2], headline=headline
+        )
         return self.outcome(
             (unit.verdict for unit in units),
             f"up to {parameters.integer('groups')} groups",

@@ -25,7 +25,13 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
-_HEADLINE = {column.key for column in (fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT)}
+_HEADLINE = {
+    column.key
+    for column in (
+        *(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
+        *(fields.FORWARDING_FPS, fields.MULTICAST_FPS, fields.UNICAST_FPS),
+    )
+}
 SEARCHED = (fields.STATE, *FOR_GOOD, fields.UPPER_PCT, fields.TRIALS)
 COPIES = (
     fields.TX_FRAMES,

@@ -97,6 +97,9 @@ def test_a_device_that_does_not_recover_is_a_fail(tmp_path: Path) -> None:
     assert found.outcome.state in (Verdict.FAIL, Verdict.INVALID)
     assert any("until the end of the trial" in finding for finding in found.outcome.findings)
     assert len(set(found.outcome.findings)) == len(found.outcome.findings)
+    (row,) = rows(found, "switchover")
+    assert row["recovered"] == "no" and row["lost_frames_avg"] > 0
+    assert row["loss_ms_avg"] is None, "a loss until the end of the trial is no time of recovery"
 
 
 def unit(failures: int, times_us: tuple[float, ...], jitter_us: float) -> CaseUnit:

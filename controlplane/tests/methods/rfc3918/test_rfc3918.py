@@ -411,6 +411,8 @@ def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
     (row,) = rows(outcome, "group_capacity")
     assert (row["capacity_groups"], row["upper_groups"]) == (found, failed)
     assert outcome.state is (Verdict.MEASURED if found else Verdict.FAIL)
+    more = f"{row['frame_size_bytes']} B: >= 200 groups; no more was tried"
+    assert (more in outcome.findings) == (failed is None)
     assert [spec.streams[0].frame_count for spec in specs] == list(range(10, (failed or 200) + 1, 10))
     assert all(spec.memberships and not spec.memberships.verify for spec in specs)
 
