@@ -88,7 +88,8 @@ class Progress:
         progress = self._outlook.progress
         result = finished.trial.result
         expected = result["expected_rx_frames"]
-        loss = f"loss {100 * result['lost_frames'] / expected:8.4f} %" if expected else "no frames"
+        early_frames = (result.get("transient") or {}).get("frames", 0)
+        loss = f"loss {100 * (result['lost_frames'] + early_frames) / expected:8.4f} %" if expected else "no frames"
         size, _, part = finished.trial.unit.rpartition("B/")
         strays = "".join(f"  {result[f'{word}_frames']:,} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
         queues = result.get("queues") or {"trend": ""}

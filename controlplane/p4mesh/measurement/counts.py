@@ -118,6 +118,8 @@ class PortCounts:
     queued_frames: int = field(default=0, metadata={"stored": "if set"})
     """Of the late ones, those that jitter and ways of different lengths do not explain: a queue held them back. It is
     all of them or none."""
+    early_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Frames received here in a transient, beyond the rate of the steady part; below 0 at a port that got fewer."""
     controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """Departure of the first bit of the last report of a change that a host on the port sent among the streams."""
 
@@ -293,6 +295,20 @@ class Outage:
     """Departure of the last frame that arrived before; None when no look fell into the outage."""
     first_after_ns: int | None
     """Departure of the frame behind the last gap; None without a gap."""
+
+
+@dataclass(frozen=True)
+class Transient:
+    """Begin of a trial in which the device forwarded more than later, while a buffer or a bucket of it filled."""
+
+    ends_ns: int
+    """Time after the first departure at which it was over; that of the last reading where it may not have been."""
+    over: bool
+    """Whether it was over in the first half of the trial, so that there is a steady part."""
+    frames: int
+    """Frames received until then beyond the rate of the steady part; 0 where there is none."""
+    hidden_frames: int = 0
+    """Frames of the steady part beyond its rate that may be of the transient, too, or chance: they are in errors."""
 
 
 class Trend(str, Enum):

@@ -40,7 +40,19 @@ class QueueWatch:
     @property
     def times_ns(self) -> tuple[int, ...]:
         """Time of each reading after the first departure."""
-        return tuple(round(number * self.step_ns) for number in range(1, READINGS + 1))
+        return times_of(self.step_ns)
+
+
+def step_of(plan: Plan, duration_ns: int, tick_ps: int) -> Fraction:
+    """Distance of the readings of a transmission of ``duration_ns``."""
+    step_ns = Fraction(duration_ns, READINGS + 1)
+    cycle_ns = _cycle_ns(plan, tick_ps)
+    return int(step_ns / cycle_ns) * cycle_ns if cycle_ns <= step_ns else step_ns
+
+
+def times_of(step_ns: Fraction) -> tuple[int, ...]:
+    """Times of readings at this distance, after the first departure."""
+    return tuple(round(number * step_ns) for number in range(1, READINGS + 1))
 
 
 def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passes_per_cell: int) -> QueueWatch | None:
@@ -48,10 +60,7 @@ def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passe
 
     ``round_ns`` is one round of a reading frame, of which it makes ``passes_per_cell`` for a cell.
     """
-    step_ns = Fraction(duration_ns, READINGS + 1)
-    cycle_ns = _cycle_ns(plan, tick_ps)
-    if cycle_ns <= step_ns:
-        step_ns = int(step_ns / cycle_ns) * cycle_ns
+    step_ns = step_of(plan, duration_ns, tick_ps)
     rounds = int(step_ns / (_READING_SHARE * round_ns)) - PASSES_BESIDE
     longest = rounds // (2 * passes_per_cell)
     if longest < 1:

@@ -1,7 +1,8 @@
 """Measures trials at loads that are known beforehand, and repeats longer those that were too short to tell.
 
 Where a trial loses nothing and does not tell whether a queue fills, a longer one replaces it. A search does the same,
-one trial at a time (:mod:`p4mesh.methods.search.lengthening`).
+one trial at a time (:mod:`p4mesh.methods.search.lengthening`). A longer one replaces a trial that ends soon after the
+device began to lose frames, too: it has no steady part.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
+
+_WITH_A_STEADY_PART = 4
+"""A transient that ended in the second half of a trial is over in the first half of one so many times as long."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ def _lengthen(session: Session, asked: Sequence[Asked], taken: list[Taken]) -> N
 def _longer_ns(taken: Taken, duration_ns: int) -> int | None:
     """How long a trial must be to tell; None where it tells, or cannot be longer."""
     result, most_ns = taken.result, MOST_LENGTHENING * duration_ns
+    if result.transient is not None and not result.transient.over and taken.spec.duration_ns < most_ns:
+        return min(taken.spec.duration_ns * _WITH_A_STEADY_PART, most_ns)
     if not result.status.trusted or result.lost_frames or result.queues is None:
         return None
     if result.queues.trend is not Trend.UNCLEAR or taken.spec.duration_ns >= most_ns:

@@ -8,13 +8,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol, cast
 
+from p4mesh.measurement.counts import PortCounts
 from p4mesh.methods.base import Session
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, sweep_of, trial_of
 from p4mesh.methods.results.forwarding import LastRate, MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
-from p4mesh.methods.results.metrics import rate_metrics, transmission_s
+from p4mesh.methods.results.metrics import RateMetrics, rate_metrics, steady_share, transmission_s
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import NS_PER_MS, Searched
 from p4mesh.methods.sweeps import Judge, judge_of, measured
@@ -272,6 +273,8 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
         tx_frames=result.tx_frames,
         rx_frames=result.rx_frames,
         late_frames=rates.late_frames,
+        early_frames=rates.early_frames,
+        settled=result.transient is None or result.transient.over,
         lost_frames=result.lost_frames,
         corrupted_frames=result.corrupted_frames or None,
         doubtful_frames=result.doubtful_frames or None,
@@ -295,10 +298,15 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
                 port=port.port,
                 tx_frames=port.tx_frames,
                 rx_frames=port.rx_frames,
-                forwarding_fps=float((port.rx_frames - (port.late_frames if rates.late_frames else 0)) / seconds),
-                forwarding_error_fps=float(1 / seconds),
+                forwarding_fps=float(_steady_frames(port, rates) / seconds),
+                forwarding_error_fps=float(1 / seconds / steady_share(result)),
                 flooded_frames=port.flooded_frames,
             )
             for port in result.ports
         ),
     )
+
+
+def _steady_frames(port: PortCounts, rates: RateMetrics) -> int:
+    """Frames received at a port that its rate counts."""
+    return port.rx_frames - port.early_frames - (port.late_frames if rates.late_frames else 0)

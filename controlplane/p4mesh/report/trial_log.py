@@ -20,6 +20,7 @@ _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("tx_frames", "Tx", "frames"),
     ("rx_frames", "Rx", "frames"),
     ("late_frames", "of it late", "frames"),
+    ("early_frames", "of it early", "frames"),
     ("lost_frames", "Lost", "frames"),
     ("corrupted_frames", "of it corrupted", "frames"),
     ("flooded_frames", "Flooded", "frames"),
@@ -34,7 +35,7 @@ _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("excess_error_ppm", "Error", "+- ppm"),
     ("elapsed_s", "Wall time", "s"),
 )
-_OPTIONAL = {"late_frames", "corrupted_frames", "queues", "excess_ppm", "excess_error_ppm"}
+_OPTIONAL = {"late_frames", "early_frames", "corrupted_frames", "queues", "excess_ppm", "excess_error_ppm"}
 """Shown where some trial has one."""
 _FOLLOWING = ("frame_size_bytes", "loss_pct", "excess_fps", "overflow_s")
 """Columns of result tables that follow from it: sizes are in the names of parts, the others from counts and excess."""
@@ -110,6 +111,7 @@ def _cells(trial: StoredTrial) -> dict[str, Any]:
     return trial_row(trial) | {
         "duration_ms": trial.spec["duration_ns"] / _NS_PER_MS,
         "late_frames": sum(port.get("late_frames", 0) for port in result["ports"]),
+        "early_frames": (result.get("transient") or {}).get("frames", 0),
         "corrupted_frames": result.get("corrupted_frames", 0),
         "excess_error_ppm": queues["error_ppm"] if queues and queues["excess_fps"] else None,
     }

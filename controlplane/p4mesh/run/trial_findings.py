@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from p4mesh.measurement.counts import Trend
 from p4mesh.measurement.port_queues import PortQueue
@@ -27,6 +28,7 @@ def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[s
         yield from _corruption(unit, trials)
         yield from _doubt(unit, trials)
         yield from _growth(unit, trials)
+    yield from _transients([trial.result for trials in trials_of.values() for trial in trials])
 
 
 def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
@@ -95,6 +97,25 @@ def _growth(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
         f"latency grew by up to {time_text(max(grown))} in {len(grown):,} of {len(trials):,} trials of {unit}, whose "
         "queues were judged steady: averages and maxima depend on the length of the trial",
     )
+
+
+def _transients(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the findings on devices that forwarded more at first than later, and on trials that end meanwhile."""
+    found = [result["transient"] for result in results if result.get("transient")]
+    over = [one for one in found if one["frames"]]
+    if over:
+        most = max(over, key=lambda one: int(one["frames"]))
+        yield (
+            f"more was forwarded at first than later, while a buffer or a bucket filled, in {len(over):,} of "
+            f"{len(results):,} trials: up to {most['frames']:,} frames, in the first {time_text(most['ends_ns'])}; "
+            "rates and losses are those of the rest"
+        )
+    ended = sum(not one["over"] for one in found)
+    if ended:
+        yield (
+            f"less was forwarded at last than at first in {ended:,} of {len(results):,} trials, which end too soon to "
+            "tell how much is forwarded for good: no MFR is theirs"
+        )
 
 
 def stamp_finding(trials: Sequence[StoredTrial]) -> tuple[str, ...]:

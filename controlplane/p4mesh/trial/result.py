@@ -15,6 +15,7 @@ from p4mesh.measurement.counts import (
     QueueTrend,
     StrayCounts,
     StreamPacing,
+    Transient,
 )
 from p4mesh.measurement.port_queues import PortQueue
 from p4mesh.traffic.refused_routes import RefusedRoutes
@@ -79,6 +80,8 @@ class TrialResult:
     latency_growth_ns: float = field(default=0.0, metadata={"stored": "if set"})
     """By which the latency at a port grew during the trial, all the time, though no queue filled."""
     corrupted_frames: int = field(default=0, metadata={"stored": "if set"})
+    transient: Transient | None = field(default=None, metadata={"stored": "if set"})
+    """None where the device forwarded as much at first as later, or where nobody looked."""
     refused_routes: tuple[RefusedRoutes, ...] = field(default=(), metadata={"stored": "if set"})
     """Announced networks that devices had no room for; frames to them are lost."""
     port_queues: tuple[PortQueue, ...] = field(default=(), metadata={"stored": "if set"})

@@ -13,6 +13,7 @@ from support.fakes import FakeMeasurer
 from support.networks import parsed, switch
 
 from p4mesh import RunOptions, run
+from p4mesh.measurement.counts import Transient
 from p4mesh.methods.base import TrialNote
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
@@ -203,3 +204,28 @@ def test_rows_that_cannot_be_trusted_show_no_loss_and_no_rate(tmp_path: Path, te
     for path in found.directory.glob("*.csv"):
         for line in csv.DictReader(path.open()):
             assert line.get("loss_pct", "") in ("", "INVALID") and line.get("throughput_pct", "") == ""
+
+
+class Collapsing(FakeMeasurer):
+    """Forwards 30 frames more in the first 2 ms, or to the end of a trial at less than 60 %."""
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        found = super().measure(spec, note)
+        over = spec.streams[0].rate_fps > 880_000
+        return replace(found, lost_frames=10, transient=Transient(2_000_000, over, 30 if over else 0))
+
+
+@contextmanager
+def open_collapsing(_: Topology) -> Iterator[Collapsing]:
+    """Return a measurer whose device forwards more at first than later."""
+    yield Collapsing()
+
+
+def test_transients_are_findings_of_what_is_left_out_and_of_trials_that_do_not_tell(tmp_path: Path) -> None:
+    opener = f"{__name__}:open_collapsing"
+    asked = RunOptions(
+        "rfc2544.frame_loss", TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1, opener=opener
+    )
+    left_out, untold = (text for text in run(asked).outcome.findings if "at first" in text)
+    assert "in 5 of " in left_out and "up to 30 frames, in the first 2 ms; rates and losses are those of" in left_out
+    assert untold.endswith("end too soon to tell how much is forwarded for good: no MFR is theirs")

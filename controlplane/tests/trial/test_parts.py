@@ -122,7 +122,7 @@ def test_a_plain_trial_has_no_features_but_learning(engine: TrialEngine) -> None
     assert names(replace(SPEC, learning=Learning(enabled=False))) == []
     watched = Onlooker(lambda sample: None, faults=FaultRequest(1, lambda faults: None))
     assert names(replace(SPEC, failures=1, watch_queues=True), watched) == [
-        *("Failing", "CapturingFaults", "Learning", "Watching", "QueueWatching"),
+        *("Failing", "CapturingFaults", "Learning", "Watching", "FindingTransients", "QueueWatching"),
     ]
 
 

@@ -66,6 +66,7 @@ BOUND = "itself a bound, or an end of an interval"
 SEARCHED = "its bracket and what its trials do not exclude stand in the table of searches, or beside it"
 REPEATED = "a statistic of the runs that were made"
 INTERVAL = "the ends of its interval stand beside it"
+LEFT_OUT = "what the rate of the same trial leaves out, with the error of that rate"
 
 QUANTITIES: dict[str, Quantity] = {}
 """The meaning of differences of a column, by its key."""
@@ -448,7 +449,14 @@ RX_BYTES = _neutral("rx_bytes", "Rx", "bytes received", "bytes", exact=COUNTED)
 EXPECTED_FRAMES = _setting("expected_frames", "Expected", "copies that should arrive", "frames")
 MEAN_BYTES = _setting("mean_bytes", "Frame", "mean length of the frames", "B mean", 1)
 LATE_FRAMES = _column(
-    "late_frames", "Late", "received after the transmission, from queues of the device", "frames", exact=COUNTED
+    "late_frames", "Late", "received after the transmission, from queues of the device", "frames", exact=LEFT_OUT
+)
+EARLY_FRAMES = _column(
+    "early_frames",
+    "Early",
+    "received at first beyond the rate of the rest, while a buffer or a bucket of the device filled",
+    "frames",
+    exact=LEFT_OUT,
 )
 LOST_FRAMES = _loss("lost_frames", "Lost", "frames that did not arrive", "frames", exact=COUNTED)
 CORRUPTED_FRAMES = _column(

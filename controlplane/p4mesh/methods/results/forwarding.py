@@ -64,6 +64,10 @@ class MeshTrial(SearchRow):
     rx_frames: int
     late_frames: int
     """Received after the transmission, from queues of the device; no rate counts them."""
+    early_frames: int = 0
+    """Received at first beyond the rate of the rest, as a buffer or a bucket filled; no rate counts them."""
+    settled: bool = True
+    """Whether the trial went on for long enough behind a transient to tell what is forwarded for good."""
     doubtful_frames: int | None = field(default=None, metadata=OMITTED)
     """Lost frames that may have come late; None where there is none."""
     forwarding_pct: float
@@ -102,7 +106,8 @@ class MeshTrial(SearchRow):
         """
         senders = sum(port.tx_frames > 0 for port in self.ports)
         doubtful = (self.doubtful_frames or 0) + min(self.late_frames, self.duplicate_frames)
-        return interval_cells(self.lost_frames + self.late_frames, self.tx_frames, doubtful, senders)
+        missed = self.lost_frames + self.late_frames + self.early_frames
+        return interval_cells(missed, self.tx_frames, doubtful, senders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,11 +201,14 @@ class MeshSweep(Record):
 def fastest(rows: Iterable[MeshTrial]) -> MeshTrial | None:
     """The trial with the highest forwarding rate of those that can be trusted.
 
-    One that was too short to tell whether a queue fills has forwarded what the queue may have kept: it counts only
-    where there is no other.
+    One that was too short to tell whether a queue fills, or how much is forwarded behind a transient, has forwarded
+    what a buffer took: it counts only where there is no other. So has one where a longer one follows at its load.
     """
-    trusted = [row for row in rows if row.trusted]
-    told = [row for row in trusted if row.verdict is not Verdict.UNCLEAR]
+    longest: dict[float, MeshTrial] = {}
+    for row in sorted((row for row in rows if row.trusted), key=lambda row: row.duration_ms):
+        longest[row.load_pct] = row
+    trusted = list(longest.values())
+    told = [row for row in trusted if row.settled and row.verdict is not Verdict.UNCLEAR]
     return max(told or trusted, key=lambda row: row.forwarding_fps, default=None)
 
 

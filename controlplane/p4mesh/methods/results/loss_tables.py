@@ -20,6 +20,7 @@ _COLUMNS = (
     fields.RX_FRAMES,
     fields.LOST_FRAMES,
     fields.LATE_FRAMES,
+    fields.EARLY_FRAMES,
     fields.LOSS_PCT,
     *INTERVAL_COLUMNS,
     fields.STATE,
@@ -31,11 +32,12 @@ def loss_table(name: str, title: str, sweeps: Sequence[LossSweep], note: str) ->
     """One row per load; that of a trial that cannot be trusted holds its load and status alone."""
     rows = [_row(row) for sweep in sweeps for row in sweep.rows]
     headline = (fields.STATE, fields.OFFERED_FPS, fields.LOSS_PCT)
-    optional = (fields.LATE_FRAMES,)
+    optional = (fields.LATE_FRAMES, fields.EARLY_FRAMES)
     return table_of(name, title, _COLUMNS, rows, note, optional=optional, keys=_KEYS, headline=headline)
 
 
 def _row(row: MeshTrial) -> Row:
     if not row.trusted:
         return row.cells(_KEYS) | {"state": row.verdict}
-    return row, row.interval, {"state": row.verdict, "late_frames": row.late_frames or None}
+    left_out = {"late_frames": row.late_frames or None, "early_frames": row.early_frames or None}
+    return row, row.interval, {"state": row.verdict} | left_out

@@ -27,21 +27,37 @@ class RateMetrics:
     forwarding_fps: Fraction
     """FR: correct frames received per second of transmission, without late ones."""
     forwarding_error_fps: Fraction
-    """Error of FR: the output of each port that receives may have begun or ended within a frame."""
+    """Error of FR: the output of each port that receives may have begun or ended within a frame, and a transient may
+    not have been seen to its end."""
     forwarding_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
     """Share of the frames that were to arrive, but did not arrive during the transmission."""
     late_frames: int
     """Received after the transmission; no rate counts them."""
+    early_frames: int
+    """Received at first beyond the rate of the steady part; no rate counts them."""
 
 
 def missed_frames(result: TrialResult) -> int:
-    """Frames that did not arrive while the streams ran: those lost, and those that a queue of the device held back.
+    """Frames that a trial of any length loses: those lost, those that a queue of the device held back, and a transient.
 
-    A trial of any length ends with a full queue. What is in it when the transmission ends is lost in a longer one.
+    A trial of any length ends with a full queue. What is in it when the transmission ends is lost in a longer one. What
+    a buffer or a bucket has let through at first is let through once, however long a trial is.
     """
-    return result.lost_frames + late_frames(result)
+    return result.lost_frames + late_frames(result) + early_frames(result)
+
+
+def early_frames(result: TrialResult) -> int:
+    """Frames that came at first beyond the rate of the steady part; 0 without a transient."""
+    return 0 if result.transient is None else result.transient.frames
+
+
+def steady_share(result: TrialResult) -> Fraction:
+    """Part of the trial that its rates are of, above 0 to 1: that behind a transient."""
+    if result.transient is None or not result.transient.over:
+        return Fraction(1)
+    return 1 - Fraction(result.transient.ends_ns, result.duration_ns)
 
 
 def late_frames(result: TrialResult) -> int:
@@ -81,6 +97,12 @@ def late_of_flows(spec: TrialSpec, result: TrialResult) -> list[Fraction]:
         weight * late[flow.rx_port] / whole[flow.rx_port] if weight else weight
         for flow, weight in zip(result.flows, weights, strict=True)
     ]
+
+
+def early_of_flows(result: TrialResult) -> list[Fraction]:
+    """Share of each flow of a result in the frames of a transient at its port, as its part of the frames received."""
+    early = {port.port: Fraction(port.early_frames, port.rx_frames) for port in result.ports if port.early_frames}
+    return [flow.rx_frames * early.get(flow.rx_port, Fraction(0)) for flow in result.flows]
 
 
 def _waited(flow: FlowCounts, sending_ns: Fraction) -> Fraction:
@@ -142,7 +164,7 @@ def rate_metrics(
     exactly the rate that was asked for. FR counts duplicates once. Where frames were lost, a queue filled, or more
     arrived than the outputs can carry (``limit_fps``), it leaves out frames that came after the transmission: they come
     from queues of the device. Then an output sends from its first frame to its last one, so that FR and loss are those
-    of a trial of any length, also while the queue fills.
+    of a trial of any length, also while the queue fills. So they are without the frames of a transient.
     """
     (size,) = {stream.frame_size_bytes for stream in spec.streams}
     rates_bps = [line_rates_bps] * len(spec.streams) if isinstance(line_rates_bps, int) else line_rates_bps
@@ -150,14 +172,16 @@ def rate_metrics(
     received = result.rx_frames - result.duplicate_frames
     impossible = limit_fps is not None and received > limit_fps * seconds
     late = sum(port.late_frames for port in result.ports) if impossible else late_frames(result)
-    offered, forwarding = result.tx_frames / seconds, (received - late) / seconds
+    early, hidden = early_frames(result), 0 if result.transient is None else result.transient.hidden_frames
+    offered, forwarding = result.tx_frames / seconds, (received - late - early) / seconds
     line = sum(len(stream.tx_ports) * rate for stream, rate in zip(spec.streams, rates_bps, strict=True))
     return RateMetrics(
         offered,
         utilisation_pct(offered, size, line),
         forwarding,
-        sum(port.rx_frames > 0 for port in result.ports) / seconds,
+        (sum(port.rx_frames > 0 for port in result.ports) + hidden) / seconds / steady_share(result),
         utilisation_pct(forwarding, size, line),
-        _pct(result.lost_frames + late, result.expected_rx_frames),
+        _pct(result.lost_frames + late + early, result.expected_rx_frames),
         late,
+        early,
     )

@@ -127,6 +127,7 @@ def _interval_table(results: Sequence[MeshSweep]) -> Table:
         fields.TX_FRAMES,
         fields.LOST_FRAMES,
         fields.LATE_FRAMES,
+        fields.EARLY_FRAMES,
         fields.LOSS_PCT,
         *INTERVAL_COLUMNS,
     )
@@ -135,13 +136,17 @@ def _interval_table(results: Sequence[MeshSweep]) -> Table:
             row,
             {"frame_size_bytes": result.frame_size_bytes},
             row.interval,
+            {"early_frames": row.early_frames or None},
         )
         for result in results
         for row in result.rows
         if row.trusted
     ]
     title = "Forwarding-rate sweep: intervals of the losses"
-    return table_of(_LOSS_INTERVAL, title, columns, rows, INTERVAL_NOTE, keys=columns[:2], detail=True)
+    optional = (fields.EARLY_FRAMES,)
+    return table_of(
+        _LOSS_INTERVAL, title, columns, rows, INTERVAL_NOTE, optional=optional, keys=columns[:2], detail=True
+    )
 
 
 def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep], note: str = "") -> Table:

@@ -16,7 +16,7 @@ from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, loss_error_pct
-from p4mesh.methods.results.metrics import late_by_port, missed_frames, transmission_s
+from p4mesh.methods.results.metrics import late_by_port, missed_frames, steady_share, transmission_s
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import OMITTED, Record
@@ -205,6 +205,11 @@ def _late(result: TrialResult, ports: set[int]) -> int:
     return sum(frames for port, frames in late_by_port(result).items() if port in ports)
 
 
+def _early(result: TrialResult, ports: set[int]) -> int:
+    """Frames of a transient to some ports."""
+    return sum(port.early_frames for port in result.ports if port.port in ports)
+
+
 def _beyond(result: TrialResult, ports: set[int], most_frames: Fraction) -> int:
     """Late frames of ports that received more than their lines carry: PAUSE frames held back their senders."""
     received = [port for port in result.ports if port.port in ports]
@@ -263,7 +268,8 @@ def _row(
     late_u, late_c = (_late(both, {block[place] for block in blocks}) for place in (2, 3))
     line_frames = Fraction(both.intended_frames * _HUNDRED / maximum_pct, 2)
     held_c = _beyond(both, {block[3] for block in blocks}, line_frames)
-    missed_u = lost_u + late_u
+    early_u, early_c = (_early(both, {block[place] for block in blocks}) for place in (2, 3))
+    missed_u, missed_c = lost_u + late_u + early_u, lost_c + late_c + early_c
     blocking = _NO if missed_u == 0 else _YES if missed_frames(alone) == 0 else _INCONCLUSIVE
     state = Verdict.PASS if missed_u == 0 else Verdict.FAIL
     reason = (
@@ -282,7 +288,7 @@ def _row(
         blocking, state, reason = _INCONCLUSIVE, untrusted.status, untrusted.reason
         back_pressure = _INCONCLUSIVE
     intended = Fraction(both.intended_frames, 2 * len(blocks))
-    received_c = _sent(congested) - lost_c - (late_c or held_c)
+    received_c = _sent(congested) - lost_c - early_c - (late_c or held_c)
     forgiven_u, forgiven_c = (BUCKET_FRAMES * sources * len(blocks) for sources in (1, 2))
     return Congestion(
         frame_size_bytes=size,
@@ -294,7 +300,7 @@ def _row(
         skew=_skew(both, blocks, intended / seconds),
         uncongested_fps=float((_sent(uncongested) - missed_u) / seconds),
         congested_fps=float(received_c / seconds),
-        block_error_fps=float(len(blocks) / seconds),
+        block_error_fps=float(len(blocks) / seconds / steady_share(both)),
         congested_bucket_fps=float(max(0, received_c - forgiven_c) / seconds),
         alone_loss_pct=_percent(missed_frames(alone), alone.expected_rx_frames),
         alone_loss_error_pct=loss_error_pct(missed_frames(alone), alone.expected_rx_frames),
@@ -308,9 +314,9 @@ def _row(
         congested_rx_frames=_sent(congested) - lost_c,
         congested_late_frames=late_c,
         corrupted_frames=both.corrupted_frames or None,
-        congested_loss_pct=_percent(lost_c + late_c, _sent(congested)),
-        congested_loss_error_pct=loss_error_pct(lost_c + late_c, _sent(congested)),
-        congested_bucket_pct=_bucket_pct(lost_c + late_c + forgiven_c, _sent(congested)),
+        congested_loss_pct=_percent(missed_c, _sent(congested)),
+        congested_loss_error_pct=loss_error_pct(missed_c, _sent(congested)),
+        congested_bucket_pct=_bucket_pct(missed_c + forgiven_c, _sent(congested)),
         head_of_line_blocking=blocking,
         back_pressure=back_pressure,
         state=state,

@@ -14,7 +14,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import missed_frames, transmission_s
+from p4mesh.methods.results.metrics import early_frames, missed_frames, transmission_s
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.rfc2889.device_clock import (
@@ -217,7 +217,7 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
     flow = result.flows[0] if result.flows else None
     span_ns = flow.last_rx_ns - flow.first_rx_ns if flow is not None and received > 1 else 0
     busy_ns = max(transmission_s(spec) * NS_PER_S, span_ns + slot_ns if span_ns else Fraction(0))
-    fps = Fraction(received * NS_PER_S) / busy_ns
+    fps = Fraction((received - early_frames(result)) * NS_PER_S) / busy_ns
     spacing_ns = next((port.min_spacing_ns for port in result.ports if port.port in stream.rx_ports), None)
     on_wire_ns = float(frame_time_ns(size, line_rate_bps, PREAMBLE_BYTES))
     slot_bytes = span_ns / slot_ns * (size + STANDARD_OVERHEAD_BYTES) / (received - 1) if span_ns else None

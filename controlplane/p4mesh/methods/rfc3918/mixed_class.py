@@ -12,7 +12,14 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import late_frames, late_of_flows, transmission_s
+from p4mesh.methods.results.metrics import (
+    early_frames,
+    early_of_flows,
+    late_frames,
+    late_of_flows,
+    steady_share,
+    transmission_s,
+)
 from p4mesh.methods.rfc3918.rows import ClassCounts, MulticastTrial
 from p4mesh.methods.rfc3918.searching import SEARCHED, CopiesThroughput, CopiesUnit, search_of_copies
 from p4mesh.methods.rfc3918.setup import Setup, setup_parameters, trial_parameters, verify_parameter
@@ -98,15 +105,17 @@ def _by_class(row: MulticastTrial, spec: TrialSpec, result: TrialResult) -> Mult
     sent, lost = sum(flow.tx_frames for flow in unicast), sum(flow.lost_frames for flow in unicast)
     seconds = transmission_s(spec)
     egress_ports = len({flow.rx_port for flow in unicast})
-    shares = zip(result.flows, late_of_flows(spec, result), strict=True)
-    late = sum((share for flow, share in shares if flow.stream == UNICAST), Fraction(0))
+    shares = zip(result.flows, late_of_flows(spec, result), early_of_flows(result), strict=True)
+    beside = sum((late + early for flow, late, early in shares if flow.stream == UNICAST), Fraction(0))
+    others = late_frames(result) + early_frames(result) - beside
+    error_fps = float(egress_ports / seconds / steady_share(result))
     counts = ClassCounts(
         multicast_tx_frames=row.tx_frames - sent,
         unicast_tx_frames=sent,
-        multicast_fps=float((row.rx_frames - (sent - lost) - (late_frames(result) - late)) / seconds),
-        multicast_error_fps=float(egress_ports / seconds),
-        unicast_error_fps=float(egress_ports / seconds),
-        unicast_fps=float((sent - lost - late) / seconds),
+        multicast_fps=float((row.rx_frames - (sent - lost) - others) / seconds),
+        multicast_error_fps=error_fps,
+        unicast_error_fps=error_fps,
+        unicast_fps=float((sent - lost - beside) / seconds),
         multicast_lost_frames=row.lost_frames - lost,
         unicast_lost_frames=lost,
     )

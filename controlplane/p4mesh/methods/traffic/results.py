@@ -16,7 +16,7 @@ from p4mesh.methods.results.latency import Definition, LatencySummary, merged, s
 from p4mesh.methods.results.latency_cells import NS_PER_US, Circumstances, us
 from p4mesh.methods.results.layers import Increment, Increments, largest, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
-from p4mesh.methods.results.metrics import late_of_flows
+from p4mesh.methods.results.metrics import early_of_flows, late_of_flows
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
@@ -39,9 +39,16 @@ class Counts(Record):
     """Frames among those lost that may have come late; None where there is none."""
     late_frames: Annotated[int | None, fields.LATE_FRAMES] = field(default=None, metadata=OMITTED)
     """From a queue that an overload has filled; they count as lost in ratios. None where there is none."""
+    early_frames: Annotated[int | None, fields.EARLY_FRAMES] = field(default=None, metadata=OMITTED)
+    """Received at first beyond the rate of the rest; they count as lost in ratios. None where there is none."""
     corrupted: Corrupted = field(default=Corrupted(), metadata=INLINE)
     reordered_frames: Annotated[int, fields.REORDERED_FRAMES]
     duplicate_frames: Annotated[int, fields.DUPLICATE_FRAMES]
+
+    @property
+    def missed_frames(self) -> int:
+        """Frames that a run of any length loses."""
+        return self.lost_frames + (self.late_frames or 0) + (self.early_frames or 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,9 +212,10 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
     flows = {item.name: [] for item in run.classes}  # type: dict[str, list[Found]]
     streams = {stream.name: stream for stream in run.spec.streams}
     corrupted = CorruptedAtPorts(result)
-    for flow, late in zip(result.flows, late_of_flows(run.spec, result), strict=True):
+    shares = zip(late_of_flows(run.spec, result), early_of_flows(result), strict=True)
+    for flow, (late, early) in zip(result.flows, shares, strict=True):
         stream = streams[flow.stream]
-        flows[stream.traffic_class].append(Found(stream, flow, late, corrupted))
+        flows[stream.traffic_class].append(Found(stream, flow, late, early, corrupted))
     classes = tuple(_class_result(run, item, flows[item.name], result, bed, definition) for item in run.classes)
     return RunResult(
         run=run.label,
@@ -256,6 +264,8 @@ class Found:
     flow: FlowCounts
     late_frames: Fraction
     """From a queue that an overload has filled."""
+    early_frames: Fraction
+    """Received at first beyond the rate of the rest."""
     corrupted: CorruptedAtPorts
     """Those of its trial."""
 
@@ -393,6 +403,7 @@ def _counts(found: Sequence[Found]) -> Counts:
         lost_frames=sum(flow.lost_frames for flow in flows),
         doubtful_frames=sum(flow.doubtful_frames for flow in flows) or None,
         late_frames=round(sum(one.late_frames for one in found)) or None,
+        early_frames=round(sum(one.early_frames for one in found)) or None,
         corrupted=found[0].corrupted.of(flows) if found else Corrupted(),
         reordered_frames=sum(flow.reordered_frames for flow in flows),
         duplicate_frames=sum(flow.duplicate_frames for flow in flows),
@@ -425,7 +436,7 @@ def _class_result(
         Circumstances.of([result], bed.stamps.resolution_ns),
     )
     jitter = _jitter(summary, Circumstances.of([result], bed.stamps.resolution_ns))
-    missed = counts.lost_frames + (counts.late_frames or 0)
+    missed = counts.missed_frames
     ratio = Fraction(missed, counts.expected_frames) if counts.expected_frames else None
     judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
     return ClassResult(
@@ -536,7 +547,7 @@ def _judgement(
         return Judgement(Verdict.MEASURED)
     criteria: tuple[tuple[str, float | Fraction | None, float | Fraction | None], ...] = (
         ("loss ratio", ratio, accept.loss_ratio),
-        ("lost frames", counts.lost_frames + (counts.late_frames or 0), accept.lost_frames),
+        ("lost frames", counts.missed_frames, accept.lost_frames),
         ("reordered frames", counts.reordered_frames, accept.reordered_frames),
         ("duplicate frames", counts.duplicate_frames, accept.duplicate_frames),
         ("latency in us", latency.max_us, accept.latency_us),

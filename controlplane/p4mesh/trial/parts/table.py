@@ -14,10 +14,12 @@ from p4mesh.trial.parts.resetting import Resetting
 from p4mesh.trial.parts.routing import Routing
 from p4mesh.trial.parts.sampling import TakingSamples
 from p4mesh.trial.parts.stations import Stations
+from p4mesh.trial.parts.transients import FindingTransients
 from p4mesh.trial.parts.watching import Watching
 
 # Routes are announced before learning is verified, whose frames go through the router. Where several features are due
-# at once, the first one acts: no reading holds up an interruption.
+# at once, the first one acts: no reading holds up an interruption, and counters are read before cells, which takes
+# time.
 PARTS: tuple[type[Part], ...] = (
     Resetting,
     Failing,
@@ -29,6 +31,7 @@ PARTS: tuple[type[Part], ...] = (
     Joining,
     Watching,
     Interrupting,
+    FindingTransients,
     QueueWatching,
     TakingSamples,
 )

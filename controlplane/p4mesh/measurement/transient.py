@@ -1,0 +1,144 @@
+"""Finds the begin of a trial in which an overloaded device forwards more than later, while a buffer or a bucket fills.
+
+A device whose look-up collapses forwards everything until its queue is full, and a policer until its bucket is empty.
+No latency shows that. The counters of the ports do: they are read at equal distances while the streams run, and the
+frames of the first windows are compared with those of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from p4mesh.measurement.columns import Array
+from p4mesh.measurement.counts import PortCounts, Transient
+
+_DEVIATIONS = 4
+"""Standard deviations of the frames of a window that chance makes."""
+_LEAST_WINDOWS = 4
+"""Windows of a steady part: half of a trial."""
+_OF_STEPS = 1.05
+"""Standard deviation in medians of the differences of neighbours: 1 / (0.674 * sqrt(2))."""
+_OF_A_PORT = 2
+"""Frames by which a window of a port may be longer than its part of the trial: one at each end."""
+_FEWEST_SEEN = 5
+"""Windows whose frames show how much they differ, though two of their steps may be the end of a transient."""
+
+
+@dataclass(frozen=True)
+class PortReading:
+    """Test frames of all ports until a time while the streams ran."""
+
+    time_ns: int
+    """Time after the first departure."""
+    sent: int
+    received: dict[int, int]
+    """By port."""
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """Frames received in each window by port (rows), and how long a window is for a port, in parts of the trial."""
+
+    frames: Array
+    parts: Array
+    lost_share: float
+    """Share of the frames that were lost, 0 to 1."""
+
+    def above(self, first: int) -> bool:
+        """Whether a window has more frames than the rate of those behind it, and one of each port more."""
+        excess, chance = self._excess(*self._of_all_ports(), first)
+        single, of_chance = self._excess(self.frames, self.parts, first, few=True)
+        return bool(excess[0] - chance[0] > len(self.frames)) or bool((single - of_chance > _OF_A_PORT).any())
+
+    def hidden(self, first: int) -> int:
+        """Frames of a window beyond the rate of those behind it that chance may have made; 0 for one of each port."""
+        excess, _ = self._excess(*self._of_all_ports(), first)
+        return round(excess[0]) if excess[0] > len(self.frames) else 0
+
+    def _of_all_ports(self) -> tuple[Array, Array]:
+        return self.frames.sum(axis=0)[None, :], self.parts.mean(axis=0)[None, :]
+
+    def _excess(self, frames: Array, parts: Array, first: int, *, few: bool = False) -> tuple[Array, Array]:
+        """Frames of a window beyond the rate of those behind it, and how many of them chance makes.
+
+        Windows behind show what chance makes, unless the transient ends among them: then their neighbours do. Of a
+        ``few`` frames, windows may agree by chance.
+        """
+        behind, lengths = frames[:, first + 1 :], parts[:, first + 1 :]
+        rates = (behind.sum(axis=1) / lengths.sum(axis=1))[:, None]
+        wanted = (rates * parts[:, first : first + 1])[:, 0]
+        # Of frames that are lost one by one, it is their number times the share that is lost.
+        variance = wanted * self.lost_share
+        if behind.shape[1] >= _FEWEST_SEEN:
+            left = behind - rates * lengths
+            # The lower of two medians: the end of a transient may be two of four steps.
+            steps = _OF_STEPS * np.quantile(np.abs(np.diff(left)), 0.5, axis=1, method="lower")
+            if not few:
+                variance = np.minimum(variance, (left**2).sum(axis=1) / (behind.shape[1] - 1))
+            variance = np.maximum(variance, steps**2)
+        of_rate = 1 + parts[:, first] / lengths.sum(axis=1)
+        return frames[:, first] - wanted, _DEVIATIONS * np.sqrt(variance * of_rate)
+
+    def alike(self, first: int) -> bool:
+        """Whether the windows from ``first`` have frames of one rate, but for what chance makes."""
+        frames, parts = (part[0, first:] for part in self._of_all_ports())
+        wanted = parts * frames.sum() / parts.sum()
+        allowed = len(self.frames) + (_DEVIATIONS + 1) * np.sqrt(wanted * self.lost_share)
+        return bool((abs(frames - wanted) <= allowed).all())
+
+    def early(self, first: int) -> Array:
+        """Frames of each port before window ``first`` beyond the rate of the windows from there on."""
+        rates = self.frames[:, first:].sum(axis=1) / self.parts[:, first:].sum(axis=1)
+        found: Array = self.frames[:, :first].sum(axis=1) - rates * self.parts[:, :first].sum(axis=1)
+        return found
+
+
+def transient(
+    readings: Sequence[PortReading],
+    ports: Sequence[PortCounts],
+    ways_ns: dict[int, float],
+    duration_ns: int,
+    lost_share: float,
+) -> tuple[Transient, dict[int, int]] | None:
+    """The transient of a trial that lost a share of its frames, and its frames by port; None where there is none.
+
+    ``ways_ns`` is the smallest latency at each port that received some.
+    """
+    receivers = [port for port in ports if port.port in ways_ns]
+    if not receivers or len(readings) <= _LEAST_WINDOWS:
+        return None
+    windows = _windows(readings, ports, ways_ns, duration_ns, lost_share)
+    count = windows.frames.shape[1]
+    first = next((place for place in range(count - 1) if not windows.above(place)), count - 1)
+    if not windows.alike(first):
+        return None
+    if count - first < _LEAST_WINDOWS:
+        return Transient(readings[first - 1].time_ns, over=False, frames=0), {}
+    hidden = windows.hidden(first)
+    if not first:
+        return (Transient(0, over=True, frames=0, hidden_frames=hidden), {}) if hidden else None
+    early = windows.early(first)
+    of_ports = {port.port: round(frames) for port, frames in zip(receivers, early.tolist(), strict=True)}
+    return Transient(readings[first - 1].time_ns, True, max(0, round(early.sum())), hidden), of_ports
+
+
+def _windows(
+    readings: Sequence[PortReading],
+    ports: Sequence[PortCounts],
+    ways_ns: dict[int, float],
+    duration_ns: int,
+    lost_share: float,
+) -> _Windows:
+    receivers = [port for port in ports if port.port in ways_ns]
+    came = [[reading.received[port.port] for reading in readings] for port in receivers]
+    ends = [port.rx_frames - port.late_frames for port in receivers]
+    until = np.array([[0, *row, max(end, row[-1])] for row, end in zip(came, ends, strict=True)], dtype=np.float64)
+    # The frames sent by then tell the time of a reading in the tester's own clock.
+    sent = sum(port.tx_frames for port in ports)
+    times = np.array([reading.sent / sent for reading in readings])
+    begins = np.array([ways_ns[port.port] / duration_ns for port in receivers])[:, None]
+    limits = np.concatenate((begins, np.maximum(times, begins), 1 + begins), axis=1)
+    return _Windows(np.diff(until), np.diff(limits), lost_share)

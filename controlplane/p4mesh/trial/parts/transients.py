@@ -1,0 +1,67 @@
+"""Reads counters of ports while the streams run, and says whether a device forwarded more at first than later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from p4mesh.measurement.flow_arrays import FlowArrays
+from p4mesh.measurement.queue_watch import step_of, times_of
+from p4mesh.measurement.transient import PortReading, transient
+from p4mesh.tester.reading import Reading
+from p4mesh.tester.records import ALL_ONES
+from p4mesh.trial.parts.base import Part, Sending, Trial
+from p4mesh.trial.result import TrialResult
+
+
+class FindingTransients(Part):
+    """Readings of all ports at the times at which queues are watched; none around an interruption.
+
+    Only where time stands still meanwhile: elsewhere, counters of two ports are not those of one moment, and trials are
+    of full length.
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        super().__init__(trial)
+        self._times_ns: list[int] = []
+        self._readings: list[PortReading] = []
+
+    @classmethod
+    def is_wanted(cls, trial: Trial) -> bool:
+        real_time = trial.tester.target.capabilities.real_time
+        return trial.spec.watch_queues and trial.spec.interruption is None and not real_time
+
+    def started(self, sending: Sending) -> None:
+        step_ns = step_of(sending.plan, sending.duration_ns, sending.tester.tick_ps)
+        self._times_ns = [sending.lead_ns + time_ns for time_ns in times_of(step_ns)]
+        self.due_ns = self._times_ns.pop(0)
+
+    def act(self, sending: Sending) -> None:
+        self.due_ns = self._times_ns.pop(0) if self._times_ns else None
+        counts = sending.tester.reason_counts()
+        received = {port: frames for (port, reason), frames in counts.items() if reason == "expected"}
+        sent = sum(frames for (_, reason), frames in counts.items() if reason == "transmitted")
+        self._readings.append(PortReading(int(sending.now_ns) - sending.lead_ns, sent, received))
+
+    def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
+        if not result.status.trusted or not result.lost_frames:
+            return result
+        ways_ns = _ways_ns(reading, flows, self.trial.tester.tick_ps)
+        lost_share = result.lost_frames / result.expected_rx_frames
+        found = transient(self._readings, result.ports, ways_ns, result.duration_ns, lost_share)
+        if found is None:
+            return result
+        what, early = found
+        ports = tuple(replace(port, early_frames=early.get(port.port, 0)) for port in result.ports)
+        return replace(result, transient=what, ports=ports)
+
+
+def _ways_ns(reading: Reading, flows: FlowArrays, tick_ps: int) -> dict[int, float]:
+    """Smallest latency of the test frames at each port."""
+    rows = np.flatnonzero((flows.expected & (flows.unique > 0))[: len(flows.cells)])
+    least = (ALL_ONES - reading.records["latency_min_inverted"][flows.cells[rows]].astype(np.int64)) * tick_ps / 1000
+    ways: dict[int, float] = {}
+    for port, way_ns in zip(flows.rx_port[rows].tolist(), least.tolist(), strict=True):
+        ways[port] = min(way_ns, ways.get(port, way_ns))
+    return ways
