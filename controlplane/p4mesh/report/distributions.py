@@ -57,7 +57,7 @@ def interarrival_charts(trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
         for one in trial.result.get("interarrival", ()) if trial.status.trusted else ():
             for side, at in (("departures", "sender"), ("arrivals", "receiver")):
                 if one[side]:
-                    curves[f"{trial.unit.rpartition('/')[2]}, {_frames_of(one)}, {at}"] = one[side]
+                    curves[f"{trial.unit.rpartition('/')[2]}, {_frames_of(one)} at the {at}"] = one[side]
     curves = _equal_as_one(curves)
     kept = dict(list(curves.items())[:_MOST_CURVES])
     if not kept:
@@ -81,7 +81,7 @@ def _name_of(names: list[str]) -> str:
 
 
 def _size_in(name: str) -> str:
-    return name.partition(",")[0]
+    return name.rpartition(", ")[0]
 
 
 def _worst(curves: dict[str, Curve]) -> dict[str, Curve]:

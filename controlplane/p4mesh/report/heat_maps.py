@@ -17,6 +17,8 @@ _MOST_CELLS = 20_000
 _NS_PER_US = 1000
 _COLUMNS = 2
 _WIDTH = 300
+_LONG_NAME = 40
+"""A part with a longer name has a row of the figure for itself."""
 _ALIKE = 0.01
 """Values whose spread is at most this share of the largest are alike: nobody sees a difference of colours."""
 _SMALLEST, _LARGEST = 6, 18
@@ -148,8 +150,14 @@ def _spec(
         "$schema": SCHEMA,
         "description": title,
         "data": {"values": values},
-        "facet": {"field": "part", "type": "nominal", "title": None, "sort": parts},
-        "columns": _COLUMNS,
+        "facet": {
+            "field": "part",
+            "type": "nominal",
+            "title": None,
+            "sort": parts,
+            "header": {"labelLimit": _COLUMNS * _WIDTH},
+        },
+        "columns": _COLUMNS if max(map(len, parts)) <= _LONG_NAME else 1,
         "resolve": {"scale": {"x": "independent"}},
         "spec": {
             "width": _WIDTH,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from p4mesh.store.run_files import StoredTrial
 
 _NS_PER_US = 1000
 _LOAD = "intended load (% of line rate)"
+_OF_SIZE = re.compile(r"([^/ ]+)B/")
+_ALIKE = 1 / 3
+"""Mean latencies of a frame size at a load are alike up to this share of the largest."""
 _SPREAD_PCT = 1.0
 """Loads closer together than this, in % of line rate, are one point of the figure: it would show an empty axis."""
 
@@ -20,9 +24,12 @@ _SPREAD_PCT = 1.0
 def latency_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
     """Mean and largest latency over load, a line per frame size, where trials have several loads.
 
-    Trials in which a queue fills are left out: their latency is that of their length.
+    Trials in which a queue fills are left out: their latency is that of their length. There is no figure where the
+    parts of a test differ by something else than frame size and load, such as failures.
     """
     measured = [trial for trial in trials if trial.status.trusted and _counted(trial) and not _fills(trial)]
+    if not _depend_on_the_load(measured):
+        return ()
     shown = ShownLatency(config, measured)
     found = []
     for name, word, value in (("mean", "Mean", _mean_us), ("max", "Largest", _max_us)):
@@ -55,6 +62,15 @@ def _max_us(latency: dict[str, Any]) -> float:
     return float(latency["max_ns"] / _NS_PER_US)
 
 
+def _depend_on_the_load(measured: Sequence[StoredTrial]) -> bool:
+    """Whether parts with the same frame size and load agree: else something else makes their latencies."""
+    means: dict[tuple[str, float], list[float]] = {}
+    for trial in measured:
+        means.setdefault((size_of(trial), trial.load_pct), []).append(_mean_us(trial.result["latency"]))
+    return all(max(found) - min(found) <= _ALIKE * abs(max(found)) for found in means.values())
+
+
 def size_of(trial: StoredTrial) -> str:
-    """Frame size of a trial, as a line is named."""
-    return trial.unit.partition("/")[0].replace("B", " B")
+    """Frame size of a trial, as a line is named; the part of the test where parts are not named by sizes."""
+    found = _OF_SIZE.match(trial.unit)
+    return f"{found[1]} B" if found else trial.unit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import log
 from typing import Any
 
@@ -23,6 +24,8 @@ _MARK, _LARGER_BY = 36, 26
 _GRID_ROWS = 400
 _MOST_LINES = 12
 """More lines than the palette has colours cannot be told apart."""
+_NARROW = 0.05
+"""Loads up to such a share of the axis would all lie at its beginning: then both axes end at their highest values."""
 _COINCIDE = 0.005
 """Lines whose points are nowhere farther apart than this share of the axis are drawn as one."""
 _UNITS_OF_TIME = ("ns", "us", "ms", "ns)", "us)", "ms)", "(s)")
@@ -41,6 +44,8 @@ def line_chart(figure: Figure) -> Chart | None:
     series = series_with_points(figure)
     if not series:
         return None
+    if figure.x_max and max(x for item in series for x, _ in item.points) <= _NARROW * figure.x_max:
+        figure = replace(figure, x_max=None, y_max=None)
     found = _lines_of(figure, series)
     lines = _evenly_chosen(found)
     legend = legend_of([(name, members[0].theoretical) for name, members in lines.items()])

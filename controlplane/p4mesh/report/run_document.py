@@ -22,12 +22,15 @@ from p4mesh.report.grids import grid_of
 from p4mesh.report.headline import headline_grids, is_whole_on_cover
 from p4mesh.report.heat_maps import flow_charts, port_chart
 from p4mesh.report.latency_charts import latency_charts
+from p4mesh.report.line_charts import is_over_sizes
 from p4mesh.report.pacing import pacing_table
 from p4mesh.report.search_paths import search_chart
 from p4mesh.report.stamps import stamps_table
 from p4mesh.report.trial_log import is_in_log, log_chapter, untrusted_chapter
 from p4mesh.report.verdict import badge, statement_of
 from p4mesh.store.stored_run import StoredRun
+
+_LATENCY = "latency"
 
 
 def run_document(run: StoredRun, outcome: Outcome) -> Document:
@@ -94,7 +97,7 @@ def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
     short = [grid_of(table) for table in tables if not is_whole_on_cover(table)]
     long = [grid_of(table) for table in outcome.tables if table.detail and not is_in_log(table)]
     chapters = [Chapter("Results", "results", (*figures_of(outcome.figures, tables), *short))]
-    drawn = _drawn(run)
+    drawn = _drawn(run, outcome)
     if drawn:
         chapters.append(Chapter("Figures from the trials", "drawn", drawn, annex=True))
     if long:
@@ -106,10 +109,11 @@ def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
     return (*chapters, *configuration_chapters(run.config))
 
 
-def _drawn(run: StoredRun) -> tuple[Block, ...]:
-    """Figures that any test has, from its trials."""
+def _drawn(run: StoredRun, outcome: Outcome) -> tuple[Block, ...]:
+    """Figures that any test has, from its trials; latency against load where the test has not drawn it itself."""
+    has_latency = any(_LATENCY in figure.y_title and not is_over_sizes(figure) for figure in outcome.figures)
     some = (
-        *latency_charts(run.config, run.trials),
+        *(() if has_latency else latency_charts(run.config, run.trials)),
         *distribution_charts(run.config, run.trials),
         *interarrival_charts(run.trials),
         search_chart(run.results["units"], run.trials),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,8 +20,9 @@ _SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
 
 
 def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Chart | None:
-    """Path of each unit that has searched; None where none has."""
-    found = [name for name, result in units.items() if _has_search(result)]
+    """Path of each unit that has searched for more than one trial; None where none has."""
+    steps = Counter(trial.unit for trial in trials if _of_search(trial))
+    found = [name for name, result in units.items() if _has_search(result) and steps[name] > 1]
     searched = evenly(found, MOST_PANELS)
     shown = [trial for name in searched for trial in trials if trial.unit == name and _of_search(trial)]
     if not shown:

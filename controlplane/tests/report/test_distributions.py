@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,6 +46,23 @@ def test_a_histogram_has_the_share_of_every_bin() -> None:
     _, histogram = distribution_charts(CONFIG, [trial("64B/latency", latency(1000, 3000, 3, 1))])
     bars = [(value["x"], value["x2"], value["frames"], value["y"]) for value in histogram.spec["data"]["values"]]
     assert bars == [(1.0, 2.0, 3, 75.0), (2.0, 3.0, 1, 25.0)]
+
+
+def test_parts_that_are_not_named_by_a_size_have_curves_of_their_own() -> None:
+    units = ("a.rate=1 Mbit/s L1, a.sizes=90", "a.rate=1 Mbit/s L1, a.sizes=134")
+    chart, _ = distribution_charts(
+        CONFIG, [trial(unit, latency(size, 200, 5)) for unit, size in zip(units, (90, 134), strict=True)]
+    )
+    assert [entry.name for entry in chart.legend] == [f"{unit}, all frames" for unit in units]
+
+
+def test_latency_is_drawn_against_load_where_nothing_else_makes_it() -> None:
+    def at(unit: str, load_pct: float, mean_ns: float) -> StoredTrial:
+        return replace(trial(unit, latency(100, 200, 5) | {"sum_ns": 5 * mean_ns}), load_pct=load_pct)
+
+    searched = [at("64B/throughput", 50.0, 100), at("64B/forwarding", 50.0, 110), at("64B/forwarding", 90.0, 300)]
+    assert len(latency_charts(CONFIG, searched)) == 2
+    assert not latency_charts(CONFIG, [*searched, at("64B/5 failures", 50.0, 200)])
 
 
 def test_every_size_is_among_the_worst() -> None:

@@ -255,6 +255,15 @@ def test_more_lines_than_colours_are_a_choice_of_them_that_is_told() -> None:
     assert len(chart.numbers.heads) == 102
 
 
+def test_loads_that_end_far_below_line_rate_have_axes_that_end_with_them() -> None:
+    for most, ends in ((0.9, [[0.0, 0.9], [0.0, 0.7]]), (9.0, [[0.0, 100.0], [0.0, 100.0]])):
+        series = (Series("64 B", ((0.1, 0.0), (most, 0.7))),)
+        chart = line_chart(Figure("f", "F", "load (%)", "loss (%)", series, x_max=100.0, y_max=100.0))
+        assert chart is not None
+        axes = (chart.spec["encoding"]["x"], chart.spec["layer"][0]["encoding"]["y"])
+        assert [axis["scale"]["domain"] for axis in axes] == ends
+
+
 def test_times_far_apart_have_a_logarithmic_axis() -> None:
     measured = Series("latency", ((10.0, 2.0), (100.0, 4000.0)))
     chart = line_chart(Figure("latency", "Latency against load", "load (%)", "latency (us)", (measured,)))
@@ -282,6 +291,16 @@ def test_a_figure_that_would_be_empty_is_not_drawn_and_numbers_of_tables_stand_t
     assert said == Paragraph("Not drawn: Loss (0 everywhere).")
     (alone,) = figures_of((rates,), ())
     assert isinstance(alone, Chart) and alone.numbers is not None
+
+
+def test_a_test_that_draws_its_latency_has_no_second_figure_of_it(finished: Path) -> None:
+    own = Figure("delay", "Delay", "load (%)", "LILO latency (us)", (Series("64 B", ((10.0, 2.0), (90.0, 3.0))),))
+    drawn = []
+    for figures in ((), (own,)):
+        found = replace(outcome(Verdict.MEASURED), figures=figures)
+        chapters = run_document(read_run(finished), found).chapters
+        drawn.append({block.name for chapter in chapters for block in chapter.blocks if isinstance(block, Chart)})
+    assert drawn[0] - drawn[1] == {"latency_mean", "latency_max"} and drawn[1] - drawn[0] == {"delay"}
 
 
 def test_iterations_that_measured_the_same_are_one_row(finished: Path) -> None:
@@ -416,6 +435,7 @@ def test_the_path_of_a_search_has_its_own_trials_and_tells_failed_ones_from_untr
     chart = search_chart(stored.results["units"], trials)
     assert chart is not None
     assert [value["verdict"] for value in chart.spec["data"]["values"]] == ["PASS", "FAIL", "not trusted"]
+    assert search_chart(stored.results["units"], trials[:1]) is None, "one trial is no path"
 
 
 def test_of_many_searches_some_are_drawn_and_their_number_is_told(finished: Path) -> None:
@@ -423,9 +443,9 @@ def test_of_many_searches_some_are_drawn_and_their_number_is_told(finished: Path
     result = stored.results["units"]["64B/throughput"]
     own = next(trial for trial in stored.trials if trial.unit == "64B/throughput")
     names = [f"{size}B/throughput" for size in range(64, 164)]
-    chart = search_chart(dict.fromkeys(names, result), [replace(own, unit=name) for name in names])
+    chart = search_chart(dict.fromkeys(names, result), [replace(own, unit=name) for name in names for _ in "ab"])
     assert chart is not None and chart.note.startswith("24 of 100 searches are drawn.")
-    assert len(chart.spec["data"]["values"]) == 24
+    assert len(chart.spec["data"]["values"]) == 2 * 24
 
 
 def test_invalid_trials_are_listed_with_their_reason(finished: Path) -> None:
