@@ -81,7 +81,7 @@ class Frame:
 
     def place_of(self, field: Modifiable) -> int | None:
         """Place of the layer in which a field changes; None where there is no such layer."""
-        places = [place for place, layer in enumerate(self.layers) if isinstance(layer, field.layer)]
+        places = [place for place, layer in enumerate(self.layers) if field.is_of(layer)]
         return places[field.place] if len(places) > max(0, field.place) else None
 
     def has(self, field: Modifiable) -> bool:

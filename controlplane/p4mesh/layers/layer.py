@@ -316,6 +316,10 @@ class Modifiable:
         if "." not in self.name:
             _MODIFIABLE[self.name] = self
 
+    def is_of(self, layer: Layer) -> bool:
+        """Whether a layer counts for ``place``: by a name of the field's own those of related protocols do, too."""
+        return isinstance(layer, self.layer) if self.name in _MODIFIABLE else type(layer) is self.layer
+
     @property
     def width_bits(self) -> int:
         """Bits modulo which what is added counts."""
@@ -358,7 +362,8 @@ def changing_fields(kind: type[Layer]) -> tuple[tuple[str, Wire], ...]:
 def modifiable_of(layer: type[Layer], field_name: str, place: int, layers: int) -> Modifiable | None:
     """Find what changes a field of layer ``place`` of ``layers`` of one protocol; None where nothing does."""
     wanted = [(layer, field_name, place), (layer, field_name, place - layers)]
-    named = next((it for it in _MODIFIABLE.values() if (it.layer, it.field, it.place) in wanted), None)
+    alone = [it for it in _MODIFIABLE.values() if not it.layer.__subclasses__()]
+    named = next((it for it in alone if (it.layer, it.field, it.place) in wanted), None)
     if named is None and field_name in dict(changing_fields(layer)):
         return Modifiable.of_name(f"{layer.kind}[{place}].{field_name}")
     return named
