@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.measurement.counts import FlowCounts, Trend
+from p4mesh.methods.results.loss_interval import loss_error_pct
 from p4mesh.traffic.line_rate import NS_PER_S, utilisation_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -27,8 +28,8 @@ class RateMetrics:
     forwarding_fps: Fraction
     """FR: correct frames received per second of transmission, without late ones."""
     forwarding_error_fps: Fraction
-    """Error of FR: the output of each port that receives may have begun or ended within a frame, and a transient may
-    not have been seen to its end."""
+    """Error of FR: the output of each port that receives may have begun or ended within a frame, a transient may not
+    have been seen to its end, and losses that no full queue explains are a sample (95 % confidence)."""
     forwarding_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
@@ -123,6 +124,12 @@ def _pct(frames: int, expected: int) -> Fraction:
     return Fraction(100 * frames, expected) if expected else Fraction(0)
 
 
+def _by_chance(result: TrialResult) -> Fraction:
+    """Frames by which the losses of a trial may differ from those that a trial of any length has on the average."""
+    error_pct = loss_error_pct(result.lost_frames, result.expected_rx_frames) if result.lost_frames else None
+    return Fraction(0) if error_pct is None else Fraction(error_pct) * result.expected_rx_frames / 100
+
+
 def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> Verdict:
     """The verdict of a throughput trial: PASS iff trusted and loss within ``acceptable_pct``.
 
@@ -173,13 +180,14 @@ def rate_metrics(
     impossible = limit_fps is not None and received > limit_fps * seconds
     late = sum(port.late_frames for port in result.ports) if impossible else late_frames(result)
     early, hidden = early_frames(result), 0 if result.transient is None else result.transient.hidden_frames
+    ends, chance = sum(port.rx_frames > 0 for port in result.ports), 0 if late or early else _by_chance(result)
     offered, forwarding = result.tx_frames / seconds, (received - late - early) / seconds
     line = sum(len(stream.tx_ports) * rate for stream, rate in zip(spec.streams, rates_bps, strict=True))
     return RateMetrics(
         offered,
         utilisation_pct(offered, size, line),
         forwarding,
-        (sum(port.rx_frames > 0 for port in result.ports) + hidden) / seconds / steady_share(result),
+        (ends + hidden + chance) / seconds / steady_share(result),
         utilisation_pct(forwarding, size, line),
         _pct(result.lost_frames + late + early, result.expected_rx_frames),
         late,

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import pytest
 from support.beds import make_bed
@@ -106,6 +107,18 @@ def test_what_arrives_after_the_transmission_is_counted_and_in_no_rate() -> None
     # More than the output can carry, from a queue that took all of it.
     drained = rate_metrics(*trial(30_000, 0, 15_000, rate_fps, 0), GIGABIT, rate_fps / 2)
     assert (drained.late_frames, drained.forwarding_fps) == (15_000, rate_fps / 2)
+
+
+def test_losses_that_no_queue_explains_are_a_sample_whose_error_covers_the_ratio_of_the_device() -> None:
+    draw, rate_fps, frames, ratio = Random(1), max_rate_fps(64, GIGABIT), 5_000, Fraction(6, 1000)
+    covered = 0
+    for _ in range(400):
+        lost = sum(draw.random() < ratio for _ in range(frames))
+        rates = rate_metrics(*trial(frames, lost, 0, rate_fps, 0), GIGABIT)
+        covered += abs(rates.forwarding_fps - rate_fps * (1 - ratio)) <= rates.forwarding_error_fps
+    assert covered >= 0.95 * 400, f"{covered} of 400"
+    queued = rate_metrics(*trial(frames, 1_000, 100, rate_fps, 0), GIGABIT)
+    assert queued.forwarding_error_fps == rate_fps / frames, "a full queue loses no frame by chance"
 
 
 def sweep_rows(directory: Path) -> list[dict[str, float]]:
