@@ -23,6 +23,8 @@ _CHART_WIDTH, _CHART_HEIGHT = 760, 260
 _CHART_WIDTH_CM = 16.5
 _LEGEND_STROKE, _LEGEND_LINE = 1.8, 34
 """Width and length of a line in a legend, in pixels."""
+_MOST_ROWS = 90
+"""Rows of a table without an annex; of a table in several parts, the rows of all of them."""
 _FACETS_AT_ONCE = 4
 """Parts of a figure with one per frame size: more of them continue in another figure."""
 _CONFIG = {
@@ -36,7 +38,7 @@ _CONFIG = {
 def pdf(document: Document, annex: bool = False) -> bytes:
     """The document as bytes of a PDF; ``annex`` asks for what else the page has: long tables, every trial, files."""
     if not annex:
-        document = replace(document, chapters=tuple(chapter for chapter in document.chapters if not chapter.annex))
+        document = replace(document, chapters=tuple(_short(one) for one in document.chapters if not one.annex))
     with TemporaryDirectory(prefix="p4mesh-report-") as name:
         folder = Path(name)
         data = _Data(folder).of(document)
@@ -46,6 +48,21 @@ def pdf(document: Document, annex: bool = False) -> bytes:
         made = typst.compile(source, root=folder, ignore_system_fonts=True)
     assert isinstance(made, bytes)
     return made
+
+
+def _short(chapter: Chapter) -> Chapter:
+    """A chapter whose tables end where they would fill pages that nobody reads."""
+    return replace(chapter, blocks=tuple(_cut(block) if isinstance(block, Grid) else block for block in chapter.blocks))
+
+
+def _cut(grid: Grid) -> Grid:
+    if not grid.rows:
+        return grid
+    room = _MOST_ROWS // len(parts_of(grid))
+    if len(grid.rows) <= room:
+        return grid
+    note = f"The first {room} of {len(grid.rows):,} rows: a PDF with --annex has all, as the page has. {grid.note}"
+    return replace(grid, rows=grid.rows[:room], note=note.rstrip())
 
 
 class _Data:

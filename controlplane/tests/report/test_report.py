@@ -385,6 +385,16 @@ def test_the_pdf_numbers_its_pages_and_repeats_heads(finished: Path) -> None:
     assert "measured" in flat[0] and "Ada" in flat[0]
 
 
+def test_a_long_table_ends_on_paper_and_says_where_it_goes_on(finished: Path) -> None:
+    document = document_of(finished)
+    rows = tuple(GridRow((f"row {number}", "1")) for number in range(500))
+    long = replace(document.chapters[0], blocks=(Grid("Long", (Head("Name"), Head("Rate", number=True)), rows),))
+    document = replace(document, chapters=(long,))
+    short, whole = " ".join(text_of(document)), " ".join(text_of(document, annex=True))
+    assert "row 89" in short and "row 90" not in short and "row 499" in whole
+    assert "The first 90 of 500 rows: a PDF with --annex has all" in re.sub(r"\s+", " ", short)
+
+
 def test_a_report_on_paper_is_short_and_each_sheet_says_that_the_device_is_simulated(finished: Path) -> None:
     sheets = text_of(document_of(finished))
     assert len(sheets) <= 8
