@@ -20,6 +20,8 @@
 
 #define ID_TABLE_CAPTURE 0x0200_0021
 #define ID_ACTION_CAPTURE_FIRST 0x0100_0020
+#define ID_TABLE_MESSAGE          0x0200_0020
+#define ID_ACTION_PART_OF_MESSAGE 0x0100_0040
 
 // Ports of the chip that are not test ports: the PCIe port to the CPU, and the recirculation port
 // of pipe 0. In every pipe the recirculation port has the same number within the pipe. Chips of Tofino 1 with

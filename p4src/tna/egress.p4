@@ -11,6 +11,10 @@
 // Tofino 1 has no bit that says whether drop_ctl is valid: whatever its container holds at the end is obeyed. Without this
 // the compiler lets a random number share the container, and the frames are lost that it says.
 @pa_no_overlay("egress", "eg_intr_md_for_dprsr.drop_ctl")
+#if IPDV == 1
+// In smaller ones the compiler finds no format for the action that sets it.
+@pa_container_size("egress", "hdr.ipv6.src_prefix", 16)
+#endif
 control TesterEgress(inout egress_headers_t hdr, inout egress_t meta,
                      in egress_intrinsic_metadata_t standard,
                      in egress_intrinsic_metadata_from_parser_t parsed,

@@ -4,6 +4,7 @@
 
 #include "types.p4"
 #include "measurement.p4"
+#include "messages.p4"
 #include "stream_registers.p4"
 #include "reporting.p4"
 #include "../shared/reception.p4"
@@ -86,6 +87,7 @@ control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
     CaptureByMirror() capture;
 #if IPDV == 1
     GroupCounting() group_counting;
+    Messages() messages;
 #endif
     ArrivalSpacing() arrival_spacing;
 
@@ -106,6 +108,9 @@ control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
             port_cell.apply();
         }
         flow_measurement.apply(hdr, meta, standard);
+#if IPDV == 1
+        messages.apply(hdr, meta, standard);
+#endif
         arrival_spacing.apply(hdr, meta, standard);
         if (meta.pass == PASS_REQUEST) {
             requests.apply(hdr, meta, deparser, manager);

@@ -61,6 +61,11 @@
 #define GROUP_PORTS 32
 #define GROUP_CELLS (GROUPS * GROUP_PORTS)
 #define CELL_BEYOND_GROUPS (0xFFFFFFFF ^ (GROUP_CELLS - 1))
+
+// Sources of messages, one for each (stream, transmit port, receive port), and the blocks of flows that they are: the
+// positions of a message of 2,004 frames are at most 20 of them.
+#define MESSAGE_SOURCES 4096
+#define MESSAGE_RULES 4096
 #endif
 
 // Units of 8 bytes of IPv6 extension headers: the egress parser of Tofino 1 sees 160 bytes.

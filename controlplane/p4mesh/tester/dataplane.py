@@ -81,6 +81,8 @@ class DataPlane:
     """Whether a group returns the seed to its loop; else the program sends it there beside the copies of the group."""
     bins_ipdv = True
     """Whether histograms count IPDV, too."""
+    message_time_bits = 48
+    """Width of the times of messages, in ticks."""
     counters_see_fcs = False
     """Whether bytes of counters are with the FCS."""
 

@@ -164,6 +164,7 @@ class Tester:
             bins,
             self.dataplane.interarrival_counts(plan.interarrival, records),
             messages=messages,
+            message_time_bits=self.dataplane.message_time_bits,
             macs={port: counts.since(self._macs_before[port]) for port, counts in macs.items()},
             losses=self._losses.read(),
             stamps=self.target.port_stamps(),

@@ -44,6 +44,8 @@ class Reading:
     """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
     messages: np.ndarray[Any, Any] | None = None
     """One per source of messages; None where the plan has none, or the program does not count messages."""
+    message_time_bits: int = 48
+    """Width of the times of messages, in ticks."""
     macs: Mapping[int, MacCounts] = field(default_factory=dict)
     """Counts of the MAC of each port; empty where the target does not tell them."""
     losses: InnerLosses = field(default_factory=InnerLosses)

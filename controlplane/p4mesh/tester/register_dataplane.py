@@ -23,12 +23,19 @@ _SPACING: _Word = ("arrival_spacing.spacing_cells", "f1")
 _LAST_START = "arrival_spacing.last_start_cells"
 
 
+_MESSAGE_TIMES = ("fifo", "lilo", "filo")
+
+
 def _flow_pair(name: str) -> tuple[_Word, ...]:
     return (f"cells.{name}_cells", "high"), (f"cells.{name}_cells", "low")
 
 
 def _flow_word(name: str, field: str = "f1") -> tuple[_Word, ...]:
     return ((f"cells.{name}_cells", field),)
+
+
+def _message_word(name: str, field: str = "f1") -> tuple[_Word, ...]:
+    return ((f"messages.{name}_cells", field),)
 
 
 WORDS: Mapping[str, tuple[_Word, ...]] = {
@@ -68,6 +75,21 @@ IPDV_WORDS: Mapping[str, tuple[_Word, ...]] = {
     "ipdv_sum_low": _flow_word("ipdv_sum", "low"),
 }
 """The same for what the profile with IPDV has beside them."""
+MESSAGE_WORDS: Mapping[str, tuple[_Word, ...]] = {
+    **{name: _message_word(name) for name in ("newest", "arrived", "complete", "damaged")},
+    **{f"{time}_min_inverted": _message_word(f"{time}_extremes", "high") for time in _MESSAGE_TIMES},
+    **{f"{time}_max": _message_word(f"{time}_extremes", "low") for time in _MESSAGE_TIMES},
+    **{
+        f"{time}_sum": _message_word(f"{time}_sum", "high") + _message_word(f"{time}_sum", "low")
+        for time in _MESSAGE_TIMES
+    },
+}
+"""The same for each field of a source of messages; smallest times are complements of 32 bits."""
+_MESSAGE_STATE = tuple(
+    f"messages.{name}_cells" for name in ("departure_of_first", "departure_of_last", "first_arrival")
+)
+"""Times of the newest message, which no record has."""
+_UPPER_ONES = np.uint64(0xFFFFFFFF00000000)
 _IN_ORDER = "cells.latency_in_order_cells"
 _IPDV_MAX = IPDV_ZERO - 1
 _WINDOW = "cells.window_cells"
@@ -93,7 +115,7 @@ class RegisterDataPlane(TofinoDataPlane):
 
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of all cells and ports, in every pipe."""
-        self._registers.reset([*self._in_banks(self._names()), *self._cleared])
+        self._registers.reset([*self._in_banks(_names(self._words)), *self._cleared])
 
     def clear_windows(self, cells: int, wait: WaitForPasses) -> None:
         """Clear the duplicate windows of all cells, and everything else there."""
@@ -111,10 +133,39 @@ class RegisterDataPlane(TofinoDataPlane):
             found[OF_PORTS][number] = spacings[device // PORTS_PER_PIPE, place]
         return found
 
+    message_time_bits = 32
+
+    def clear_messages(self, sources: int, wait: WaitForPasses) -> None:
+        """Clear the messages of all sources, in every pipe."""
+        self._registers.reset([*_names(MESSAGE_WORDS), *_MESSAGE_STATE])
+
+    def read_messages(self, sources: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Records of sources 0 to ``sources`` - 1, each from the pipe of its receive port."""
+        names = _names(MESSAGE_WORDS)
+        self._registers.sync(names)
+        cells = np.arange(sources, dtype=np.int64)
+        values = {name: self._values(name, cells) for name in names}
+        ((name, word),) = MESSAGE_WORDS["arrived"]
+        came = values[name][word] > 0
+        twice = np.flatnonzero(came.sum(axis=0) > 1)
+        if len(twice):
+            raise TargetError(
+                f"source {twice[0]} of messages has counts in two pipes",
+                hint="a device has changed the port of a flow during the trial, or the switch was not cleared",
+            )
+        pipe = came.argmax(axis=0), cells
+        found = np.zeros(sources, dtype=[(field, "u8") for field in MESSAGE_WORDS])
+        for field, words in MESSAGE_WORDS.items():
+            for name, word in words:
+                found[field] = found[field] << np.uint64(32) | values[name][word][pipe]
+        for time in _MESSAGE_TIMES:
+            found[f"{time}_min_inverted"] |= np.where(found["complete"] > 0, _UPPER_ONES, np.uint64(0))
+        return found
+
     def _of_pipes(self, wanted: Sequence[range], wait: WaitForPasses) -> dict[int, np.ndarray[Any, Any]]:
         cells = np.array([cell for part in wanted for cell in part], dtype=np.int64)
         ticks = int(self._reader.read([range(1)], wait)[READ_TICKS][0])
-        self._registers.sync(self._in_banks(self._names()))
+        self._registers.sync(self._in_banks(_names(self._words)))
         kept = [(name, width) for name, width in chip_fields(self._contract.record_fields) if name in self._words]
         form = [
             ("cell", ">u4"),
@@ -137,9 +188,6 @@ class RegisterDataPlane(TofinoDataPlane):
             if "ipdv_count" in self._words:
                 with_signed_ipdv(records)
         return of_pipes
-
-    def _names(self) -> list[str]:
-        return sorted({name for words in self._words.values() for name, _ in words})
 
     def _values(self, name: str, cells: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
         """Fields of a register for some cells: rows are pipes. A cell that has none reads as 0."""
@@ -169,6 +217,11 @@ class RegisterDataPlane(TofinoDataPlane):
 
     def _in_banks(self, names: Iterable[str]) -> list[str]:
         return [bank for name in names for _, bank in self._banks(name)]
+
+
+def _names(of: Mapping[str, tuple[_Word, ...]]) -> list[str]:
+    """Registers that have the words."""
+    return sorted({name for words in of.values() for name, _ in words})
 
 
 def with_signed_ipdv(records: np.ndarray[Any, Any]) -> None:

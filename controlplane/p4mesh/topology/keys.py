@@ -181,7 +181,7 @@ class TofinoSwitch(_Mapping, frozen=True, kw_only=True):
         Literal["ipdv"] | None,
         Meta(
             title="profile of the program, with api bfrt: ipdv for a tofino2 whose program was compiled with -DIPDV=1,"
-            " which measures IPDV of 16,384 flows; without this key 65,536 flows and no IPDV"
+            " which measures IPDV of 16,384 flows and whole messages; without this key 65,536 flows and neither"
         ),
     ] = None
     cpu_interface: Annotated[

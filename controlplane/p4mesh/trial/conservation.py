@@ -9,6 +9,7 @@ from p4mesh.measurement.columns import Array
 from p4mesh.measurement.counts import Counts
 from p4mesh.measurement.departures import READ_ERROR_TICKS, spans
 from p4mesh.measurement.flow_arrays import FlowArrays
+from p4mesh.quantities import number_text
 from p4mesh.target.base import MacCounts, Pauses
 from p4mesh.tester.dataplane import PORT_REASONS
 from p4mesh.tester.plan import Plan
@@ -128,13 +129,21 @@ def _not_counted(port: int, mac: MacCounts, counted: Mapping[str, int]) -> str:
 
 
 def _of_messages(plan: Plan, reading: Reading) -> str:
-    """Names a contradiction in the counts of messages, or is an empty text.
+    """Names a contradiction in the counts of messages, or times that have wrapped, or is an empty text.
 
-    Every message up to the newest one is complete or has been counted as damaged, but for the newest one itself.
+    Every message up to the newest one is complete or has been counted as damaged, but for the newest one itself. A
+    message takes less than half of the range of a time to leave: 16,384 frames of 9,216 bytes take 1.2 s at 1 Gbit/s.
     """
     if reading.messages is None:
         return ""
+    longest_ticks = (1 << reading.message_time_bits - 1) - 1
     for source in plan.messages:
+        latency_ticks = int(reading.records["latency_max"][source.first_flow : source.last_flow + 1].max())
+        if latency_ticks > longest_ticks:
+            return (
+                f"messages from port {source.tx_port} to port {source.rx_port} have a frame with a latency of "
+                f"{number_text(latency_ticks)} ticks: the program has their times up to {number_text(longest_ticks)}"
+            )
         record = reading.messages[source.number]
         newest, arrived = int(record["newest"]), int(record["arrived"])
         complete, damaged = int(record["complete"]), int(record["damaged"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.golden import golden_text
-from support.measurement_vectors import FILE, NOT_OF_V1MODEL, PORTS, made, text
+from support.measurement_vectors import FILE, NOT_OF_V1MODEL, PORTS, made, message_record, text
 from support.simulated_tester import SimulatedTester
 
 from p4mesh.tester.contract import load_contract
@@ -29,7 +29,7 @@ def test_every_control_of_the_measurement_has_vectors() -> None:
     of_controls = {vector["control"] for vector in VECTORS["vectors"]}
     assert of_controls == {
         *("Parser", "Reception", "Classification"),
-        *("FlowMeasurement", "Histograms", "ArrivalSpacing"),
+        *("FlowMeasurement", "Histograms", "ArrivalSpacing", "Messages"),
     }
 
 
@@ -49,6 +49,8 @@ def of_this_program(vector: dict[str, Any]) -> bool:
 def test_v1model_holds_what_the_vector_says(vector: dict[str, Any], tester: SimulatedTester) -> None:
     tester.set_run(vector["run"])
     tester.dataplane.clear(CELLS, tester.wait)
+    sources = 1 + max(source["source"] for source in VECTORS["messages"])
+    tester.dataplane.clear_messages(sources, tester.wait)
     reasons, bins = tester.dataplane.reason_counts(PORTS), tester.bins()
     for frame in vector["frames"]:
         tester.arrive(frame["port"], frame["arrival_ticks"], bytes.fromhex(frame["hex"]))
@@ -70,3 +72,7 @@ def test_v1model_holds_what_the_vector_says(vector: dict[str, Any], tester: Simu
     assert counted == {(entry["port"], entry["reason"]): entry["frames"] for entry in vector["reasons"]}
     filled = {str(cell): count - bins[cell] for cell, count in tester.bins().items() if count > bins[cell]}
     assert filled == vector["latency_histogram"]
+    messages = tester.dataplane.read_messages(sources, tester.wait)
+    assert {
+        str(source): message_record(record) for source, record in enumerate(messages) if record["arrived"]
+    } == vector.get("messages", {})

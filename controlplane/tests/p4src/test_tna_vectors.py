@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.measurement_vectors import FILE, PORTS
+from support.measurement_vectors import FILE, PORTS, message_record
 from support.p4_interpreter import Entry, Program
 from support.tna_pipe import CHIPS, PROFILES, TnaPipe, program_of
 
 from p4mesh.errors import ProgramError
 from p4mesh.tester.contract import P4SRC, load_contract
 from p4mesh.tester.halves import records_of_halves
+from p4mesh.tester.register_dataplane import MESSAGE_WORDS
 
 VECTORS: dict[str, Any] = json.loads(FILE.read_text())
 EXACT_MAC = (1 << 48) - 1
 EXACT_PORT = (1 << 9) - 1
+EXACT_FLOW = (1 << 16) - 1
 IPDV_REGISTERS = ("ipdv_count", "ipdv_extremes", "ipdv_sum")
 IPDV_MAX, MAX_64 = (1 << 31) - 1, (1 << 64) - 1
 
@@ -41,6 +43,22 @@ def receiving(program: Program, run: int) -> TnaPipe:
         ],
         "TesterIngress.flow_measurement.histograms.histogram": [
             ([(use["port"], EXACT_PORT), (0, 0)], ("use_histogram", [use["first_cell"]]))
+        ],
+        "TesterIngress.messages.message": [
+            (
+                [(source["first_flow"] + position, EXACT_FLOW)],
+                (
+                    "part_of_message",
+                    [
+                        source["source"],
+                        source["first_flow"],
+                        source["first_flow"] + source["frames"] - 1,
+                        source["frames"],
+                    ],
+                ),
+            )
+            for source in VECTORS["messages"]
+            for position in range(source["frames"])
         ],
     }
     return TnaPipe(program, entries)
@@ -80,6 +98,7 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
     counted = {(cell >> 5, codes[cell & 31]): count for cell, count in counts.items()}
     reasons = {(entry["port"], entry["reason"]): entry["frames"] for entry in vector["reasons"]}
     found += _unequal("reasons", {key: count for key, count in counted.items() if key[0] in PORTS}, reasons)
+    found += _message_differences(pipe, vector.get("messages", {}))
     bins = pipe.counter("TesterIngress.flow_measurement.histograms.latency_histogram")
     return found + _unequal("bins", {str(cell): count for cell, count in bins.items()}, vector["latency_histogram"])
 
@@ -110,7 +129,34 @@ def _ipdv_differences(pipe: TnaPipe, cell: int, wanted: dict[str, Any]) -> list[
     ]
 
 
-def _unequal(what: str, found: dict[Any, int], wanted: dict[Any, int]) -> list[str]:
+def _message_differences(pipe: TnaPipe, wanted: dict[str, Any]) -> list[str]:
+    """Return those of the registers of messages; none without a profile that has them."""
+
+    def word(source: int, name: str, part: str) -> int:
+        cell = pipe.cells_of(f"TesterIngress.{name}").cells.get(source)
+        if cell is None:
+            return 0
+        return int(cell.bits if part == "f1" else cell.members[part].bits)
+
+    try:
+        pipe.cells_of("TesterIngress.messages.newest_cells")
+    except KeyError:
+        return []
+    found = {}
+    for source in (known["source"] for known in VECTORS["messages"]):
+        record = dict.fromkeys(MESSAGE_WORDS, 0)
+        for name, words in MESSAGE_WORDS.items():
+            for place in words:
+                record[name] = record[name] << 32 | word(source, *place)
+        for name in MESSAGE_WORDS:
+            if name.endswith("_min_inverted"):
+                record[name] |= MAX_64 - ((1 << 32) - 1)
+        if record["arrived"]:
+            found[str(source)] = message_record(record)
+    return _unequal("messages", found, wanted)
+
+
+def _unequal(what: str, found: dict[Any, Any], wanted: dict[Any, Any]) -> list[str]:
     return [] if found == wanted else [f"{what}: {found}, not {wanted}"]
 
 
@@ -187,6 +233,16 @@ MISTAKES_OF_IPDV = (
     ),
     ("measurement.p4", "ORDER_EXPECTED, 0) : CELLS", "ORDER_EXPECTED, 1) : CELLS", "frames_in_order"),
     ("measurement.p4", "if (local.latency > cell)", "if (local.latency < cell)", "frames_in_order"),
+    ("messages.p4", "missing = frames - before;", "missing = frames;", "whole_messages"),
+    ("messages.p4", "between = ahead - 1;", "between = ahead;", "whole_messages"),
+    ("messages.p4", "(MESSAGE_LATER, 0) : others_damaged();", "", "a_frame_of_a_message_is_lost"),
+    ("messages.p4", "(MESSAGE_LATER, _, 1)", "(MESSAGE_LATER, _, 2)", "messages_of_one_frame"),
+    ("messages.p4", "cell = 1; }", "cell = 0; }", "a_frame_of_a_message_is_lost"),
+    ("messages.p4", ": is_over();", ": arrived_of_same();", "a_frame_of_a_message_that_is_over"),
+    ("messages.p4", "(OP_UPDATE, 0) : newest_update", "(OP_UPDATE, _) : newest_update", "copies_complete_no_message"),
+    ("messages.p4", "fifo = filo - elapsed;", "fifo = filo;", "whole_messages"),
+    ("messages.p4", "departure_of_last, last)", "departure_of_last, first)", "frames_of_a_message_change_places"),
+    ("messages.p4", "(MESSAGE_SAME, 0) : first_arrival_new();", "", "whole_messages"),
 )
 
 

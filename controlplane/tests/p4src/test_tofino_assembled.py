@@ -15,7 +15,7 @@ import pytest
 from p4mesh.bfruntime.info import MATCH_PRIORITY, BfrtInfo, TableInfo
 from p4mesh.target.chips import TOFINO_1, TOFINO_2, TOFINO_2_IPDV
 from p4mesh.tester.contract import P4SRC
-from p4mesh.tester.register_dataplane import IPDV_WORDS, WORDS
+from p4mesh.tester.register_dataplane import IPDV_WORDS, MESSAGE_WORDS, WORDS
 
 COMPILED = P4SRC / "compiled"
 CHIPS = {
@@ -69,7 +69,8 @@ def test_registers_have_the_words_that_records_are_made_of(chip: str) -> None:
             fields = [field.name.rpartition(".")[2] for field in ours[name].data.values()]
             assert len(fields) == 1 + table["dual"], name
             assert {field.width_bits for field in ours[name].data.values()} == {table["alu_width"]}, name
-    for words in (*WORDS.values(), *(IPDV_WORDS.values() if chip == TOFINO_2_IPDV.program else ())):
+    more = {**IPDV_WORDS, **MESSAGE_WORDS} if chip == TOFINO_2_IPDV.program else {}
+    for words in (*WORDS.values(), *more.values()):
         for end, word in words:
             found = [table for name, table in theirs.items() if name.endswith(f".{end}")]
             assert found and all(table["dual"] == (word != "f1") for table in found), end

@@ -171,11 +171,69 @@ class FlowCells:
         }
 
 
+@dataclass(frozen=True)
+class MessageSource:
+    """Messages whose positions are flows from ``first_flow`` on."""
+
+    number: int
+    first_flow: int
+    frames: int
+
+    @property
+    def flows(self) -> range:
+        return range(self.first_flow, self.first_flow + self.frames)
+
+
+MESSAGES = (MessageSource(0, 200, 4), MessageSource(1, 210, 1), MessageSource(5, 220, 3))
+
+
+@dataclass
+class MessageCells:
+    """The registers of a source of messages; a message is over when a frame of a later one arrives."""
+
+    source: MessageSource
+    newest: int = 0
+    came: list[Arrival] = field(default_factory=list)
+    """Frames of the newest message, in the order of their arrival."""
+    complete: int = 0
+    damaged: int = 0
+    times: list[tuple[int, int, int]] = field(default_factory=list)
+    """FIFO, LILO and FILO of complete messages."""
+
+    def take(self, frame: Arrival) -> None:
+        """Take a frame that is no duplicate."""
+        ahead = (frame.sequence - self.newest) % WORD
+        if ahead >= WORD // 2:
+            return
+        if ahead:
+            self.damaged += ahead - (len(self.came) == self.source.frames)
+            self.newest, self.came = frame.sequence, []
+        self.came.append(frame)
+        if len(self.came) == self.source.frames:
+            self.complete += 1
+            of_flow = {one.flow: one.transmit_time for one in self.came}
+            first, last = of_flow[self.source.flows[0]], of_flow[self.source.flows[-1]]
+            self.times.append((self.came[0].at - first, frame.at - last, frame.at - first))
+
+    def record(self) -> dict[str, int]:
+        """Return the fields of a source, with smallest times as they are."""
+        found = {
+            "newest": self.newest,
+            "arrived": len(self.came),
+            "complete": self.complete,
+            "damaged": self.damaged,
+        }
+        for name, values in zip(("fifo", "lilo", "filo"), zip(*self.times, strict=True), strict=False):
+            found |= {f"{name}_min": min(values), f"{name}_max": max(values), f"{name}_sum": sum(values)}
+        return found
+
+
 @dataclass
 class Outcome:
     """The state that the frames of a vector leave."""
 
     flows: dict[int, FlowCells]
+    messages: list[MessageCells] = field(default_factory=lambda: [*map(MessageCells, MESSAGES)])
     reasons: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
     bins: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     """Cells of the latency histogram."""
@@ -245,6 +303,9 @@ def _measure(found: Outcome, frame: Arrival) -> None:
     flow.latencies.append(latency)
     flow.overflows += (frame.at - frame.transmit_time) % TIME > LARGEST
     flow.bytes += frame.size_bytes
+    for source in found.messages:
+        if frame.flow in source.source.flows:
+            source.take(frame)
     flow.arrivals.append(frame.at)
     if frame.port == HISTOGRAM_PORT:
         found.bins[HISTOGRAM_FIRST_CELL + bin_of(latency)] += 1

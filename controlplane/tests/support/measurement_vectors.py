@@ -17,11 +17,13 @@ from support.measurement_oracle import (
     HISTOGRAM_FIRST_CELL,
     HISTOGRAM_PORT,
     MANY,
+    MESSAGES,
     PAUSE,
     TIME,
     UNKNOWN,
     Arrival,
     Newest,
+    Outcome,
     Places,
     Window,
     outcome_of,
@@ -143,6 +145,20 @@ _TO_THE_HALF = [0, *_eight_from(0x2000_0000), *_eight_from(0x5000_0000)]
 _TO_THE_WRAP = [*_TO_THE_HALF, *_eight_from(0x8000_0000), *_eight_from(0xB000_0000), *_eight_from(0xE000_0000)]
 _BINS = [0, 1, 62, 63, *(value for octave in range(6, 32) for value in (1 << octave, (3 << octave) // 2 + 1))]
 
+
+def _messages(*frames: tuple[int, int, int], source: int = 0) -> list[Arrival]:
+    """Return frames of (message, position from 0, latency), one after the other."""
+    first = MESSAGES[source].first_flow
+    return [
+        Arrival(1, place * _STEP, flow=first + position, sequence=message, latency=latency)
+        for place, (message, position, latency) in enumerate(frames)
+    ]
+
+
+def _whole(*messages: int, latency: int = 1000) -> list[tuple[int, int, int]]:
+    return [(number, place, latency + 37 * (number % 8) + 5 * place) for number in messages for place in range(4)]
+
+
 _OF_EVERY_REASON: list[tuple[int, dict[str, Any]]] = [
     (1, {}),
     (1, {"destination": station(2)}),
@@ -223,6 +239,41 @@ SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
         [Arrival(3, 0), Arrival(3, 7_000, ether_type=PAUSE), Arrival(3, 12_500, run=0), Arrival(3, 30_000, sequence=1)],
     ),
     "one_frame_has_no_distance": ("ArrivalSpacing", [Arrival(3, 0)]),
+    "whole_messages": ("Messages", _messages(*_whole(0, 1, 2))),
+    "a_frame_of_a_message_is_lost": ("Messages", _messages(*_whole(0), *_whole(1)[:2], *_whole(2))),
+    "the_last_message_is_not_whole": ("Messages", _messages(*_whole(0, 1)[:7])),
+    "whole_messages_are_lost": ("Messages", _messages(*_whole(2, 3, 7))),
+    "messages_of_one_frame": ("Messages", _messages((0, 0, 900), (1, 0, 400), (4, 0, 700), (5, 0, 100), source=1)),
+    "frames_of_a_message_change_places": (
+        "Messages",
+        # Departures are in order, 100 ticks apart.
+        _messages(
+            *(
+                (number, position, 10_000 + _STEP * place - 100 * position)
+                for number, order in enumerate(((2, 0, 3, 1), (3, 2, 1, 0)))
+                for place, position in enumerate(order)
+            )
+        ),
+    ),
+    "a_frame_of_a_message_that_is_over": (
+        "Messages",
+        _messages(*_whole(0)[:3], *_whole(1)[:2], _whole(0)[3], *_whole(1)[2:], *_whole(2)),
+    ),
+    "copies_complete_no_message": (
+        "Messages",
+        _messages(*_whole(0)[:3], *_whole(0)[1:3], *_whole(1), *_whole(1)[3:], *_whole(2)),
+    ),
+    "sums_of_messages_beyond_32_bits": ("Messages", _messages(*_whole(0, 1, 2, latency=3_500_000_000))),
+    "numbers_of_messages_wrap": ("Messages", _messages(*_whole(0x7000_0000, 0xE000_0000, 0xFFFF_FFFF, 0))),
+    "messages_of_sources_between_each_other": (
+        "Messages",
+        [
+            Arrival(1, place * _STEP, flow=flow, sequence=message, latency=1000 + 11 * place)
+            for place, (flow, message) in enumerate(
+                (flow, message) for message in (0, 1, 3) for flow in (220, 200, 221, 210, 201, 222, 202, 203)
+            )
+        ],
+    ),
     "frames_of_all_formats": ("Parser", _formats()),
     "frames_of_other_formats": ("Parser", _other_formats()),
     NOT_OF_V1MODEL: ("Parser", _further_formats()),
@@ -264,6 +315,9 @@ def made() -> dict[str, Any]:
             ),
         ],
         "histogram": {"port": HISTOGRAM_PORT, "first_cell": HISTOGRAM_FIRST_CELL},
+        "messages": [
+            {"source": source.number, "first_flow": source.first_flow, "frames": source.frames} for source in MESSAGES
+        ],
         "vectors": vectors,
     }
 
@@ -280,8 +334,23 @@ def _expected(frames: list[Arrival], run: int, window: Callable[[], Window]) -> 
         "reasons": [
             {"port": port, "reason": reason, "frames": count} for (port, reason), count in sorted(found.reasons.items())
         ],
+        **_of_messages(found),
         "latency_histogram": {str(cell): count for cell, count in sorted(found.bins.items())},
     }
+
+
+def _of_messages(found: Outcome) -> dict[str, Any]:
+    records = {str(cells.source.number): cells.record() for cells in found.messages if cells.came}
+    return {"messages": records} if records else {}
+
+
+def message_record(record: Any) -> dict[str, int]:
+    """Return a record of a source as vectors have it: times where messages are complete, the smallest as it is."""
+    found = {name: int(record[name]) for name in ("newest", "arrived", "complete", "damaged")}
+    for name in ("fifo", "lilo", "filo") if found["complete"] else ():
+        found[f"{name}_min"] = (1 << 64) - 1 - int(record[f"{name}_min_inverted"])
+        found |= {f"{name}_{which}": int(record[f"{name}_{which}"]) for which in ("max", "sum")}
+    return found
 
 
 def text(content: dict[str, Any]) -> str:

@@ -62,6 +62,13 @@ class SimulatedTester:
             match = {"port": receiver["port"], "destination_mac": (receiver["destination_mac"], (1 << 48) - 1)}
             params = {name: receiver[name] for name in ("flow_offset", "receiver_tag")}
             self.client.insert([entry("receiver", match=match, action="expected", params=params, priority=1)])
+        for source in self._vectors["messages"]:
+            last = source["first_flow"] + source["frames"] - 1
+            params = {"message_source": source["source"], "first_flow": source["first_flow"], "last_flow": last}
+            params["message_frames"] = source["frames"]
+            for flow in range(source["first_flow"], last + 1):
+                match = {"flow": (flow, 0xFFFF)}
+                self.client.insert([entry("message", match=match, action="part_of_message", params=params, priority=1)])
         use = self._vectors["histogram"]
         match = {"port": use["port"], "flow": (0, 0)}
         params = {"first_cell": use["first_cell"]}

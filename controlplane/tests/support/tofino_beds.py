@@ -76,19 +76,23 @@ def bfrt_topology(address: str, more: str = "") -> Topology:
 FRONT_LOOP = ", front_loops: [{device_port: 24, rate_bps: 400000000000}]"
 
 
-def tofino_2_topology(address: str, loops: str = FRONT_LOOP) -> Topology:
+def tofino_2_text(address: str, loops: str = FRONT_LOOP, rate_bps: int = 400 * networks.GIGABIT) -> str:
     """Return four ports of an AS9516-32D in three pipes, and ``loops`` beside the recirculation port."""
-    text = f"""
+    return f"""
 name: as9516
 tester:
   tofino:
     {{chip: tofino2, api: bfrt, address: "{address}", cpu_interface: bf_pci0,
      port_settings: [{{device_ports: "8,16,136,400", fec: reed_solomon}}]{loops}}}
-  ports: [{{numbers: 1-4, device_ports: "8,16,136,400", rate_bps: 400000000000}}]
-nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 400000000000}}]}}]
+  ports: [{{numbers: 1-4, device_ports: "8,16,136,400", rate_bps: {rate_bps}}}]
+nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: {rate_bps}}}]}}]
 links: [{{from: "tester:1-4", to: "dut:1-4"}}]
 """
-    return parse_topology("as9516.yaml", text)
+
+
+def tofino_2_topology(address: str, loops: str = FRONT_LOOP) -> Topology:
+    """Return the topology of :func:`tofino_2_text` with ports of 400 Gbit/s."""
+    return parse_topology("as9516.yaml", tofino_2_text(address, loops))
 
 
 CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] = {

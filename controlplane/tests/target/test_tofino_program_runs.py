@@ -29,6 +29,7 @@ from support.tofino_beds import (
     mesh,
     switch,
     switch_of_chip,
+    tofino_2_text,
     tofino_2_topology,
 )
 from support.tofino_chip import Device
@@ -37,15 +38,17 @@ from p4mesh.errors import UnsupportedError
 from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Mpls, Routing, ipv4, udp
 from p4mesh.layers.extension import extension_of
 from p4mesh.measurement.counting import count_flows
+from p4mesh.measurement.counts import MessageTime
 from p4mesh.measurement.faults import Faults
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.opening import open_tester
+from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.memberships import Memberships, Version
-from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs, Rotate
-from p4mesh.traffic.stream import FieldModifier, Progression, Stream
+from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, Rotate
+from p4mesh.traffic.stream import Burst, FieldModifier, Progression, Stream
 from p4mesh.trial.onlooker import FaultRequest, Onlooker
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
@@ -316,3 +319,30 @@ def test_groups_beyond_the_flows_are_counted_with_the_profile_for_it(running: Ru
         assert {port.port: port.rx_frames for port in result.ports} == {1: 0, 2: 30, 3: 35, 4: 24}
         assert (result.expected_rx_frames, result.lost_frames) == (95, 6)
         assert result.latency is not None and result.latency.count == 5, "groups that are counted have no latency"
+
+
+def test_messages_are_counted_with_the_profile_for_it(running: Running) -> None:
+    """Goal: the device loses frame 5 of each port, the second one of message 1; the other four messages are whole.
+
+    Ports have 10 Gbit/s, so that the loop has room for departures that are twice as fast as the line.
+    """
+    frames, lost = 4, 5
+    stream = Stream(
+        *("messages", 128, Fraction(frames * 200_000), 5 * frames, Message(Pairs(), frames), (1, 3), (2, 4)),
+        burst=Burst(frames),
+    )
+    spec = replace(mesh(), streams=(stream,), duration_ns=25_000)
+    with running("tofino2_ipdv") as chip:
+        chip.device = switch(devices=PORTS_OF_TOFINO_2, lost=lambda number: number % (5 * frames) == lost)
+        topology = parse_topology("slow.yaml", tofino_2_text(chip.address, ", profile: ipdv", 10**10))
+        with open_measurer(topology, "tofino") as measurer:
+            results = [measurer.measure(spec) for _ in range(2)]
+    assert chip.faults == []
+    for result in results:
+        assert (result.status, result.reason) == (Verdict.MEASURED, "")
+        assert [(found.tx_port, found.rx_port) for found in result.messages] == [(1, 2), (3, 4)]
+        for found in result.messages:
+            assert (found.sent, found.complete, found.damaged) == (5, 4, 1)
+            assert found.fifo and found.lilo and found.filo
+            assert found.fifo == found.lilo == MessageTime(4, LATENCY_NS, LATENCY_NS, 4 * LATENCY_NS)
+            assert LATENCY_NS < found.filo.min_ns <= found.filo.max_ns < LATENCY_NS + 1000

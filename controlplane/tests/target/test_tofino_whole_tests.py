@@ -18,9 +18,18 @@ from google.protobuf.json_format import Parse
 from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap
 from snappi import otg_pb2 as pb2
+from support.fake_bfruntime import TOFINO_2
 from support.interpreted_switchd import InterpretedSwitchd
 from support.otg import add_flow, two_ports
-from support.tofino_beds import CHIPS, LATENCY_NS, bfrt_text, switch, switch_of_chip
+from support.tofino_beds import (
+    CHIPS,
+    LATENCY_NS,
+    PORTS_OF_TOFINO_2,
+    bfrt_text,
+    switch,
+    switch_of_chip,
+    tofino_2_text,
+)
 from support.tofino_chip import Device
 
 from p4mesh.cli.main import main
@@ -67,6 +76,29 @@ def test_whole_tests_find_the_highest_load(
     assert {trial["status"] for trial in trials} == {"MEASURED"}
     assert {float(trial["latency_ns_max"]) for trial in trials} == {LATENCY_NS}
     assert [trial["rx_frames"] for trial in trials] == [trial["intended_frames"] for trial in trials]
+
+
+def test_messages_to_one_port_are_counted_by_the_profile_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Goal: the device loses two frames of one message of each input; by positions alone two might be damaged."""
+    frames = 3
+
+    def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        forward = switch(devices=PORTS_OF_TOFINO_2, lost=lambda number: frames <= number <= frames + 1)
+        return [] if mac[0] & 1 else forward(port, mac, number)
+
+    program = (P4SRC / "compiled" / "p4mesh.tofino2_ipdv.bfrt.json").read_bytes()
+    with chip_of(monkeypatch, device, program=program, chip=TOFINO_2, name="tofino2_ipdv") as chip:
+        (tmp_path / "slow.yaml").write_text(tofino_2_text(chip.address, ", profile: ipdv", 10**10))
+        words = ["run", "messages.n_to_one", "--topology", str(tmp_path / "slow.yaml"), "--target", "tofino"]
+        words += ["--sizes", "128", "--out", str(tmp_path / "run")]
+        settings = (*_SHORT[1:], f"message_frames={frames}", "messages=3", "inputs=2", "loads_pct=50", "repeats=1")
+        assert main(words + [part for setting in settings for part in ("--set", setting)]) == 0
+    assert chip.faults == []
+    inputs = list(csv.DictReader((tmp_path / "run" / "inputs.csv").open()))
+    names = ("port", "lost_frames", "messages", "complete_messages", "damaged_messages_min", "damaged_messages_max")
+    assert [[row[name] for name in names] for row in inputs] == [[port, "2", "3", "2", "1", "1"] for port in "13"]
 
 
 @pytest.mark.parametrize("name", ["tofino1", "tofino2"])

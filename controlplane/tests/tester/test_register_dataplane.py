@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from p4mesh.bfruntime import BfrtInfo
+from p4mesh.errors import TargetError
 from p4mesh.p4runtime import CounterData
 from p4mesh.target.chips import TOFINO_1, TOFINO_2, TOFINO_2_IPDV, Chip
-from p4mesh.tester.contract import P4SRC
+from p4mesh.tester.contract import P4SRC, load_contract
 from p4mesh.tester.dataplane import SwitchPorts
 from p4mesh.tester.halves import records_of_halves
 from p4mesh.tester.records import READ_TICKS
@@ -67,6 +68,10 @@ def test_every_register_is_cleared_before_a_trial_but_those_of_streams_and_windo
     plane, registers, _ = plane_of(chip, {1: 8})
     every = {table.name for table in registers.bfrt.tables.values() if table.kind == "Register"}
     plane.clear(10, lambda passes: None)
+    if chip is TOFINO_2_IPDV:
+        messages = {name for name in every if ".messages." in name}
+        assert len(messages) == 13 and not messages & set(registers.cleared), "trials without messages leave them alone"
+        plane.clear_messages(1, lambda passes: None)
     assert {name.rpartition(".")[2] for name in every - set(registers.cleared)} == NOT_OF_A_TRIAL
     assert len(registers.cleared) == len(set(registers.cleared))
     plane.clear_windows(10, lambda passes: None)
@@ -127,3 +132,28 @@ def test_the_committed_tables_are_those_of_p4info(chip: Chip) -> None:
     sizes = {table["name"].removeprefix("pipe."): table["size"] for table in document["tables"]}
     of_p4info = {one.preamble.name.removeprefix("pipe."): one.size for one in (*info.tables, *info.counters)}
     assert of_p4info.items() <= sizes.items()
+
+
+def test_messages_are_of_the_pipe_in_which_their_frames_arrive() -> None:
+    """Goal: sources 0 and 2 in pipe 0, source 1 in pipe 1; a source in both pipes is refused."""
+    plane, registers, contract = plane_of(TOFINO_2_IPDV, {1: 8, 2: 132})
+    values = np.array([[3, 0, 5], [0, 4, 0]], dtype=np.uint64)
+
+    def read_registers(name: str, cells: list[int]) -> dict[str, Any]:
+        table = registers.bfrt.table(name)
+        assert table.name in registers.synchronised and cells == [0, 1, 2]
+        fields = [one.name.rpartition(".")[2] for one in table.data_by_id.values()]
+        # Of the pair with smallest and largest, the smallest is the complement in the high word.
+        return {field: values + np.uint64(10 * (field == "high")) for field in fields}
+
+    registers.read_registers = read_registers  # type: ignore[method-assign]
+    found = plane.read_messages(3, lambda passes: None)
+    assert set(found.dtype.names or ()) == {name for name, _ in load_contract().message_fields}
+    assert found["newest"].tolist() == found["complete"].tolist() == found["damaged"].tolist() == [3, 4, 5]
+    assert found["filo_sum"].tolist() == [(13 << 32) + 3, (14 << 32) + 4, (15 << 32) + 5]
+    smallest = [(1 << 64) - 1 - int(inverted) for inverted in found["lilo_min_inverted"]]
+    assert smallest == [(1 << 32) - 1 - inverted for inverted in (13, 14, 15)]
+    assert contract["MESSAGE_SOURCES"] == registers.bfrt.table("messages.newest_cells").size
+    values[1, 2] = 1
+    with pytest.raises(TargetError, match="source 2 of messages has counts in two pipes"):
+        plane.read_messages(3, lambda passes: None)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from support.networks import parsed, switch
 
@@ -18,8 +19,10 @@ from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.tester.reading import Reading
 from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, PositionClass, Rotate
 from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.trial.conservation import _of_messages
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -247,3 +250,23 @@ def test_more_sources_than_the_program_has_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="needs 4 sources of messages, the program has 3"):
         with_messages(plan, bounds)
     assert with_messages(plan, replace(bounds, message_sources=0)).messages == ()
+
+
+@pytest.mark.parametrize(
+    ("bits", "latency_ticks", "refused"), [(32, 2**31, True), (32, 2**31 - 1, False), (48, 2**32 - 1, False)]
+)
+def test_times_that_may_have_wrapped_are_not_shown(bits: int, latency_ticks: int, refused: bool) -> None:
+    """Goal: a target with times of 32 bits makes a trial invalid in which one position had half of their range."""
+    plan = make_plan((messages(Message(Pairs(), 4), (2,), 2),), limits(), dict.fromkeys((1, 2), 10**9))
+    plan = with_messages(plan, limits())
+    (source,) = plan.messages
+    records = np.zeros(source.last_flow + 1, dtype=[("latency_max", "u4")])
+    records["latency_max"][source.last_flow] = latency_ticks
+    counted = np.array([(1, 4, 2, 0)], dtype=[(name, "u8") for name in ("newest", "arrived", "complete", "damaged")])
+    found = _of_messages(plan, Reading(records, {}, messages=counted, message_time_bits=bits))
+    assert found == (
+        "messages from port 1 to port 2 have a frame with a latency of 2,147,483,648 ticks: the program has their "
+        "times up to 2,147,483,647"
+        if refused
+        else ""
+    )
