@@ -31,6 +31,15 @@
 #define ID_TABLE_GAP          0x0200_0025
 #define ID_ACTION_ADD_GAP     0x0100_0044
 #define ID_ACTION_USE_INTERARRIVAL 0x0100_0045
+#define ID_TABLE_RECEIVED_FIELDS 0x0200_0026
+#define ID_ACTION_BY_ETHERNET    0x0100_0046
+#define ID_ACTION_BY_VLAN        0x0100_0047
+#define ID_ACTION_BY_MPLS        0x0100_0048
+#define ID_ACTION_BY_IPV4        0x0100_0049
+#define ID_ACTION_BY_FIRST_IPV4  0x0100_004A
+#define ID_ACTION_BY_IPV6        0x0100_004B
+#define ID_ACTION_BY_FIRST_IPV6  0x0100_004C
+#define ID_ACTION_AS_ONE         0x0100_004D
 // Of the field modifiers beyond the second: a letter's table, its values, and four actions.
 #define ID_TABLE_MODIFIER_C    0x0200_0030
 #define ID_TABLE_VALUE_C       0x0200_0031

@@ -6,6 +6,7 @@
 #include "types.p4"
 #include "measurement.p4"
 #include "messages.p4"
+#include "received_fields.p4"
 #include "strays.p4"
 #include "stream_registers.p4"
 #include "reporting.p4"
@@ -23,6 +24,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     Pacing() pacing;
     Reporting() reporting;
     Reception() reception;
+    ReceivedFields() received_fields;
     Classification() classification;
     GroupCounting() group_counting;
     FlowMeasurement() flow_measurement;
@@ -63,6 +65,9 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
                     meta.local.pass = PASS_RUNT;
                 }
                 reception.apply(hdr, meta.local, meta.arrival.ingress_port);
+                if (meta.local.cell & TOLD_APART != 0) {
+                    received_fields.apply(hdr, meta.local, meta.arrival.ingress_port);
+                }
             }
             classification.apply(hdr, meta.local);
             group_counting.apply(meta.local);

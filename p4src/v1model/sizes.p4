@@ -30,6 +30,9 @@
 #define SCHEDULED_GAPS 65536
 #define SCHEDULED 0x8000
 
+// Headers by which flows on a port are told apart: two for each of 1,024 flows.
+#define RECEIVED_FIELD_RULES 2048
+
 // Kinds of frames that the controller captures: five faults, frames behind a gap, late frames.
 #define CAPTURE_KINDS 8
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 from snappi import otg_pb2 as pb2
 
 from p4mesh.measurement.counts import FlowCounts
+from p4mesh.otg.egress_tags import values_of
 from p4mesh.otg.elements import Element
 from p4mesh.otg.flows import STORE_FORWARD
 from p4mesh.otg.metrics import Rates, Totals, columns_left
@@ -86,14 +86,17 @@ def flow_metric(run: FlowRun, line: Line, measure: Measure, tagged: TaggedReques
     _fill(metric, run, found, measure(flow.name, _totals(found)), line)
     parts: dict[tuple[Tag, ...], list[_Found]] = {}
     for item in found if tagged.include else ():
-        if item.tags and tagged.wants(item.tags):
+        # Frames of a flow with egress tags that lack the header: most have it.
+        is_idle = flow.egress_tags and not item.counts.part and not item.counts.rx_frames
+        if item.tags and tagged.wants(item.tags) and not is_idle:
             parts.setdefault(item.tags, []).append(item)
     for tags, items in parts.items():
         totals = _totals(items)
         if tagged.empty or totals.frames_tx or totals.frames_rx:
             part = pb2.FlowTaggedMetric(tags=[_tag(*tag) for tag in tags])
             _fill(part, run, items, measure(f"{flow.name} {tags}", totals), line)
-            if flow.measured.by_receiver and any(len(item.stream.rx_ports) > 1 for item in items):
+            of_some = flow.measured.by_receiver and any(len(item.stream.rx_ports) > 1 for item in items)
+            if of_some or flow.egress_tags:
                 _forget_sent(part)
             metric.tagged_metrics.append(columns_left(part, tagged.columns, "tags"))
     return metric
@@ -103,11 +106,18 @@ def _found(run: FlowRun) -> Iterator[_Found]:
     for loading, counted in enumerate(run.counted):
         flow = counted.flow
         streams = dict(zip(flow.stream_names, zip(flow.streams, flow.tags, strict=True), strict=True))
-        for counts, before in zip_longest(counted.counts, counted.before):
+        before = {_key(counts): counts for counts in counted.before}
+        for counts in counted.counts:
             stream, tags = streams[counts.stream]
+            if counts.part:
+                tags = (*tags, *values_of(flow.egress_tags, int(counts.part)))
             if flow.measured.by_receiver:
                 tags = (*tags, (_RECEIVER, flow.receivers[counts.rx_port]))
-            yield _Found(loading, stream, tags, counts, before)
+            yield _Found(loading, stream, tags, counts, before.get(_key(counts)))
+
+
+def _key(counts: FlowCounts) -> tuple[str, int, str]:
+    return counts.stream, counts.rx_port, counts.part
 
 
 def _totals(found: Sequence[_Found]) -> Totals:
@@ -177,7 +187,8 @@ def _tag(name: str, value: str) -> pb2.FlowMetricTag:
 
 
 def _forget_sent(metric: pb2.FlowTaggedMetric) -> None:
-    """Take away what is not known of one of several receivers: the number of frames that were sent to it."""
+    """Take away what is not known of frames that one of several receivers got, or that came with some bits: how many of
+    them were sent."""
     for field, _ in metric.ListFields():
         if "tx" in field.name.split("_") or field.name == "loss":
             metric.ClearField(field.name)

@@ -11,6 +11,7 @@ from math import lcm
 from p4mesh.errors import OtgError
 from p4mesh.otg.any_receiver import AnyReceiver
 from p4mesh.otg.devices import Devices
+from p4mesh.otg.egress_tags import EgressTag, read_egress_tags
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.headers import MOST_STREAMS, Address, FlowHeaders, flow_headers
 from p4mesh.otg.interfaces import Interface
@@ -63,6 +64,8 @@ class Flow:
     """Interface of each stream whose gateway the frames go to; empty where the destination is given."""
     warnings: tuple[str, ...] = ()
     """Facts that a client is to know: what differs from what it asked for."""
+    egress_tags: tuple[EgressTag, ...] = ()
+    """Metric tags on the headers that frames come with."""
 
     def addressed(self, macs: Callable[[Interface], bytes | None]) -> Flow:
         """The flow to the MAC addresses of its gateways; raises OtgError where one is not known."""
@@ -137,6 +140,7 @@ def read_flow(
         version = frame.network.version if frame.network else None
         pairs = _device_pairs(ends, devices, version) if of_devices else _port_pairs(ends, ports, tester_ports)
         measured = _measured(element.element("metrics"))
+        egress_tags = read_egress_tags(element.elements("egress_packet"), element.at("egress_packet"))
         # Stored frames: their latency is that between first bits less the time of a frame, which has one size then.
         apart = not can_be_cut(frame) or measured.latency == STORE_FORWARD
         sizes = frame_sizes(element.element("size"), apart=apart)
@@ -174,6 +178,7 @@ def read_flow(
         receivers,
         () if headers[0].destination_mac else tuple(part.tx.interface for part in parts if part.tx.interface),
         tuple(warnings),
+        egress_tags,
     )
 
 

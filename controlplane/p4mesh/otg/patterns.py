@@ -104,13 +104,19 @@ class Patterns:
 
 def read_tag(element: Element, value: int, width_bits: int) -> Tag:
     """Read a metric tag on some bits, by default all, of a field with this value."""
+    name, offset, length = read_bits(element, width_bits)
+    return name, f"0x{value >> (width_bits - offset - length) & ((1 << length) - 1):x}"
+
+
+def read_bits(element: Element, width_bits: int) -> tuple[str, int, int]:
+    """Read name, first bit and number of bits of a metric tag on a field."""
     with element.whole():
         name, offset = element.text("name"), element.integer("offset")
         length = element.integer("length", width_bits - offset)
     if not 1 <= length <= width_bits - offset:
         what = f"has {length} bits from bit {offset} on, of a field of {width_bits} bits"
         raise refusal(element.path, what, "bits of the field")
-    return name, f"0x{value >> (width_bits - offset - length) & ((1 << length) - 1):x}"
+    return name, offset, length
 
 
 def number_of(text: str) -> int:

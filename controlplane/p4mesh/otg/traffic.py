@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import groupby
 
 from p4mesh.errors import OtgError, UnsupportedError, UsageError
 from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import FlowCounts
+from p4mesh.otg.egress_tags import ranges_of
 from p4mesh.otg.flows import Flow
 from p4mesh.otg.interfaces import Interface
 from p4mesh.quantities import number_text
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
+from p4mesh.tester.told_apart import with_numbers
 
 _PS_PER_S = 10**12
 _ARRIVAL_NS = 10_000_000
@@ -203,8 +204,9 @@ class Traffic:
         if self._plan is None:
             return
         reading = self._tester.read()
-        counted = count(self._plan, reading, self._tester.tick_ps, per_flow=True).flows
-        by_stream = {name: tuple(found) for name, found in groupby(counted, key=lambda item: item.stream)}
+        by_stream: dict[str, list[FlowCounts]] = {}
+        for found in count(with_numbers(self._plan, reading), reading, self._tester.tick_ps, per_flow=True).flows:
+            by_stream.setdefault(found.stream, []).append(found)
         for run in self.runs.values():
             run.counts = tuple(found for name in run.flow.stream_names for found in by_stream[name])
             if run.transmit is Transmit.STARTED and not any(run.left.values()):
@@ -277,12 +279,17 @@ def _shortened(run: FlowRun) -> Flow:
 def _plan(tester: Tester, flows: Sequence[Flow]) -> Plan:
     """Plan flows; raises OtgError that names the flow which the tester cannot send, where it is one alone."""
     try:
-        return tester.plan([stream for flow in flows for stream in flow.streams])
+        return _planned(tester, flows)
     except (UsageError, UnsupportedError) as error:
         failure = error
     for place, flow in enumerate(flows):
         try:
-            tester.plan(flow.streams)
+            _planned(tester, [flow])
         except (UsageError, UnsupportedError) as error:
             raise OtgError(f"flows[{place}] cannot be sent: {error.message}", hint=error.hint) from None
     raise OtgError(f"flows cannot be sent together: {failure.message}", hint=failure.hint)
+
+
+def _planned(tester: Tester, flows: Sequence[Flow]) -> Plan:
+    told_apart = {name: ranges_of(flow.egress_tags) for flow in flows for name in flow.stream_names}
+    return tester.plan([stream for flow in flows for stream in flow.streams], told_apart=told_apart)

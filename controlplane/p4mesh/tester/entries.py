@@ -36,7 +36,9 @@ class PlanEntries:
         wanted: dict[EntryKey, Entity] = {}
         for place, (stream, station) in enumerate(plan.destinations):
             wanted["destination", place] = self._destination(place, stream, station)
+        looking = {apart.rx_port for apart in plan.told_apart}
         for receiver in plan.receivers:
+            offset = receiver.flow_offset | (self._contract["TOLD_APART"] if receiver.port in looking else 0)
             wanted["receiver", receiver.port, receiver.mac, receiver.mask] = self._schema.table_entry(
                 "receiver",
                 match={
@@ -44,10 +46,19 @@ class PlanEntries:
                     "destination_mac": (int.from_bytes(receiver.mac, "big"), receiver.mask),
                 },
                 action="expected",
-                params={"flow_offset": receiver.flow_offset, "receiver_tag": receiver.tag},
+                params={"flow_offset": offset, "receiver_tag": receiver.tag},
                 # Entries with a mask that matches everything come last.
                 priority=receiver.mask.bit_count() + 1,
             )
+        for apart in plan.told_apart:
+            for keys, action, numbers in apart.rules(self._contract["RECEIVED_BITS"]):
+                wanted["received_fields", apart.rx_port, apart.flow, action] = self._schema.table_entry(
+                    "received_fields",
+                    match={"port": self._port_of(apart.rx_port), "flow": apart.flow, **keys},
+                    action=action,
+                    params=numbers,
+                    priority=1,
+                )
         for rule in plan.histogram_rules:
             bins = self._contract["HISTOGRAM_BINS"]
             action, params = "use_histogram", {"first_cell": rule.histogram * bins}

@@ -7,7 +7,7 @@ chooses the streams and their time, and interprets the counts (:mod:`p4mesh.meas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -28,6 +28,7 @@ from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
 from p4mesh.tester.planning import Planner
 from p4mesh.tester.reading import CopyWindow, Reading, ReasonCounts
+from p4mesh.tester.received_fields import ReceivedBits
 from p4mesh.tester.strays import Strays
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import Stream
@@ -66,9 +67,10 @@ class Tester:
         chosen: Sequence[FlowName] = (),
         departure_error_ns: int | None = None,
         interarrival: HistogramPer | None = None,
+        told_apart: Mapping[str, Sequence[ReceivedBits]] | None = None,
     ) -> Plan:
         """Plans streams as :meth:`Planner.plan` does; nothing is sent."""
-        return self._planner.plan(streams, per, chosen, departure_error_ns, interarrival)
+        return self._planner.plan(streams, per, chosen, departure_error_ns, interarrival, told_apart)
 
     # Verbs
 

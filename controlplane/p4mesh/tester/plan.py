@@ -30,6 +30,7 @@ from p4mesh.tester.pacing import (
     shared_loops,
     slot_rate_fps,
 )
+from p4mesh.tester.received_fields import ToldApart
 from p4mesh.tester.seed_layout import Fields, fields_of, require_field, shifted
 from p4mesh.tester.sendable import require_plain_headers
 from p4mesh.tester.shared_ports import CounterRoom, SharedPorts, shared_macs, shared_ports
@@ -166,6 +167,8 @@ class Plan:
     """Ports on which they are counted, in the order of their places."""
     messages: tuple[MessageSource, ...] = ()
     """Sources whose messages are counted as a whole."""
+    told_apart: tuple[ToldApart, ...] = ()
+    """Flows whose frames are told apart by fields that they come with."""
     asked: tuple[Stream, ...] = ()
     """The streams as they were asked for, by their numbers."""
     loop_uses: tuple[LoopUse, ...] = ()
@@ -206,6 +209,7 @@ class Plan:
             interarrival=tuple(histogram for histogram in self.interarrival if cells.intersection(histogram.cells)),
             counted=tuple(counted for counted in self.counted if counted.stream in chosen),
             messages=tuple(source for source in self.messages if source.stream in chosen),
+            told_apart=tuple(flow for flow in self.told_apart if flow.stream in chosen),
         )
 
     @property
@@ -214,7 +218,8 @@ class Plan:
         flows = self.columns
         transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
         sent = [counted.first + place for counted in self.counted for place in range(len(counted.destinations))]
-        return sorted({*flows.cell.tolist(), *flows.sequence_cell.tolist(), *transmitters, *sent})
+        told_apart = (cell for flow in self.told_apart for cell in flow.cells)
+        return sorted({*flows.cell.tolist(), *flows.sequence_cell.tolist(), *transmitters, *sent, *told_apart})
 
     @property
     def cells(self) -> int:
@@ -222,7 +227,8 @@ class Plan:
         transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
         sent = [counted.first + len(counted.destinations) - 1 for counted in self.counted]
         flows = np.maximum(self.columns.cell, self.columns.sequence_cell)
-        return 1 + max([int(flows.max(initial=0)), *transmitters, *self.ports, *sent])
+        told_apart = [flow.cells[-1] for flow in self.told_apart]
+        return 1 + max([int(flows.max(initial=0)), *transmitters, *self.ports, *sent, *told_apart])
 
 
 @dataclass(frozen=True)
@@ -258,6 +264,8 @@ class Limits:
     """Departures of the schedules of all streams; 0 = the program has no schedules."""
     interarrival: bool = False
     """The program has histograms of the times between frames."""
+    received_field_rules: int = 0
+    """Headers by which flows are told apart; 0 = the program does not look at them."""
     any_headers: bool = False
     """The program parses tunnels and headers beyond UDP over IP."""
     fields: Fields = field(default_factory=dict)
@@ -302,6 +310,7 @@ class Limits:
             frame_sizes=contract.constants.get("FRAME_SIZES", 0),
             scheduled_gaps=contract.constants.get("SCHEDULED_GAPS", 0),
             interarrival="ID_ACTION_USE_INTERARRIVAL" in contract.constants,
+            received_field_rules=contract.constants.get("RECEIVED_FIELD_RULES", 0),
             any_headers="IN_TUNNEL" in contract.constants,
             fields=fields_of(contract),
         )

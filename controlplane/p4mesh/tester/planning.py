@@ -25,8 +25,10 @@ from p4mesh.tester.pacing import (
 from p4mesh.tester.parser_time import require_parser_time
 from p4mesh.tester.pipe_load import require_pipe_rates
 from p4mesh.tester.plan import Plan, limits_of, make_plan
+from p4mesh.tester.received_fields import ReceivedBits
 from p4mesh.tester.replication import require_replication
 from p4mesh.tester.stream_checks import require_frame_sizes, require_line_rates, require_stamps
+from p4mesh.tester.told_apart import with_told_apart
 from p4mesh.topology import Topology
 from p4mesh.traffic.derived import with_start_skew
 from p4mesh.traffic.line_rate import PS_PER_S
@@ -56,10 +58,12 @@ class Planner:
         chosen: Sequence[FlowName] = (),
         departure_error_ns: int | None = None,
         interarrival: HistogramPer | None = None,
+        told_apart: Mapping[str, Sequence[ReceivedBits]] | None = None,
     ) -> Plan:
         """Plans streams, with histograms per class, stream, receive port or flow, and those of times between frames.
 
-        With ``departure_error_ns``, streams have as many seeds as that takes, or as there is room for. Raises
+        With ``departure_error_ns``, streams have as many seeds as that takes, or as there is room for. Frames of the
+        streams that ``told_apart`` names are counted by bits that they come with, too. Raises
         ParameterError for streams that contradict themselves or the ports, UnsupportedError where the program has no
         room for them.
         """
@@ -77,7 +81,7 @@ class Planner:
         if departure_error_ns is not None:
             plan = self._finer(plan, departure_error_ns)
         plan = with_interarrival(with_histograms(plan, per, chosen, self._limits), interarrival, self._limits)
-        return with_messages(plan, self._limits)
+        return with_told_apart(with_messages(plan, self._limits), told_apart or {}, self._limits)
 
     def _with_causes(self, overload: LoopOverloadError, streams: Sequence[Stream]) -> LoopOverloadError:
         """The refusal of a loop that names bursts where they are its cause, and what else refuses the streams."""

@@ -123,6 +123,19 @@ def test_a_peer_that_is_down_stays_down_until_it_is_up(wire: OtgServer) -> None:
     protocols(api, "stop")
 
 
+def test_frames_are_counted_by_the_bits_that_they_come_with(wire: OtgServer) -> None:
+    api = wire.api()
+    config = two_ports(api)
+    flow = add_flow(config, "f")
+    flow.packet[1].priority.raw.values = [0xB8, 0x01]
+    flow.egress_packet.ethernet().ipv4()[-1].priority.raw.metric_tags.add(name="octet")
+    flow.duration.fixed_packets.packets = 500
+    api.set_config(config)
+    transmit(api, "start")
+    found = {part.tags[0].value.hex: part.frames_rx for part in ended(api, "f").tagged_metrics}
+    assert found == {"0xb8": 250, "0x1": 250}
+
+
 def states(api: Any, awaited: str) -> list[tuple[str, int]]:
     """Return states and flaps of the peers, once they have the state that is awaited."""
     request = api.metrics_request()

@@ -72,6 +72,16 @@ def _mixed(flow: Any) -> None:
     flow.metrics.latency.mode = "store_forward"
 
 
+def _egress_tag(field: Any) -> None:
+    field.metric_tags.add(name="t")
+
+
+def _tags_on_two_headers(flow: Any) -> None:
+    _, vlan, ipv4 = flow.egress_packet.ethernet().vlan().ipv4()
+    vlan.priority.metric_tags.add(name="priority")
+    ipv4.priority.raw.metric_tags.add(name="octet")
+
+
 CASES: dict[str, Callable[[Any], object]] = {
     "a_location_that_is_no_port": with_config(lambda config: set_to(config.ports[1], location="eth7")),
     "two_names_of_one_port": with_config(lambda config: set_to(config.ports[1], location="1")),
@@ -93,7 +103,13 @@ CASES: dict[str, Callable[[Any], object]] = {
     "no_rate": with_flow(lambda flow: set_to(flow.rate, percentage=0)),
     "a_gap_of_its_own": with_flow(lambda flow: set_to(flow.duration.fixed_packets, packets=5, gap=20)),
     "a_payload_that_is_not_in_hex": with_flow(lambda flow: set_to(flow.payload.fixed, pattern="-abc")),
-    "egress_tracking": with_flow(lambda flow: flow.egress_packet.ethernet()),
+    "tags_on_many_bits_that_come": with_flow(lambda flow: _egress_tag(flow.egress_packet.ethernet()[-1].dst)),
+    "tags_on_headers_of_two_kinds": with_flow(_tags_on_two_headers),
+    "a_tag_on_a_second_header": with_flow(lambda flow: _egress_tag(flow.egress_packet.ethernet().vlan().vlan()[-1].id)),
+    "a_tag_on_a_port_that_comes": with_flow(lambda flow: _egress_tag(flow.egress_packet.ethernet().udp()[-1].dst_port)),
+    "a_value_of_a_field_that_comes": with_flow(
+        lambda flow: set_to(flow.egress_packet.ethernet().vlan()[-1].id, value=7)
+    ),
     "a_lag": with_config(lambda config: config.lags.lag(name="lag")),
     "lldp": with_config(lambda config: set_to(config.lldp.add(name="l").connection, port_name="p1")),
     "isis": with_config(lambda config: _isis_router(config)),

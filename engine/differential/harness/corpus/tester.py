@@ -1,4 +1,4 @@
-"""The tester program: reception, and the read-out of its registers in band."""
+"""The tester program: reception, with frames told apart by their fields, and the read-out of its registers in band."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from p4mesh.layers import (
 )
 from p4mesh.layers import Frame as Headers
 from p4mesh.tester.contract import Contract, load_contract
+from p4mesh.tester.received_fields import RECEIVED_FIELDS, ReceivedBits, ToldApart
 
 _RUN = 9
 _FLOWS = 12
@@ -79,11 +80,15 @@ def _reception(generator: Generator) -> None:
     generator.insert("multicast_group", group=contract["GROUP_READ"], replicas=[(cpu, 1), (loop, 0)])
     generator.write("MODIFY", "default_entry", table="receive_run", action="set_receive_run", params={"run_id": _RUN})
     for port, station in zip(PORTS, _STATIONS, strict=False):
-        for mac, offset, tag in ((station, 0, port), (_BROADCAST, port, 0)):
+        looks = contract["TOLD_APART"] if port in PORTS[:2] else 0
+        for mac, offset, tag in ((station, looks, port), (_BROADCAST, port, 0)):
             generator.insert(
                 "table_entry", table="receiver", match={"port": port, "destination_mac": (mac, _BROADCAST)},
                 action="expected", params={"flow_offset": offset, "receiver_tag": tag}, priority=48,
             )  # fmt: skip
+    for port in PORTS[:2]:
+        for flow in range(_FLOWS):
+            _tell_apart(generator, contract, port, flow)
     punted = {"ether_type": (0x0806, 0xFFFF)}
     generator.insert("table_entry", table="punt", match=punted, action="to_controller", params={}, priority=1)
     for _ in range(3):
@@ -97,6 +102,20 @@ def _reception(generator: Generator) -> None:
     for port in (*PORTS, 0, 7):
         generator.scenario.steps.append(PacketOut(generator.rng.randbytes(60), send | {"port": port}))
     generator.scenario.steps.append(PacketOut(b"", {"kind": 77}))
+
+
+def _tell_apart(generator: Generator, contract: Contract, port: int, flow: int) -> None:
+    """Add rules for a flow: two ranges of one bit of any header lead to one of four of the cells that are read."""
+    rng = generator.rng
+    header, fields = rng.choice(list(RECEIVED_FIELDS.items()))
+    bits = tuple(ReceivedBits(header, rng.randrange(sum(fields.values())), 1) for _ in range(2))
+    for keys, action, params in ToldApart(0, 0, port, flow, rng.randrange(_FLOWS), bits).rules(
+        contract["RECEIVED_BITS"]
+    ):
+        generator.insert(
+            "table_entry", table="received_fields", match={"port": port, "flow": flow, **keys}, action=action,
+            params=dict(params), priority=1,
+        )  # fmt: skip
 
 
 def _sweep(generator: Generator, contract: Contract, flags: int) -> None:
