@@ -230,6 +230,13 @@ def fields_that_change(frame: Frame, fields: Fields) -> Iterator[str]:
 def require_field(stream: str, frame: Frame, modifier: FieldModifier, fields: Fields) -> None:
     """Raise ParameterError for a field that the program cannot change, or that would run over into another one."""
     place = field_place(frame, modifier.field, fields)
+    in_frame = frame.place_of(modifier.field)
+    assert in_frame is not None
+    if modifier.field.field not in dict(frame.layers[in_frame].wires):
+        raise ParameterError(
+            f"stream '{stream}': frames have no {modifier.field.name} to change",
+            hint=f"give it a first value, such as {modifier.field.layer.kind}({modifier.field.field}=1)",
+        )
     if place is None:
         raise ParameterError(
             f"stream '{stream}': {modifier.field.name} cannot change from frame to frame",
@@ -237,8 +244,6 @@ def require_field(stream: str, frame: Frame, modifier: FieldModifier, fields: Fi
         )
     if place.shift + place.width_bits == place.container_bits:
         return
-    in_frame = frame.place_of(modifier.field)
-    assert in_frame is not None
     base = getattr(frame.layers[in_frame], modifier.field.field) or 0
     base = int(base) & (1 << place.width_bits) - 1
     values = modifier.values

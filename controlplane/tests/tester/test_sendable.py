@@ -162,6 +162,7 @@ FIELDS = fields_of(load_contract())
         ("udp[0].destination", "vxlan", Progression(2), "udp[0].destination cannot change from frame to frame"),
         ("udp.destination", "tunnels in tunnels", Progression(2), "udp.destination cannot change from frame to frame"),
         ("ethernet.source", "vxlan", Progression(2), "ethernet.source cannot change from frame to frame"),
+        ("gre.key", "gre", Progression(2), "frames have no gre.key to change"),
         ("mpls.ttl", "labels", Progression(193), "mpls.ttl runs over from 64, by 0 to 192"),
         ("ipv4.dscp", "tcp", Progression(65), ""),
         ("ipv4.ecn", "tcp", Progression(5), "ipv4.ecn runs over from 0, by 0 to 4"),

@@ -15,8 +15,8 @@ from p4mesh.traffic.imix import FrameSize
 
 PPM = 1_000_000
 SMALL_BYTES = 256
-SMALL_SIZE_BYTES, SMALL_IP_SIZE_BYTES = 64, 128
-"""Small frames for the calibration; the second for headers that 64 bytes have no room for."""
+SMALL_SIZES_BYTES = (64, 128, SMALL_BYTES)
+"""Small frames for the calibration; the others for headers that the first has no room for."""
 OTHER_SIZES_BYTES = (512, 1518)
 LONGEST_OFFSET_PPM = 1000
 """Ten times the tolerance of IEEE 802.3: a larger difference has another cause than a clock."""
@@ -47,11 +47,15 @@ class DeviceClock:
     """The device keeps up with the sender at every size: the measured pace is that of the sender."""
 
 
-def calibration_sizes(sizes: Sequence[FrameSize], small_bytes: int) -> tuple[int, ...]:
-    """The sizes that a calibration needs beside ``sizes``: none where these are small, large and three."""
-    if _suffice(sizes):
+def calibration_sizes(sizes: Sequence[FrameSize], least_bytes: int) -> tuple[int, ...]:
+    """The sizes that a calibration needs beside ``sizes``: none where these are small, large and three.
+
+    Nor are there any where ``least_bytes``, the shortest frame, is no small one.
+    """
+    small = next((size for size in SMALL_SIZES_BYTES if size >= least_bytes), None)
+    if small is None or _suffice(sizes):
         return ()
-    return tuple(size for size in (small_bytes, *OTHER_SIZES_BYTES) if size not in sizes)
+    return tuple(size for size in (small, *OTHER_SIZES_BYTES) if size not in sizes)
 
 
 def measured_clock(paces: Sequence[Pace], tolerance_ppm: Fraction) -> DeviceClock:

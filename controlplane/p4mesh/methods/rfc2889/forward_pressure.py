@@ -19,8 +19,6 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.rfc2889.device_clock import (
     PPM,
-    SMALL_IP_SIZE_BYTES,
-    SMALL_SIZE_BYTES,
     DeviceClock,
     Pace,
     calibration_sizes,
@@ -28,6 +26,7 @@ from p4mesh.methods.rfc2889.device_clock import (
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.quantities import number_text, signed_text
+from p4mesh.tester.frames import minimum_frame_bytes
 from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import (
     NS_PER_S,
@@ -143,9 +142,8 @@ class ForwardPressure(MethodOf[Pressure]):
 
     def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         """One unit per frame size, and one for each further size that the clock takes."""
-        roomy = parameters.text("frame_format") == "ipv6" or parameters.integer("vlan_id")
-        small = SMALL_IP_SIZE_BYTES if roomy else SMALL_SIZE_BYTES
-        more = calibration_sizes(sizes, small) if parameters.flag("clock_calibration") else ()
+        least = minimum_frame_bytes(shared.frame_of(parameters))
+        more = calibration_sizes(sizes, least) if parameters.flag("clock_calibration") else ()
         return tuple(Unit(size, part) for part, some in ((PRESSURE, sizes), (CLOCK, more)) for size in some)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:

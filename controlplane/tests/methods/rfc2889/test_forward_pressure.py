@@ -120,11 +120,29 @@ def test_a_switch_that_follows_the_short_gap_is_detected_in_the_words_of_the_rfc
     assert state is Verdict.FAIL
 
 
-@pytest.mark.parametrize(("settings", "smallest"), [((), 64), (("vlan_id=7",), 128), (("frame_format=ipv6",), 128)])
+@pytest.mark.parametrize(
+    ("settings", "smallest"),
+    [
+        ((), 64),
+        (("vlan_id=7",), 128),
+        (("frame_format=ipv6",), 128),
+        (("headers=mpls/ipv4/udp",), 128),
+        (("headers=ipv6(source=1::1, destination=1::2)/gre/ipv6/tcp",), 256),
+    ],
+)
 def test_the_clock_takes_the_smallest_frames_that_fit_the_headers(settings: tuple[str, ...], smallest: int) -> None:
     test = ForwardPressure()
     units = test.units(resolve(test.name, test.parameters, settings), (1518,))
     assert [unit.frame_size_bytes for unit in units] == [1518, smallest, 512]
+
+
+def test_headers_that_leave_no_room_in_small_frames_leave_the_clock_out() -> None:
+    """124 bytes of one's own behind five segments: the shortest frame has 348 bytes."""
+    test = ForwardPressure()
+    segments = "ipv6(source=1::1, destination=1::2)/segment_routing(segments=1::2 1::3 1::4 1::5 1::6)"
+    settings = (f"headers={segments}/ipv6/tcp/bytes(content={'00' * 124})",)
+    (unit,) = test.units(resolve(test.name, test.parameters, settings), (512,))
+    assert unit.frame_size_bytes == 512
 
 
 def test_a_switch_at_line_rate_is_within_the_clock_tolerance() -> None:
