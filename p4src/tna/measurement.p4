@@ -42,37 +42,12 @@ const bit<8> ORDER_EXPECTED = 0x8;
 #define PAIR_ANY _, _
 #define OF_SECOND(CELLS, STAGE) CELL_TABLE(CELLS, STAGE, local.flow_op, local.duplicate : ternary; local.first : ternary;, PAIR_00, PAIR_ANY)
 
-// Latency histogram: 64 bins for every power of two.
-control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
-    @id(ID_COUNTER_LATENCY)
-    @brief("Frames per latency bin; cell = histogram x 2048 + bin")
-    BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, latency_histogram);
-
-    bit<32> base = 0;
+// The bin of a number of ticks, added to the first cell of its histogram: 64 bins for every power of two.
+control Bin(in bit<32> ticks, inout bit<32> cell) {
     bit<32> bin = 0;
-    bit<8>  selected = 0;
-
-    @id(ID_ACTION_USE_HISTOGRAM)
-    @brief("Counts the frame in a histogram, whose first cell is given")
-    action use_histogram(bit<32> first_cell) {
-        base = first_cell;
-        selected = 1;
-    }
-
-    @id(ID_TABLE_HISTOGRAM)
-    @brief("Histogram of a range of flows on a port; frames without an entry are in none")
-    table histogram {
-        key = {
-            arrival.ingress_port : exact @name("port");
-            hdr.signature.flow : ternary @name("flow");
-        }
-        actions = { use_histogram; @defaultonly NoAction; }
-        const default_action = NoAction();
-        size = HISTOGRAM_RULES;
-    }
 
     // Bin = 64 x (octave - 6) + the seven leading bits, of which the first is 1 from 64 on.
-#define OCTAVE(N, LOW) @hidden action octave_##N() { bin = local.latency >> LOW; base = base + (LOW << 6); }
+#define OCTAVE(N, LOW) @hidden action octave_##N() { bin = ticks >> LOW; cell = cell + (LOW << 6); }
     OCTAVE(6, 0)   OCTAVE(7, 1)   OCTAVE(8, 2)   OCTAVE(9, 3)   OCTAVE(10, 4)  OCTAVE(11, 5)
     OCTAVE(12, 6)  OCTAVE(13, 7)  OCTAVE(14, 8)  OCTAVE(15, 9)  OCTAVE(16, 10) OCTAVE(17, 11)
     OCTAVE(18, 12) OCTAVE(19, 13) OCTAVE(20, 14) OCTAVE(21, 15) OCTAVE(22, 16) OCTAVE(23, 17)
@@ -80,9 +55,9 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
     OCTAVE(30, 24) OCTAVE(31, 25)
 #undef OCTAVE
 
-    // The leading bit of the latency selects the octave.
+    // The leading bit selects the octave.
     @hidden table octave {
-        key = { local.latency : ternary; }
+        key = { ticks : ternary; }
         actions = {
             octave_6;  octave_7;  octave_8;  octave_9;  octave_10; octave_11; octave_12;
             octave_13; octave_14; octave_15; octave_16; octave_17; octave_18; octave_19;
@@ -120,10 +95,58 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
         size = 32;
     }
 
-    @hidden action add_bin() { bin = bin + base; }
+    @hidden action add_bin() { cell = cell + bin; }
     @hidden table sum { actions = { add_bin; } const default_action = add_bin(); size = 1; }
 
-    @hidden action count() { COUNT(latency_histogram, bin); }
+    apply {
+        octave.apply();
+        sum.apply();
+    }
+}
+
+// Histograms of latency and, where the program has it, of IPDV.
+control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
+    @id(ID_COUNTER_LATENCY)
+    @brief("Frames per latency bin; cell = histogram x 2048 + bin")
+    BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, latency_histogram);
+
+    Bin() latency_bin;
+    bit<32> cell = 0;
+    bit<8>  selected = 0;
+#if IPDV == 1
+    // A counter is in one stage, which has no room for both.
+    @brief("Frames per bin of the size of an IPDV without a sign; cell = histogram x 2048 + bin")
+    BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, ipdv_increases);
+    @brief("The same for an IPDV below 0")
+    BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, ipdv_decreases);
+
+    Bin() ipdv_bin;
+    bit<32> ipdv_cell = 0;
+#endif
+
+    @id(ID_ACTION_USE_HISTOGRAM)
+    @brief("Counts the frame in a histogram, whose first cell is given")
+    action use_histogram(bit<32> first_cell) {
+        cell = first_cell;
+#if IPDV == 1
+        ipdv_cell = first_cell;
+#endif
+        selected = 1;
+    }
+
+    @id(ID_TABLE_HISTOGRAM)
+    @brief("Histogram of a range of flows on a port; frames without an entry are in none")
+    table histogram {
+        key = {
+            arrival.ingress_port : exact @name("port");
+            hdr.signature.flow : ternary @name("flow");
+        }
+        actions = { use_histogram; @defaultonly NoAction; }
+        const default_action = NoAction();
+        size = HISTOGRAM_RULES;
+    }
+
+    @hidden action count() { COUNT(latency_histogram, cell); }
     @hidden table counted {
         key = { local.flow_op : exact; local.duplicate : exact; selected : exact; }
         actions = { count; @defaultonly NoAction; }
@@ -131,12 +154,34 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
         const entries = { (OP_UPDATE, 0, 1) : count(); }
         size = 1;
     }
+#if IPDV == 1
+    @hidden action count_increase() { COUNT(ipdv_increases, ipdv_cell); }
+    @hidden table increased {
+        key = { local.flow_op : exact; local.order : exact; local.first : exact; local.decrease : exact; selected : exact; }
+        actions = { count_increase; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = { (OP_UPDATE, ORDER_EXPECTED, 0, 0, 1) : count_increase(); }
+        size = 1;
+    }
+    @hidden action count_decrease() { COUNT(ipdv_decreases, ipdv_cell); }
+    @hidden table decreased {
+        key = { local.flow_op : exact; local.order : exact; local.first : exact; local.decrease : exact; selected : exact; }
+        actions = { count_decrease; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = { (OP_UPDATE, ORDER_EXPECTED, 0, 1, 1) : count_decrease(); }
+        size = 1;
+    }
+#endif
 
     apply {
         histogram.apply();
-        octave.apply();
-        sum.apply();
+        latency_bin.apply(local.latency, cell);
         counted.apply();
+#if IPDV == 1
+        ipdv_bin.apply(local.ipdv_size, ipdv_cell);
+        increased.apply();
+        decreased.apply();
+#endif
     }
 }
 
@@ -310,6 +355,18 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
         }
         size = 2;
     }
+    @hidden action is_decrease() {
+        local.ipdv_size = 0 - local.ipdv;
+        local.decrease = 1;
+    }
+    @hidden action is_increase() { local.ipdv_size = local.ipdv; }
+    @hidden table size_of_ipdv {
+        key = { local.ipdv : ternary; }
+        actions = { is_decrease; is_increase; }
+        const default_action = is_increase();
+        const entries = { 0x80000000 &&& 0x80000000 : is_decrease(); }
+        size = 1;
+    }
     // With its top bit flipped, numbers without sign are in the order of those with one.
     @hidden action flip_sign() {
         local.ipdv_inverted = local.ipdv ^ 0x7FFFFFFF;
@@ -359,6 +416,7 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
         jitter_sum.apply();
 #if IPDV == 1
         latency_in_order.apply();
+        size_of_ipdv.apply();
         flipped.apply();
         ipdv_count.apply();
         ipdv_extremes.apply();

@@ -61,7 +61,7 @@ const bit<8> MESSAGE_LATER = 2;
 
 // Messages of a source: complete and damaged ones, and the times of complete ones. A message is over when a frame of a
 // later one arrives; a frame that comes after that changes nothing.
-control Messages(in ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
+control Messages(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     bit<32> source = 0;
     bit<32> frames = 0;
     bit<16> first = 0;

@@ -63,6 +63,8 @@ struct ingress_t {
 #if IPDV == 1
     bit<32> ipdv;
     bit<32> ipdv_inverted;
+    bit<32> ipdv_size;
+    bit<8>  decrease;
 #endif
     bit<16> port_cell;
     // Stream of a seed: whether it has an entry, a departure is due, its slot and the fraction.

@@ -31,7 +31,7 @@ from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
 from p4mesh.topology import Topology
 from p4mesh.topology.keys import FrontPorts, TofinoSwitch
 from p4mesh.topology.port_lists import numbers_in
-from p4mesh.traffic.delay_variation import IPDV, PERCENTILES_OF_IPDV, RFC3550_JITTER
+from p4mesh.traffic.delay_variation import IPDV, RFC3550_JITTER
 from p4mesh.traffic.port_clocks import EXPECTED_PPM, waiting_per_s
 from p4mesh.traffic.stamps import StampKind
 
@@ -189,7 +189,7 @@ class TofinoTarget(Target):
             counts_seeds=True,
             cuts_frames=False,
             tunnels=False,
-            unmeasured=(PERCENTILES_OF_IPDV if switch.profile == _PROFILE_IPDV else IPDV, RFC3550_JITTER),
+            unmeasured=(RFC3550_JITTER,) if switch.profile == _PROFILE_IPDV else (IPDV, RFC3550_JITTER),
             unsupported_headers=_BEYOND_THE_PARSER,
         )
 

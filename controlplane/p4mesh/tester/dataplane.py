@@ -79,8 +79,6 @@ class DataPlane:
     """Whether groups name ports as servers before P4Runtime 1.4 know them."""
     groups_return_seeds = True
     """Whether a group returns the seed to its loop; else the program sends it there beside the copies of the group."""
-    bins_ipdv = True
-    """Whether histograms count IPDV, too."""
     message_time_bits = 48
     """Width of the times of messages, in ticks."""
     counters_see_fcs = False
@@ -364,13 +362,20 @@ class DataPlane:
         for histogram in histograms:
             number = histogram.number
             own = records if histogram.tx_port is None else records[list(histogram.cells)]
-            latencies, sizes = latency_bins(own), range(0) if counts_times or not self.bins_ipdv else ipdv_bins(own)
+            sizes = range(0) if counts_times else self._ipdv_bins(own)
+            increases, decreases = (self._new_counts(*self._ipdv_cells(number, half), size, sizes) for half in (0, 1))
             found[number] = Bins(
-                self._new_counts("latency_histogram", number * size, size, latencies),
-                self._new_counts("ipdv_histogram", 2 * number * size, size, sizes)
-                + self._new_counts("ipdv_histogram", (2 * number + 1) * size, size, sizes),
+                self._new_counts("latency_histogram", number * size, size, latency_bins(own)), increases + decreases
             )
         return found
+
+    def _ipdv_bins(self, records: np.ndarray[Any, Any]) -> range:
+        """Bins of IPDV that flows with these records may have filled."""
+        return ipdv_bins(records)
+
+    def _ipdv_cells(self, histogram: int, half: int) -> tuple[str, int]:
+        """Counter and first cell of increases, for half 0, or of decreases of a histogram."""
+        return "ipdv_histogram", (2 * histogram + half) * self._contract["HISTOGRAM_BINS"]
 
     def interarrival_counts(
         self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]

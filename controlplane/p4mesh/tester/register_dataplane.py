@@ -14,7 +14,7 @@ from p4mesh.tester.cell_reader import WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import SwitchPorts
 from p4mesh.tester.mirror_capture import MirrorCapture
-from p4mesh.tester.records import IPDV_ZERO, READ_TICKS, chip_fields
+from p4mesh.tester.records import IPDV_ZERO, READ_TICKS, chip_fields, ipdv_bins
 from p4mesh.tester.tofino_dataplane import OF_PORTS, TofinoDataPlane
 
 _Word = tuple[str, str]
@@ -110,6 +110,7 @@ class RegisterDataPlane(TofinoDataPlane):
         self._registers = client
         measures_ipdv = any(name.endswith(_IN_ORDER) for name in client.bfrt.tables)
         self._words = {**WORDS, **IPDV_WORDS} if measures_ipdv else WORDS
+        self._bins_ipdv = measures_ipdv
         self._cleared = (*_WITHOUT_RECORD, *([_IN_ORDER] if measures_ipdv else []), _COUNTER_OF_BYTES)
         self.faults = MirrorCapture(client, contract, self._number_of, self._keep_punted)
 
@@ -132,6 +133,15 @@ class RegisterDataPlane(TofinoDataPlane):
         for place, (number, device) in enumerate(devices.items()):
             found[OF_PORTS][number] = spacings[device // PORTS_PER_PIPE, place]
         return found
+
+    def _ipdv_bins(self, records: np.ndarray[Any, Any]) -> range:
+        """Bins of the profile with IPDV; none where a difference may have wrapped."""
+        wrapped = bool((records["latency_max"] > _IPDV_MAX).any())
+        return ipdv_bins(records) if self._bins_ipdv and not wrapped else range(0)
+
+    def _ipdv_cells(self, histogram: int, half: int) -> tuple[str, int]:
+        """A counter for each half, as one stage has no room for both."""
+        return ("ipdv_increases", "ipdv_decreases")[half], histogram * self._contract["HISTOGRAM_BINS"]
 
     message_time_bits = 32
 

@@ -42,7 +42,6 @@ class TofinoDataPlane(DataPlane, ABC):
     numeric_ports = True
     groups_return_seeds = False
     counters_see_fcs = True
-    bins_ipdv = False
 
     def __init__(self, client: SwitchClient, contract: Contract, ports: SwitchPorts) -> None:
         form = RecordFormat(
@@ -101,6 +100,10 @@ class TofinoDataPlane(DataPlane, ABC):
     def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
         """Records of some cells, from whichever pipe they count in."""
         return joined_pipes(self._of_pipes(wanted, wait))
+
+    def _ipdv_bins(self, records: np.ndarray[Any, Any]) -> range:
+        """None: the program has no histograms of IPDV."""
+        return range(0)
 
     @abstractmethod
     def _of_pipes(self, wanted: Sequence[range], wait: WaitForPasses) -> dict[int, np.ndarray[Any, Any]]:

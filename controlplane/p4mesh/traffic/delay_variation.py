@@ -3,6 +3,4 @@
 from __future__ import annotations
 
 IPDV = "IPDV"
-PERCENTILES_OF_IPDV = "percentiles of IPDV"
-"""Without them IPDV has extremes and a mean."""
 RFC3550_JITTER = "RFC 3550 jitter"

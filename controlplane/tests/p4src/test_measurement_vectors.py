@@ -51,6 +51,7 @@ def test_v1model_holds_what_the_vector_says(vector: dict[str, Any], tester: Simu
     tester.dataplane.clear(CELLS, tester.wait)
     sources = 1 + max(source["source"] for source in VECTORS["messages"])
     tester.dataplane.clear_messages(sources, tester.wait)
+    ipdv_before = [tester.ipdv_bins(half) for half in (0, 1)]
     reasons, bins = tester.dataplane.reason_counts(PORTS), tester.bins()
     for frame in vector["frames"]:
         tester.arrive(frame["port"], frame["arrival_ticks"], bytes.fromhex(frame["hex"]))
@@ -72,6 +73,11 @@ def test_v1model_holds_what_the_vector_says(vector: dict[str, Any], tester: Simu
     assert counted == {(entry["port"], entry["reason"]): entry["frames"] for entry in vector["reasons"]}
     filled = {str(cell): count - bins[cell] for cell, count in tester.bins().items() if count > bins[cell]}
     assert filled == vector["latency_histogram"]
+    for half, name in enumerate(("ipdv_increases", "ipdv_decreases")):
+        before, now = ipdv_before[half], tester.ipdv_bins(half)
+        assert {
+            str(place): count - before[place] for place, count in now.items() if count > before[place]
+        } == vector.get(name, {})
     messages = tester.dataplane.read_messages(sources, tester.wait)
     assert {
         str(source): message_record(record) for source, record in enumerate(messages) if record["arrived"]

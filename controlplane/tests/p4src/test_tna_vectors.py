@@ -99,6 +99,8 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
     reasons = {(entry["port"], entry["reason"]): entry["frames"] for entry in vector["reasons"]}
     found += _unequal("reasons", {key: count for key, count in counted.items() if key[0] in PORTS}, reasons)
     found += _message_differences(pipe, vector.get("messages", {}))
+    if all(record["latency_max"] <= IPDV_MAX for record in vector["records"].values()):
+        found += _ipdv_bin_differences(pipe, vector)
     bins = pipe.counter("TesterIngress.flow_measurement.histograms.latency_histogram")
     return found + _unequal("bins", {str(cell): count for cell, count in bins.items()}, vector["latency_histogram"])
 
@@ -127,6 +129,19 @@ def _ipdv_differences(pipe: TnaPipe, cell: int, wanted: dict[str, Any]) -> list[
     return [
         f"cell {cell}: {name} is {value}, not {wanted[name]}" for name, value in found.items() if value != wanted[name]
     ]
+
+
+def _ipdv_bin_differences(pipe: TnaPipe, vector: dict[str, Any]) -> list[str]:
+    """Return those of the bins of IPDV; none without a profile that has them."""
+    found = []
+    for name in ("ipdv_increases", "ipdv_decreases"):
+        try:
+            bins = pipe.counter(f"TesterIngress.flow_measurement.histograms.{name}")
+        except KeyError:
+            return []
+        first = VECTORS["histogram"]["first_cell"]
+        found += _unequal(name, {str(cell - first): count for cell, count in bins.items()}, vector.get(name, {}))
+    return found
 
 
 def _message_differences(pipe: TnaPipe, wanted: dict[str, Any]) -> list[str]:
@@ -233,6 +248,9 @@ MISTAKES_OF_IPDV = (
     ),
     ("measurement.p4", "ORDER_EXPECTED, 0) : CELLS", "ORDER_EXPECTED, 1) : CELLS", "frames_in_order"),
     ("measurement.p4", "if (local.latency > cell)", "if (local.latency < cell)", "frames_in_order"),
+    ("measurement.p4", "local.ipdv_size = 0 - local.ipdv;", "local.ipdv_size = local.ipdv;", "latency_and_jitter"),
+    ("measurement.p4", "ORDER_EXPECTED, 0, 1, 1)", "ORDER_EXPECTED, 0, 0, 1)", "latency_and_jitter"),
+    ("measurement.p4", "ORDER_EXPECTED, 0, 0, 1)", "ORDER_EXPECTED, 1, 0, 1)", "latency_and_jitter"),
     ("messages.p4", "missing = frames - before;", "missing = frames;", "whole_messages"),
     ("messages.p4", "between = ahead - 1;", "between = ahead;", "whole_messages"),
     ("messages.p4", "(MESSAGE_LATER, 0) : others_damaged();", "", "a_frame_of_a_message_is_lost"),

@@ -237,6 +237,10 @@ class Outcome:
     reasons: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
     bins: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     """Cells of the latency histogram."""
+    ipdv_bins: dict[str, dict[int, int]] = field(
+        default_factory=lambda: {"increases": defaultdict(int), "decreases": defaultdict(int)}
+    )
+    """Bins of the histogram of IPDV, from 0."""
     starts: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     """Arrivals by port, of all frames."""
 
@@ -294,7 +298,10 @@ def _measure(found: Outcome, frame: Arrival) -> None:
         if ahead:
             flow.last_gap_time = frame.transmit_time
         elif flow.latencies:
-            flow.ipdvs.append(max(-IPDV_MAX, min(IPDV_MAX, latency - flow.in_order)))
+            ipdv = max(-IPDV_MAX, min(IPDV_MAX, latency - flow.in_order))
+            flow.ipdvs.append(ipdv)
+            if frame.port == HISTOGRAM_PORT:
+                found.ipdv_bins["decreases" if ipdv < 0 else "increases"][bin_of(abs(ipdv))] += 1
         flow.next_sequence = (frame.sequence + 1) % WORD
         flow.in_order = latency
     if flow.latencies:

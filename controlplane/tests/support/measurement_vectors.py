@@ -336,6 +336,11 @@ def _expected(frames: list[Arrival], run: int, window: Callable[[], Window]) -> 
         ],
         **_of_messages(found),
         "latency_histogram": {str(cell): count for cell, count in sorted(found.bins.items())},
+        **{
+            f"ipdv_{half}": {str(place): count for place, count in sorted(bins.items())}
+            for half, bins in found.ipdv_bins.items()
+            if bins
+        },
     }
 
 

@@ -56,6 +56,13 @@ class SimulatedTester:
         cells = list(range(first, first + self.contract["HISTOGRAM_BINS"]))
         return {cell: data.packets for cell, data in self.client.read_counters("latency_histogram", cells)}
 
+    def ipdv_bins(self, half: int) -> dict[int, int]:
+        """Return the frames of each bin of IPDV, of increases (0) or decreases (1)."""
+        bins = self.contract["HISTOGRAM_BINS"]
+        first = 2 * self._vectors["histogram"]["first_cell"] + half * bins
+        cells = list(range(first, first + bins))
+        return {cell - first: data.packets for cell, data in self.client.read_counters("ipdv_histogram", cells)}
+
     def _install(self) -> None:
         entry = self.client.schema.table_entry
         for receiver in self._vectors["receivers"]:

@@ -129,9 +129,10 @@ def test_a_mesh_over_pipes_is_measured(name: str, running: Running) -> None:
 
 
 def test_a_tofino_2_with_the_profile_for_it_measures_ipdv(running: Running) -> None:
-    """Goal: every third frame of a port is of one flow; pairs of which neither was lost are samples, signed."""
+    """Goal: every third frame of a port is of one flow; pairs of which neither was lost are samples with a sign."""
     with running("tofino2_ipdv") as chip:
-        results = measured(chip, mesh(15), mesh(15), name="tofino2_ipdv")
+        spec = replace(mesh(15), histograms=HistogramPer.STREAM)
+        results = measured(chip, spec, spec, name="tofino2_ipdv")
     for result, first in zip(results, (0, 15), strict=True):
         pairs_of_flows = [(n, n + 3) for n in range(first, first + 15 - 3) if n % 5 != 4 and (n + 3) % 5 != 4]
         samples = [8 * (after % 4 - before % 4) for before, after in pairs_of_flows] * len(DEVICE_PORTS)
@@ -139,6 +140,9 @@ def test_a_tofino_2_with_the_profile_for_it_measures_ipdv(running: Running) -> N
         assert (result.status, result.reason) == (Verdict.MEASURED, "") and latency is not None
         assert (latency.ipdv_count, latency.ipdv_min_ns, latency.ipdv_max_ns) == (len(samples), -8, 24)
         assert latency.ipdv_sum_ns == sum(samples)
+        (histogram,) = result.histograms
+        shown = dict(histogram.latency.ipdv_percentiles_ns)
+        assert (shown[50.0], shown[99.9]) == (sorted(samples)[(len(samples) - 1) // 2], max(samples))
         assert (latency.jitter_count, latency.rfc3550_jitter_flows) == (48 - 12, 0)
 
 

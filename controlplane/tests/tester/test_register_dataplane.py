@@ -115,6 +115,22 @@ def test_sums_of_ipdv_are_signed_and_flows_whose_differences_may_have_wrapped_ha
     assert (high << 32) + low == sum((-3, -4, 5))
 
 
+def test_histograms_of_ipdv_are_read_where_no_difference_may_have_wrapped() -> None:
+    """Goal: sizes up to 5 ticks; no bin where a flow had a latency of 2^31 ticks, or the program measures no IPDV."""
+    form = [
+        (name, ">u8" if name in {"ipdv_count", "ipdv_sum_high"} else ">u4") for name in ("latency_max", *IPDV_WORDS)
+    ]
+    records = np.zeros(2, dtype=form)
+    records["latency_max"], records["ipdv_count"] = 2**31 - 1, 1
+    records["ipdv_min_inverted"], records["ipdv_max"] = 2**32 - 1 - (2**31 - 3), 2**31 + 5
+    plane, _, _ = plane_of(TOFINO_2_IPDV, {1: 8})
+    assert plane._ipdv_bins(records) == range(6)
+    assert [plane._ipdv_cells(3, half) for half in (0, 1)] == [("ipdv_increases", 6144), ("ipdv_decreases", 6144)]
+    assert plane_of(TOFINO_2, {1: 8})[0]._ipdv_bins(records) == range(0)
+    records["latency_max"][1] = 2**31
+    assert plane._ipdv_bins(records) == range(0)
+
+
 def test_the_distance_of_frames_is_read_at_the_device_port_in_its_pipe() -> None:
     plane, _, _ = plane_of(TOFINO_1, {1: 8, 2: 132})
     plane._pipes = [0]

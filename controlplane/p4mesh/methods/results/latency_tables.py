@@ -13,7 +13,7 @@ from p4mesh.methods.results.latency_cells import RAW, CalibrationCells, Definiti
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row, table_of
 from p4mesh.quantities import decimals_text, number_text
-from p4mesh.traffic.delay_variation import IPDV, PERCENTILES_OF_IPDV, RFC3550_JITTER
+from p4mesh.traffic.delay_variation import IPDV, RFC3550_JITTER
 from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.line_rate import serialization_ns
 
@@ -65,12 +65,10 @@ def variation_table(
     Percentiles are left out unless frames were ``counted`` in histograms, and what the target does not measure.
     """
     measured = {"PDV": of_flows, **{kind: kind not in bed.unmeasured for kind in _VARIATION_NOTES}}
-    in_bins = counted and PERCENTILES_OF_IPDV not in bed.unmeasured
     kept = [
         column
         for column in VariationCells.columns()
-        if measured[kind := _kind(column)]
-        and (column.key not in OF_HISTOGRAMS or (in_bins if kind == IPDV else counted))
+        if measured[_kind(column)] and (column.key not in OF_HISTOGRAMS or counted)
     ]
     notes = (
         _PDV_NOTE if of_flows else "",
