@@ -863,7 +863,14 @@ BURST_FRAMES_AVG = _higher(
     "mean longest burst without loss (RFC 9004 6.3)",
     "frames",
     1,
-    resolution="burst_step_frames",
+    error="burst_error_frames",
+)
+BURST_ERROR_FRAMES = _setting(
+    "burst_error_frames",
+    "Error of burst",
+    "step of the searches, and the sampling error of their mean with 95 % confidence",
+    "+- frames",
+    1,
 )
 BURST_FRAMES_MIN = _higher(
     "burst_frames_min",
@@ -886,15 +893,23 @@ IMPLIED_BUFFER_S = _higher(
     "time that the burst takes on the line (RFC 9004 6.4)",
     "s",
     9,
-    like="burst_frames_avg",
+    error="implied_error_s",
 )
+IMPLIED_ERROR_S = _setting("implied_error_s", "Error of implied", "that of the burst", "+- s", 9)
 CORRECTED_BUFFER_S = _higher(
     "corrected_buffer_s",
     "Corrected buffer",
     "buffer time less what the device forwarded meanwhile (RFC 9004 6.4)",
     "s",
     9,
-    like="burst_frames_avg",
+    error="corrected_error_s",
+)
+CORRECTED_ERROR_S = _setting(
+    "corrected_error_s",
+    "Error of corrected",
+    "those of the burst and of the throughput, which lies in its bracket",
+    "+- s",
+    9,
 )
 ACTUAL_BUFFER_S = _higher(
     "actual_buffer_s",
@@ -902,7 +917,14 @@ ACTUAL_BUFFER_S = _higher(
     "buffer time at the measured throughput (RFC 9004 6.4)",
     "s",
     9,
-    like="burst_frames_avg",
+    error="actual_error_s",
+)
+ACTUAL_ERROR_S = _setting(
+    "actual_error_s",
+    "Error of actual",
+    "those of the corrected buffer, and of the rate where it is the throughput",
+    "+- s",
+    9,
 )
 ACTUAL_FPS = _setting("actual_fps", "at rate", "rate that the correction uses", "frames/s", 0)
 OVERLOAD_FPS = _setting("overload_fps", "Overload", "rate that overloads the device (RFC 2544 26.5)", "frames/s", 0)
@@ -1007,7 +1029,7 @@ CONGESTED_LATE_FRAMES = _column(
     "C late",
     "frames that the congested port got after the transmission",
     "frames",
-    exact=COUNTED,
+    exact=LEFT_OUT,
 )
 UNCONGESTED_TX_FRAMES = _setting("uncongested_tx_frames", "U Tx", "frames sent to the uncongested port", "frames")
 UNCONGESTED_RX_FRAMES = _column(

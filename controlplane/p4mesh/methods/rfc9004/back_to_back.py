@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import sqrt
 from typing import Annotated
 
 from p4mesh.errors import ParameterError
@@ -22,7 +23,14 @@ from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.searched import ForGood
-from p4mesh.methods.rfc9004.buffer_times import buffer_times, hidden_finding, in_longer_trials
+from p4mesh.methods.rfc9004.buffer_times import (
+    Between,
+    between_throughputs,
+    buffer_errors,
+    buffer_times,
+    hidden_finding,
+    in_longer_trials,
+)
 from p4mesh.methods.rfc9004.burst_searches import Searches, burst_goal
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import SearchOutcome
@@ -45,6 +53,7 @@ THROUGHPUT = "throughput"
 MAX_BURST_FRAMES = (1 << 31) - 1
 """Largest number that a transmitter counts to."""
 _FULL_PCT = Fraction(100)
+_DEVIATIONS_95 = 1.96
 _RAISE = 4
 """Factor by which the longest burst grows when a result is near it."""
 
@@ -72,12 +81,16 @@ class Bursts(Record):
     state: Annotated[Verdict, fields.STATE]
     reason: str = ""
     burst_frames_avg: Annotated[float | None, fields.BURST_FRAMES_AVG] = None
+    burst_error_frames: Annotated[float | None, fields.BURST_ERROR_FRAMES] = None
     burst_frames_min: Annotated[int | None, fields.BURST_FRAMES_MIN] = None
     burst_frames_max: Annotated[int | None, fields.BURST_FRAMES_MAX] = None
     burst_frames_stddev: Annotated[float | None, fields.BURST_FRAMES_STDDEV] = None
     corrected_buffer_s: Annotated[float | None, fields.CORRECTED_BUFFER_S] = None
+    corrected_error_s: Annotated[float | None, fields.CORRECTED_ERROR_S] = None
     implied_buffer_s: Annotated[float | None, fields.IMPLIED_BUFFER_S] = None
+    implied_error_s: Annotated[float | None, fields.IMPLIED_ERROR_S] = None
     actual_buffer_s: Annotated[float | None, fields.ACTUAL_BUFFER_S] = None
+    actual_error_s: Annotated[float | None, fields.ACTUAL_ERROR_S] = None
     actual_fps: Annotated[float | None, fields.ACTUAL_FPS] = None
     throughput_fps: Annotated[float | None, fields.THROUGHPUT_FPS] = None
     throughput_pct: Annotated[float | None, fields.THROUGHPUT_PCT]
@@ -203,7 +216,7 @@ class BackToBack(SearchTest[Bursts]):
             f"z = {rule.overload_frames} frames. '{NOT_APPLICABLE.reason}': the throughput is the line rate, so no "
             "burst can fill the buffer. Corrected buffer = implied x (1 - throughput / line rate): the nearer the "
             f"throughput to line rate, the larger its error; the throughput is within {number_text(resolution)} % of "
-            "line. "
+            "line. Errors of buffers (+-) are those of a throughput anywhere in its bracket, and of the burst. "
             "Actual buffer: the same frames at another rate.",
             headline=(fields.STATE, fields.BURST_FRAMES_AVG, fields.CORRECTED_BUFFER_S, fields.THROUGHPUT_PCT),
         )
@@ -352,16 +365,26 @@ def _row(
         else rate_at_pct(parameters.number("actual_pct"), size, pair.line_rate_bps)
     )
     times = buffer_times(spread.mean, throughput_fps, max_fps, asked_fps)
+    sampling = Fraction(_DEVIATIONS_95 * spread.stddev / sqrt(len(bursts)))
+    step_frames = parameters.integer("burst_step_frames")
+    burst = Between(max(Fraction(0), spread.mean - sampling), spread.mean, spread.mean + step_frames + sampling)
+    shares = between_throughputs(found, spread.mean, pair.line_rate_bps, parameters)
+    ends = (rate_at_pct(share, size, pair.line_rate_bps) for share in (shares.low, shares.value, shares.high))
+    errors = buffer_errors(burst, Between(*ends), max_fps, None if parameters.is_word("actual_pct") else asked_fps)
     possible = asked_fps <= throughput_fps
     return replace(
         row,
         burst_frames_avg=float(spread.mean),
+        burst_error_frames=float(burst.high - burst.value),
         burst_frames_min=min(bursts),
         burst_frames_max=max(bursts),
         burst_frames_stddev=spread.stddev,
         corrected_buffer_s=float(times.corrected_s),
+        corrected_error_s=float(errors.corrected_s),
         implied_buffer_s=float(times.implied_s),
+        implied_error_s=float(errors.implied_s),
         actual_buffer_s=float(times.actual_s) if possible else None,
+        actual_error_s=float(errors.actual_s) if possible else None,
         actual_fps=float(asked_fps),
         repetitions=len(bursts),
     )

@@ -39,6 +39,33 @@ def buffer_times(
     return BufferTimes(implied, corrected, corrected * max_fps / actual_fps)
 
 
+@dataclass(frozen=True)
+class Between:
+    """A number, and the ends of the interval in which the true one lies."""
+
+    low: Fraction
+    value: Fraction
+    high: Fraction
+
+
+def buffer_errors(burst: Between, throughput: Between, max_fps: Fraction, actual_fps: Fraction | None) -> BufferTimes:
+    """How far the buffer times may be from those of the true burst and throughput; ``actual_fps`` None: that one.
+
+    A longer burst and a lower throughput make each of the times longer.
+    """
+
+    def times(burst_frames: Fraction, throughput_fps: Fraction) -> BufferTimes:
+        return buffer_times(burst_frames, throughput_fps, max_fps, actual_fps or throughput_fps)
+
+    found = times(burst.value, throughput.value)
+    ends = (times(burst.low, throughput.high), times(burst.high, throughput.low))
+    return BufferTimes(
+        max(abs(end.implied_s - found.implied_s) for end in ends),
+        max(abs(end.corrected_s - found.corrected_s) for end in ends),
+        max(abs(end.actual_s - found.actual_s) for end in ends),
+    )
+
+
 def hidden_share(burst_frames: Fraction, trial_frames: int) -> Fraction:
     """The largest share of the corrected time that short throughput trials can take from it.
 
@@ -106,6 +133,25 @@ def in_longer_trials(
 def _is_sustained(found: MeshThroughput, parameters: ParameterSet) -> bool:
     """Whether queues were watched at the throughput, and had to be steady."""
     return parameters.flag(shared.SUSTAINED) and found.search.shown.watched is not None
+
+
+def between_throughputs(
+    found: MeshThroughput, burst_frames: Fraction, rate_bps: int, parameters: ParameterSet
+) -> Between:
+    """The throughput that is for good, in percent of the line: at least what no queue and no buffer helps to pass."""
+    search = found.search
+    highest = search.result_load_pct
+    assert highest is not None
+    low = highest if search.lower_pct is None else min(highest, Fraction(search.lower_pct))
+    frames = found.trial_frames or _trial_frames(parameters, found.frame_size_bytes, rate_bps)
+    if not _is_sustained(found, parameters):
+        low = (
+            min(low, 100 * without_buffer(highest / 100, burst_frames, frames))
+            if frames > burst_frames
+            else Fraction(0)
+        )
+    high = highest if search.upper_pct is None else max(highest, Fraction(search.upper_pct))
+    return Between(low, highest, high)
 
 
 def hidden_finding(
