@@ -1,5 +1,5 @@
 // Measures whole messages: frames that leave a port back to back, each position in a flow of its own. The sequence
-// number of a frame is the number of its message. Only v1model has this (docs/designs/0016-message-registers.md).
+// number of a frame is the number of its message. On a Tofino: tna/messages.p4 (docs/designs/0016-message-registers.md).
 #ifndef P4MESH_MESSAGES
 #define P4MESH_MESSAGES
 
