@@ -23,6 +23,7 @@ impl Compiler {
         let mut flags = settings::builder();
         flags.set("opt_level", "speed").ok()?;
         flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
+        flags.set("enable_pinned_reg", "true").ok()?;
         flags.set("unwind_info", "false").ok()?;
         let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
         Some(Compiler {

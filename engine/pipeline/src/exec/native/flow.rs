@@ -243,7 +243,10 @@ pub(super) struct Findings {
 
 pub(super) struct Builder<'f> {
     pub ins: FunctionBuilder<'f>,
-    pub regs: Value,
+    /// The address of the slots, once the block in work has asked for it.
+    regs: Option<Value>,
+    /// The former value of the register that holds this address.
+    kept: Value,
     pub frame: Value,
     state: State,
     at_start: State,
@@ -292,9 +295,13 @@ impl<'f> Builder<'f> {
         ins.append_block_params_for_function_params(block);
         ins.switch_to_block(block);
         let (regs, frame) = (ins.block_params(block)[0], ins.block_params(block)[1]);
+        // Nearly all that is live has to give way to another value somewhere: the address of the slots has its own register.
+        let kept = ins.ins().get_pinned_reg(I64);
+        ins.ins().set_pinned_reg(regs);
         Builder {
             ins,
-            regs,
+            regs: None,
+            kept,
             frame,
             state: State::default(),
             at_start: State::default(),
@@ -329,10 +336,14 @@ impl<'f> Builder<'f> {
         *known = bound.min(*known);
     }
 
-    fn address(&self, place: Place) -> (Value, i32, MemFlags) {
+    fn address(&mut self, place: Place) -> (Value, i32, MemFlags) {
         match place {
             CURSOR => (self.frame, self.cursor_offset, frame_flags()),
-            slot => (self.regs, 8 * slot as i32, slot_flags()),
+            slot => {
+                let ins = &mut self.ins;
+                let regs = *self.regs.get_or_insert_with(|| ins.ins().get_pinned_reg(I64));
+                (regs, 8 * slot as i32, slot_flags())
+            }
         }
     }
 
@@ -500,6 +511,7 @@ impl<'f> Builder<'f> {
         let Some(Entry { mut state, differ }) = self.entries.remove(&key) else { return false };
         let block = self.block(key);
         self.ins.switch_to_block(block);
+        self.regs = None;
         let mut known = Vec::new();
         if self.loops.contains(&key) {
             known.extend(state.places());
@@ -536,6 +548,7 @@ impl<'f> Builder<'f> {
 
     pub fn leave(&mut self, status: u32) {
         let status = self.ins.ins().iconst(ir::types::I32, i64::from(status));
+        self.ins.ins().set_pinned_reg(self.kept);
         self.ins.ins().return_(&[status]);
         self.ended = true;
     }
