@@ -45,6 +45,15 @@ def lost_pct(device: Device) -> float:
     return 100 - float(device.sustained_pct)
 
 
+def test_a_table_with_late_frames_says_that_its_loss_counts_them() -> None:
+    for gap, told in ((WIDE_GAP, True), (96, False)):
+        device = Device(ports=2, ifg_bits=gap, queue_frames=1000, pattern=Pairs())
+        _, outcome, _ = run_on_sim(FrameLoss(), device.topology, (64,), *QUICK, "scaled_frames=1000")
+        (table,) = outcome.tables
+        assert ("late_frames" in {column.key for column in table.columns}) is told
+        assert ("counts late and early frames as lost" in table.note) is told
+
+
 @pytest.mark.parametrize("queue_frames", [1, 64, 1000, 100_000])
 @pytest.mark.parametrize("frames", [1000, 30_000])
 def test_loss_at_line_rate_follows_from_the_gap_whatever_the_queue_holds(queue_frames: int, frames: int) -> None:

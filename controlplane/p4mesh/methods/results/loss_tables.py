@@ -26,6 +26,10 @@ _COLUMNS = (
     fields.STATE,
     fields.QUEUES,
 )
+_LEFT_OUT = (
+    "The loss counts late and early frames as lost, because a longer trial loses as many more: those that a queue held "
+    "back until the transmission was over, and those that were forwarded at first beyond the rate of the rest."
+)
 
 
 def loss_table(name: str, title: str, sweeps: Sequence[LossSweep], note: str) -> Table:
@@ -33,6 +37,8 @@ def loss_table(name: str, title: str, sweeps: Sequence[LossSweep], note: str) ->
     rows = [_row(row) for sweep in sweeps for row in sweep.rows]
     headline = (fields.STATE, fields.OFFERED_FPS, fields.LOSS_PCT)
     optional = (fields.LATE_FRAMES, fields.EARLY_FRAMES)
+    if any(row.late_frames or row.early_frames for sweep in sweeps for row in sweep.rows if row.trusted):
+        note = f"{note} {_LEFT_OUT}".lstrip()
     return table_of(name, title, _COLUMNS, rows, note, optional=optional, keys=_KEYS, headline=headline)
 
 
