@@ -31,7 +31,7 @@ _CONFIG = {
     "background": "white",
     "view": {"stroke": None},
     "axis": {"gridOpacity": 0.5, "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 11},
-    "legend": {"labelFontSize": 11, "symbolSize": 90},
+    "legend": {"labelFontSize": 11, "symbolSize": 90, "columnPadding": 30},
 }
 
 
