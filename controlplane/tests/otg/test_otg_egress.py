@@ -9,28 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.otg import TRANSPORTS, OtgServer, add_flow, flow_metrics, serving_otg, transmit, two_ports
+from support.otg import TRANSPORTS, OtgServer, add_flow, by_tags, ended, flow_metrics, serving_otg, transmit, two_ports
 
 
 @pytest.fixture(scope="module")
 def wire() -> Iterator[OtgServer]:
     with serving_otg("back-to-back") as served:
         yield served
-
-
-def ended(api: Any, name: str = "f") -> Any:
-    """Start all flows, and return the metric of one when it has ended."""
-    transmit(api, "start")
-    for _ in range(20):
-        metric = flow_metrics(api)[name]
-        if metric.transmit == "stopped":
-            return metric
-    raise AssertionError(f"flow {name} does not end: {metric}")
-
-
-def by_tags(metric: Any) -> dict[tuple[str, ...], Any]:
-    """Return tagged metrics by the values of their tags."""
-    return {tuple(tag.value.hex for tag in part.tags): part for part in metric.tagged_metrics}
 
 
 def frames(metric: Any) -> dict[tuple[str, ...], int]:

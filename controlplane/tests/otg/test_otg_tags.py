@@ -14,28 +14,13 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import rdpcap
-from support.otg import OtgServer, add_flow, flow_metrics, serving_otg, transmit, two_ports
+from support.otg import OtgServer, add_flow, by_tags, ended, serving_otg, two_ports
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[OtgServer]:
     with serving_otg("back-to-back") as served:
         yield served
-
-
-def ended(api: Any, name: str = "f") -> Any:
-    """Start all flows, and return the metrics of one when it has ended."""
-    transmit(api, "start")
-    for _ in range(20):
-        metric = flow_metrics(api)[name]
-        if metric.transmit == "stopped":
-            return metric
-    raise AssertionError(f"flow {name} does not end: {metric}")
-
-
-def by_tags(metric: Any) -> dict[tuple[str, ...], Any]:
-    """Return tagged metrics by the values of their tags."""
-    return {tuple(getattr(tag.value, tag.value.choice) for tag in part.tags): part for part in metric.tagged_metrics}
 
 
 def test_frames_are_counted_by_the_values_of_tagged_fields(server: OtgServer) -> None:

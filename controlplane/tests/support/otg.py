@@ -87,6 +87,21 @@ def flow_metrics(api: Any, *names: str) -> dict[str, Any]:
     return {metric.name: metric for metric in api.get_metrics(request).flow_metrics}
 
 
+def ended(api: Any, name: str = "f") -> Any:
+    """Start all flows, and return the metric of one when it has ended."""
+    transmit(api, "start")
+    for _ in range(20):
+        metric = flow_metrics(api)[name]
+        if metric.transmit == "stopped":
+            return metric
+    raise AssertionError(f"flow {name} does not end: {metric}")
+
+
+def by_tags(metric: Any) -> dict[tuple[str, ...], Any]:
+    """Return tagged metrics by the values of their tags."""
+    return {tuple(getattr(tag.value, tag.value.choice) for tag in part.tags): part for part in metric.tagged_metrics}
+
+
 def port_metrics(api: Any, *names: str) -> dict[str, Any]:
     """Return the metrics of ports by name, by default of all."""
     request = api.metrics_request()
