@@ -265,6 +265,7 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
     limit_fps = mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps)
     rates = rate_metrics(spec, result, [mesh.rate_of(leg) for leg in mesh.legs], limit_fps)
     seconds = transmission_s(spec)
+    used = {port for stream in spec.streams for port in (*stream.tx_ports, *stream.rx_ports)}
     return MeshTrial(
         load_pct=float(load),
         offered_pct=float(rates.offered_pct),
@@ -303,6 +304,7 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
                 flooded_frames=port.flooded_frames,
             )
             for port in result.ports
+            if port.port in used or port.flooded_frames
         ),
     )
 

@@ -75,7 +75,8 @@ def cables_text(config: dict[str, Any]) -> str:
     delays = StampKind(config["time_stamps"]["kind"]) is StampKind.FIRST_BIT
     shown = [_cable(link, delays) for link in ends[:_MOST_CABLES]]
     if len(ends) > _MOST_CABLES:
-        shown.append(f"{len(ends) - _MOST_CABLES} more groups")
+        more = len(ends) - _MOST_CABLES
+        shown.append(f"{more:,} more group{'s' * (more != 1)}")
     return "; ".join([*shown, _calibrated(config["calibration"])])
 
 

@@ -41,7 +41,7 @@ def distribution_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -
     kept = _worst(curves)
     if not kept:
         return ()
-    note = f"Trial: the last one of each part. {_ERROR}"
+    note = f"Trial: the last one of each part. {_ERROR} {shown.note}".rstrip()
     if len(kept) < len(curves):
         note += f" Shown are the {_MOST_CURVES} of {len(curves)} with the largest latency, some of each frame size."
     return (

@@ -136,7 +136,7 @@ def _has(table: Table, column: Column) -> bool:
 
 
 def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
-    """The load that a search found, of which a number is one more expression; 0 for other numbers."""
+    """The load that a search found, of which a number is one more expression; 0 for others and without a result."""
     quantity = quantity_of(column.key)
     if column.key in _THROUGHPUTS and (_has(table, fields.UPPER_PCT) or _has(table, fields.BUCKET_PCT)):
         keys = [fields.THROUGHPUT_PCT, fields.CARRIED_PCT]
@@ -146,7 +146,9 @@ def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
         keys = [fields.THROUGHPUT_PCT, fields.LOAD_PCT, fields.LOWER_PCT, fields.UPPER_PCT]
     else:
         return 0.0
-    return next((number(row[key.key]) for key in keys if row.get(key.key)), 0.0)
+    share = next((number(row[key.key]) for key in keys if row.get(key.key)), 0.0)
+    # A load that failed itself is no result.
+    return 0.0 if share == row.get(fields.UPPER_PCT.key) else share
 
 
 def _of_share(value: float, row: Mapping[str, Cell], column: Column) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.quantities import time_text
 from p4mesh.report.document import Grid, GridRow
 from p4mesh.report.errors_of_numbers import NumberErrors
@@ -24,6 +25,8 @@ DURATION = Column("trial_duration", "Trials of")
 _DURATION_KEY = "duration_ms"
 _SIZE_KEY = "frame_size_bytes"
 _UNITS_OF_LOADS = ("% of line", "frames/s")
+_ALWAYS = (ITERATION.key, fields.REASON.key)
+"""Columns that stand in every headline, where they are filled."""
 _COUNT = "frames"
 """Unit of numbers that are exact, also where they are means of counts."""
 _OTHERWISE = 4
@@ -62,16 +65,16 @@ def is_whole_on_cover(table: Table) -> bool:
     return (
         bool(table.headline and rows)
         and not table.note
-        and filled <= {*table.keys, ITERATION.key, *table.headline}
+        and filled <= {*table.keys, *_ALWAYS, *table.headline}
         and len(_shown(rows)) == len(rows) <= _MOST_ROWS
     )
 
 
 def _grid(table: Table, durations: _Durations, number_errors: NumberErrors) -> Grid:
     rows = _shown(rows_of(table))
-    wanted = (*table.keys, ITERATION.key, *table.headline)
+    wanted = (*table.keys, *_ALWAYS, *table.headline)
     columns = [column for column in table.columns if column.key in wanted]
-    columns = [column for column in columns if any(row.get(column.key) is not None for row in rows)]
+    columns = [column for column in columns if any(row.get(column.key) not in (None, "") for row in rows)]
     heads = heads_of((*columns, DURATION), rows, table.keys)
     cut = rows[:_MOST_ROWS]
     cells = _Cells(table, number_errors)
@@ -154,6 +157,7 @@ def key_numbers(outcome: Outcome, run: StoredRun) -> str:
         numbers = [row for row in rows if is_number(row.get(column.key))]
         if numbers:
             name = about if about == column.title else f"{about}: {column.title}"
+            name += f" {AT_LEAST}" * all(row.get(fields.REASON.key) == AT_LEAST for row in numbers)
             return f"{name} {cells.span(column, numbers)} {column.unit}".rstrip()
         found = Counter(str(row[column.key]) for row in rows if row.get(column.key) is not None)
         words += [f"{column.title}: {count} {cell}" for cell, count in found.most_common()]

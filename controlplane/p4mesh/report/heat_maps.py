@@ -69,7 +69,7 @@ def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
     if kept and not last:
         return (Paragraph(f"Flows: more than {_MOST_CELLS:,} in each part; trials.jsonl has their counts."),)
     kinds: tuple[tuple[str, str, str, Callable[[_Flows], float | None]], ...] = (
-        ("flow_loss", "Frames lost from port to port", "lost frames", _lost),
+        ("flow_loss", "Frames that did not arrive, from port to port", "frames", _lost),
         ("flow_latency", "Mean latency from port to port", "us", _mean_us),
     )
     found: list[Chart | Paragraph] = []

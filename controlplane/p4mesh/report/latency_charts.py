@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from p4mesh.methods.results.outcome import Figure, Series
@@ -41,7 +42,7 @@ def latency_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tup
         if any(item.points[-1][0] - item.points[0][0] >= _SPREAD_PCT for item in series):
             title = f"{word} {shown.name} latency against load"
             chart = line_chart(Figure(f"latency_{name}", title, _LOAD, "us", series, 100.0))
-            found += [chart] if chart else []
+            found += [replace(chart, note=f"{chart.note} {shown.note}".strip())] if chart else []
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""The path of every search: the loads that it tried one after the other, and their verdicts."""
+"""The path of searches: the loads that they tried one after the other, and their verdicts."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Cha
         },
     }
     note = f"{note_on(len(searched), len(found), 'searches')} The numbers are in the trial log and in trials.csv."
-    return Chart("searches", "Path of every search", spec, note=note.strip())
+    return Chart("searches", "Loads tried, one after the other", spec, note=note.strip())
 
 
 def _has_search(result: Any) -> bool:

@@ -10,6 +10,7 @@ from p4mesh.methods.results.latency import LATENCY_DEFINITION, NAME_WITHOUT_DEFI
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.stamps import StampKind
 
+_MIXED = "Latency is {}, not {} as in the tables: frames of several sizes or port rates share a bin."
 Latency = dict[str, Any]
 """Stored statistics of some frames."""
 
@@ -28,6 +29,7 @@ class ShownLatency:
         lines = [self._line(trial) for trial in trials]
         self._definition = wanted if wanted is not None and None not in lines else None
         self.name = measured_definition(config) if self._definition is None else self._definition.value
+        self.note = "" if wanted is None or wanted.value == self.name else _MIXED.format(self.name, wanted.value)
 
     def shift_ns(self, trial: StoredTrial, latency: Latency) -> float:
         """Time to add to each measured latency."""

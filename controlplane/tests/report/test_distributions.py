@@ -159,6 +159,8 @@ def test_figures_show_the_definition_of_the_tables(
     assert percentiles.spec["data"]["values"][0]["y"] == pytest.approx(1 + shift_us)
     assert histogram.spec["data"]["values"][-1]["x2"] == pytest.approx(4 + shift_us)
     mean, largest = latency_charts(config, trials)
+    for chart in (percentiles, histogram, mean, largest):
+        assert (f"not {definition} as in the tables" in chart.note) == (name != definition)
     assert (mean.title, largest.title) == (f"Mean {name} latency against load", f"Largest {name} latency against load")
     for chart, shown_us in ((mean, 2 + shift_us), (largest, 4 + shift_us)):
         assert [point["y"] for point in chart.spec["data"]["values"]] == pytest.approx([shown_us, shown_us])

@@ -55,6 +55,17 @@ def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[
             [{"frame_size_bytes": 64, "expected_frames": 3000, "loss_ratio": 0.0}],
             "Quantity: Loss ratio 0 +0.001 of expected",
         ),
+        # A load that failed itself is no result.
+        (
+            (SIZE, fields.LOAD_PCT, fields.UPPER_PCT),
+            [{"frame_size_bytes": 64, "load_pct": 10.0, "upper_pct": 10.0}],
+            "Quantity: Load 10.0000 % of line",
+        ),
+        (
+            (SIZE, fields.CAPACITY_GROUPS, fields.REASON),
+            [{"frame_size_bytes": 64, "capacity_groups": 200, "reason": "at least"}],
+            "Quantity: Capacity at least 200 groups",
+        ),
         ((SIZE, Column("own", "Quantity", "us")), [{"frame_size_bytes": 64, "own": 1.5}], "Quantity 1.5 +-0.001 us"),
     ],
 )

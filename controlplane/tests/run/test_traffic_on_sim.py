@@ -69,7 +69,7 @@ duration_s: 0.01
     assert notes["state"] == "MEASURED"
     assert run.outcome.state is Verdict.FAIL
     cover = [head.title for head in headline_grids(run.outcome, read_run(run.directory))[0].heads]
-    assert cover == ["Class", "Rate", "State", "Lost", "Loss ratio", "Avg", "Max", "Trials of"]
+    assert cover == ["Class", "Rate", "State", "Lost", "Loss ratio", "Avg", "Max", "Why", "Trials of"]
     pairs = {(row["traffic_class"], row["tx_port"], row["rx_port"]): row["tx_frames"] for row in rows(run, "pairs")}
     assert pairs == {
         ("voice", 1, 3): 1000,

@@ -18,7 +18,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, decimal, shortened, show, text
-from p4mesh.methods.results.latency import require_definition
+from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.traffic.method import ACCEPTED, laid_over
 from p4mesh.methods.traffic.results import RunResult
@@ -62,6 +62,7 @@ class Mixed(MethodOf[RunResult]):
             "length of a run. The report took 300 s; 0.5 s show no loss ratio below some 1e-4, and the bound says so",
             ("0.001", "86400"),
         ),
+        LATENCY_DEFINITION,
     )
 
     def goal(self, parameters: ParameterSet) -> str:
@@ -70,8 +71,8 @@ class Mixed(MethodOf[RunResult]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse values that are no rates or sizes, and ports that do not have the roles of the timing network."""
-        traffic = laid_over(_text(parameters), bed)
-        require_definition(self.name, bed, traffic.definition)
+        laid_over(_text(parameters), bed)
+        check_definition(self.name, bed, parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[FrameSize]) -> tuple[Unit, ...]:
         return tuple(Unit(0, run.label) for run in _text(parameters).runs)
@@ -94,7 +95,12 @@ def _text(parameters: ParameterSet) -> TrafficText:
         unit = name.rpartition("_")[2]
         values = [_number(parameters, name, word, unit) for word in parameters.text(name).split(",")]
         axes[key] = [f"{show(value)} Mbit/s L1" if unit == "mbps" else int(value) for value in values]
-    return _loaded(json.dumps({"duration_s": float(parameters.number("run_s")), "sweep": {"product": axes}}))
+    changes = {
+        "duration_s": float(parameters.number("run_s")),
+        "sweep": {"product": axes},
+        LATENCY_DEFINITION.name: parameters.text(LATENCY_DEFINITION.name),
+    }
+    return _loaded(json.dumps(changes))
 
 
 def _number(parameters: ParameterSet, name: str, word: str, unit: str) -> Fraction:

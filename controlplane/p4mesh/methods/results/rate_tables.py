@@ -64,6 +64,8 @@ _NOTE = (
     "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames or is not "
     f"sustained. {FOR_GOOD_NOTE}"
 )
+_FAILED = "A FAIL has no throughput: its row is that of the last load tried."
+
 
 MESH_THROUGHPUT = "mesh_throughput"
 
@@ -71,12 +73,13 @@ MESH_THROUGHPUT = "mesh_throughput"
 def mesh_throughput_table(results: Sequence[MeshThroughput]) -> Table:
     """The throughput of a mesh, sent and received; a FAIL row shows the last load tried and its loss."""
     limited = any(result.theoretical_pct < _WHOLE_LINE_PCT for result in results)
+    failed = any(result.search.throughput_pct is None for result in results)
     return table_of(
         MESH_THROUGHPUT,
         "Throughput: highest load without loss",
         (*THROUGHPUT_COLUMNS, *([fields.THEORETICAL_PCT] if limited else [])),
         [(result.search.trusted_cells, result, result.search.judgement, result.search.for_good) for result in results],
-        f"{_NOTE} {excluded_note(results)}".rstrip(),
+        " ".join(filter(None, (_NOTE, _FAILED if failed else "", excluded_note(results)))),
         headline=(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
     )
 

@@ -182,7 +182,7 @@ class AddressLearning(Addressed[LearningUnit]):
                 yield f"{size} B, base {base}: {why}"
         yield from floors(f"{size} B, capacity", capacities, "addresses")
         for (addresses, _), searches in _by_number(units).items():
-            yield from floors(f"{size} B, {addresses} addresses", searches, "f/s")
+            yield from floors(f"{size} B, {addresses:,} addresses", searches, "frames/s")
 
 
 def _rate_goal(parameters: ParameterSet) -> SearchGoal:

@@ -213,7 +213,7 @@ class BackToBack(SearchTest[Bursts]):
             rows,
             f"Average of N = {searches} searches (RFC 9004 6.3): binary search with loss "
             f"verification, smallest step {goal.resolution} (frames), r = {rule.trials} trials, "
-            f"z = {rule.overload_frames} frames. '{NOT_APPLICABLE.reason}': the throughput is the line rate, so no "
+            f"z = {rule.overload_frames:,} frames. '{NOT_APPLICABLE.reason}': the throughput is the line rate, so no "
             "burst can fill the buffer. Corrected buffer = implied x (1 - throughput / line rate): the nearer the "
             f"throughput to line rate, the larger its error; the throughput is within {number_text(resolution)} % of "
             "line. Errors of buffers (+-) are those of a throughput anywhere in its bracket, and of the burst. "
@@ -303,7 +303,7 @@ def _burst_table(parameters: ParameterSet, searches: Sequence[BurstSearch]) -> t
     goal, rule = burst_goal(parameters), _rule(parameters)
     note = (
         f"Bisection of integers from {goal.minimum} to the longest burst allowed, first its middle, resolution "
-        f"{goal.resolution}; loss verification with r = {rule.trials}, z = {rule.overload_frames} frames. A result "
+        f"{goal.resolution}; loss verification with r = {rule.trials}, z = {rule.overload_frames:,} frames. A result "
         f"within 1 % of the longest burst is repeated with {_RAISE} times that length."
     )
     keys = (fields.FRAME_SIZE_BYTES, fields.SEARCH)

@@ -71,7 +71,8 @@ def test_the_learning_rate_is_at_least_80_frames_per_second_up_to_the_capacity()
     assert [row["addresses"] for row in outcome.tables[0].rows] == [100, 612, 1124, 1500]
     assert {(row["state"], row["reason"]) for row in outcome.tables[0].rows} == {("MEASURED", "at least")}
     assert outcome.state is Verdict.MEASURED
-    assert "64 B, 100 addresses to 64 B, 1500 addresses (4 results): >= 80 f/s; no more was tried" in outcome.findings
+    where = "64 B, 100 addresses to 64 B, 1,500 addresses (4 results)"
+    assert f"{where}: >= 80 frames/s; no more was tried" in outcome.findings
 
 
 def test_a_switch_that_learns_in_software_has_a_learning_rate() -> None:
