@@ -16,6 +16,8 @@ _MOST_LOOPBACKS = 5
 """That have peers, of one Ethernet interface: the stack has room for them."""
 _RESERVED_AS = (0, 23456, 65535, 2**32 - 1)
 _LONGEST_RESTART_S = 4095
+_USUAL_RESTART_S, _USUAL_STALE_S = 45, 10
+"""Which the API has where none is given."""
 GracefulRestart = tuple[int, bool]
 """Seconds that a peer has to come back in, and whether it has them after NOTIFICATIONs, too."""
 _UNICAST = ("ipv4_unicast", "ipv6_unicast", "route_refresh")
@@ -43,6 +45,8 @@ class BgpPeer:
     """Versions of the routes of the neighbour that the state tells."""
     graceful_restart: GracefulRestart | None = None
     """None: routes go with the session."""
+    warnings: tuple[str, ...] = ()
+    """On what has no effect."""
 
     @property
     def is_multihop(self) -> bool:
@@ -108,12 +112,14 @@ def _peer(
                 advanced.require(key, usual)
             advanced.require("neighbor_port", 179)
             passive = advanced.flag("passive_mode")
-        restart = _graceful_restart(element.element("graceful_restart"))
+        warnings: list[str] = []
+        restart = _graceful_restart(element.element("graceful_restart"), warnings)
         routes = tuple(
             read_routes(item, interface, others, own_as)
             for key in ("v4_routes", "v6_routes")
             for item in element.elements(key)
         )
+        warnings += (warning for item in routes for warning in item.warnings)
     peer = BgpPeer(
         name,
         interface,
@@ -127,6 +133,7 @@ def _peer(
         routes,
         kept,
         restart,
+        tuple(warnings),
     )
     next_on_wire = on_wire.gateway if peer.is_multihop else address
     if next_on_wire not in on_wire.network or next_on_wire == on_wire.address:
@@ -135,12 +142,17 @@ def _peer(
     return peer
 
 
-def _graceful_restart(element: Element) -> GracefulRestart | None:
+def _graceful_restart(element: Element, warnings: list[str]) -> GracefulRestart | None:
+    """Read when a peer restarts gracefully, and warn of what has no effect."""
     with element.whole():
-        enabled, seconds = element.flag("enable_gr"), element.integer("restart_time", 45)
+        enabled = element.flag("enable_gr")
+        seconds = element.integer("restart_time", _USUAL_RESTART_S)
         element.require("enable_llgr", False)
-        element.integer("stale_time")
         notifications = element.flag("enable_notification", True)
+        if element.integer("stale_time", _USUAL_STALE_S) != _USUAL_STALE_S:
+            warnings.append(f"{element.at('stale_time')} has no effect: it is of long-lived graceful restart")
+        if not enabled and (seconds, notifications) != (_USUAL_RESTART_S, True):
+            warnings.append(f"{element.path} has no effect: enable_gr is false")
         if seconds > _LONGEST_RESTART_S:
             raise refusal(element.at("restart_time"), f"is {seconds:,}", f"0 to {_LONGEST_RESTART_S:,}")
         return (seconds, notifications) if enabled else None

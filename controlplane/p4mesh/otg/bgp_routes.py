@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_network
 
@@ -57,6 +57,8 @@ class RouteRange:
     attributes: RouteAttributes
     host: Interface
     """An end of flows: the first address of the range, behind the peer."""
+    warnings: tuple[str, ...] = ()
+    """On what has no effect."""
 
 
 def read_routes(element: Element, interface: Interface, others: Sequence[Interface], own_as: int) -> RouteRange:
@@ -79,8 +81,19 @@ def read_routes(element: Element, interface: Interface, others: Sequence[Interfa
         if first is None:
             raise refusal(element.at("addresses"), "is empty", "one address or more")
         attributes = _attributes(element, _next_hop(element, first.version, interface, others), own_as)
+        warnings = tuple(_without_effect(element))
     via = interface.via or interface.name
-    return RouteRange(name, tuple(networks), attributes, replace(interface, name=name, address=first, via=via))
+    host = replace(interface, name=name, address=first, via=via)
+    return RouteRange(name, tuple(networks), attributes, host, warnings)
+
+
+def _without_effect(element: Element) -> Iterator[str]:
+    """Yield warnings on next hops that are given, and are not the one that the mode names."""
+    is_manual = element.text("next_hop_mode") == "manual"
+    for kind in ("ipv4", "ipv6"):
+        key, is_named = f"next_hop_{kind}_address", is_manual and element.text("next_hop_address_type", kind) == kind
+        if not is_named and not element.address(key, "0.0.0.0").is_unspecified:
+            yield f"{element.at(key)} has no effect: next_hop_mode and next_hop_address_type name another next hop"
 
 
 def _consecutive(network: Network, count: int, step: int) -> Sequence[Network]:

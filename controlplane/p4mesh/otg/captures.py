@@ -33,13 +33,15 @@ class Capture:
     """Bytes of a frame that are kept."""
 
 
-def read_captures(elements: Sequence[Element], ports: Mapping[str, Port]) -> dict[str, Capture]:
-    """Read the list ``captures``: settings by the name of the port."""
+def read_captures(elements: Sequence[Element], ports: Mapping[str, Port], warnings: list[str]) -> dict[str, Capture]:
+    """Read the list ``captures``: settings by the name of the port; warn of what has no effect."""
     found: dict[str, Capture] = {}
     for element in elements:
         with element.whole():
             element.text("name")
-            element.flag("overwrite")
+            if element.flag("overwrite"):
+                kept = f"a full capture keeps its first {MOST_FRAMES:,} frames of each kind"
+                warnings.append(f"{element.at('overwrite')} has no effect: {kept}")
             if element.elements("filters"):
                 raise refusal(element.at("filters"), "is not supported", "all frames")
             names = element.texts("port_names")

@@ -64,7 +64,7 @@ def read_configuration(message: pb2.Config, topology: Topology) -> Configuration
     starts = attempt(_starts_protocols, root.element("options")) or False
     if not errors:
         warnings = attempt(read_layer1, root.elements("layer1"), ports) or []
-        captures = attempt(read_captures, root.elements("captures"), ports) or {}
+        captures = attempt(read_captures, root.elements("captures"), ports, warnings) or {}
         devices = attempt(read_devices, root.elements("devices"), ports) or devices
         # Flows between devices that could not be read would add nothing but more errors.
         given = root.elements("flows")

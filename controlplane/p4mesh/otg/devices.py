@@ -65,6 +65,7 @@ def read_devices(elements: Sequence[Element], ports: Mapping[str, Port]) -> Devi
                     if len(peers) == MOST_PEERS:
                         raise refusal(speaks.path, f"has peer {MOST_PEERS + 1}", f"up to {MOST_PEERS} peers")
                     peers[peer.name] = peer
+                    warnings += peer.warnings
                     names |= {routes.name: (routes.host,) for routes in peer.routes}
     return Devices(tuple(found), tuple(loopbacks), names, peers, tuple(warnings))
 

@@ -92,13 +92,19 @@ class Element:
         return [Element(item, f"{self.at(key)}[{place}]") for place, item in enumerate(self._take(key, []))]
 
     def choice(self, *valid: str, default: str) -> str:
-        """The kind that ``choice`` names; raises OtgError for one that is not among the valid ones."""
-        chosen = self.text("choice", default)
+        """The kind that ``choice`` names, or else the one that is given.
+
+        Raises OtgError for one that is not among the valid ones, and for another one beside it.
+        """
+        given = [key for key in valid if key in self]
+        chosen = self.text("choice", given[0] if given else default)
         if not chosen:
             raise refusal(self.at("choice"), "is left out", valid)
         if chosen not in valid:
             raise refusal(self.at(chosen), "is not supported", valid)
-        # The chosen key is asked for by who reads it; the others are left out of a valid configuration.
+        if others := [key for key in given if key != chosen]:
+            raise refusal(self.at(others[0]), f"is not the choice, which is {chosen}", [chosen])
+        # The chosen key is asked for by who reads it.
         self._asked.extend(valid)
         return chosen
 

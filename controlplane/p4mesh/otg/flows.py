@@ -133,7 +133,7 @@ def read_flow(
     with element.whole():
         name = element.text("name")
         ends = element.element("tx_rx")
-        of_devices = ends.text("choice", "port") == "device"
+        of_devices = ends.choice("port", "device", default="port") == "device"
         packet = element.elements("packet")
         headers = flow_headers(packet, of_devices=of_devices)
         frame = headers[0].frame
@@ -145,7 +145,7 @@ def read_flow(
         apart = not can_be_cut(frame) or measured.latency == STORE_FORWARD
         sizes = frame_sizes(element.element("size"), apart=apart)
         smallest = max(minimum_frame_bytes(item.frame) for item in headers)
-        warnings = []
+        warnings = list(headers[0].warnings)
         if min(sizes) < smallest:
             what = f"{element.at('size')} has frames of {min(sizes):,} bytes"
             warnings.append(f"{what}: they have {smallest:,}, which headers, signature and FCS need")
@@ -158,6 +158,7 @@ def read_flow(
         given = element.element("payload")
         payload = read_payload(given, max(sizes)) if "payload" in element else COUNTING
         timed = timing(element, sizes, min(tx.port.tester.rate_bps for tx, _ in pairs))
+        warnings += timed.warnings
     if len(pairs) * len(headers) > MOST_STREAMS:
         what = f"joins {len(pairs)} pairs of ends, each with {len(headers)} streams"
         raise refusal(ends.path, what, f"{MOST_STREAMS} streams of a flow")
@@ -200,14 +201,12 @@ def _parts(
 
 
 def _port_pairs(element: Element, ports: Mapping[str, Port], tester_ports: Sequence[TesterPort]) -> list[_Pair]:
-    with element.whole():
-        element.choice("port", default="port")
-        with element.element("port").whole() as inner:
-            names = [name for name in (*inner.texts("rx_names"), inner.text("rx_name")) if name]
-            sender = port_of(inner.at("tx_name"), inner.text("tx_name"), ports)
-            receivers = [port_of(f"{inner.at('rx_names')}[{place}]", name, ports) for place, name in enumerate(names)]
-            if not names:
-                receivers = [Port("", "", other) for other in tester_ports if other != sender.tester][:1]
+    with element.whole(), element.element("port").whole() as inner:
+        names = [name for name in (*inner.texts("rx_names"), inner.text("rx_name")) if name]
+        sender = port_of(inner.at("tx_name"), inner.text("tx_name"), ports)
+        receivers = [port_of(f"{inner.at('rx_names')}[{place}]", name, ports) for place, name in enumerate(names)]
+        if not names:
+            receivers = [Port("", "", other) for other in tester_ports if other != sender.tester][:1]
     if not receivers or sender in receivers or len(receivers) != len(set(names or [""])):
         valid = "other ports than that of tx_name, each once"
         raise refusal(inner.at("rx_names"), f"are {', '.join(names) or 'none'}", valid)
@@ -215,11 +214,9 @@ def _port_pairs(element: Element, ports: Mapping[str, Port], tester_ports: Seque
 
 
 def _device_pairs(element: Element, devices: Devices, version: int | None) -> list[_Pair]:
-    with element.whole():
-        element.choice("device", default="device")
-        with element.element("device").whole() as inner:
-            mode, both = inner.text("mode", "mesh"), inner.flag("bidirectional")
-            senders, receivers = (_ends(inner, key, devices, version) for key in ("tx_names", "rx_names"))
+    with element.whole(), element.element("device").whole() as inner:
+        mode, both = inner.text("mode", "mesh"), inner.flag("bidirectional")
+        senders, receivers = (_ends(inner, key, devices, version) for key in ("tx_names", "rx_names"))
     if mode == "one_to_one" and len(senders) != len(receivers):
         raise refusal(inner.at("mode"), f"joins {len(senders)} and {len(receivers)} ends", "equally many ends, or mesh")
     if mode == "mesh" and len(senders) * len(receivers) > _MOST_JOINED:

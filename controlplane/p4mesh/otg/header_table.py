@@ -35,6 +35,8 @@ class Header:
     """Object in which the fields are."""
     parts: Callable[[Element, Patterns], Mapping[str, Any]] = lambda *_: {}
     """Reads what is spelled in another way."""
+    without_effect: Mapping[str, str] = field(default_factory=dict)
+    """Properties that are no fields of the frame, and the reason why they change nothing."""
 
 
 def _ipv4_parts(element: Element, patterns: Patterns) -> dict[str, int]:
@@ -76,7 +78,7 @@ HEADERS = {
         Ethernet,
         {"dst": "destination", "src": "source"},
         {"ether_type": "ether_type"},
-        fixed={"pfc_queue": 0},
+        without_effect={"pfc_queue": "ports have one queue for all frames of a stream"},
         left_out={"destination": None},
     ),
     "vlan": Header(Vlan, {"priority": "priority", "cfi": "drop_eligible", "id": "vid"}, fixed={"tpid": 0x8100}),

@@ -46,6 +46,7 @@ class FlowHeaders:
     source: Address | None = None
     destination: Address | None = None
     tags: tuple[Tag, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,7 @@ def _headers(elements: Sequence[Element], patterns: Patterns, of_devices: bool) 
         _address(network, "source") if network else None,
         _address(network, "destination") if network else None,
         tuple(patterns.tags),
+        tuple(patterns.warnings),
     )
 
 
@@ -163,10 +165,14 @@ def _header(element: Element, header: Header, patterns: Patterns, of_devices: bo
     }
     for key in header.written:
         with element.element(key).whole() as written:
-            if written.choice("auto", "generated", default="auto") == "generated":
+            if written.choice("auto", *(["generated"] if "checksum" in key else []), default="auto") == "generated":
                 written.require("generated", "good", "bad", "unspecified")
                 if written.text("generated") == "bad":
                     values["checksum"] = BAD_CHECKSUM
+    for key, why in header.without_effect.items():
+        if key in element:
+            element.element(key)
+            patterns.warnings.append(f"{element.at(key)} has no effect: {why}")
     for key, valid in header.fixed.items():
         if patterns.optional_constant(element, key) not in (None, valid):
             raise refusal(element.at(key), "has another value", [str(valid)])

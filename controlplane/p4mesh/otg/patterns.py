@@ -65,6 +65,8 @@ class Patterns:
         """Periods, by their paths, of the patterns of which each value needs a stream of its own."""
         self.tags: list[Tag] = []
         """Metric tags of these frames; they are valid once every pattern of ``apart`` is constant."""
+        self.warnings: list[str] = []
+        """On what has no effect."""
 
     def values(self, element: Element, width_bits: int, *, auto: bool = False) -> FieldValues | None:
         """Read a pattern; None without a value, and where ``auto`` leaves it to the tester."""

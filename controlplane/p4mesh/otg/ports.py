@@ -74,7 +74,7 @@ def read_layer1(elements: Sequence[Element], ports: Mapping[str, Port]) -> list[
             if slower:
                 rates = ", ".join(f"{name} {ports[name].tester.rate_bps} bit/s" for name in slower)
                 warnings.append(f"{element.at('speed')} has no effect: the topology gives the rates ({rates})")
-            for key in ("media", "auto_negotiate", "auto_negotiation"):
+            for key in ("media", "auto_negotiate", "auto_negotiation", "flow_control"):
                 if key in element:
                     element.text(key)
                     warnings.append(f"{element.at(key)} has no effect: ports are as the topology has them")

@@ -38,6 +38,8 @@ class Timing:
     frames: int
     delay_ns: int = 0
     burst: Burst | None = None
+    warnings: tuple[str, ...] = ()
+    """On what differs from what was asked for."""
 
     def shared(self, parts: int) -> list[Timing]:
         """Equal parts of it, whose frames leave in turn; the last ones may have none."""
@@ -142,9 +144,14 @@ def _bursts(element: Element, rate_fps: Fraction, sizes: Sequence[int], line_rat
     gap_ns = _time_ns(element.element("inter_burst_gap"), STANDARD_IFG_BYTES, line_rate_bps)
     last_ns = frame_time_ns(max(sizes), line_rate_bps, PREAMBLE_BYTES)
     period_ns = (packets - 1) * NS_PER_S / rate_fps + last_ns + gap_ns
-    mean_fps = packets * NS_PER_S / max(period_ns, packets * NS_PER_S / rate_fps)
+    shortest_ns = packets * NS_PER_S / rate_fps
+    warnings = []
+    if gap_ns != _time_ns(Element({}, ""), STANDARD_IFG_BYTES, line_rate_bps) and period_ns < shortest_ns:
+        what = "is shorter than the gaps within a burst: all frames follow each other at the rate"
+        warnings.append(f"{element.at('inter_burst_gap')} {what}")
+    mean_fps = packets * NS_PER_S / max(period_ns, shortest_ns)
     frames = bursts * packets or int(mean_fps * _LONGEST_S)
-    return Timing(mean_fps, frames, 0, Burst(packets, rate_fps) if packets > 1 else None)
+    return Timing(mean_fps, frames, 0, Burst(packets, rate_fps) if packets > 1 else None, tuple(warnings))
 
 
 def _time_ns(element: Element, usual_bytes: int, line_rate_bps: int) -> int:

@@ -13,7 +13,7 @@ from google.protobuf import json_format
 from snappi import otg_pb2 as pb2
 from snappi import otg_pb2_grpc
 from support.golden import GoldenTable
-from support.otg import OtgServer, add_flow, errors_of, flow_metrics, serving_otg, transmit, two_ports
+from support.otg import OtgServer, add_flow, ended, errors_of, flow_metrics, serving_otg, transmit, two_ports
 
 GOLDEN = GoldenTable("otg")
 
@@ -338,6 +338,37 @@ def test_unreadable_values_are_refused_with_their_place_and_what_is_valid(server
     data, told = UNREADABLE[case]
     answer = requests.post(f"{server.places['http']}/config", json=data, timeout=30)
     assert (answer.status_code, answer.json()["errors"]) == (400, told)
+
+
+def _flow(**elements: Any) -> dict[str, Any]:
+    """JSON of a configuration with one flow."""
+    ports = [{"name": f"p{number}", "location": str(number)} for number in (1, 2)]
+    return {
+        "ports": ports,
+        "flows": [{"name": "f", "tx_rx": {"port": {"tx_name": "p1", "rx_names": ["p2"]}}, **elements}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("elements", "told"),
+    [
+        ({"rate": {"choice": "gbps", "pps": 1, "gbps": 1}}, "rate.pps is not the choice, which is gbps (valid: gbps)"),
+        ({"rate": {"pps": 1, "gbps": 1}}, "rate.gbps is not the choice, which is pps (valid: pps)"),
+    ],
+    ids=["named", "not named"],
+)
+def test_a_second_kind_beside_the_choice_is_refused(server: OtgServer, elements: dict[str, Any], told: str) -> None:
+    answer = requests.post(f"{server.places['http']}/config", json=_flow(**elements), timeout=30)
+    assert (answer.status_code, answer.json()["errors"]) == (400, [f"flows[0].{told}"])
+
+
+def test_a_kind_that_is_given_is_the_choice_where_none_is_named(server: OtgServer) -> None:
+    flow = _flow(
+        rate={"pps": 100}, size={"fixed": 256}, duration={"fixed_packets": {"packets": 7}}, metrics={"enable": True}
+    )
+    assert requests.post(f"{server.places['http']}/config", json=flow, timeout=30).status_code == 200
+    metric = ended(server.api())
+    assert (metric.frames_rx, metric.bytes_rx) == (7, 7 * 256)
 
 
 def test_elements_of_a_newer_version_are_refused_with_their_place(server: OtgServer) -> None:
