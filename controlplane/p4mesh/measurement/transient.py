@@ -2,13 +2,14 @@
 
 A device whose look-up collapses forwards everything until its queue is full, and a policer until its bucket is empty.
 No latency shows that. The counters of the ports do: they are read at equal distances while the streams run, and the
-frames of the first windows are compared with those of the rest.
+frames of the first windows are compared with those of the rest. Where time does not stand still meanwhile, a reading is
+of a moment between two counts of the frames sent, which then have to leave evenly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +22,8 @@ _LEAST_WINDOWS = 4
 """Windows of a steady part: half of a trial."""
 _OF_STEPS = 1.05
 """Standard deviation in medians of the differences of neighbours: 1 / (0.674 * sqrt(2))."""
+_OF_RATE = 2
+"""Standard deviations in the error of a rate (95 %)."""
 _OF_A_PORT = 2
 """Frames by which a window of a port may be longer than its part of the trial: one at each end."""
 _FEWEST_SEEN = 5
@@ -33,7 +36,8 @@ class PortReading:
 
     time_ns: int
     """Time after the first departure."""
-    sent: int
+    sent: tuple[int, int] | None
+    """Before and after the frames received were counted; None where time stood still meanwhile."""
     received: dict[int, int]
     """By port."""
 
@@ -44,6 +48,8 @@ class _Windows:
 
     frames: Array
     parts: Array
+    unsure: Array
+    """Part of the trial by which the length of each window may be another one."""
     lost_share: float
     """Share of the frames that were lost, 0 to 1."""
 
@@ -72,6 +78,7 @@ class _Windows:
         wanted = (rates * parts[:, first : first + 1])[:, 0]
         # Of frames that are lost one by one, it is their number times the share that is lost.
         variance = wanted * self.lost_share
+        unsure = rates[:, 0] * self.unsure[first]
         if behind.shape[1] >= _FEWEST_SEEN:
             left = behind - rates * lengths
             # The lower of two medians: the end of a transient may be two of four steps.
@@ -80,7 +87,7 @@ class _Windows:
                 variance = np.minimum(variance, (left**2).sum(axis=1) / (behind.shape[1] - 1))
             variance = np.maximum(variance, steps**2)
         of_rate = 1 + parts[:, first] / lengths.sum(axis=1)
-        return frames[:, first] - wanted, _DEVIATIONS * np.sqrt(variance * of_rate)
+        return frames[:, first] - wanted, _DEVIATIONS * np.sqrt(variance * of_rate) + unsure
 
     def alike(self, first: int) -> bool:
         """Whether the windows from ``first`` have frames of one rate, but for what chance makes."""
@@ -88,6 +95,13 @@ class _Windows:
         wanted = parts * frames.sum() / parts.sum()
         allowed = len(self.frames) + (_DEVIATIONS + 1) * np.sqrt(wanted * self.lost_share)
         return bool((abs(frames - wanted) <= allowed).all())
+
+    def varied(self, first: int) -> int:
+        """Frames from window ``first`` on that the next trial may have more or less, as these windows differ."""
+        frames, parts = (part[0, first:] for part in self._of_all_ports())
+        left = frames - parts * frames.sum() / parts.sum()
+        most = round(_OF_RATE * float(np.sqrt((left**2).sum() * len(left) / (len(left) - 1))))
+        return most if most > len(self.frames) else 0
 
     def early(self, first: int) -> Array:
         """Frames of each port before window ``first`` beyond the rate of the windows from there on."""
@@ -102,27 +116,35 @@ def transient(
     ways_ns: dict[int, float],
     duration_ns: int,
     lost_share: float,
-) -> tuple[Transient, dict[int, int]] | None:
-    """The transient of a trial that lost a share of its frames, and its frames by port; None where there is none.
+    *,
+    varies: bool = False,
+) -> tuple[Transient, tuple[PortCounts, ...]] | None:
+    """The transient of a trial that lost a share of its frames, and its ports with it; None where there is none.
 
-    ``ways_ns`` is the smallest latency at each port that received some.
+    ``ways_ns`` is the smallest latency at each port that received some. The rate of a device that ``varies`` as its
+    processor has time has an error of its windows.
     """
     receivers = [port for port in ports if port.port in ways_ns]
     if not receivers or len(readings) <= _LEAST_WINDOWS:
         return None
-    windows = _windows(readings, ports, ways_ns, duration_ns, lost_share)
+    windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share)
     count = windows.frames.shape[1]
     first = next((place for place in range(count - 1) if not windows.above(place)), count - 1)
-    if not windows.alike(first):
+    if not varies and not windows.alike(first):
         return None
     if count - first < _LEAST_WINDOWS:
-        return Transient(readings[first - 1].time_ns, over=False, frames=0), {}
-    hidden = windows.hidden(first)
+        return Transient(readings[first - 1].time_ns, over=False, frames=0), tuple(ports)
+    hidden = max(windows.hidden(first), windows.varied(first) if varies else 0)
     if not first:
-        return (Transient(0, over=True, frames=0, hidden_frames=hidden), {}) if hidden else None
-    early = windows.early(first)
-    of_ports = {port.port: round(frames) for port, frames in zip(receivers, early.tolist(), strict=True)}
-    return Transient(readings[first - 1].time_ns, True, max(0, round(early.sum())), hidden), of_ports
+        return (Transient(0, over=True, frames=0, hidden_frames=hidden), tuple(ports)) if hidden else None
+    early = dict(zip([port.port for port in receivers], windows.early(first).tolist(), strict=True))
+    found = Transient(readings[first - 1].time_ns, True, max(0, round(sum(early.values()))), hidden)
+    return found, tuple(_with(port, early.get(port.port, 0.0), late.get(port.port, 0)) for port in ports)
+
+
+def _with(port: PortCounts, early: float, late: int) -> PortCounts:
+    queued = late if port.queued_frames else 0
+    return replace(port, early_frames=round(early), late_frames=late, queued_frames=queued)
 
 
 def _windows(
@@ -131,14 +153,34 @@ def _windows(
     ways_ns: dict[int, float],
     duration_ns: int,
     lost_share: float,
-) -> _Windows:
+) -> tuple[_Windows, dict[int, int]]:
+    """The windows between readings, and the late frames of each port."""
     receivers = [port for port in ports if port.port in ways_ns]
-    came = [[reading.received[port.port] for reading in readings] for port in receivers]
-    ends = [port.rx_frames - port.late_frames for port in receivers]
-    until = np.array([[0, *row, max(end, row[-1])] for row, end in zip(came, ends, strict=True)], dtype=np.float64)
-    # The frames sent by then tell the time of a reading in the tester's own clock.
     sent = sum(port.tx_frames for port in ports)
-    times = np.array([reading.sent / sent for reading in readings])
+    spans = np.array([_span(reading, sent, duration_ns) for reading in readings])
+    times, takes = spans.mean(axis=1), np.array([0.0, *(np.diff(spans)[:, 0] / 2), 0.0])
     begins = np.array([ways_ns[port.port] / duration_ns for port in receivers])[:, None]
     limits = np.concatenate((begins, np.maximum(times, begins), 1 + begins), axis=1)
-    return _Windows(np.diff(until), np.diff(limits), lost_share)
+    late, until = {}, []
+    for port, rest in zip(receivers, (limits[:, -1] - limits[:, -2]).tolist(), strict=True):
+        came = [reading.received[port.port] for reading in readings]
+        late[port.port] = _late_frames(port, port.rx_frames - came[-1], rest)
+        until.append([0, *came, max(port.rx_frames - late[port.port], came[-1])])
+    frames = np.diff(np.array(until, dtype=np.float64))
+    return _Windows(frames, np.diff(limits), takes[1:] + takes[:-1], lost_share), late
+
+
+def _span(reading: PortReading, sent: int, duration_ns: int) -> tuple[float, float]:
+    """Parts of the trial between which it was read. A target on the wall clock sends late, and reads late."""
+    if reading.sent is None:
+        return (reading.time_ns / duration_ns,) * 2
+    return reading.sent[0] / sent, reading.sent[1] / sent
+
+
+def _late_frames(port: PortCounts, behind: int, rest: float) -> int:
+    """Late frames of a port that received so many ``behind`` the last reading, in a ``rest`` of the trial and later.
+
+    Those of the port were counted as if all its frames had come evenly. Those behind the last reading have.
+    """
+    longer = port.late_frames / max(1, port.rx_frames - port.late_frames)
+    return round(behind * longer / (rest + longer)) if longer else 0

@@ -9,17 +9,20 @@ import numpy as np
 from p4mesh.measurement.flow_arrays import FlowArrays
 from p4mesh.measurement.queue_watch import step_of, times_of
 from p4mesh.measurement.transient import PortReading, transient
-from p4mesh.tester.reading import Reading
+from p4mesh.tester.reading import Reading, ReasonCounts
 from p4mesh.tester.records import ALL_ONES
 from p4mesh.trial.parts.base import Part, Sending, Trial
 from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+_EVEN = 1000
+"""Ports that start together do so within this part of a trial: no window is longer or shorter by a visible part."""
 
 
 class FindingTransients(Part):
     """Readings of all ports at the times at which queues are watched; none around an interruption.
 
-    Only where time stands still meanwhile: elsewhere, counters of two ports are not those of one moment, and trials are
-    of full length.
+    Where time does not stand still meanwhile, frames sent tell it: none of streams that send them unevenly.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -29,8 +32,9 @@ class FindingTransients(Part):
 
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:
-        real_time = trial.tester.target.capabilities.real_time
-        return trial.spec.watch_queues and trial.spec.interruption is None and not real_time
+        spec = trial.spec
+        wanted = spec.watch_queues and spec.interruption is None
+        return wanted and (not trial.tester.target.capabilities.real_time or _evenly_sent(spec))
 
     def started(self, sending: Sending) -> None:
         step_ns = step_of(sending.plan, sending.duration_ns, sending.tester.tick_ps)
@@ -39,9 +43,11 @@ class FindingTransients(Part):
 
     def act(self, sending: Sending) -> None:
         self.due_ns = self._times_ns.pop(0) if self._times_ns else None
-        counts = sending.tester.reason_counts()
+        sent, counts = None, sending.tester.reason_counts()
+        if sending.tester.target.capabilities.real_time:
+            before, counts = counts, sending.tester.reason_counts()
+            sent = _sent(before), _sent(counts)
         received = {port: frames for (port, reason), frames in counts.items() if reason == "expected"}
-        sent = sum(frames for (_, reason), frames in counts.items() if reason == "transmitted")
         self._readings.append(PortReading(int(sending.now_ns) - sending.lead_ns, sent, received))
 
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
@@ -49,12 +55,18 @@ class FindingTransients(Part):
             return result
         ways_ns = _ways_ns(reading, flows, self.trial.tester.tick_ps)
         lost_share = result.lost_frames / result.expected_rx_frames
-        found = transient(self._readings, result.ports, ways_ns, result.duration_ns, lost_share)
-        if found is None:
-            return result
-        what, early = found
-        ports = tuple(replace(port, early_frames=early.get(port.port, 0)) for port in result.ports)
-        return replace(result, transient=what, ports=ports)
+        varies = self.trial.tester.target.capabilities.software_devices
+        found = transient(self._readings, result.ports, ways_ns, result.duration_ns, lost_share, varies=varies)
+        return result if found is None else replace(result, transient=found[0], ports=found[1])
+
+
+def _evenly_sent(spec: TrialSpec) -> bool:
+    latest_ns = max((offset for stream in spec.streams for offset in stream.start_offset_ns), default=0)
+    return latest_ns * _EVEN <= spec.duration_ns and not any(stream.burst or stream.arrivals for stream in spec.streams)
+
+
+def _sent(counts: ReasonCounts) -> int:
+    return sum(frames for (_, reason), frames in counts.items() if reason == "transmitted")
 
 
 def _ways_ns(reading: Reading, flows: FlowArrays, tick_ps: int) -> dict[int, float]:
