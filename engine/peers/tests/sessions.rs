@@ -372,6 +372,20 @@ fn routes_stay_after_a_notification_where_both_sides_say_so() {
 }
 
 #[test]
+fn no_route_stays_of_a_host_that_is_stopped() {
+    for (other_says_so, told) in [(true, "HardReset { value: [6, 2] }"), (false, "AdministrativeShutdown")] {
+        let mut wire = Wire::pair(graceful(1, 2, true), graceful(2, 1, other_says_so));
+        wire.hosts[0].announce(0, &Announcement::new(networks(8), &[]), 0);
+        wire.run_until(2 * S);
+        assert_eq!(wire.hosts[1].learned(0), 8);
+        wire.hosts[0].stop(0, wire.now);
+        wire.run_until(3 * S);
+        assert_eq!(wire.hosts[1].learned(0), 0);
+        assert!(wire.downs().iter().any(|it| it.0 == 1 && it.1.contains(told)), "{:?}", wire.downs());
+    }
+}
+
+#[test]
 fn a_neighbour_that_has_lost_its_state_keeps_no_routes() {
     // It comes back as a new one: its OPEN does not say that frames went on.
     let mut wire = Wire::pair(graceful(1, 2, true), graceful(2, 1, true));

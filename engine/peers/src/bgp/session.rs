@@ -30,6 +30,7 @@ use crate::{Nanoseconds, NS_PER_S};
 const OPEN_HOLD_NS: u64 = 240 * NS_PER_S;
 /// Code and subcode of a NOTIFICATION after which no route stays (RFC 8538 section 3.1).
 const HARD_RESET: (u8, u8) = (6, 9);
+const ADMINISTRATIVE_SHUTDOWN: [u8; 2] = [6, 2];
 /// KEEPALIVEs per hold time (RFC 4271 section 10).
 const KEEPALIVES: u64 = 3;
 
@@ -180,13 +181,20 @@ impl Session {
         self.end(now, format!("the neighbour closed the connection{hint}"), keeps)
     }
 
-    /// Ends the session on the owner's behalf; its routes are gone.
+    /// Ends the session on the owner's behalf; its routes are gone. A neighbour that would keep those of this side after a
+    /// NOTIFICATION is told by a hard reset that it has been shut down for good (RFC 8538 section 3.1).
     pub fn stop(&mut self, now: Nanoseconds, because: CeaseError, reason: &str) -> Vec<Output> {
         self.forget(now);
         if self.state == State::Idle {
             return Vec::new();
         }
-        self.refuse(now, BgpNotificationMessage::CeaseError(because), reason.to_string())
+        let told = match because {
+            CeaseError::AdministrativeShutdown { .. } if self.keeps_routes(Some(false)) => {
+                CeaseError::HardReset { value: ADMINISTRATIVE_SHUTDOWN.to_vec() }
+            }
+            _ => because,
+        };
+        self.refuse(now, BgpNotificationMessage::CeaseError(told), reason.to_string())
     }
 
     /// Ends a session that is up with a NOTIFICATION of any code.
