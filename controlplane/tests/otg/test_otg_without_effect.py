@@ -1,4 +1,4 @@
-"""What a configuration of the Open Traffic Generator API asks for in vain: the client is warned, and nothing else."""
+"""Elements of a configuration that have no effect: the client is warned, and all else works."""
 
 from __future__ import annotations
 
