@@ -24,7 +24,7 @@ from p4mesh.p4runtime.values import Value
 
 CLIENT_ID = 1000
 _MOST_ELEMENTS = 1024
-"""Of a request; a server works on one for milliseconds."""
+"""Elements of a request; a server works on one for milliseconds."""
 _WHOLE_TABLE = ("clear", "synchronise")
 """Actions on every cell or entry of a table; each is a request of its own, because it takes the longest."""
 _SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
@@ -63,7 +63,7 @@ class BfClient:
         self._client_id = client_id
         self._connect_timeout_s = connect_timeout_s
         self.request_timeout_s = request_timeout_s
-        """Of requests after the next connecting."""
+        """Limit of each request, from the next connection on."""
         self._on_port = on_port
         self._schema: BfSchema | None = None
         self._nodes: dict[int, tuple[int, ...]] = {}
@@ -338,7 +338,7 @@ class BfClient:
         self._write(updates)
 
     def read_counters(self, name: str, indices: Iterable[int]) -> list[tuple[int, CounterData]]:
-        """Return (index, value) of some cells of a counter, added up over all pipes."""
+        """(index, value) of some cells of a counter, added up over all pipes."""
         table, cells = self.bfrt.table(name), list(indices)
         self.sync([name])
         counts = []
@@ -355,12 +355,12 @@ class BfClient:
         return lambda: [data.packets for name in wanted for _, data in self.read_counters(name, wanted[name])]
 
     def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:
-        """Return (packets, bytes) of all cells of a counter, in order of their index, added up over all pipes."""
+        """(packets, bytes) of all cells of a counter, in order of their index, added up over all pipes."""
         cells = [data for _, data in self.read_counters(name, range(self.bfrt.table(name).size))]
         return array("Q", [cell.packets for cell in cells]), array("Q", [cell.bytes for cell in cells])
 
     def read_registers(self, name: str, cells: Sequence[int]) -> dict[str, np.ndarray[Any, Any]]:
-        """Of each field of a register its values as last synchronised: rows are pipes, columns the cells.
+        """Values of each field of a register as last synchronised: rows are pipes, columns the cells.
 
         Names of fields are without that of the register.
         """

@@ -17,13 +17,13 @@ MATCH_PRIORITY = "$MATCH_PRIORITY"
 REGISTER_INDEX = "$REGISTER_INDEX"
 COUNTER_INDEX = "$COUNTER_INDEX"
 LOWEST_PRIORITY = (1 << 24) - 1
-"""Of two entries the one with the smaller number wins, unlike in P4Runtime."""
+"""The entry with the smaller number wins, unlike in P4Runtime."""
 _INTEGERS = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64, "int32": 32}
 
 _OF_COMPILERS = frozenset({"SnapshotCfg", "SnapshotTrigger", "SnapshotData", "SnapshotLiveness", "TblDbgCnt"})
 """Kinds of tables that compilers add for debugging: with names of their variables, in another order each time."""
 _CONTAINER = {"type": "container"}
-"""Of a field that is made of others, which tables of the tester do not have."""
+"""Type of a field that is made of others, which tables of the tester do not have."""
 
 MatchValue = Value | tuple[Value, Value] | None
 """Exact: a value. Ternary: (value, mask) or a value. None and a field that is left out match anything."""
@@ -122,7 +122,7 @@ class TableInfo:
     key: Mapping[str, FieldInfo]
     data: Mapping[str, FieldInfo]
     actions: Mapping[str, ActionInfo] = field(default_factory=dict)
-    """By full name."""
+    """Actions by full name."""
     operations: tuple[str, ...] = ()
 
     def action(self, name: str) -> ActionInfo:

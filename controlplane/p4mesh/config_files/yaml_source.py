@@ -101,7 +101,7 @@ class YamlSource:
         return self._lines.get(known, 1)
 
     def where(self, path: Path) -> str:
-        """Return ``file:line: key.path`` of a value, or the setting that gave the value instead of the file."""
+        """``file:line: key.path`` of a value, or the setting that gave the value instead of the file."""
         for length in range(len(path), 0, -1):
             if path[:length] in self._origins:
                 return self._origins[path[:length]]

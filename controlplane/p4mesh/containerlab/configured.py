@@ -13,9 +13,9 @@ class Configured:
     """Effect of commands and files of a node."""
 
     addresses: dict[str, list[Address]] = field(default_factory=dict)
-    """Of each interface."""
+    """Addresses of each interface."""
     tags: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Of a VLAN interface: the interface below, and the identifier."""
+    """The interface below each VLAN interface, and the identifier."""
     gateways: list[IPv4Address | IPv6Address] = field(default_factory=list)
     """Next hops of routes."""
 

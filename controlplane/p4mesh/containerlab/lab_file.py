@@ -43,7 +43,7 @@ class Lab:
     source: YamlSource
     name: str
     container_prefix: str
-    """Of the names of containers, in front of that of a node."""
+    """Text of the names of containers in front of that of a node."""
     nodes: Mapping[str, Node]
     links: tuple[LinkEntry, ...]
 

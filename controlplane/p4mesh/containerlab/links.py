@@ -15,9 +15,9 @@ _BRIEF_TYPES = ("host", "mgmt-net", "macvlan")
 """Names that are no nodes in the brief form: they say what is at the other end."""
 _BETWEEN_NODES = ("veth", "veth-stitch")
 _MTU = 9500
-"""Of links, where the file names none."""
+"""MTU of links, where the file names none."""
 _TUNNEL_MTU = 1450
-"""Of VXLAN over a network of 1,500 bytes, where the file names none."""
+"""MTU of VXLAN over a network of 1,500 bytes, where the file names none."""
 
 
 @dataclass(frozen=True)

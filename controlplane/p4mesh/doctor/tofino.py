@@ -19,7 +19,7 @@ _WAIT_S = 5
 _ANSWER_S = 1.0
 _CLOCK_S = 0.5
 _CLOCK_TOLERANCE = 0.02
-"""Of the time between two answers, which come by way of the CPU."""
+"""Share of the time between two answers, which come by way of the CPU."""
 _IPV6 = Path("/proc/sys/net/ipv6/conf")
 _TICKS_PER_S = 1_000_000_000
 _TIME_BITS = 48

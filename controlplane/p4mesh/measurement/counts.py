@@ -116,7 +116,7 @@ class PortCounts:
     """Frames received while the device emptied its queues: those in excess of what arrives in the time that the streams
     take at the mean rate from the first to the last."""
     queued_frames: int = field(default=0, metadata={"stored": "if set"})
-    """Of the late ones, those that jitter and ways of different lengths do not explain: a queue held them back. It is
+    """Late frames that jitter and ways of different lengths do not explain: a queue held them back. It is
     all of them or none."""
     early_frames: int = field(default=0, metadata={"stored": "if set"})
     """Frames received here in a transient, beyond the rate of the steady part; below 0 at a port that got fewer."""
@@ -263,7 +263,7 @@ class TimesBetween:
     percentiles_ns: tuple[tuple[float, float], ...]
     """(per cent, time) pairs, each within 0.79 % of that of these frames."""
     percentile_errors_ns: tuple[tuple[float, float], ...]
-    """As those of latency: what a longer trial may find."""
+    """Like those of latency: what a longer trial may find."""
     bins: LatencyBins
 
 
@@ -277,7 +277,7 @@ class InterarrivalStats:
     rx_port: int | None
     arrivals: TimesBetween
     departures: TimesBetween | None
-    """By the stamps of frames that arrived behind their predecessor; None where there is none."""
+    """Times between the stamps of frames that arrived behind their predecessor; None where there is none."""
 
 
 @dataclass(frozen=True)

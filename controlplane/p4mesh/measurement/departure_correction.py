@@ -22,7 +22,7 @@ class _Delay:
     average_ns: float
     smallest_ns: float
     error_ns: float = 0.0
-    """Of the average."""
+    """Error of the average."""
     single_error_ns: float = 0.0
     """Most that is left of the delay of a single frame."""
 

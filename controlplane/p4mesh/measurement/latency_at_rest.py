@@ -17,7 +17,7 @@ from p4mesh.tester.flows import Flow
 from p4mesh.tester.records import ALL_ONES
 
 _LEAST_FRAMES = 8
-"""Of a flow whose mean latency says how its queue grew."""
+"""Frames of a flow whose mean latency says how its queue grew."""
 
 
 def growth_bounds(pairs: Mapping[tuple[int, int], Sequence[Flow]], last: Array) -> dict[tuple[int, int], float]:

@@ -22,7 +22,7 @@ _T_95 = {5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
 """Student's t of 95 % for the average of so many windows."""
 _SIGMAS = 5
 _LEAST_GROWTH = 0.02
-"""Of the average; less is no matter for a report."""
+"""Share of the average; less is no matter for a report."""
 _LEAST_TICKS = 4
 
 
@@ -32,7 +32,7 @@ class LatencyCourse:
 
     error_ns: float = 0.0
     growth_ns: float = 0.0
-    """Of the receive port where it is largest; 0 where latency also falls, or grows by no more than noise."""
+    """Growth at the receive port where it is largest; 0 where latency also falls, or grows by no more than noise."""
 
 
 def latency_course(plan: Plan, readings: Readings | None, tick_ps: int) -> LatencyCourse:

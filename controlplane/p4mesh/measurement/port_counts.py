@@ -15,7 +15,7 @@ from p4mesh.tester.records import ALL_ONES
 _OF_JITTER = 8
 """Largest difference of latencies in differences of neighbouring frames, of which jitter has 3 to 10."""
 _LEAST_FRAMES = 8
-"""Of a flow whose least latency is that of its way."""
+"""Frames of a flow whose least latency is that of its way."""
 _AT_FIRST = 25
 """Such a flow begins in this part of the arrivals."""
 _SEVERAL = 4

@@ -431,7 +431,7 @@ def _frames(records: Array, flows: Iterable[Flow]) -> int:
 
 
 def _of_departures(slope: float) -> float:
-    """Return the share of the departures that arrives beyond them, from the share of the arrivals that is kept."""
+    """The share of the departures that arrives beyond them, from the share of the arrivals that is kept."""
     kept = min(slope, _MOST_KEPT)
     return kept / (1 - kept)
 

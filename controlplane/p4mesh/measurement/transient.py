@@ -39,7 +39,7 @@ class PortReading:
     sent: tuple[int, int] | None
     """Before and after the frames received were counted; None where time stood still meanwhile."""
     received: dict[int, int]
-    """By port."""
+    """Frames by port."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ _ETHTOOL_GDRVINFO = 3
 _DRIVER_BYTES = 196
 _REQUEST_BYTES = 40
 _THREADS = 2
-"""Of the tester, that stay busy where there are processors for them."""
+"""Threads of the tester that stay busy where there are processors for them."""
 
 
 def machine_facts() -> tuple[str, ...]:

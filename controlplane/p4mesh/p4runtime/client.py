@@ -398,10 +398,6 @@ class Client:
             self._stream.check()
         return taken
 
-    def drop_packet_ins(self) -> int:
-        """Forget packet-ins that have arrived; returns how many."""
-        return len(self.take_packet_ins(1 << 62, timeout_s=0))
-
     def next_digest(self, timeout_s: float | None = None) -> p4r.DigestList:
         """Takes the next digest list (P4Runtime section 9.8); raises WaitError when none comes."""
         return take(self._stream.digests, self.timeout_s if timeout_s is None else timeout_s, "digest")  # type: ignore[return-value]

@@ -11,13 +11,13 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.results.outcome import Cell, Outcome, Table, is_number
 from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.quantities import time_text
 from p4mesh.report.document import Grid, GridRow
 from p4mesh.report.errors_of_numbers import NumberErrors
 from p4mesh.report.grids import cells_of, errors_of, heads_of, is_average, rows_of
-from p4mesh.report.numbers import bounds_text, cell_text, error_text, is_number, number
+from p4mesh.report.numbers import bounds_text, cell_text, error_text, number
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
 
@@ -202,7 +202,7 @@ class _Durations:
     def of(self, row: Mapping[str, Cell]) -> str:
         """Duration of the trials behind a row: its own, else that of its frame size, else that of all."""
         own, size = row.get(_DURATION_KEY), row.get(_SIZE_KEY)
-        if isinstance(own, int | float) and not isinstance(own, bool):
+        if is_number(own):
             return time_text(own * _NS_PER_MS)
         found = self._of_size.get(size, self._all) if isinstance(size, int) else self._all
         return time_text(*found) if found else "-"

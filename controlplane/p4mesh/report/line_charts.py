@@ -54,7 +54,7 @@ def line_chart(figure: Figure) -> Chart | None:
 
 
 def _evenly_chosen(lines: Mapping[str, list[Series]]) -> Mapping[str, list[Series]]:
-    """As many lines as a reader can tell apart, and theory always."""
+    """Only as many lines as a reader can tell apart, and theory always."""
     theory = [name for name, members in lines.items() if members[0].theoretical]
     measured = [name for name in lines if name not in theory]
     chosen = {*theory, *evenly(measured, max(_MOST_LINES - len(theory), 2))}

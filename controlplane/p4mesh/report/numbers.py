@@ -6,7 +6,7 @@ from decimal import ROUND_UP
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
-from p4mesh.methods.results.outcome import Cell
+from p4mesh.methods.results.outcome import Cell, is_number
 from p4mesh.quantities import decimals_text, number_text, signed_text
 
 NOT_APPLICABLE = "-"
@@ -51,22 +51,12 @@ def bounds_text(below: float, above: float, burst: float) -> str:
     return text + (f" (bucket {signed_text(burst, _ERROR_DIGITS)})" if burst else "") or error_text(None)
 
 
-def header_text(column: Column) -> str:
-    """Title and unit of a column in one line."""
-    return f"{column.title} ({column.unit})" if column.unit else column.title
-
-
 def is_numeric(column: Column, values: list[Cell]) -> bool:
     """Whether the column holds a number or nothing, so that it is aligned to the right."""
     present = [value for value in values if value is not None]
     return not present or any(map(is_number, present))
 
 
-def is_number(cell: Cell) -> bool:
-    """Whether a cell holds a number, and no truth value."""
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
-
-
 def number(cell: Cell) -> float:
     """The number of a cell; 0 of any other."""
-    return float(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else 0.0
+    return float(cell) if is_number(cell) else 0.0

@@ -39,7 +39,7 @@ class ShownLatency:
         return float(offset_ns(self._definition, *line, latency.get("added_bytes", 0.0)))
 
     def _line(self, trial: StoredTrial) -> tuple[int, int, int] | None:
-        """Return frame size, input and output rate; None where frames differ in them."""
+        """Frame size, input and output rate; None where frames differ in them."""
         found: set[tuple[int, int, int]] = set()
         for stream in trial.spec["streams"]:
             ports = {*stream["tx_ports"], *stream["rx_ports"]}

@@ -22,7 +22,7 @@ _LARGEST_PORT = 65_535
 MOST_JOBS = 1024
 """Processes of one machine; a cluster may have more."""
 MOST_CAPTURED_FRAMES = 1000
-"""Of each reason and trial: more is no picture of a fault, and the controller keeps each of them in memory."""
+"""Frames of each reason and trial: more is no picture of a fault, and the controller keeps each of them in memory."""
 
 
 def check_numbers(jobs: int | None, capture_frames: int | None) -> None:

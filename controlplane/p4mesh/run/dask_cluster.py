@@ -42,7 +42,7 @@ _LOST = (CancelledError, OSError)
 """When the connection to the scheduler ends, Dask cancels what it was asked for."""
 
 Versions = tuple[str, str]
-"""Of P4Mesh, and the hash of the compiled program."""
+"""The version of P4Mesh, and the hash of the compiled program."""
 
 
 class DaskCluster(Executor):
@@ -58,7 +58,7 @@ class DaskCluster(Executor):
         self._watcher: threading.Thread | None = None
         self._quiet = ExitStack()
         self._client: Any = None
-        """Of a library without types."""
+        """Client of Dask, which has no types."""
 
     def __enter__(self) -> DaskCluster:
         """Connect, and compare versions."""

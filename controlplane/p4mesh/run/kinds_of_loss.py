@@ -22,7 +22,7 @@ _KINDS = (fields.CORRUPTED_FRAMES.key, fields.DOUBTFUL_FRAMES.key)
 
 
 def payload_note(bed: Bed) -> tuple[str, ...]:
-    """Return the sentence on what of corrupted payloads is not seen; none where all of it is."""
+    """The sentence on what of corrupted payloads is not seen; none where all of it is."""
     if bed.sums_payload:
         return (
             "Payloads are compared by a sum of 16 bits, together with signatures: changes that make up for each other "
@@ -34,7 +34,7 @@ def payload_note(bed: Bed) -> tuple[str, ...]:
 
 
 def kinds_of_loss_tables(trials_of: Mapping[str, Sequence[StoredTrial]]) -> tuple[Table, ...]:
-    """Return the table of the trials with corrupted or doubtful frames; none without such a trial."""
+    """The table of the trials with corrupted or doubtful frames; none without such a trial."""
     rows = tuple(
         {
             "unit": unit,

@@ -94,7 +94,7 @@ class RunOptions:
             "--require-all", "exit with 1 when tests of a suite cannot run on this topology", action="store_true"
         ),
     )
-    """Of a suite: whether tests that cannot run here keep it from passing."""
+    """For suites: whether tests that cannot run here keep it from passing."""
     ports: str | None = field(
         default=None,
         metadata=_set_by("--ports", "tester ports that take part, such as 1-4,7; default: all", metavar="PORTS"),
@@ -147,7 +147,7 @@ class RunOptions:
     load_pct: str = field(
         default="1", metadata=_set_by("--load-pct", "rate of the frames in %% of line rate; default 1", metavar="P")
     )
-    """Of a measurement of wires: rate of its frames in percent of line rate."""
+    """For measurements of wires: rate of the frames in percent of line rate."""
 
     def __post_init__(self) -> None:
         from p4mesh.run import checks  # a command line without a run does not need it

@@ -52,7 +52,7 @@ def refused_routes_tables(trials_of: Mapping[str, Sequence[StoredTrial]]) -> tup
 
 
 def _worst(trials: Sequence[StoredTrial]) -> list[tuple[RefusedRoutes, int]]:
-    """By device and IP version, the most that a trial had refused, and the number of trials that had some."""
+    """The most that a trial had refused of each device and IP version, and the number of trials that had some."""
     told: dict[tuple[str, int], list[RefusedRoutes]] = {}
     for trial in trials:
         for routes in decode(tuple[RefusedRoutes, ...], trial.result.get("refused_routes", [])):

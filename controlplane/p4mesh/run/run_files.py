@@ -85,7 +85,7 @@ class _Plan:
     text: RunText
     options: RunOptions
     topologies: Mapping[str, Topology]
-    """By their paths in the file."""
+    """Topologies by their paths in the file."""
 
     def check_names(self) -> None:
         """Raise RunFileError for a test that there is not, and for a parameter that no test has."""

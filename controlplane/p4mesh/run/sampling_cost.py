@@ -13,7 +13,7 @@ from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.spec import TrialSpec
 
 MOST_BYTES = 2_000_000_000
-"""Of all samples of a run."""
+"""Bytes of all samples of a run."""
 MOST_OF_THE_TIME = 0.5
 """Largest part of the time between two samples that reading them may take."""
 
@@ -28,7 +28,7 @@ class SamplingCost:
     cells: int
     reading_ns: int
     share: float
-    """Of the recirculation port."""
+    """Share of the recirculation port."""
 
     @property
     def bytes_on_disk(self) -> int:

@@ -27,10 +27,10 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 Publish = Callable[[TrialFinished | SampleTaken | FaultsCaptured], None]
-"""Returns when the trial, the sample, or what was captured is on disk."""
+"""Comes back when the trial, the sample, or what was captured is on disk."""
 TakeLook = Callable[[Look], None]
 LOOK_EVERY_S = 0.5
-"""By the clock on the wall, whatever the clock of the target does."""
+"""Time of the clock on the wall, whatever the clock of the target does."""
 
 
 @dataclass(frozen=True)

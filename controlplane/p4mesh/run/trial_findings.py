@@ -58,7 +58,7 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def _corruption(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return the finding on frames whose payload came back other than sent, if there are."""
+    """The finding on frames whose payload came back other than sent, if there are."""
     counts = [trial.result.get("corrupted_frames", 0) for trial in trials]
     if not any(counts):
         return ()

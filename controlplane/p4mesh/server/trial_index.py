@@ -23,7 +23,7 @@ MOST_ROWS = 200
 """Trials that are handed out at a time."""
 _STEP_BYTES = 256 << 10
 _MOST_BYTES = 256 << 20
-"""Of the file, looked through at a time: the rest has its turn at the next look."""
+"""Bytes of the file that are looked through at a time: the rest has its turn at the next look."""
 
 
 class _Latency(Struct):

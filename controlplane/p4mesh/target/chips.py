@@ -35,7 +35,7 @@ class Chip:
     recirculation_port: int
     """Its number within each pipe; the program puts seeds into that of pipe 0."""
     recirculation_bps: int
-    """Of the recirculation port of one pipe, as the switch software sets it up by itself."""
+    """Rate of the recirculation port of one pipe, as the switch software sets it up by itself."""
     latency_ps: int
     """From the end of a pass on the recirculation port to the next pass: an assumption."""
     inner_loops: Mapping[int, int]

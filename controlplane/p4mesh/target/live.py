@@ -32,7 +32,7 @@ _VIRTUAL_CABLE = "veth"
 _OPEN_FILES, _OPEN_FILES_PER_PORT = 512, 8
 """Descriptors of the process: a port has sockets, an XDP program and its tables."""
 MOST_STAMPED_FPS = 100_000
-"""Of all ports together. The kernel stamps what leaves by packet sockets, which is slower than by rings of AF_XDP."""
+"""Departures of all ports together. The kernel stamps those by packet sockets, slower than rings of AF_XDP."""
 _STAMPS = (
     "time stamps: of departures by the program, before the kernel sends; where the kernel stamps them too, averages "
     "are less by the average difference and single values by the smallest, else they contain the way through the "

@@ -8,8 +8,3 @@ WALL_CLOCK_TARGETS = ("bmv2", "live", "tofino")
 ACCESSES = ("best", "af_xdp", "af_packet")
 """How ``live`` reaches interfaces."""
 TARGET_NAMES = ("bmv2", "live", SIMULATED, "tofino")
-
-
-def repeats_exactly(target: str) -> bool:
-    """Whether the same run gives the same numbers again: time and devices are simulated."""
-    return target == SIMULATED

@@ -15,7 +15,7 @@ from p4mesh.causes import file_hint
 from p4mesh.errors import TargetError
 
 _LONGEST_PATH_BYTES = 107
-"""Of a Unix socket (unix(7))."""
+"""Limit of Unix sockets (unix(7))."""
 _PREFIX, _NAME = "p4mesh-", "p4runtime"
 
 

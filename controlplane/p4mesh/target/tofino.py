@@ -310,7 +310,7 @@ class BfTofinoTarget(TofinoTarget):
         }
 
     def facts(self) -> tuple[str, ...]:
-        """As on every switch, and one more where its SDE does not show what the traffic manager drops."""
+        """The facts of every switch, and one more where its SDE does not show what the traffic manager drops."""
         if has_drop_counters(self.client):
             return super().facts()
         unseen = "a bf_switchd without table tm.counter.pipe: frames that its traffic manager drops are not seen"

@@ -27,7 +27,7 @@ _TUNNELS = (
 )
 """Headers that a device adds or takes away: tags, labels, GRE, IP in IP, VXLAN, Geneve, GTP-U, lists of segments."""
 _CHANGES_BYTES = (*_TUNNELS, *(-tunnel for tunnel in _TUNNELS), *(-segments for segments in _SEGMENT_LISTS[:3]))
-"""Of the length of the headers in front of a signature.
+"""Changes of the length of the headers in front of a signature.
 
 The second last end point takes the list alone (RFC 8986 4.16.1). No two changes differ by 2 bytes, so that a checksum
 of UDP, of which some have the value of a mark, is never where a signature may begin.

@@ -80,7 +80,7 @@ class InterarrivalBins:
 
     arrivals: Sequence[int]
     departures: Sequence[int]
-    """Of frames whose predecessor by sequence number arrived."""
+    """Only frames whose predecessor by sequence number arrived."""
 
 
 def bin_bounds_ticks(index: int) -> tuple[int, int]:

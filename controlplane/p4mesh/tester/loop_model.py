@@ -11,12 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from p4mesh.errors import UnsupportedError
-from p4mesh.quantities import number_text
-from p4mesh.target.chips import Chip
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.pacing import departure_clock, loop_use, seed_counts, slot_rate_fps
-from p4mesh.traffic.line_rate import max_rate_fps
 
 _FRACTION_STEPS = 1 << 32
 _MANY_FRAMES = 10**9
@@ -43,24 +39,3 @@ def predict(rate_fps: Fraction, frame_size_bytes: int, loop: LoopModel, tick_ps:
     (use,) = loop_use(seeds, [frame_size_bytes], loop, tick_ps)
     step = Fraction(10**9, _FRACTION_STEPS) / clock.slot_ticks
     return Prediction(seeds[0], use.round_ps, use.port_share, step, use.departure_error_ps)
-
-
-def prediction_rows(loop: LoopModel, chip: Chip, line_rates_bps: tuple[int, ...], sizes: tuple[int, ...]) -> list[str]:
-    """Lines of a Markdown table: one stream at line rate in a loop of a chip."""
-    lines = [
-        "| line rate | frame | seeds | recirculation port | rate step | worst departure error |",
-        "|---|---|---|---|---|---|",
-    ]
-    for rate_bps in line_rates_bps:
-        for size in sizes:
-            start = f"| {rate_bps // 10**9}G | {size} "
-            try:
-                found = predict(max_rate_fps(size, rate_bps), size, loop, chip.tick_ps, chip.name)
-            except UnsupportedError:
-                lines.append(start + "| - | more than 100 % | - | - |")
-                continue
-            lines.append(
-                start + f"| {found.seeds} | {float(100 * found.port_share):.1f} % "
-                f"| {number_text(found.rate_step_ppb, 1)} ppb | {float(found.departure_error_ps / 1000):.1f} ns |"
-            )
-    return lines

@@ -94,9 +94,9 @@ class _Load:
 
     stream: Stream
     states: int
-    """Of the parser on its way."""
+    """States of the parser on the way of its frames."""
     line_share: float
-    """Of the time of the line."""
+    """Share of the time of the line."""
 
     @property
     def line_bytes(self) -> int:

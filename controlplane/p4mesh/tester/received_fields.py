@@ -15,7 +15,7 @@ RECEIVED_FIELDS: Mapping[str, Mapping[str, int]] = {
 """Bits of the fields of each header, in the order in which actions of ``received_fields.p4`` join them."""
 MOST_RANGES = 2
 MOST_BITS = 12
-"""Of the number of a frame: each flow has a cell for each number, at each of its receivers."""
+"""Bits of the number of a frame: each flow has a cell for each number, at each of its receivers."""
 _Keys = Mapping[str, tuple[int, int]]
 """Values and masks."""
 _ACTIONS: Mapping[str, Sequence[tuple[str, _Keys]]] = {

@@ -136,7 +136,7 @@ class FieldPlace:
     """A field in a container to which the program adds: a field of its own, or a word."""
 
     constant: str
-    """Of the contract, without the beginning ``FIELD_``."""
+    """Name in the contract, without the beginning ``FIELD_``."""
     offset: int
     """From the constant to the code."""
     container_bits: int

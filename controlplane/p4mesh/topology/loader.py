@@ -26,11 +26,11 @@ _Item = TypeVar("_Item", int, str)
 _Ports = TypeVar("_Ports", bound=TesterPorts | NodePorts)
 
 MOST_BYTES = 4_000_000
-"""Of a topology file; 512 ports, each with routes and entries, need a quarter of this."""
+"""Bytes of a topology file; 512 ports, each with routes and entries, need a quarter of this."""
 HIGHEST_PORT = 8_191
 """Networks of 30 bits in 198.19.0.0/16 (RFC 2544 C.2.2) are for ports up to twice this."""
 HIGHEST_TESTER_PORT = 508
-"""Of a switch: its program uses higher numbers for its loop, the controller and drops."""
+"""Port of a switch: its program uses higher numbers for its loop, the controller and drops."""
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
 _FASTEST_LOOP_BPS = 3_200_000_000_000
 _LOOP_LINES = 4
@@ -221,7 +221,7 @@ def _device(source: YamlSource, index: int, node: Node) -> Device:
 
 
 def _expand(source: YamlSource, path: Path, groups: Sequence[_Ports], highest: int) -> list[tuple[int, int, _Ports]]:
-    """Return (number, index of its group, group) per port in ascending order; numbers must be 1..N without gaps."""
+    """(number, index of its group, group) per port in ascending order; numbers must be 1..N without gaps."""
     expanded: dict[int, tuple[int, _Ports]] = {}
     for index, group in enumerate(groups):
         where = (*path, index, "numbers")

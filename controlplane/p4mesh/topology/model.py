@@ -96,7 +96,7 @@ class Link:
 
     ends: tuple[PortRef, PortRef]
     latency_ns: float = 0.0
-    """Of the cable itself."""
+    """Latency of the cable itself."""
     bit_errors_per_1e15: int = 0
     outages: tuple[dict[str, Any], ...] = ()
     """Losses of link in simulated time, as the YAML file has them."""

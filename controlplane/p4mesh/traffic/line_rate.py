@@ -83,22 +83,7 @@ def frame_time_ns(
     return 8 * (frame_size_bytes + Fraction(overhead_bytes)) * NS_PER_S / Fraction(line_rate_bps)
 
 
-def overload_utilisation_pct(frame_size_bytes: FrameSize, gap_delta_bytes: int) -> Fraction:
-    """Utilisation in percent when the gap is ``gap_delta_bytes`` short (forward pressure, RFC 2889 5.6)."""
-    return forwarded_utilisation_pct(frame_size_bytes, STANDARD_OVERHEAD_BYTES - gap_delta_bytes)
-
-
 def forwarded_utilisation_pct(frame_size_bytes: FrameSize, overhead_bytes: Rational) -> Fraction:
     """Utilisation in percent of a saturated output whose overhead per frame is not 20 bytes."""
     shown = 100 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES)
     return Fraction(shown) / (frame_size_bytes + Fraction(overhead_bytes))
-
-
-def stream_share_fps(port_rate_fps: Rational, stream_count: int) -> Fraction:
-    """Rate of each of ``stream_count`` streams that share a port's L1 rate equally."""
-    return Fraction(port_rate_fps) / stream_count
-
-
-def floor_to_ppm(load_pct: Rational) -> Fraction:
-    """Rounds a load down to the 1 ppm grid of the published testers: ``floor(10000 p) / 10000``."""
-    return Fraction(int(Fraction(load_pct) * 10_000), 10_000)

@@ -68,7 +68,7 @@ class FieldModifier:
 
 
 FEWEST_MODIFIERS, MAX_MODIFIERS = 2, 4
-"""Of one stream: those that every program has, which transmitters name, and those of the program that has most."""
+"""Modifiers of one stream: of every program, which transmitters name, and of the program that has most."""
 MAX_ADDRESSES_PER_PORT = 1024
 
 

@@ -78,7 +78,7 @@ class TrialResult:
     unstamped_departures: bool = field(default=False, metadata={"stored": "if set"})
     impossible_averages: int = field(default=0, metadata={"stored": "if set"})
     latency_growth_ns: float = field(default=0.0, metadata={"stored": "if set"})
-    """By which the latency at a port grew during the trial, all the time, though no queue filled."""
+    """Growth of the latency at a port during the trial, all the time, though no queue filled."""
     corrupted_frames: int = field(default=0, metadata={"stored": "if set"})
     transient: Transient | None = field(default=None, metadata={"stored": "if set"})
     """None where the device forwarded as much at first as later, or where nobody looked."""
@@ -88,4 +88,4 @@ class TrialResult:
     """Queues in front of the tester's own ports, on chips that stamp behind them."""
     interarrival: tuple[InterarrivalStats, ...] = field(default=(), metadata={"stored": "if set"})
     reached_ports: tuple[int, ...] = field(default=(), metadata={"stored": "if set"})
-    """Of a trial whose learning could not be verified: ports that frames reached."""
+    """Ports that frames reached in a trial whose learning could not be verified."""

@@ -164,7 +164,7 @@ def test_everything_in_the_documents_is_used_by_the_product(name: str) -> None:
 
 def test_what_is_not_used_is_told() -> None:
     assert not is_used("__main__")
-    assert not is_used("traffic.line_rate.floor_to_ppm")
+    assert not is_used("report.export.json_document.results_schema")
     with pytest.raises((AttributeError, ModuleNotFoundError)):
         is_used("traffic.line_rate.no_such_function")
 

@@ -7,9 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counting import count
+from p4mesh.measurement.departures import READ_ERROR_TICKS
 from p4mesh.target.base import MacCounts
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.table import TARGETS
@@ -168,3 +170,93 @@ def test_jitter_makes_frames_late_that_no_queue_has_held_back() -> None:
     counts = count(plan, reading, 4)
     late = {port.port: (port.late_frames, port.queued_frames) for port in counts.ports}
     assert late == {1: (0, 0), 2: (251, 251), 3: (251, 0), 4: (0, 0)}
+
+
+WHOLE = 500 * 1_000_000 // 4
+"""Ticks of 500 frames at a million a second."""
+STARTS = 3000
+
+
+@pytest.mark.parametrize(
+    ("taken", "behind", "held"),
+    [
+        (WHOLE + STARTS, 1_000_001, 500),
+        (WHOLE + STARTS + 1, 1_000_001, 1000),
+        (WHOLE * 498 // 500, 1_000_001, 500),
+        (WHOLE * 498 // 500 - 1, 1_000_001, 1000),
+        (WHOLE + STARTS, 1_000_000, 1000),
+    ],
+)
+def test_a_flow_that_came_in_time_while_others_were_held_back_has_no_late_frames(
+    taken: int, behind: int, held: int
+) -> None:
+    """Its 500 frames take the time of transmission, two fewer at most; more than four are due until others end."""
+    streams = [Stream(f"from_{port}", 64, Fraction(1_000_000), 500, Pairs(), (port,), (2,)) for port in (1, 3)]
+    plan = planned(*streams)
+    first, second = (flow.cell for flow in plan.flows)
+    ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
+    span = WHOLE + STARTS + behind
+    reading = forged(
+        plan,
+        {},
+        departures=dict.fromkeys(ids, 500),
+        first_departure=dict(zip(ids, (100, 100 + STARTS), strict=True)),
+        flow_sequence=dict.fromkeys(plan.columns.sequence_cell.tolist(), 500),
+        frames={first: 500, second: 500},
+        first_arrival={first: 1000, second: 1000},
+        last_arrival={first: 1000 + taken, second: 1000 + span},
+    )
+    late = {port.port: port.late_frames for port in count(plan, reading, 4).ports}
+    assert late == {**dict.fromkeys(PORTS, 0), 2: held - WHOLE * (held - 1) // span}
+
+
+@pytest.mark.parametrize(
+    ("frames", "ways", "jitter", "varied"),
+    [(500, 700, 112_500, 1600), (500, 0, 0, 0), (500, 0, 112_500, 900), (7, 5, 0, 0)],
+)
+def test_a_queue_held_back_what_neither_jitter_nor_ways_of_different_lengths_explain(
+    frames: int, ways: int, jitter: int, varied: int
+) -> None:
+    """Latencies differ by eight times the jitter, and by that of the least ones of flows of 8 frames or more."""
+    plan = planned(
+        *(Stream(f"from_{port}", 64, Fraction(1_000_000), frames, Pairs(), (port,), (2,)) for port in (1, 3))
+    )
+    cells = [flow.cell for flow in plan.flows]
+    for beyond, queued in ((0, False), (1, True)):
+        last = 1000 + frames * 1_000_000 // 4 + READ_ERROR_TICKS + varied + beyond
+        reading = forged(
+            plan,
+            {},
+            flow_sequence=dict.fromkeys(plan.columns.sequence_cell.tolist(), frames),
+            frames=dict.fromkeys(cells, frames),
+            first_arrival=dict.fromkeys(cells, 1000),
+            last_arrival=dict.fromkeys(cells, last),
+            latency_min_inverted=dict(zip(cells, (ALL_ONES - 50, ALL_ONES - 50 - ways), strict=True)),
+            jitter_sum_low={cells[0]: jitter},
+        )
+        assert [bool(port.queued_frames) for port in count(plan, reading, 4).ports] == [False, queued, False, False]
+
+
+def test_times_of_flows_are_whole_nanoseconds_of_the_first_and_the_last_of_their_frames() -> None:
+    """Ticks of 3.2 ns; one of the two addresses of port 2 has received nothing yet, and port 4 nothing at all."""
+    plan = planned(
+        Stream("two", 64, Fraction(1000), 20, Pairs(), (1,), (2,), addresses_per_port=2),
+        Stream("none", 64, Fraction(1000), 20, Pairs(), (3,), (4,)),
+    )
+    (cell, *_) = (flow.cell for flow in plan.flows if flow.rx_port == 2)
+    reading = forged(plan, {}, frames={cell: 2}, first_arrival={cell: 1}, last_arrival={cell: 123_457_999})
+    times = {
+        flow.rx_port: (flow.first_rx_ns, flow.last_rx_ns) for flow in count(plan, reading, 3200, per_flow=True).flows
+    }
+    assert times == {2: (3, 123_457_999 * 3200 // 1000), 4: (0, 0)}
+
+
+@pytest.mark.parametrize(("covers_payload", "damaged", "corrupted"), [(False, 8, 5), (True, 0, 13)])
+def test_damaged_frames_are_corrupted_ones_where_the_check_covers_the_payload(
+    covers_payload: bool, damaged: int, corrupted: int
+) -> None:
+    plan = planned(MESH)
+    macs = {2: MacCounts(corrupted_received=5), 3: MacCounts()}
+    reading = replace(forged(plan, {(2, "damaged"): 8}), macs=macs, check_covers_payload=covers_payload)
+    found = {port.port: (port.damaged_frames, port.corrupted_frames) for port in count(plan, reading, 4).ports}
+    assert found == {1: (0, 0), 2: (damaged, corrupted), 3: (0, 0), 4: (0, 0)}

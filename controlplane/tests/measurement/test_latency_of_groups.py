@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from p4mesh.measurement.columns import Groups
-from p4mesh.measurement.counts import LatencyStats, average_error_ns
-from p4mesh.measurement.latency_stats import latency_of_groups, latency_stats
+from p4mesh.measurement.counts import LatencyBins, LatencyStats, average_error_ns
+from p4mesh.measurement.latency_stats import latency_of_groups, latency_stats, most_bins
 from p4mesh.tester.contract import load_contract
+from p4mesh.tester.histogram import Bins
 from p4mesh.tester.records import ALL_ONES, IPDV_ZERO
 
 TICK_PS = 3200
@@ -43,16 +44,17 @@ def test_the_statistics_of_a_group_are_those_of_its_records_alone() -> None:
 
 
 def test_sums_are_signed_and_flows_without_frames_take_no_part() -> None:
+    """Cells of a flow without frames may hold anything."""
     records = records_of(3)
     records["frames"] = [0, 2, 3]
-    records["latency_min_inverted"] = [0, ALL_ONES - 10, ALL_ONES - 4]
-    records["latency_max"] = [0, 30, 20]
-    records["latency_sum_low"] = [0, 40, 36]
+    records["latency_min_inverted"] = [ALL_ONES - 1, ALL_ONES - 10, ALL_ONES - 4]
+    records["latency_max"] = [ALL_ONES - 1, 30, 20]
+    records["latency_sum_low"] = [ALL_ONES - 1, 40, 36]
     records["ipdv_count"] = [0, 1, 2]
-    records["ipdv_min_inverted"] = [0, ALL_ONES - (IPDV_ZERO + 5), ALL_ONES - (IPDV_ZERO - 16)]
-    records["ipdv_max"] = [0, IPDV_ZERO + 5, IPDV_ZERO + 1]
+    records["ipdv_min_inverted"] = [ALL_ONES - 1, ALL_ONES - (IPDV_ZERO + 5), ALL_ONES - (IPDV_ZERO - 16)]
+    records["ipdv_max"] = [ALL_ONES - 1, IPDV_ZERO + 5, IPDV_ZERO + 1]
     # 5 and -15, of 96 bits each.
-    records["ipdv_sum_low"] = [0, 5, (1 << 32) - 15]
+    records["ipdv_sum_low"] = [ALL_ONES - 1, 5, (1 << 32) - 15]
     records["ipdv_sum_high"] = [0, 0, (1 << 64) - 1]
     groups = Groups([[0], [0, 1, 2]])
     nothing, found = latency_of_groups(records[groups.rows], groups, 1000)
@@ -105,3 +107,21 @@ def test_the_error_of_an_average_is_that_of_values_at_both_extremes() -> None:
     assert LatencyStats(4, 0.0, 10.0, 20.0).sampling_error_ns == pytest.approx(4.9)
     assert average_error_ns(3, 0.1, 0.1 + 1e-16, 0.1) == average_error_ns(3, 1, 1.5, 1) == 0, "rounding of an average"
     assert LatencyStats(0, 0.0, 0.0, 0.0).sampling_error_ns == 0
+
+
+def test_percentiles_and_bins_are_nanoseconds() -> None:
+    """Ticks of 2 ns; 3 frames of 10 ticks and one of 20: half do not exceed 10, and 99 % do not exceed 20."""
+    records = records_of(1)
+    records["frames"], records["latency_sum_low"] = 4, 50
+    records["latency_min_inverted"], records["latency_max"] = ALL_ONES - 10, 20
+    counts = [3 if bin_ == 10 else bin_ == 20 for bin_ in range(64)]
+    found = latency_stats(records, 2000, (Bins(counts, [0] * 128),))
+    assert found is not None and found.bins is not None
+    assert dict(found.percentiles_ns) == {50: 20, 99: 40, 99.9: 40, 99.99: 40}
+    assert found.bins == LatencyBins((20, 40), (22, 42), (3, 1))
+    assert found.ipdv_percentiles_ns == found.jitter_percentiles_ns == ()
+
+
+@pytest.mark.parametrize(("histograms", "bins"), [(0, 256), (1, 256), (16, 256), (17, 240), (200, 20), (1000, 16)])
+def test_histograms_of_a_trial_share_4096_bins_but_have_16_at_least(histograms: int, bins: int) -> None:
+    assert most_bins(histograms) == bins

@@ -16,9 +16,11 @@ from pyarrow import parquet
 
 from p4mesh.cli.arguments import parser
 from p4mesh.cli.main import main
-from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.fields import FRAME_SIZE_BYTES, Column
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.report.export.json_document import SCHEMA_ID, results_schema
 from p4mesh.report.export.junit import junit_xml
+from p4mesh.report.export.parquet import write_parquet
 from p4mesh.report.publish import outcome_of
 from p4mesh.run import RunOptions, run, run_suite
 from p4mesh.store.csv_files import PORT_COLUMNS, TRIAL_COLUMNS
@@ -124,6 +126,41 @@ def test_junit_tells_failures_from_trials_that_nobody_can_trust(finished: Path) 
     searched = {"state": "PASS", "rows": [{"verdict": "FAIL"}, {"verdict": "PASS"}]}
     assert counted({"a": searched}, Verdict.PASS) == (1, 0, 0)
     assert counted({"a": {"rows": []}}, Verdict.FAIL) == (2, 1, 0), "the verdict of the test is never lost"
+
+
+def test_junit_adds_up_the_seconds_of_a_part_and_has_the_numbers_that_a_terminal_shows(finished: Path) -> None:
+    """Trials of 1.25 s and 2.0004 s; text, truth values, keys and tables of details are no numbers."""
+    stored = read_run(finished)
+    times = [replace(stored.timings[0], unit="a", elapsed_s=seconds) for seconds in (1.25, 2.0004)]
+    run = replace(stored, timings=tuple(times), results={**stored.results, "units": {"a": {"state": "PASS"}, "b": {}}})
+    columns = (FRAME_SIZE_BYTES, Column("rate_pct", "R"), Column("ok", "OK"), Column("note", "N"))
+    table = Table("t", "T", columns, ({"frame_size_bytes": 64, "rate_pct": 2.5, "ok": True, "note": "n"},))
+    own = Outcome(Verdict.PASS, "x", (table, replace(table, name="log", detail=True)), (), findings=("f", "g"))
+    (found,) = JUnitXml.fromstring(junit_xml([(run, own)], {}).encode())
+    assert {case.name: case.time for case in found} == {"a": 3.25, "b": 0}
+    properties = {one.name: one.value for one in found.properties()}
+    assert {name: value for name, value in properties.items() if "." in name and not name.startswith("note.")} == {
+        "t.rate_pct[frame_size_bytes=64]": "2.5"
+    }
+    assert properties["findings"] == "f; g"
+
+
+def test_types_of_parquet_hold_all_values_of_their_column(finished: Path, tmp_path: Path) -> None:
+    columns = {
+        "whole": ([1, None, 3], "int64"),
+        "parts": ([1, 2.5, None], "double"),
+        "truth": ([True, None, False], "bool"),
+        "mixed": ([1, "two", True], "string"),
+        "none": ([None, None, None], "string"),
+    }
+    rows = tuple({key: values[at] for key, (values, _) in columns.items()} for at in range(3))
+    table = Table("t", "T", tuple(Column(key, key.title(), "B") for key in columns), rows)
+    write_parquet(read_run(finished), Outcome(Verdict.PASS, "x", (table,), ()), tmp_path)
+    read = parquet.read_table(tmp_path / "t.parquet")
+    assert {field.name: str(field.type) for field in read.schema} == {key: kind for key, (_, kind) in columns.items()}
+    assert read.column("parts").to_pylist() == [1.0, 2.5, None]
+    assert read.column("mixed").to_pylist() == ["1", "two", "True"]
+    assert read.schema.field("whole").metadata == {b"title": b"Whole", b"unit": b"B"}
 
 
 def test_junit_of_a_suite_names_what_was_not_run(suite: Path, tmp_path: Path) -> None:

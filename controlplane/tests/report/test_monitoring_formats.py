@@ -13,11 +13,15 @@ from support.networks import TOPOLOGIES
 
 from p4mesh import RunOptions, run
 from p4mesh.cli.main import main
-from p4mesh.methods.results.fields import MEANINGS
+from p4mesh.methods.results.fields import FRAME_SIZE_BYTES as SIZE
+from p4mesh.methods.results.fields import MEANINGS, Column
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.report.export.hdr_histograms import hdr_log
-from p4mesh.report.export.prometheus import Metrics
+from p4mesh.report.export.prometheus import Metrics, prometheus_text
+from p4mesh.report.export.xena_tables import xena_csv
 from p4mesh.report.publish import outcome_of
 from p4mesh.store.stored_run import read_run
+from p4mesh.verdict import Verdict
 
 _SAMPLE = re.compile(r'^p4mesh_(\w+)\{((?:[a-z_0-9]+="(?:[^"\\]|\\.)*",?)*)\} (\S+)$')
 
@@ -42,6 +46,68 @@ def test_prometheus_has_every_number_under_the_name_of_its_column(finished: Path
     assert f"# HELP p4mesh_throughput_pct {MEANINGS['throughput_pct']}" in lines
     typed = [line.split()[2] for line in lines if line.startswith("# TYPE")]
     assert len(set(typed)) == len(typed), "samples of a metric stand together"
+
+
+def outcome_with(*tables: Table) -> Outcome:
+    return Outcome(Verdict.PASS, "x", tables, ())
+
+
+def test_samples_of_prometheus_are_the_numbers_of_a_table_by_hand(finished: Path) -> None:
+    """Keys and words are labels or nothing, a row without a key has its number, and a label of the run is the run's."""
+    columns = (SIZE, Column("note", "Note"), Column("ok", "OK"), Column("rate_pct", "Rate"), Column("lost", "Lost"))
+    rows: tuple[dict[str, Cell], ...] = (
+        {"frame_size_bytes": 64, "note": "n", "ok": True, "rate_pct": 17.5, "lost": 3},
+        {"frame_size_bytes": None, "note": "n", "ok": False, "rate_pct": None, "lost": 0},
+    )
+    run = read_run(finished)
+    found = prometheus_text([(run, outcome_with(Table("t", "T", columns, rows)))])
+    about = ",".join(
+        f'{name}="{text}"'
+        for name, text in (
+            *(("run_id", run.identifier), ("test", "rfc2544.latency"), ("label", "rfc2544.latency")),
+            *(("topology", "back-to-back"), ("target", "sim")),
+        )
+    )
+    assert [line for line in found.splitlines() if not line.startswith("#")] == [
+        f'p4mesh_state{{{about},state="PASS"}} 1',
+        f'p4mesh_rate_pct{{frame_size_bytes="64",table="t",{about}}} 17.5',
+        f'p4mesh_lost{{frame_size_bytes="64",table="t",{about}}} 3',
+        f'p4mesh_lost{{row="1",table="t",{about}}} 0',
+    ]
+    assert [line for line in found.splitlines() if "_lost" in line and line.startswith("#")] == [
+        "# TYPE p4mesh_lost gauge"
+    ], "no meaning but that of the vocabulary"
+
+
+def test_columns_of_xena_are_percent_of_the_cap_and_bit_per_second() -> None:
+    columns = tuple(Column(key, key) for key in ("load_pct", "load_of_cap_pct", "offered_l1_mbps", "lost_frames"))
+    row: dict[str, Cell] = {"load_pct": 40.0, "load_of_cap_pct": 80.0, "offered_l1_mbps": 12.5, "lost_frames": 7}
+    shown = xena_csv(outcome_with(Table("mesh_throughput", "T", columns, (row, {**row, "offered_l1_mbps": None}))))
+    head, first, second = shown["throughput"].splitlines()
+    assert head == "Tx Rate (Percent),Tx Rate (L1 Bit/s),Loss (Packets)"
+    assert (first, second) == ("80.0,12500000.0,7", "80.0,,7")
+
+
+def test_a_sweep_of_xena_has_received_and_lost_percent_of_each_size_beside_each_other() -> None:
+    words = {"sweep_received": "forwarding", "sweep_loss": "loss"}
+    sweeps = [
+        Table(
+            name,
+            name,
+            tuple(Column(key, key) for key in ("load_pct", f"{word}_pct_64B", f"{word}_pct_128B")),
+            tuple(
+                {"load_pct": load, f"{word}_pct_64B": load + at, f"{word}_pct_128B": load + at + 1} for load in (10, 20)
+            ),
+        )
+        for at, (name, word) in enumerate(words.items(), 1)
+    ]
+    assert xena_csv(outcome_with(sweeps[0])) == {}
+    sizes = [f"{size} B {what} Rate (Percent)" for size in (64, 128) for what in ("Rx", "Loss")]
+    assert xena_csv(outcome_with(*sweeps))["forwarding"].splitlines() == [
+        ",".join(("Tx Rate (Percent)", *sizes)),
+        "10,11,12,12,13",
+        "20,21,22,22,23",
+    ]
 
 
 def test_hostile_labels_stay_labels() -> None:

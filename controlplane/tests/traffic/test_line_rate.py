@@ -53,17 +53,9 @@ def test_utilisation_behind_an_egress_overhead_of_24_bytes(size: int, shown: flo
 
 
 def test_overload_by_one_byte_of_gap_shows_more_than_100_percent() -> None:
-    assert float(line_rate.overload_utilisation_pct(64, 1)) == pytest.approx(101.205, abs=0.0005)
+    assert float(line_rate.forwarded_utilisation_pct(64, 19)) == pytest.approx(101.205, abs=0.0005)
 
 
 def test_a_rate_cap_is_just_a_slower_line() -> None:
     fps = line_rate.rate_at_pct(Fraction("89.854"), 90, 900_000_000)
     assert round(float(fps)) == 918_961
-
-
-def test_streams_share_the_rate_of_their_port() -> None:
-    assert line_rate.stream_share_fps(Fraction(10), 3) == Fraction(10, 3)
-
-
-def test_loads_fall_on_the_ppm_grid_downwards() -> None:
-    assert line_rate.floor_to_ppm(Fraction("66.2939453125")) == Fraction("66.2939")

@@ -18,7 +18,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Assemble, Case, Extension, Results
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, Value, decimal, shortened, show, text
 from p4mesh.methods.results.fields import Column
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.results.outcome import Cell, Outcome, Table, is_number
 from p4mesh.quantities import number_text
 from p4mesh.traffic.imix import FrameSize
 from p4mesh.traffic.rates import VALID_RATES, Rate, RateUnit, line_share
@@ -235,9 +235,7 @@ def _cells(row: Mapping[str, Cell], added: Mapping[str, str], scale: Fraction | 
     cells: dict[str, Cell] = {}
     for key, of_cap in added.items():
         value = row.get(key)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and scale is None:
-            cells[of_cap] = None
-        else:
-            cells[of_cap] = float(value) / float(scale) if number else value  # type: ignore[arg-type]
+        if is_number(value):
+            value = None if scale is None else float(value) / float(scale)
+        cells[of_cap] = value
     return cells

@@ -177,7 +177,7 @@ class _Shared:
 
     inputs: tuple[InputRow, ...]
     load: Fraction
-    """Of the output's line, which is 1."""
+    """Share of the output's line, which is 1."""
     busy_frames: Fraction
     """Frames that the output's line carries while an input sends, or until the last one came where that took longer."""
     conserved: bool

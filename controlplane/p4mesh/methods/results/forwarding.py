@@ -153,7 +153,7 @@ class BestRate(Record):
 
     @classmethod
     def of(cls, best: MeshTrial | None) -> BestRate:
-        """That of one trial."""
+        """The rate of one trial."""
         if best is None:
             return cls()
         return cls(mfr_fps=best.forwarding_fps, mfr_error_fps=best.forwarding_error_fps, mfr_bucket_fps=best.bucket_fps)
@@ -169,7 +169,7 @@ class LastRate(Record):
 
     @classmethod
     def of(cls, last: MeshTrial) -> LastRate:
-        """That of the last trial."""
+        """The rate of the last trial."""
         if not last.trusted:
             return cls()
         return cls(

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
-from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table, is_number
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.quantities import number_text
 from p4mesh.verdict import Verdict
@@ -134,7 +134,7 @@ def _statistics(group: Sequence[_Entry], columns: Sequence[Column]) -> list[dict
         statistics: dict[str, dict[str, Cell]] = {name: {} for name in _STATISTICS}
         for column in columns:
             cells = [row.get(column.key) for row in alike]
-            numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+            numbers = [cell for cell in cells if is_number(cell)]
             if numbers:
                 for row, value in zip(statistics.values(), _described(numbers), strict=True):
                     row[column.key] = value

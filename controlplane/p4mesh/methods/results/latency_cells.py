@@ -32,7 +32,7 @@ class LatencyCells(Record):
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
     max_us: Annotated[float | None, fields.MAX_US] = None
     single_error_us: float | None = field(default=None, metadata=OMITTED)
-    """Of the smallest and the largest latency; None where stamps are those of the wire."""
+    """Error of the smallest and the largest latency; None where stamps are those of the wire."""
     p50_us: Annotated[float | None, fields.P50_US] = None
     p50_error_us: Annotated[float | None, fields.P50_ERROR_US] = None
     p99_us: Annotated[float | None, fields.P99_US] = None

@@ -41,7 +41,7 @@ _VARIATION_NOTES = {
     IPDV: "IPDV: signed difference to the frame sent before, where both arrived (RFC 5481 4.1).",
     RFC3550_JITTER: "RFC 3550: estimate of each flow at the end of the trial.",
 }
-"""By the kind, which a target may leave unmeasured."""
+"""Meaning of each kind, which a target may leave unmeasured."""
 
 _DEFINITION_NOTE = (
     "Average latency in every definition, from the same time stamps: DUT with test leads, not calibrated."

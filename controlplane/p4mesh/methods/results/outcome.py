@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf, nextafter
+from typing import TypeGuard
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
@@ -13,6 +14,11 @@ from p4mesh.verdict import Verdict
 
 Cell = str | int | float | bool | None
 _VERDICTS = (fields.STATE.key, fields.VERDICT.key)
+
+
+def is_number(cell: object) -> TypeGuard[int | float]:
+    """Whether a cell holds a number, and no truth value."""
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 def with_reasons(columns: tuple[Column, ...], rows: Iterable[Mapping[str, Cell]]) -> tuple[Column, ...]:

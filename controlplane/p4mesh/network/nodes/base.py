@@ -21,7 +21,7 @@ from p4mesh.topology.model import Device
 
 MTU_BYTES = 9500
 _BEYOND_MTU_BYTES = 22
-"""Of a frame with FCS: what a virtual cable lets pass above the MTU, which leaves room for a tag."""
+"""Part of a frame with FCS: what a virtual cable lets pass above the MTU, which leaves room for a tag."""
 _LEAST_MTU_BYTES = 68
 _FURTHER_PLACES = "/usr/local/sbin:/usr/sbin:/sbin:/usr/lib/frr"
 

@@ -16,7 +16,7 @@ from typing import Any
 from p4mesh.errors import UsageError
 from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.results.outcome import Cell, Outcome, Table, is_number
 from p4mesh.quantities import grouped, ports_text
 from p4mesh.report.errors_of_numbers import NumberErrors, found_by_search
 from p4mesh.store.stored_run import StoredRun
@@ -231,7 +231,7 @@ def _samples(table: Table, errors: NumberErrors) -> dict[tuple[Cell, ...], dict[
         cells = found.setdefault(tuple(row.get(key) for key in keys), {})
         for column in numbers:
             value = row.get(column.key)
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            if is_number(value):
                 sample = cells.setdefault(column.key, _Numbers([]))
                 sample.values.append(float(value))
                 bounds = errors.bounds_of(table, row, column)

@@ -7,7 +7,7 @@ from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 
-from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.outcome import Outcome, is_number
 from p4mesh.store.stored_run import StoredRun
 from p4mesh.verdict import Verdict
 
@@ -64,7 +64,7 @@ def _numbers(outcome: Outcome) -> dict[str, str]:
             where = ",".join(f"{key}={row[key]}" for key in table.keys if row.get(key) is not None)
             for column in table.columns:
                 value = row.get(column.key)
-                if column.key not in table.keys and isinstance(value, int | float) and not isinstance(value, bool):
+                if column.key not in table.keys and is_number(value):
                     found[f"{table.name}.{column.key}[{where}]"] = repr(value)
     return found
 

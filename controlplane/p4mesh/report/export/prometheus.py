@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from p4mesh.methods.results.fields import MEANINGS
-from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.outcome import Outcome, is_number
 from p4mesh.store.stored_run import StoredRun
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -61,6 +61,6 @@ def prometheus_text(runs: Sequence[tuple[StoredRun, Outcome]]) -> str:
                 labels = {**(where or {"row": number}), "table": table.name, **about}
                 for column in table.columns:
                     value = row.get(column.key)
-                    if column.key not in table.keys and isinstance(value, int | float) and not isinstance(value, bool):
+                    if column.key not in table.keys and is_number(value):
                         metrics.add(column.key, labels, value)
     return metrics.text()

@@ -72,5 +72,5 @@ class QueueWatching(Part):
 
 
 def _beyond(error_ns: float, latency: LatencyStats | None) -> float:
-    """Return the error of an average where it is larger than that of independent frames, else 0."""
+    """The error of an average where it is larger than that of independent frames, else 0."""
     return error_ns if latency is not None and error_ns > latency.sampling_error_ns else 0.0
