@@ -146,7 +146,7 @@ def test_junit_adds_up_the_seconds_of_a_part_and_has_the_numbers_that_a_terminal
 
 
 def test_types_of_parquet_hold_all_values_of_their_column(finished: Path, tmp_path: Path) -> None:
-    columns = {
+    columns: dict[str, tuple[list[Any], str]] = {
         "whole": ([1, None, 3], "int64"),
         "parts": ([1, 2.5, None], "double"),
         "truth": ([True, None, False], "bool"),
