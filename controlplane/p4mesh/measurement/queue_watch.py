@@ -46,7 +46,7 @@ class QueueWatch:
 def step_of(plan: Plan, duration_ns: int, tick_ps: int) -> Fraction:
     """Distance of the readings of a transmission of ``duration_ns``."""
     step_ns = Fraction(duration_ns, READINGS + 1)
-    cycle_ns = _cycle_ns(plan, tick_ps)
+    cycle_ns = cycle_of(plan, tick_ps)
     return int(step_ns / cycle_ns) * cycle_ns if cycle_ns <= step_ns else step_ns
 
 
@@ -87,8 +87,8 @@ def pairs_of(plan: Plan) -> dict[Pair, list[Flow]]:
     return pairs
 
 
-def _cycle_ns(plan: Plan, tick_ps: int) -> Fraction:
-    """Time after which the slowest stream does the same again: each burst, and all of its destinations."""
+def cycle_of(plan: Plan, tick_ps: int) -> Fraction:
+    """Nanoseconds after which the slowest stream does the same again: each burst, and all of its destinations."""
     cycles = [
         lcm(stream.clock.burst_slots, max(transmitter.positions for transmitter in stream.transmitters))
         * stream.clock.frame_interval_ticks

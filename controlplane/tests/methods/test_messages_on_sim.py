@@ -318,6 +318,24 @@ def test_first_and_last_messages_of_inputs_are_not_in_the_throughput(messages: i
     assert full["frame_loss_ratio"] == pytest.approx(2 / 3, abs=full["frame_loss_error"] + 1e-9)
 
 
+@pytest.mark.parametrize("load_pct", [90, 300])
+def test_frames_of_a_burst_before_a_collapse_are_in_no_loss(load_pct: int, tmp_path: Path) -> None:
+    """A look-up of 1 Mfps that passes one frame in 20 once 1,000 more have come: 41.7 % of line were shown."""
+    lookup = "lookup: {capacity_fps: 1000000, overload_pass_ppm: 50000, burst_frames: 1000}"
+    topology = switch(f"{FORWARDING}, {lookup}", port="queue_frames: 64")
+    settings = ("message_frames=10", "messages=300", f"loads_pct={load_pct}")
+    found = measure(tmp_path, "messages.n_to_one", topology, 64, *settings)
+    (row,) = rows(found, "loads")
+    assert row["throughput_pct"] == pytest.approx(0.05 * load_pct, abs=row["throughput_error_pct"])
+    assert row["throughput_error_pct"] < 0.1
+    assert row["frame_loss_ratio"] == pytest.approx(0.95, abs=row["frame_loss_error"])
+    assert row["message_loss_ratio_min"] <= 0.95 <= row["message_loss_ratio_max"]
+    inputs = rows(found, "inputs")
+    assert sum(one["early_frames"] for one in inputs) == row["early_frames"] > 1000
+    for one in inputs:
+        assert one["frame_loss_ratio"] == pytest.approx(0.95, abs=one["frame_loss_error"])
+
+
 @pytest.mark.parametrize("load", ["95", "120"])
 def test_errors_of_four_short_trials_cover_what_many_trials_measure(load: str, tmp_path: Path) -> None:
     """Goal: the stated error holds for 17 of 20 groups of four trials at least, each with other phases."""

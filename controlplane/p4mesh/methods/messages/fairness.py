@@ -9,12 +9,12 @@ from functools import partial
 from math import ceil
 from typing import Annotated, NamedTuple
 
-from p4mesh.measurement.counts import FlowCounts, MessageCounts, Trend
+from p4mesh.measurement.counts import FlowCounts, MessageCounts, Transient, Trend
 from p4mesh.methods.messages.results import damaged
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import late_frames
+from p4mesh.methods.results.metrics import early_frames, late_frames
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.repetition import sampling_error
 from p4mesh.quantities import number_text
@@ -36,14 +36,20 @@ class InputRow(Record):
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     corrupted: Corrupted = field(metadata=INLINE)
     late_frames: Annotated[int, fields.LATE_FRAMES]
+    early_frames: Annotated[int | None, fields.EARLY_FRAMES] = field(default=None, metadata=OMITTED)
     frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO]
-    """Late frames count as lost, as a longer trial loses them."""
+    """Late and early frames count as lost, as a longer trial loses them."""
     frame_loss_error: Annotated[float | None, fields.FRAME_LOSS_ERROR] = None
     messages: Annotated[int, fields.MESSAGES]
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
     damaged_messages_min: Annotated[int, fields.DAMAGED_MESSAGES_MIN]
     damaged_messages_max: Annotated[int, fields.DAMAGED_MESSAGES_MAX]
+
+    @property
+    def missed_frames(self) -> int:
+        """Frames that a longer trial does not receive, beyond those that this one has lost."""
+        return self.late_frames + (self.early_frames or 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +70,7 @@ class LoadRow(Record):
     tx_frames: Annotated[int, fields.TX_FRAMES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     late_frames: Annotated[int, fields.LATE_FRAMES]
+    early_frames: Annotated[int | None, fields.EARLY_FRAMES] = field(default=None, metadata=OMITTED)
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO]
     frame_loss_error: Annotated[float | None, fields.FRAME_LOSS_ERROR]
@@ -139,6 +146,7 @@ def load_row(
     sent, lost, late = (
         sum(getattr(one, name) for one in inputs) for name in ("tx_frames", "lost_frames", "late_frames")
     )
+    early = sum(one.early_frames or 0 for one in inputs)
     throughput_error = _error(each, _throughput)
     message_errors = [_error(each, share) for share in (_least_damaged, _most_damaged)]
     untrusted = next((result for result in results if not result.status.trusted), results[0])
@@ -157,8 +165,9 @@ def load_row(
         tx_frames=sent,
         lost_frames=lost,
         late_frames=late,
+        early_frames=early or None,
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,
-        frame_loss_ratio=ratio(lost + late, sent),
+        frame_loss_ratio=ratio(lost + late + early, sent),
         frame_loss_error=_shown(_error(each, _lost)),
         message_loss_ratio_min=float(_least_damaged(each).value),
         message_loss_ratio_max=float(_most_damaged(each).value),
@@ -185,6 +194,7 @@ class _Shared:
     """Messages of each input in whose time not all inputs sent: those that begin together have none."""
     in_flight_frames: int
     """Late frames that may have been on the way when the transmission ended, and in no queue."""
+    transient: Transient | None
     kept_frames: int
     """Frames that a queue may have kept of which none was lost or late: a longer trial loses as large a share."""
 
@@ -200,9 +210,9 @@ class _Shared:
         late = sum(port.late_frames for port in result.ports if port.port == held)
         late = late if load_pct > _LINE_PCT else late_frames(result)
         corrupted = CorruptedAtPorts(result)
-        shares = _late_of_inputs(late, by_input)
+        shares, early = (_shares_of_inputs(some, by_input) for some in (late, early_frames(result)))
         inputs = tuple(
-            _input_row(port, flows, frames, counted.get(port), shares[port], corrupted.of(flows))
+            _input_row(port, flows, frames, counted.get(port), shares[port], early[port] or None, corrupted.of(flows))
             for port, flows in by_input.items()
         )
         arrived = [(flow.first_rx_ns, flow.last_rx_ns) for flow in result.flows if flow.rx_frames]
@@ -218,6 +228,7 @@ class _Shared:
             came <= carried + 1,
             int(len(set(stream.start_offset_ns)) > 1),
             min(late, ceil(Fraction(fastest_ns) / slot_ns)),
+            result.transient,
             0 if result.lost_frames + late else ceil(_growth(result, load_pct) * result.tx_frames),
         )
 
@@ -242,8 +253,10 @@ class _Estimate(NamedTuple):
 
 def _error(trials: Sequence[_Shared], estimate: Callable[[Sequence[_Shared]], _Estimate]) -> Fraction | None:
     """Error of a share, with 95 % confidence: that of its bounds, and that of sampling where senders do not begin
-    together. None of one such trial.
+    together. None of one such trial, and where a trial ended in a transient.
     """
+    if any(trial.transient is not None and not trial.transient.over for trial in trials):
+        return None
     value, low, high = estimate(trials)
     sampled = sampling_error(trials, lambda some: estimate(some).value)
     if sampled is None and any(trial.edge_messages for trial in trials):
@@ -270,7 +283,7 @@ def _share(part: int, whole: int, edge: int, fewer: int = 0, more: int = 0) -> _
 
 
 def _lost(trials: Sequence[_Shared]) -> _Estimate:
-    """Share of the frames that were lost or late: what was offered and not carried."""
+    """Share of the frames that were lost, late or early: what was offered and is not carried for good."""
     _, low, high = _throughput(trials)
     value, load = _lost_of(trials, range(len(trials[0].inputs))).value, trials[0].load
     return _Estimate(value, 1 - high / load, 1 - low / load)
@@ -282,7 +295,8 @@ def _throughput(trials: Sequence[_Shared]) -> _Estimate:
     An output is no busier before and after than while all send.
     """
     lost, load = _lost_of(trials, range(len(trials[0].inputs))), trials[0].load
-    came = sum(one.tx_frames - one.lost_frames for trial in trials for one in trial.inputs)
+    inputs = [one for trial in trials for one in trial.inputs]
+    came = sum(one.tx_frames - one.lost_frames - (one.early_frames or 0) for one in inputs)
     busy = came / sum((trial.busy_frames for trial in trials), Fraction(0))
     most = Fraction(1) if all(trial.conserved for trial in trials) else max(load, busy)
     value, low, high = (min(most, max(busy, load * (1 - one))) for one in (lost.value, lost.high, lost.low))
@@ -290,14 +304,18 @@ def _throughput(trials: Sequence[_Shared]) -> _Estimate:
 
 
 def _lost_of(trials: Sequence[_Shared], places: Collection[int]) -> _Estimate:
-    """Share of the frames of some inputs that were lost or late."""
+    """Share of the frames of some inputs that were lost, late or early."""
     chosen = [(trial, trial.inputs[place]) for trial in trials for place in places]
+    hidden = sum(trial.transient.hidden_frames for trial in trials if trial.transient is not None)
+    # Nothing tells whose early frames were: those of inputs that began first, say.
+    early = sum(one.early_frames or 0 for _, one in chosen)
+    others = sum(one.early_frames or 0 for trial in trials for one in trial.inputs) - early
     return _share(
-        sum(one.lost_frames + one.late_frames for _, one in chosen),
+        sum(one.lost_frames + one.missed_frames for _, one in chosen),
         sum(one.tx_frames for _, one in chosen),
         sum(trial.edge_messages * one.tx_frames // max(1, one.messages) for trial, one in chosen),
-        sum(trial.in_flight_frames for trial in trials),
-        sum(trial.kept_frames for trial in trials),
+        sum(trial.in_flight_frames for trial in trials) + hidden + (early if others else 0),
+        sum(trial.kept_frames for trial in trials) + hidden + others,
     )
 
 
@@ -307,12 +325,12 @@ def _least_damaged(trials: Sequence[_Shared]) -> _Estimate:
 
 
 def _most_damaged(trials: Sequence[_Shared]) -> _Estimate:
-    """Share of the messages that a longer trial may damage as well: each late frame may belong to another one."""
+    """Share of the messages that a longer trial may damage as well: each late or early frame may belong to another."""
     return _damaged(trials, _may_be_damaged)
 
 
 def _may_be_damaged(one: InputRow) -> int:
-    return min(one.messages, one.damaged_messages_max + one.late_frames)
+    return min(one.messages, one.damaged_messages_max + one.missed_frames)
 
 
 def _damaged(trials: Sequence[_Shared], count: Callable[[InputRow], int]) -> _Estimate:
@@ -325,10 +343,10 @@ def _damaged(trials: Sequence[_Shared], count: Callable[[InputRow], int]) -> _Es
 
 
 def _frame_losses(trials: Sequence[_Shared]) -> tuple[list[Fraction], list[Fraction]]:
-    """Share of the frames of each input that were lost or late, and that were lost."""
+    """Share of the frames of each input that were lost, late or early, and that were lost."""
     inputs = _inputs(trials)
     return (
-        [Fraction(one.lost_frames + one.late_frames, max(1, one.tx_frames)) for one in inputs],
+        [Fraction(one.lost_frames + one.missed_frames, max(1, one.tx_frames)) for one in inputs],
         [Fraction(one.lost_frames, max(1, one.tx_frames)) for one in inputs],
     )
 
@@ -369,13 +387,15 @@ def _together(trials: Sequence[InputRow]) -> InputRow:
         return sum(getattr(one, name) for one in trials)
 
     sent, lost, late = map(total, ("tx_frames", "lost_frames", "late_frames"))
+    early = sum(one.early_frames or 0 for one in trials)
     return InputRow(
         port=trials[0].port,
         tx_frames=sent,
         lost_frames=lost,
         corrupted=sum((item.corrupted for item in trials), Corrupted()),
         late_frames=late,
-        frame_loss_ratio=ratio(lost + late, sent),
+        early_frames=early or None,
+        frame_loss_ratio=ratio(lost + late + early, sent),
         messages=total("messages"),
         complete_messages=None if trials[0].complete_messages is None else total("complete_messages"),
         damaged_messages_min=total("damaged_messages_min"),
@@ -390,11 +410,11 @@ def _queues(results: Sequence[TrialResult], load_pct: Fraction) -> str | None:
     return next((kind.value for kind in (Trend.FILLING, Trend.UNCLEAR, Trend.STEADY) if kind in found), None)
 
 
-def _late_of_inputs(late_frames: int, by_input: Mapping[int, Sequence[FlowCounts]]) -> dict[int, int]:
-    """Late frames of each input, in proportion to its frames that came: the queue holds them in their order."""
+def _shares_of_inputs(some: int, by_input: Mapping[int, Sequence[FlowCounts]]) -> dict[int, int]:
+    """Late or early frames of each input, in proportion to its frames that came: a queue holds them in their order."""
     came = {port: sum(flow.rx_frames - flow.duplicate_frames for flow in flows) for port, flows in by_input.items()}
     whole = sum(came.values())
-    return {port: round(Fraction(late_frames * frames, whole)) if whole else 0 for port, frames in came.items()}
+    return {port: round(Fraction(some * frames, whole)) if whole else 0 for port, frames in came.items()}
 
 
 def _input_row(
@@ -403,6 +423,7 @@ def _input_row(
     frames: int,
     counted: MessageCounts | None,
     late_frames: int,
+    early_frames: int | None,
     corrupted: Corrupted,
 ) -> InputRow:
     sent = sum(flow.tx_frames for flow in flows)
@@ -414,7 +435,8 @@ def _input_row(
         lost_frames=lost,
         corrupted=corrupted,
         late_frames=late_frames,
-        frame_loss_ratio=ratio(lost + late_frames, sent),
+        early_frames=early_frames,
+        frame_loss_ratio=ratio(lost + late_frames + (early_frames or 0), sent),
         messages=messages,
         complete_messages=counted.complete if counted else None,
         damaged_messages_min=low,

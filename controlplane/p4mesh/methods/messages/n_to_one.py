@@ -96,7 +96,8 @@ class NToOne(MethodOf[LoadRows]):
             f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame. Where the data plane "
             "does not count messages, the losses of each position bound how many are, and fairness of message loss is "
             "that of the least numbers. Late: received after the transmission, from the output's queue; they count as "
-            "lost, because a longer trial loses as many more, so that the mean loss is 1 - 1/load or more. How many "
+            "lost, because a longer trial loses as many more, so that the mean loss is 1 - 1/load or more; so do early "
+            "ones, which came at first beyond the rate of the rest. How many "
             "messages a longer trial damages lies between the two ratios. Errors are those of the first and the last "
             "messages, during which not all inputs send, of a queue that may fill, and of the trials, whose senders "
             "begin at other moments each, with 95 % confidence; of fairness, those of late frames and of the trials."
@@ -111,6 +112,7 @@ class NToOne(MethodOf[LoadRows]):
                     "Loads",
                     rows,
                     note,
+                    optional=(fields.EARLY_FRAMES,),
                     keys=keys,
                     headline=(fields.THROUGHPUT_PCT, fields.FRAME_LOSS_RATIO, fields.QUEUES),
                 ),
@@ -119,6 +121,7 @@ class NToOne(MethodOf[LoadRows]):
                     "Inputs",
                     [(row, item) for row in rows for item in row.inputs],
                     columns=(*LoadRow.columns()[:2], *InputRow.columns()),
+                    optional=(fields.EARLY_FRAMES,),
                     keys=(*keys, fields.PORT),
                     detail=True,
                 ),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from p4mesh.measurement.flow_arrays import FlowArrays
-from p4mesh.measurement.queue_watch import step_of, times_of
+from p4mesh.measurement.queue_watch import cycle_of, step_of, times_of
 from p4mesh.measurement.transient import PortReading, transient
 from p4mesh.tester.reading import Reading, ReasonCounts
 from p4mesh.tester.records import ALL_ONES
@@ -22,7 +22,8 @@ _EVEN = 1000
 class FindingTransients(Part):
     """Readings of all ports at the times at which queues are watched; none around an interruption.
 
-    Where time does not stand still meanwhile, frames sent tell it: none of streams that send them unevenly.
+    Windows with other parts of bursts in each are not compared. Where time does not stand still meanwhile, frames sent
+    tell it: no readings of streams that send them unevenly.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -37,7 +38,10 @@ class FindingTransients(Part):
         return wanted and (not trial.tester.target.capabilities.real_time or _evenly_sent(spec))
 
     def started(self, sending: Sending) -> None:
-        step_ns = step_of(sending.plan, sending.duration_ns, sending.tester.tick_ps)
+        tick_ps = sending.tester.tick_ps
+        step_ns = step_of(sending.plan, sending.duration_ns, tick_ps)
+        if any(stream.burst for stream in self.trial.spec.streams) and cycle_of(sending.plan, tick_ps) > step_ns:
+            return
         self._times_ns = [sending.lead_ns + time_ns for time_ns in times_of(step_ns)]
         self.due_ns = self._times_ns.pop(0)
 
