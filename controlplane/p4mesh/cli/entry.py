@@ -5,6 +5,7 @@ Only a process of its own imports this module.
 
 from __future__ import annotations
 
+import datetime  # noqa: F401  # msgspec asks for it and crashes later where an interrupt ended that
 import gc
 import os
 import signal

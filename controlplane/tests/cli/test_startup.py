@@ -97,6 +97,13 @@ def test_what_is_not_needed_is_not_loaded(
     assert unwanted.isdisjoint(modules), unwanted.intersection(modules)
 
 
+def test_an_interrupt_cannot_come_between_msgspec_and_datetime() -> None:
+    """Where the import of datetime by msgspec's own code ends early, msgspec crashes at its first class."""
+    ask = "import sys, p4mesh.cli.entry; print('datetime' in sys.modules, 'msgspec' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["True", "False"]
+
+
 def test_the_names_that_are_known_without_loading_are_those_that_load() -> None:
     assert [f"{suite}.{test}" for suite, tests in NAMES.items() for test in tests] == [test.name for test in TESTS]
     assert list(NAMES) == list(suites())
