@@ -20,7 +20,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
-from p4mesh.report.document import Badge, Chart, Document, Grid, GridRow, Head, Paragraph, Tone
+from p4mesh.report.document import Badge, Bullets, Chart, Document, Grid, GridRow, Head, Link, Paragraph, Tone
 from p4mesh.report.export.json_document import run_data
 from p4mesh.report.figures import chart_of, figures_of
 from p4mesh.report.grids import MOST_ROWS, grid_of
@@ -32,6 +32,7 @@ from p4mesh.report.pdf import pdf, vega_for_paper
 from p4mesh.report.publish import document_of
 from p4mesh.report.run_document import run_document
 from p4mesh.report.search_paths import search_chart
+from p4mesh.report.suite_document import SuiteTest, suite_document
 from p4mesh.report.text import outcome_text
 from p4mesh.report.vega_script import vega_script
 from p4mesh.report.verdict import badge, statement_of
@@ -313,6 +314,17 @@ def test_iterations_that_measured_the_same_are_one_row(finished: Path) -> None:
     assert [row.cells for row in grid_of(table).rows] == [("64", "each of 2", "17.50")]
     differing = replace(table, rows=(*rows[:1], {**rows[1], "rate_pct": 17.6}, *rows[2:]))
     assert len(grid_of(differing).rows) == 4
+    assert [row.muted for row in grid_of(differing).rows] == [False, False, True, True]
+    assert len(grid_of(replace(table, rows=rows[:1])).rows) == 1
+    assert [row.cells[1] for row in grid_of(replace(table, rows=(*rows[:1], *rows))).rows] == [
+        "1",
+        "1",
+        "2",
+        "avg",
+        "max",
+    ]
+    sizes = replace(table, rows=(*rows, {**rows[0], "frame_size_bytes": 128}))
+    assert [row.cells[:2] for row in grid_of(sizes).rows] == [("64", "each of 2"), ("128", "1")]
     new = Outcome(Verdict.MEASURED, "x", (table,), ())
     (headline,) = headline_grids(new, replace(read_run(finished), trials=()))
     assert [row.cells[:3] for row in headline.rows] == [("64", "each of 2", "17.50")]
@@ -535,3 +547,71 @@ def test_a_browser_draws_every_figure(finished: Path) -> None:
     figures = shown.count("<figure>")
     assert figures > 5
     assert len(re.findall(r'<svg xmlns[^>]* class="marks"|<svg [^>]*class="marks"', shown)) == figures
+
+
+def test_a_suite_says_what_its_tests_share_once_and_names_the_test_of_the_rest(finished: Path) -> None:
+    """Two tests with the same table of two rows, of which one has another table, and one that was not run."""
+    stored = read_run(finished)
+    table = Table("rates", "Rates", (SIZE, RATE), tuple({"frame_size_bytes": n, "rate_pct": 17.5} for n in (64, 128)))
+
+    def ran(name: str, label: str, *more: Table) -> SuiteTest:
+        topology = {**stored.config["topology"], "name": f"bed of {name}"}
+        config = {**stored.config, "test": name, "label": label, "title": name.upper(), "topology": topology}
+        said = ("both", f"only {name}")
+        found = Outcome(Verdict.MEASURED, "x", (table, *more), (), findings=said, deviations=said)
+        return SuiteTest(replace(stored, config=config, trials=stored.trials[:3]), found, f"{name}/report.html")
+
+    single = Table("single", "B: Single", (SIZE, RATE), table.rows[:1])
+    rows = [{"test": name, "section": "5", "summary": f"why {name}"} for name in ("a", "second", "c")]
+    document = suite_document("s", rows, (ran("a", "a"), ran("b", "second", single, replace(single, name="again"))))
+    measured = Badge("measured", Tone.NEUTRAL)
+    assert (document.title, document.subtitle, document.badge) == (
+        "Suite s",
+        "bed of a",
+        replace(measured, text="2 measured"),
+    )
+    assert document.statement == "3 tests: 2 measured, 1 not run."
+    assert (dict(document.facts.pairs)["Topology"], dict(document.facts.pairs)["Trials"]) == ("bed of a", "6")
+    assert not {"Test", "Iterations"} & dict(document.facts.pairs).keys()
+    overview, deviations, findings, *grids = document.cover
+    assert isinstance(overview, Grid)
+    numbers = "Rates: Rate 17.50 % of line"
+    assert [row.cells for row in overview.rows] == [
+        (Link("a", "#a"), "5", measured, numbers, Link("page", "a/report.html")),
+        (Link("second", "#second"), "5", measured, numbers, Link("page", "b/report.html")),
+        ("c", "5", Badge("not run", Tone.IDLE), "why c", ""),
+    ]
+    said = ("both", "A: only a", "second: B: only b")
+    assert deviations == Bullets("Deviations from the RFC", said)
+    assert findings == Bullets("Findings", said, Tone.BAD)
+    assert [grid.title for grid in grids if isinstance(grid, Grid)] == ["A: Rates"]
+    results = {chapter.anchor: chapter.blocks for chapter in document.chapters if chapter.title == "Results"}
+    assert [getattr(block, "title", block) for block in results["a-results"]] == ["Rates"]
+    assert [getattr(block, "title", block) for block in results["second-results"]] == [
+        *(Paragraph("Rates: as in A (RFC 2889 5.1)."), "B: Single", "B: Single"),
+    ], "a table of one row is shown again"
+    levels = [(chapter.title, chapter.level) for chapter in document.chapters if chapter.level == 1]
+    assert levels == [("A (RFC 2889 5.1)", 1), ("second: B (RFC 2889 5.1)", 1), ("All tests", 1)]
+    (alone,) = [suite_document("s", rows[:1], (ran("a", "a"),))]
+    assert alone.badge == replace(measured, text="all measured")
+    assert "All tests" not in [chapter.title for chapter in alone.chapters]
+    none = suite_document("s", rows[2:], ())
+    assert (none.subtitle, none.setting, none.facts.pairs, len(none.cover)) == ("", "", (), 1)
+
+
+@pytest.mark.parametrize(
+    ("unit", "error", "shown"),
+    [("+- % of line", 0.25, "17.50 +-0.25"), ("+- % of line", None, "17.50 +-?"), ("% of line", 0.25, "17.50")],
+)
+def test_an_error_in_the_unit_of_its_number_stands_behind_it(unit: str, error: float | None, shown: str) -> None:
+    """A number that is not there has none, and neither has one whose error has no column."""
+    columns = (SIZE, replace(RATE, error="rate_error_pct"), Column("rate_error_pct", "Error", unit, 2))
+    rows: tuple[dict[str, Cell], ...] = (
+        {"frame_size_bytes": 64, "rate_pct": 17.5, "rate_error_pct": error},
+        {"frame_size_bytes": 128, "rate_pct": None, "rate_error_pct": 0.5},
+    )
+    found = grid_of(Table("r", "R", columns, rows))
+    assert [row.cells[:2] for row in found.rows] == [("64", shown), ("128", "-")]
+    assert len(found.heads) == (2 if unit.startswith("+-") else 3)
+    alone = grid_of(Table("r", "R", columns[:2], rows))
+    assert [row.cells for row in alone.rows] == [("64", "17.50"), ("128", "-")]
