@@ -1079,7 +1079,19 @@ PAUSE_FRAMES = _column("pause_frames", "PAUSE", "PAUSE frames that the tester re
 CLOCK_PPM = _setting("clock_ppm", "Device clock", "rate of the device's clock beside the tester's", "ppm", 1)
 FINDING = _column("finding", "Finding", "what the forwarding rate tells")
 MIN_RX_GAP_NS = _column(
-    "min_rx_gap_ns", "Min Rx gap", "smallest gap between frames that the device sent", "ns", 3, exact=SEEN
+    "min_rx_gap_ns",
+    "Min Rx gap",
+    "smallest gap between frames that the device sent",
+    "ns",
+    3,
+    error="min_rx_gap_error_ns",
+)
+MIN_RX_GAP_ERROR_NS = _setting(
+    "min_rx_gap_error_ns",
+    "Error of gap",
+    "largest error of the smallest gap, from the resolution of the time stamps and the clock of the device",
+    "+- ns",
+    3,
 )
 SHORT_GAP = _column("short_gap", "Below 96 bits", "whether gaps below 96 bits were seen")
 LIMIT_PCT = _setting("limit_pct", "Limit", "forwarding rate without forward pressure", "% of line", 3)

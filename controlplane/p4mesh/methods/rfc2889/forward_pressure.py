@@ -14,7 +14,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import early_frames, missed_frames, transmission_s
+from p4mesh.methods.results.metrics import early_frames, missed_frames, steady_share, transmission_s
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.rfc2889.device_clock import (
@@ -73,7 +73,6 @@ class Pressure(Record):
     forwarding_error_fps: Annotated[float, fields.FORWARDING_ERROR_FPS]
     forwarding_pct: Annotated[float, retitled(fields.FORWARDING_PCT, "Rx util", digits=3)]
     min_spacing_ns: float | None
-    min_rx_gap_ns: Annotated[float | None, fields.MIN_RX_GAP_NS]
     loss_pct: Annotated[float, fields.LOSS_PCT]
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     slot_bytes: str | None
@@ -91,6 +90,8 @@ class JudgedPressure(Record):
     pressure: Pressure = field(metadata=INLINE)
     limit_pct: Annotated[float, fields.LIMIT_PCT]
     clock_ppm: Annotated[float | None, fields.CLOCK_PPM]
+    min_rx_gap_ns: Annotated[float | None, fields.MIN_RX_GAP_NS]
+    min_rx_gap_error_ns: Annotated[float | None, fields.MIN_RX_GAP_ERROR_NS]
     short_gap: Annotated[bool | None, fields.SHORT_GAP]
     """Whether two frames came closer than 96 bits allow; None where that cannot be told."""
     finding: Annotated[str | None, fields.FINDING]
@@ -195,11 +196,12 @@ class ForwardPressure(MethodOf[Pressure]):
             (
                 *(f"{row.frame_size_bytes} B: {row.reason}" for row in measured if row.reason),
                 *(
-                    f"{row.pressure.frame_size_bytes} B: two frames arrived with a gap of "
-                    f"{number_text(gap_ns)} ns, below 96 bits, though the mean rate is not above the limit"
+                    f"{row.pressure.frame_size_bytes} B: two frames arrived with a gap of {number_text(gap_ns)} +- "
+                    f"{number_text(row.min_rx_gap_error_ns)} ns, below 96 bits, though the mean rate is not above the "
+                    "limit"
                     for row in rows
                     if row.short_gap and row.state is Verdict.PASS
-                    if (gap_ns := row.pressure.min_rx_gap_ns) is not None
+                    if (gap_ns := row.min_rx_gap_ns) is not None and row.min_rx_gap_error_ns is not None
                 ),
             ),
             (duration,) if duration else (),
@@ -215,9 +217,9 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
     flow = result.flows[0] if result.flows else None
     span_ns = flow.last_rx_ns - flow.first_rx_ns if flow is not None and received > 1 else 0
     busy_ns = max(transmission_s(spec) * NS_PER_S, span_ns + slot_ns if span_ns else Fraction(0))
+    hidden = 0 if result.transient is None else result.transient.hidden_frames
     fps = Fraction((received - early_frames(result)) * NS_PER_S) / busy_ns
     spacing_ns = next((port.min_spacing_ns for port in result.ports if port.port in stream.rx_ports), None)
-    on_wire_ns = float(frame_time_ns(size, line_rate_bps, PREAMBLE_BYTES))
     slot_bytes = span_ns / slot_ns * (size + STANDARD_OVERHEAD_BYTES) / (received - 1) if span_ns else None
     return Pressure(
         frame_size_bytes=size,
@@ -226,10 +228,9 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
         offered_pct=float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
         rx_frames=result.rx_frames,
         forwarding_fps=float(fps),
-        forwarding_error_fps=float(NS_PER_S / busy_ns),
+        forwarding_error_fps=float((1 + hidden) * NS_PER_S / busy_ns / steady_share(result)),
         forwarding_pct=float(utilisation_pct(fps, size, line_rate_bps)),
         min_spacing_ns=spacing_ns,
-        min_rx_gap_ns=None if spacing_ns is None else spacing_ns - on_wire_ns,
         loss_pct=float(Fraction(100 * missed_frames(result), result.expected_rx_frames or 1)),
         corrupted_frames=result.corrupted_frames or None,
         slot_bytes=None if slot_bytes is None else str(slot_bytes),
@@ -270,10 +271,17 @@ def _judged(
     earliest_ns = frame_time_ns(row.frame_size_bytes, line_rate_bps) / (1 + offset_ppm / PPM)
     if measured:
         earliest_ns *= 1 - _allowed_ppm(parameters) / PPM
+    on_wire_ns = frame_time_ns(row.frame_size_bytes, line_rate_bps, PREAMBLE_BYTES)
+    own_ppm, unsure_ppm = (offset_ppm, _allowed_ppm(parameters)) if measured else (Fraction(0), offset_ppm)
+    gap_ns = None if row.min_spacing_ns is None else row.min_spacing_ns - float(on_wire_ns / (1 + own_ppm / PPM))
+    error_ns = bed.stamps.resolution_ns + on_wire_ns * unsure_ppm / PPM
+    told = gap_ns is not None and bed.stamps.kind is not StampKind.SOFTWARE
     return JudgedPressure(
         pressure=row,
         limit_pct=float(limit_pct),
         clock_ppm=None if clock.offset_ppm is None or clock.of_sender else float(clock.offset_ppm),
+        min_rx_gap_ns=gap_ns,
+        min_rx_gap_error_ns=float(error_ns) if told else None,
         short_gap=_short_gap(row, earliest_ns, bed, line_rate_bps) if trusted else None,
         finding=(DETECTED if detected else NOT_DETECTED) if trusted else None,
         state=(Verdict.FAIL if detected else Verdict.PASS) if trusted else row.status,
