@@ -22,8 +22,8 @@ from p4mesh.traffic.stream import Stream
 _UNITS = {"bytes": 1.0, "bps": 8.0, "kbps": 8e-3, "mbps": 8e-6}
 _RECEIVER = "rx_name"
 """Predefined tag: the name of the port that received."""
-Measure = Callable[[str, Totals], Rates]
-"""Rates of what a name is for, whose totals have come so far."""
+Measure = Callable[[str, str, Totals], Rates]
+"""Rates of a flow, or of the part of it with a name, whose totals have come so far."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def flow_metric(run: FlowRun, line: Line, measure: Measure, tagged: TaggedReques
     flow, found = run.flow, list(_found(run))
     transmit = pb2.FlowMetric.Transmit.Enum.Value(run.transmit.value)
     metric = pb2.FlowMetric(name=flow.name, port_tx=flow.port_tx, port_rx=flow.port_rx, transmit=transmit)
-    _fill(metric, run, found, measure(flow.name, _totals(found)), line)
+    _fill(metric, run, found, measure(flow.name, "", _totals(found)), line)
     parts: dict[tuple[Tag, ...], list[_Found]] = {}
     for item in found if tagged.include else ():
         # Frames of a flow with egress tags that lack the header: most have it.
@@ -94,7 +94,7 @@ def flow_metric(run: FlowRun, line: Line, measure: Measure, tagged: TaggedReques
         totals = _totals(items)
         if tagged.empty or totals.frames_tx or totals.frames_rx:
             part = pb2.FlowTaggedMetric(tags=[_tag(*tag) for tag in tags])
-            _fill(part, run, items, measure(f"{flow.name} {tags}", totals), line)
+            _fill(part, run, items, measure(flow.name, str(tags), totals), line)
             of_some = flow.measured.by_receiver and any(len(item.stream.rx_ports) > 1 for item in items)
             if of_some or flow.egress_tags:
                 _forget_sent(part)

@@ -13,6 +13,8 @@ from p4mesh.otg.ports import Port
 from p4mesh.tester.dataplane import PortTotals
 
 _BITS_PER_KILOBYTE = 8000
+_SHORTEST_PS = 10**11
+"""Time between two readings in which a frame more or less changes a rate little."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,9 @@ class RateMeter:
     rates: Rates = Rates()
 
     def take(self, totals: Totals, now_ps: int) -> Rates:
-        """Rates since the reading before; the same ones where no time has passed."""
+        """Rates since the reading before; the same ones where hardly any time has passed."""
         past_ps = now_ps - self.at_ps
-        if past_ps > 0:
+        if past_ps >= _SHORTEST_PS:
             new = totals - self.totals
             per_s = 10**12 / past_ps
             counts = (new.frames_tx, new.frames_rx, new.bytes_tx, new.bytes_rx)

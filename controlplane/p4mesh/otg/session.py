@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -47,6 +47,10 @@ class Session:
         self._message = pb2.Config()
         self._configuration = Configuration()
         self._meters: dict[tuple[str, str], RateMeter] = {}
+        """Of flows and of their parts."""
+        self._started_ps: dict[str, int] = {}
+        """Times when flows were started anew, by their names."""
+        self._port_meters: dict[str, RateMeter] = {}
         self._before: dict[str, Totals] = {}
         """Totals of the ports when they were configured."""
 
@@ -112,6 +116,7 @@ class Session:
         self._message.CopyFrom(message)
         self._meters.clear()
         self._before = self._port_totals()
+        self._port_meters = {name: RateMeter(self.tester.target.now_ps) for name in configuration.ports}
         if configuration.starts_protocols:
             hosts.start()
         return pb2.Warning(warnings=[*configuration.warnings, *traffic.warnings])
@@ -209,7 +214,18 @@ class Session:
             names, state = inner.texts("flow_names"), inner.one_of("state", *verbs)
         if state in ("pause", "stop"):
             self._traffic.read()
+        if state == "start":
+            self._measure_from_now(names)
         verbs[state](names)
+
+    def _measure_from_now(self, names: Sequence[str]) -> None:
+        """Let the rates of flows that start anew, and of the ports, begin."""
+        now_ps, runs = self.tester.target.now_ps, self._traffic.runs
+        started = {name for name in names or runs if name in runs and runs[name].transmit is Transmit.STOPPED}
+        self._started_ps.update(dict.fromkeys(started, now_ps))
+        self._meters = {key: meter for key, meter in self._meters.items() if key[0] not in started}
+        for name, totals in self._port_totals().items():
+            self._port_meters[name].take(totals - self._before[name], now_ps)
 
     def _protocols(self, element: Element) -> None:
         with element.element("all").whole() as inner:
@@ -261,8 +277,9 @@ class Session:
         target = self.tester.target
         now_ps, line = target.now_ps, Line(target.capabilities.stamps.kind, target.own_rate_bps_of)
 
-        def measure(name: str, totals: Totals) -> Rates:
-            return self._meter("flow", name).take(totals, now_ps)
+        def measure(flow: str, part: str, totals: Totals) -> Rates:
+            begun = RateMeter(self._started_ps.get(flow, now_ps))
+            return self._meters.setdefault((flow, part), begun).take(totals, now_ps)
 
         columns = [*wanted, "tagged_metrics"] if wanted else []
         metrics = [columns_left(flow_metric(measured[name], line, measure, tagged), columns) for name in names]
@@ -284,7 +301,7 @@ class Session:
         metrics = []
         for name in names:
             port, found = ports[name], totals[name] - self._before[name]
-            rates = self._meter("port", name).take(found, now_ps)
+            rates = self._port_meters[name].take(found, now_ps)
             up = links[port.number].up if port.number in links else True
             transmits, captures = port.number in sending, name in self._captures.started
             metrics.append(columns_left(port_metric(port, found, rates, up, transmits, captures), wanted))
@@ -315,9 +332,6 @@ class Session:
             )
             metrics.append(columns_left(metric, wanted))
         return metrics
-
-    def _meter(self, kind: str, name: str) -> RateMeter:
-        return self._meters.setdefault((kind, name), RateMeter(self.tester.target.now_ps))
 
     def _port_totals(self) -> dict[str, Totals]:
         numbers = [port.number for port in self._configuration.ports.values()]

@@ -6,6 +6,7 @@ passes from poll to poll; frames, bytes and latency are then known.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -55,6 +56,21 @@ def test_fixed_packets_all_arrive_with_the_latency_of_the_wire(api: Any) -> None
     assert (ports["p1"].frames_tx, ports["p1"].frames_rx) == (2500, 700)
     assert (ports["p2"].bytes_tx, ports["p2"].bytes_rx) == (44_800, 320_000)
     assert {port.link for port in ports.values()} == {"up"}
+
+
+def test_rates_are_those_since_a_flow_was_started(api: Any) -> None:
+    config = two_ports(api)
+    add_flow(config, "f", size=128, pps=1000)
+    api.set_config(config)
+    for _ in range(2):
+        transmit(api, "start")
+        for _ in range(2):
+            time.sleep(0.55)  # of which half a second passes for the tester
+            metric, port = flow_metrics(api)["f"], port_metrics(api)["p2"]
+            assert [metric.frames_tx_rate, metric.frames_rx_rate] == pytest.approx([1000, 1000], rel=0.01)
+            assert metric.rx_rate_bps == pytest.approx(1000 * 128 * 8, rel=0.01)
+            assert port.frames_rx_rate == pytest.approx(1000, rel=0.01)
+        transmit(api, "stop")
 
 
 def test_a_second_passes_from_poll_to_poll(api: Any) -> None:
