@@ -155,11 +155,15 @@ class NetnsNetwork:
         """Switch the cable of a port off or on: at its far end, or at this one where the far end is the tester's or
         outside of this machine.
         """
-        own = PortRef(node, port)
-        far_ends = (far for link in self._links for end, far in (link.ends, link.ends[::-1]) if end == own)
-        wanted = next((far for far in far_ends if far.node != TESTER), own)
+        wanted = self.far_end(node, port) or PortRef(node, port)
         with opened(self._namespace_of(wanted)) as kernel:
             kernel.set(self._end_name(wanted), state="up" if up else "down")
+
+    def far_end(self, node: str, port: int) -> PortRef | None:
+        """The far end of the cable of a port; None where that is the tester's or outside of this machine."""
+        own = PortRef(node, port)
+        far_ends = (far for link in self._links for end, far in (link.ends, link.ends[::-1]) if end == own)
+        return next((far for far in far_ends if far.node != TESTER), None)
 
     def carriers(self) -> dict[int, tuple[bool, int]]:
         """Return, per tester port, whether its link is up and how often it has gone down."""

@@ -245,7 +245,7 @@ class Target(ABC):
         """Switch the link of one tester port on or off."""
         raise UnsupportedError(
             f"switching the link of one port is not supported on {self.name}",
-            hint="use --target sim or live, or a Tofino with BF Runtime",
+            hint="use --target sim, live or bmv2, or a Tofino with BF Runtime",
         )
 
     def reset_device(self, device: str, off_ns: int) -> None:

@@ -10,13 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from p4mesh.errors import UnsupportedError
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.base import ProgramPorts
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.target.simple_switch import SimpleSwitch, simple_switch
-from p4mesh.topology import Topology
+from p4mesh.topology import TESTER, Topology
 
 if TYPE_CHECKING:
     from p4mesh.target.p4_devices import P4Devices
@@ -70,6 +71,15 @@ class Bmv2Target(NamespaceTarget):
         self._switch.require_running()
         self._devices.require_running()
         super().wait(duration_ns, packet_outs)
+
+    def set_link(self, port: int, up: bool) -> None:
+        """Switch the far end of a cable off or on: simple_switch sends nothing more on an interface that was down."""
+        if self.network.far_end(TESTER, port) is None:
+            raise UnsupportedError(
+                f"switching the link of port {port} is not supported on {self.name}: no device is at its cable",
+                hint="use --target sim or live, or a topology with a device",
+            )
+        super().set_link(port, up)
 
     def cause_failures(self, count: int) -> int:
         """Let failures of the P4 devices begin now."""

@@ -21,7 +21,7 @@ from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.target.own_server import own_address
-from p4mesh.topology import TESTER, Topology
+from p4mesh.topology import Topology
 from p4mesh.traffic.stamps import Delays, PortStamps, most_of, port_stamps
 
 if TYPE_CHECKING:
@@ -154,10 +154,6 @@ class LiveTarget(NamespaceTarget):
             port: port_stamps(port, arrivals, delays, self._cable_ns)
             for port, (arrivals, delays) in self._open_switch.stamps().items()
         }
-
-    def set_link(self, port: int, up: bool) -> None:
-        """Switch the cable of a tester port off or on."""
-        self.network.set_link_of(TESTER, port, up)
 
     @property
     def _open_switch(self) -> LiveSwitch:

@@ -11,7 +11,7 @@ from p4mesh.network.own_namespaces import require_rights
 from p4mesh.target.base import LinkState, Target, require_one_switch
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
-from p4mesh.topology import Topology
+from p4mesh.topology import TESTER, Topology
 from p4mesh.traffic.stamps import StampKind
 
 _SCHEDULING_JITTER_NS = 20_000_000
@@ -69,6 +69,10 @@ class NamespaceTarget(Target):
     def set_links(self, up: bool) -> None:
         """Switch the devices' ends of the cables on or off."""
         self._network.set_links(up, self.name)
+
+    def set_link(self, port: int, up: bool) -> None:
+        """Switch the cable of a tester port off or on."""
+        self._network.set_link_of(TESTER, port, up)
 
     def in_flight(self) -> int:
         """0: neither Linux nor the switch tells; the settle time of the trial covers it."""

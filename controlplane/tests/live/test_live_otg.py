@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.linux_devices import needs_root
-from support.otg import OtgServer, add_flow, flow_metrics, port_metrics, serving_otg, transmit, two_ports
+from support.otg import OtgServer, add_flow, errors_of, flow_metrics, port_metrics, serving_otg, transmit, two_ports
 from support.otg_bgp import protocols, switch_peers, two_speakers
 
 pytestmark = [pytest.mark.live, needs_root]
@@ -99,6 +100,33 @@ def test_the_link_of_a_port_goes_down_and_comes_up(veth: tuple[str, str]) -> Non
         switch_link(api, "p1", "down")
     shown = subprocess.run(["ip", "-br", "link", "show", "up"], capture_output=True, text=True, check=True).stdout
     assert all(f"{name}@" in shown for name in veth)
+
+
+@pytest.mark.skipif(shutil.which("simple_switch_grpc") is None, reason="simple_switch_grpc is not installed")
+def test_links_to_devices_go_down_and_come_up_on_bmv2() -> None:
+    with serving_otg("bridge-4x10m", "--target", "bmv2") as server:
+        api = server.api()
+        config = two_ports(api)
+        add_flow(config, "f", pps=50)
+        api.set_config(config)
+        transmit(api, "start")
+        for name in ("p1", "p2"):
+            switch_link(api, name, "down")
+            time.sleep(0.5)
+            down = flow_metrics(api)["f"]
+            assert [it.name for it in port_metrics(api).values() if it.link == "down"] == [name]
+            time.sleep(0.5)
+            still = flow_metrics(api)["f"]
+            assert (still.frames_rx, still.frames_tx > down.frames_tx) == (down.frames_rx, True)
+            switch_link(api, name, "up")
+            ends_s = time.monotonic() + 20
+            while flow_metrics(api)["f"].frames_rx < down.frames_rx + 20:
+                assert time.monotonic() < ends_s
+    with serving_otg("back-to-back", "--target", "bmv2") as server:
+        api = server.api()
+        api.set_config(two_ports(api))
+        (told,) = errors_of(lambda: switch_link(api, "p1", "down"))
+        assert told.startswith("switching the link of port 1 is not supported on bmv2: no device is at its cable")
 
 
 def switch_link(api: Any, name: str, state: str) -> None:
