@@ -11,7 +11,7 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counting import count
-from p4mesh.measurement.departures import READ_ERROR_TICKS
+from p4mesh.measurement.departures import READ_ERROR_TICKS, Window, window
 from p4mesh.target.base import MacCounts
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.table import TARGETS
@@ -21,8 +21,8 @@ from p4mesh.tester.opening import open_tester
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES
-from p4mesh.traffic.patterns import FullMesh, Multicast, Pairs
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.patterns import FullMesh, Message, Multicast, Pairs, PositionClass
+from p4mesh.traffic.stream import Burst, Stream
 
 PORTS = (1, 2, 3, 4)
 FRAMES = 300
@@ -141,6 +141,8 @@ def test_a_reading_before_the_first_departure_has_no_times() -> None:
     assert (counts.intended_frames, counts.tx_frames, counts.rx_frames, counts.lost_frames) == (1200, 0, 0, 0)
     assert (counts.first_tx_ns, counts.last_tx_ns, counts.start_skew_ns, counts.start_spread_ns) == (0, 0, 0, 0)
     assert (counts.oload_error_ppm, counts.latency) == (0, None)
+    empty = planned()
+    assert window(empty, forged(empty, {}).records, 4) == Window(Fraction(0), 0), "no stream sends for no time"
 
 
 def test_pause_frames_are_those_that_the_program_or_the_mac_has_counted_whichever_saw_more() -> None:
@@ -238,9 +240,10 @@ def test_a_queue_held_back_what_neither_jitter_nor_ways_of_different_lengths_exp
 
 
 def test_times_of_flows_are_whole_nanoseconds_of_the_first_and_the_last_of_their_frames() -> None:
-    """Ticks of 3.2 ns; one of the two addresses of port 2 has received nothing yet, and port 4 nothing at all."""
+    """Ticks of 3.2 ns; one of two positions of a message has not come to port 2 yet, and nothing at all to port 4."""
+    message = Message(Pairs(), 2, (PositionClass(1, 2),))
     plan = planned(
-        Stream("two", 64, Fraction(1000), 20, Pairs(), (1,), (2,), addresses_per_port=2),
+        Stream("two", 64, Fraction(1000), 20, message, (1,), (2,), burst=Burst(2)),
         Stream("none", 64, Fraction(1000), 20, Pairs(), (3,), (4,)),
     )
     (cell, *_) = (flow.cell for flow in plan.flows if flow.rx_port == 2)

@@ -562,7 +562,7 @@ def test_a_suite_says_what_its_tests_share_once_and_names_the_test_of_the_rest(f
         return SuiteTest(replace(stored, config=config, trials=stored.trials[:3]), found, f"{name}/report.html")
 
     single = Table("single", "B: Single", (SIZE, RATE), table.rows[:1])
-    rows = [{"test": name, "section": "5", "summary": f"why {name}"} for name in ("a", "second", "c")]
+    rows = [{"test": name, "section": "5", "summary": f"why {name} +-?"} for name in ("a", "second", "c")]
     document = suite_document("s", rows, (ran("a", "a"), ran("b", "second", single, replace(single, name="again"))))
     measured = Badge("measured", Tone.NEUTRAL)
     assert (document.title, document.subtitle, document.badge) == (
@@ -574,13 +574,14 @@ def test_a_suite_says_what_its_tests_share_once_and_names_the_test_of_the_rest(f
     assert (dict(document.facts.pairs)["Topology"], dict(document.facts.pairs)["Trials"]) == ("bed of a", "6")
     assert not {"Test", "Iterations"} & dict(document.facts.pairs).keys()
     overview, deviations, findings, *grids = document.cover
-    assert isinstance(overview, Grid)
+    assert isinstance(overview, Grid) and [head.key for head in overview.heads] == [True, False, False, False, False]
     numbers = "Rates: Rate 17.50 % of line"
     assert [row.cells for row in overview.rows] == [
         (Link("a", "#a"), "5", measured, numbers, Link("page", "a/report.html")),
         (Link("second", "#second"), "5", measured, numbers, Link("page", "b/report.html")),
-        ("c", "5", Badge("not run", Tone.IDLE), "why c", ""),
+        ("c", "5", Badge("not run", Tone.IDLE), "why c +-?", ""),
     ]
+    assert overview.note, "a question mark is explained"
     said = ("both", "A: only a", "second: B: only b")
     assert deviations == Bullets("Deviations from the RFC", said)
     assert findings == Bullets("Findings", said, Tone.BAD)
