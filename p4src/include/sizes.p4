@@ -6,11 +6,11 @@
 // Ports that P4 can name: 9 bits on v1model and Tofino.
 #define PORTS 512
 
-// Streams that run at the same time. A trial of the standard suites needs one to eight; 64 leave
-// room for one stream per priority and frame size of a mixed-traffic campaign.
-#define STREAMS 64
+// Streams that run at the same time: as many as the loop's header has numbers for. A trial of the standard suites needs
+// one to eight; each flow of an Open Traffic Generator takes one or several.
+#define STREAMS 256
 
-// Transmitters, one for each (stream, transmit port): 64 streams on every one of 256 ports.
+// Transmitters, one for each (stream, transmit port): all streams on every one of 64 ports.
 #define TRANSMITTERS 16384
 
 // FLOWS, one for each (stream, source, destination): 256 x 255 = 65,280 for a 256-port full mesh.

@@ -17,11 +17,11 @@ from p4mesh.otg.captures import Capture, read_captures
 from p4mesh.otg.devices import MOST_ADDRESSES, Devices, read_devices
 from p4mesh.otg.elements import MOST_ERRORS, Element, OtgErrors, refusal
 from p4mesh.otg.flows import Flow, read_flow
-from p4mesh.otg.headers import MOST_STREAMS
 from p4mesh.otg.names import require_names
 from p4mesh.otg.ports import Port, read_layer1, read_ports
 from p4mesh.otg.validation import violations
 from p4mesh.topology import Topology
+from p4mesh.traffic.stream import MOST_STREAMS
 
 _MOST_PORTS = 512
 Read = TypeVar("Read")

@@ -13,7 +13,7 @@ from p4mesh.otg.any_receiver import AnyReceiver
 from p4mesh.otg.devices import Devices
 from p4mesh.otg.egress_tags import EgressTag, read_egress_tags
 from p4mesh.otg.elements import Element, refusal
-from p4mesh.otg.headers import MOST_STREAMS, Address, FlowHeaders, flow_headers
+from p4mesh.otg.headers import Address, FlowHeaders, flow_headers
 from p4mesh.otg.interfaces import Interface
 from p4mesh.otg.patterns import Tag
 from p4mesh.otg.payloads import read_payload
@@ -26,7 +26,7 @@ from p4mesh.topology import TesterPort
 from p4mesh.traffic.addresses import OwnAddresses
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.patterns.base import SharedAddress
-from p4mesh.traffic.stream import COUNTING, Stream
+from p4mesh.traffic.stream import COUNTING, MOST_STREAMS, Stream
 
 STORE_FORWARD = "store_forward"
 _MOST_JOINED = 4096

@@ -16,13 +16,11 @@ from p4mesh.layers.network import NetworkLayer
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.header_table import HEADERS, Header
 from p4mesh.otg.patterns import FieldValues, Patterns, Tag
-from p4mesh.traffic.stream import FEWEST_MODIFIERS, MAX_MODIFIERS, FieldModifier, Progression, ValueList
+from p4mesh.traffic.stream import FEWEST_MODIFIERS, MAX_MODIFIERS, MOST_STREAMS, FieldModifier, Progression, ValueList
 
 Address = IPv4Address | IPv6Address
 
 
-MOST_STREAMS = 64
-"""Of one flow; the program has room for so many."""
 _MOST_HEADERS = 32
 
 

@@ -67,6 +67,8 @@ class FieldModifier:
     values: Progression | ValueList | PseudoRandom
 
 
+MOST_STREAMS = 256
+"""Streams of a program (p4src/include/sizes.p4)."""
 FEWEST_MODIFIERS, MAX_MODIFIERS = 2, 4
 """Modifiers of one stream: of every program, which transmitters name, and of the program that has most."""
 MAX_ADDRESSES_PER_PORT = 1024

@@ -24,7 +24,7 @@ FRAMES, STREAMS = 20, 40
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_frames_of_every_stack_are_counted(target: str) -> None:
-    """Method: several trials, as a program has 64 streams."""
+    """Method: several trials, each with a part of the stacks."""
     names = list(STACKS)
     with open_measurer(shipped_on("back-to-back"), target) as measurer:
         for first in range(0, len(names), STREAMS):

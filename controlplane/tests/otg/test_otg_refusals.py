@@ -58,8 +58,13 @@ def unknown_flow_metrics(api: Any) -> object:
 def _five_changes(flow: Any) -> None:
     ethernet, ipv4, udp = flow.packet
     changing = (ethernet.src, ethernet.dst, ipv4.src, ipv4.dst, udp.src_port)
-    for count, field in enumerate(changing, 100):
+    for count, field in enumerate(changing, 300):
         field.increment.count = count
+
+
+def _windows(flow: Any) -> None:
+    flow.packet.clear()
+    flow.packet.ethernet().ipv4().tcp()[-1].window.increment.count = 257
 
 
 def _many_tags(flow: Any) -> None:
@@ -68,7 +73,7 @@ def _many_tags(flow: Any) -> None:
 
 
 def _mixed(flow: Any) -> None:
-    flow.size.increment.set(start=100, end=164, step=1)
+    flow.size.increment.set(start=100, end=356, step=1)
     flow.metrics.latency.mode = "store_forward"
 
 
@@ -89,7 +94,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_flow_from_no_port": with_flow(lambda flow: set_to(flow.tx_rx.port, tx_name="p9")),
     "a_header_that_there_is_not": with_flow(lambda flow: flow.packet.rsvp()),
     "headers_that_the_tester_does_not_send": with_flow(lambda flow: flow.packet.vlan()),
-    "a_field_that_cannot_change": with_flow(lambda flow: flow.packet[1].priority.raw.increment.set(count=65)),
+    "a_field_that_cannot_change": with_flow(_windows),
     "a_tag_outside_its_field": with_flow(
         lambda flow: flow.packet[2].src_port.metric_tags.add(name="t", offset=8, length=9)
     ),
@@ -149,7 +154,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_restart_for_days": with_config(lambda config: set_to(_peer(config).graceful_restart, enable_llgr=True)),
     "many_addresses": with_config(lambda config: _addresses(config, 2049)),
     "many_ports": with_config(lambda config: [config.ports.add(name=f"q{number}") for number in range(511)]),
-    "many_flows": with_config(lambda config: [add_flow(config, f"f{number}") for number in range(65)]),
+    "many_flows": with_config(lambda config: [add_flow(config, f"f{number}") for number in range(257)]),
     "a_reboot": lambda api: api.set_control_action(_reboot(api)),
     "a_start_of_a_flow_that_there_is_not": lambda api: transmit(api, "start", "g"),
     "metrics_of_a_protocol_that_there_is_not": lambda api: api.get_metrics(_isis(api)),

@@ -245,21 +245,21 @@ def test_answers_over_http_have_a_list_of_warnings_where_there_is_none(server: O
 def test_as_many_flows_as_the_program_has_streams_run_and_more_are_refused(server: OtgServer) -> None:
     api = server.api()
     config = two_ports(api)
-    for number in range(64):
+    for number in range(256):
         add_flow(config, f"f{number}", pps=1000 + number).duration.fixed_packets.packets = 50 + number
     api.set_config(config)
     transmit(api, "start")
     flow_metrics(api)
     counts = {name: (found.frames_tx, found.frames_rx) for name, found in flow_metrics(api).items()}
-    assert counts == {f"f{number}": (50 + number, 50 + number) for number in range(64)}
+    assert counts == {f"f{number}": (50 + number, 50 + number) for number in range(256)}
     tagged = config.flows[0].packet[2].dst_port
     tagged.increment.count = 2
     tagged.metric_tags.add(name="tag")
     (told,) = errors_of(lambda: api.set_config(config))
-    assert "65 streams, the program has 64" in told
+    assert "257 streams, the program has 256" in told
     tagged.value = 1
-    add_flow(config, "f64")
-    assert errors_of(lambda: api.set_config(config)) == ["flows are 65 (valid: up to 64, which the program takes)"]
+    add_flow(config, "f256")
+    assert errors_of(lambda: api.set_config(config)) == ["flows are 257 (valid: up to 256, which the program takes)"]
 
 
 BEGUN_BODY = b"POST /config HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"

@@ -22,7 +22,7 @@ COMPILED = P4SRC / "compiled"
 MAIN = "tna/p4mesh.p4"
 CHIPS = {"tofino1": "Tofino 1", "tofino2": "Tofino 2", "tofino2_ipdv": "Tofino 2 with IPDV"}
 LEAST_FLOWS = {"tofino1": 16384, "tofino2": 65536, "tofino2_ipdv": 16384}
-LEAST_STREAMS = 64
+LEAST_STREAMS = 256
 _FIX = "run make p4-tofino where the Tofino back end of p4c is installed"
 
 

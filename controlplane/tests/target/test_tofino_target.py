@@ -231,9 +231,9 @@ def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: P
 
 
 def test_a_trial_that_needs_more_than_the_chip_has_is_refused(program: Path, fake: FakeTofino) -> None:
-    streams = tuple(Stream(f"s{n}", 128, Fraction(1), 1, Pairs(), (1,), (2,), addresses_per_port=1) for n in range(65))
+    streams = tuple(Stream(f"s{n}", 128, Fraction(1), 1, Pairs(), (1,), (2,), addresses_per_port=1) for n in range(257))
     with pytest.raises(
-        UnsupportedError, match="not supported on tofino: the trial needs 65 streams, the program has 64"
+        UnsupportedError, match="not supported on tofino: the trial needs 257 streams, the program has 256"
     ):
         measured(program, fake, replace(mesh(), streams=streams))
     with (

@@ -94,7 +94,8 @@ def test_more_offsets_than_clocks_are_rounded_to_phases_of_a_departure() -> None
     ports = tuple(range(1, 257))
     rate = Fraction(99955, 100_000) * 10**11 / (8 * 9236) / 255
     offsets_ns = tuple(448_000 * place for place in range(256))
-    plan = plan_of(Pairs(), ports, ports, rate_fps=rate, frame_size_bytes=9216, start_offset_ns=offsets_ns)
+    stream = Stream("s", 9216, rate, 10, Pairs(), ports, ports, start_offset_ns=offsets_ns)
+    plan = make_plan((stream,), replace(LIMITS, streams=64), RATES)
     assert len(plan.streams) == 64
     period = plan.streams[0].clock.period_ticks
     for stream in plan.streams:

@@ -281,17 +281,17 @@ def test_a_mix_of_sizes_is_measured_stream_by_stream() -> None:
     assert sent == {"mesh/64": 4 * 140, "mesh/1518": 4 * 20}
 
 
-def test_sixty_four_streams_run_at_the_same_time() -> None:
+def test_256_streams_run_at_the_same_time() -> None:
     ports = (1, 2, 3, 4)
     streams = tuple(
-        Stream(f"s{n}", 64 + 8 * n, Fraction(2000 + 40 * n), 5 + n, FullMesh(), ports, ports) for n in range(64)
+        Stream(f"s{n}", 64 + 2 * n, Fraction(300 + 4 * n), 5 + n % 10, FullMesh(), ports, ports) for n in range(256)
     )
-    spec = TrialSpec("many", streams, 20_000_000, Learning(wait_ns=1_000_000), per_flow=True)
+    spec = TrialSpec("many", streams, 50_000_000, Learning(wait_ns=1_000_000), per_flow=True)
     (result,) = measure(switch(ports=4), spec)
     assert result.status is Verdict.MEASURED, result.reason
-    assert result.tx_frames == result.rx_frames == 4 * sum(5 + n for n in range(64))
-    for n in range(64):
-        assert sum(f.rx_frames for f in result.flows if f.stream == f"s{n}") == 4 * (5 + n)
+    assert result.tx_frames == result.rx_frames == 4 * sum(5 + n % 10 for n in range(256))
+    for n in range(256):
+        assert sum(f.rx_frames for f in result.flows if f.stream == f"s{n}") == 4 * (5 + n % 10)
 
 
 def test_one_frame_per_minute_keeps_its_distance() -> None:

@@ -20,7 +20,7 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, d
 from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.line_rate import NS_PER_S, STANDARD_OVERHEAD_BYTES, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import MOST_STREAMS, Stream
 from p4mesh.trial.spec import TrialSpec
 
 VALID, UNDERSIZE, OVERSIZE, BAD_FCS = "valid", "undersize", "oversize", "bad_fcs"
@@ -28,9 +28,7 @@ CLASSES = (VALID, OVERSIZE, UNDERSIZE, BAD_FCS)
 UNDERSIZE_BYTES = 63
 OVERSIZE_BYTES = 1519
 ONE_SIZE, XENA = "sizes", "xena"
-PROGRAM_STREAMS = 64
-"""Streams of the tester's program (p4src/include/sizes.p4)."""
-MOST_SIZES = PROGRAM_STREAMS - 3
+MOST_SIZES = MOST_STREAMS - 3
 """One stream for each size of valid frames, and one for each other class."""
 _SIZES = 20
 """Their seeds fit into one round of a loop of 400 Gbit/s and 400 ns."""

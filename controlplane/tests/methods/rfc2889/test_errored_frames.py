@@ -19,10 +19,10 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames, ErroredUnit
-from p4mesh.methods.rfc2889.errored_streams import PROGRAM_STREAMS, sizes_between
+from p4mesh.methods.rfc2889.errored_streams import MOST_SIZES, sizes_between
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.line_rate import l1_rate_bps, tx_frames
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import MOST_STREAMS, Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.trial.verification import verification_streams
@@ -195,24 +195,24 @@ def of_class(spec: TrialSpec, name: str) -> list[Stream]:
 
 
 def test_the_stream_set_of_xena_has_three_equal_classes_and_errors_in_place_of_valid_frames() -> None:
-    _, _, spec = xena(filtering, "valid_sizes=61")
+    _, _, spec = xena(filtering, f"valid_sizes={MOST_SIZES}")
     l1_bps = {
         name: sum(l1_rate_bps(stream.rate_fps, stream.frame_size_bytes) for stream in of_class(spec, name))
         for name in ("valid", "undersize", "oversize", "bad_fcs")
     }
     third_bps = Fraction(50, 300) * 10**9
     assert l1_bps["undersize"] == l1_bps["oversize"] == l1_bps["valid"] + l1_bps["bad_fcs"] == third_bps
-    assert len(spec.streams) == 64, "as many as the program has"
+    assert len(spec.streams) == MOST_STREAMS, "as many as the program has"
 
 
 def test_no_more_streams_are_asked_for_than_the_program_has() -> None:
-    assert load_contract()["STREAMS"] == PROGRAM_STREAMS
+    assert load_contract()["STREAMS"] == MOST_STREAMS
 
 
-@pytest.mark.parametrize(("count", "steps"), [(61, {24, 25}), (20, {76, 77}), (2, {1454}), (62, set())])
+@pytest.mark.parametrize(("count", "steps"), [(253, {5, 6}), (20, {76, 77}), (2, {1454}), (254, set())])
 def test_valid_frames_leave_in_the_order_of_their_sizes(count: int, steps: set[int]) -> None:
     """Some of the sizes 64 to 1518 in turn, evenly spread, with the mean length of all of them."""
-    if count > 61:
+    if count > MOST_SIZES:
         with pytest.raises(ParameterError, match="valid_sizes"):
             xena(filtering, f"valid_sizes={count}")
         return
