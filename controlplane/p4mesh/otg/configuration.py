@@ -115,15 +115,28 @@ def validated(message: pb2.Config) -> Mapping[str, Any]:
 
 
 def json_of(message: Message) -> Mapping[str, Any]:
-    """The JSON of a message; raises OtgErrors for elements that this version of the API does not have."""
+    """The JSON of a message; raises OtgErrors for elements that this version of the API does not have.
+
+    Words that are ``unspecified`` are taken out of it: clients in Go send them where nothing was given.
+    """
     unknown = [
         refusal(path or "the request", "has elements of a newer version of the API", "those of the server's version")
         for path in islice(_with_unknown_fields(message, ""), MOST_ERRORS)
     ]
     if unknown:
         raise OtgErrors(unknown)
+    _take_out_unspecified(message)
     data: Mapping[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
     return data
+
+
+def _take_out_unspecified(message: Message) -> None:
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is not None:
+            for part in value if descriptor.is_repeated else [value]:
+                _take_out_unspecified(part)
+        elif descriptor.enum_type is not None and not descriptor.is_repeated and not value:
+            message.ClearField(descriptor.name)
 
 
 def _with_unknown_fields(message: Message, path: str) -> Iterator[str]:

@@ -164,7 +164,7 @@ def _header(element: Element, header: Header, patterns: Patterns, of_devices: bo
     for key in header.written:
         with element.element(key).whole() as written:
             if written.choice("auto", *(["generated"] if "checksum" in key else []), default="auto") == "generated":
-                written.require("generated", "good", "bad", "unspecified")
+                written.require("generated", "good", "bad")
                 if written.text("generated") == "bad":
                     values["checksum"] = BAD_CHECKSUM
     for key, why in header.without_effect.items():

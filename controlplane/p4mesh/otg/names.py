@@ -1,4 +1,8 @@
-"""Names of a configuration: those of ports, devices, flows and their parts are unique in all of it."""
+"""Names of a configuration: those of ports are unique among ports, those of flows among flows, and so on.
+
+A device and its parts have names of one kind, as flows are between any of them. Public scripts give devices the names
+of their ports.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,9 @@ _NAMED = ("ports", "layer1", "captures", "devices", "flows")
 
 
 def require_names(data: Mapping[str, Any]) -> None:
-    """Raise OtgError for a name that two elements have: metrics and requests could not tell them apart."""
-    owners: dict[str, str] = {}
+    """Raise OtgError for a name that two elements of a kind have: requests could not tell them apart."""
     for key in _NAMED:
+        owners: dict[str, str] = {}
         for place, element in enumerate(data.get(key, ())):
             path = f"{key}[{place}]"
             for name, where in _names_of(element, path, key == "devices"):

@@ -90,7 +90,7 @@ def _tags_on_two_headers(flow: Any) -> None:
 CASES: dict[str, Callable[[Any], object]] = {
     "a_location_that_is_no_port": with_config(lambda config: set_to(config.ports[1], location="eth7")),
     "two_names_of_one_port": with_config(lambda config: set_to(config.ports[1], location="1")),
-    "a_name_that_two_elements_have": with_flow(lambda flow: set_to(flow, name="p1")),
+    "a_name_that_two_elements_have": with_config(lambda config: set_to(config.ports[1], name="p1")),
     "a_flow_from_no_port": with_flow(lambda flow: set_to(flow.tx_rx.port, tx_name="p9")),
     "a_header_that_there_is_not": with_flow(lambda flow: flow.packet.rsvp()),
     "headers_that_the_tester_does_not_send": with_flow(lambda flow: flow.packet.vlan()),
@@ -374,6 +374,37 @@ def test_a_kind_that_is_given_is_the_choice_where_none_is_named(server: OtgServe
     assert requests.post(f"{server.places['http']}/config", json=flow, timeout=30).status_code == 200
     metric = ended(server.api())
     assert (metric.frames_rx, metric.bytes_rx) == (7, 7 * 256)
+
+
+def test_words_that_are_unspecified_are_left_out(server: OtgServer) -> None:
+    """Clients in Go send them."""
+    weights = {"choice": "custom", "predefined": "unspecified", "custom": [{"size": 100}, {"size": 200}]}
+    flow = _flow(
+        size={"choice": "weight_pairs", "weight_pairs": weights},
+        duration={"fixed_packets": {"packets": 6}},
+        metrics={"enable": True},
+    )
+    assert requests.post(f"{server.places['http']}/config", json=flow, timeout=30).status_code == 200
+    api = server.api()
+    assert api.get_config().flows[0].size.weight_pairs.choice == "custom"
+    assert ended(api).bytes_rx == 3 * (100 + 200)
+
+
+def test_a_device_and_a_flow_may_have_the_name_of_a_port(server: OtgServer) -> None:
+    api = server.api()
+    config = two_ports(api)
+    for place in (0, 1):
+        ethernet = config.devices.add(name=f"p{place + 1}").ethernets.add(
+            name=f"e{place}", mac=f"02:00:00:00:00:0{place}"
+        )
+        ethernet.connection.port_name = f"p{place + 1}"
+        address, gateway = (f"10.0.0.{host}" for host in (1 + place, 2 - place))
+        ethernet.ipv4_addresses.add(name=f"a{place}", address=address, gateway=gateway)
+    flow = add_flow(config, "p1")
+    flow.tx_rx.device.tx_names, flow.tx_rx.device.rx_names = ["p1"], ["p2"]
+    flow.duration.fixed_packets.packets = 9
+    api.set_config(config)
+    assert ended(api, "p1").frames_rx == 9
 
 
 def test_elements_of_a_newer_version_are_refused_with_their_place(server: OtgServer) -> None:
