@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from p4mesh.cli.suite_command import run_tests
 from p4mesh.errors import CalibrationError, P4MeshError
 from p4mesh.run.options import RunOptions
 from p4mesh.store.calibration_file import read_calibration
+from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 
 GOLDEN = GoldenTable("calibration")
 
@@ -186,6 +188,21 @@ def test_contradictions_are_refused_and_the_file_stays(workplace: Path) -> None:
             measure(source, opener=opener)
         refuse(name, raised.value)
     assert (workplace / "wires.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("moved_ns", "agree"), [(0, True), (2.5, True), (-2.5, True), (2.75, False), (-2.75, False)])
+def test_two_measurements_of_a_wire_agree_within_their_errors_and_the_resolution(moved_ns: float, agree: bool) -> None:
+    """Errors of 1 and 0.5 ns, and a resolution of 1 ns; the wire that is new belongs to the second measurement."""
+    run = CalibrationRun("cables", "0" * 64, "sim", 1.0, "2030-01-01", "1")
+    wire = Wire(1, 2, 10**9, 10**9, 64, 100.0, 1.0, 100.0, 100.0, 1, 0)
+    again = replace(wire, median_ns=100 + moved_ns, median_error_ns=0.5)
+    new = replace(again, tx_port=2, rx_port=1)
+    before, now = Calibration((run,), (wire,)), Calibration((run,), (new, again))
+    if agree:
+        assert before.joined(now, "wires.json") == Calibration((run, run), (wire, replace(new, run=1)))
+    else:
+        with pytest.raises(CalibrationError, match="took 100 ns before"):
+            before.joined(now, "wires.json")
 
 
 def test_wires_of_another_target_are_not_joined(workplace: Path) -> None:

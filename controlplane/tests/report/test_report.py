@@ -20,7 +20,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
-from p4mesh.report.document import Badge, Bullets, Chart, Document, Grid, GridRow, Head, Link, Paragraph, Tone
+from p4mesh.report.document import Badge, Bullets, Chart, Document, Facts, Grid, GridRow, Head, Link, Paragraph, Tone
 from p4mesh.report.export.json_document import run_data
 from p4mesh.report.figures import chart_of, figures_of
 from p4mesh.report.grids import MOST_ROWS, grid_of
@@ -563,7 +563,9 @@ def test_a_suite_says_what_its_tests_share_once_and_names_the_test_of_the_rest(f
 
     single = Table("single", "B: Single", (SIZE, RATE), table.rows[:1])
     rows = [{"test": name, "section": "5", "summary": f"why {name} +-?"} for name in ("a", "second", "c")]
-    document = suite_document("s", rows, (ran("a", "a"), ran("b", "second", single, replace(single, name="again"))))
+    document = suite_document(
+        "s", rows, (ran("a", "a", single), ran("b", "second", single, replace(single, name="again")))
+    )
     measured = Badge("measured", Tone.NEUTRAL)
     assert (document.title, document.subtitle, document.badge) == (
         "Suite s",
@@ -587,10 +589,13 @@ def test_a_suite_says_what_its_tests_share_once_and_names_the_test_of_the_rest(f
     assert findings == Bullets("Findings", said, Tone.BAD)
     assert [grid.title for grid in grids if isinstance(grid, Grid)] == ["A: Rates"]
     results = {chapter.anchor: chapter.blocks for chapter in document.chapters if chapter.title == "Results"}
-    assert [getattr(block, "title", block) for block in results["a-results"]] == ["Rates"]
+    assert [getattr(block, "title", block) for block in results["a-results"]] == ["Rates", "B: Single"]
     assert [getattr(block, "title", block) for block in results["second-results"]] == [
         *(Paragraph("Rates: as in A (RFC 2889 5.1)."), "B: Single", "B: Single"),
     ], "a table of one row is shown again"
+    (facts,) = document.chapters[0].blocks
+    assert isinstance(facts, Facts)
+    assert [name for name, _ in facts.pairs] == ["Test", "Trials", "Measured", "Verdict"]
     levels = [(chapter.title, chapter.level) for chapter in document.chapters if chapter.level == 1]
     assert levels == [("A (RFC 2889 5.1)", 1), ("second: B (RFC 2889 5.1)", 1), ("All tests", 1)]
     (alone,) = [suite_document("s", rows[:1], (ran("a", "a"),))]
