@@ -41,14 +41,14 @@ class IPv4(NetworkLayer):
         Numbers.PPP: 0x0021,
         Numbers.VXLAN_GPE: 1,
     }
-    version: int = bits(4, 4)
+    version: int = bits(4, 4, leads_on=True)
     header_words: int | None = computed(4)
     dscp: int = bits(6)
     ecn: int = bits(2)
     total_bytes: int | None = computed(16)
     identification: int = bits(16)
     flags: int = bits(3)
-    fragment_offset: int = bits(13)
+    fragment_offset: int = bits(13, leads_on=True)
     ttl: int = bits(8, 64)
     protocol: int | None = names_next(8, Numbers.IP_PROTOCOL, _EXPERIMENT)
     checksum: int | None = checksum_field()

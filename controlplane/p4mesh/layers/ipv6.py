@@ -26,7 +26,7 @@ class IPv6(NetworkLayer):
         Numbers.PPP: 0x0057,
         Numbers.VXLAN_GPE: 2,
     }
-    version: int = bits(4, 6)
+    version: int = bits(4, 6, leads_on=True)
     dscp: int = bits(6)
     ecn: int = bits(2)
     flow_label: int = bits(20)

@@ -19,9 +19,9 @@ class Fragment(ExtensionHeader):
     numbers: ClassVar[Mapping[Numbers, int]] = {Numbers.IP_PROTOCOL: 44}
     next_header: int | None = names_next(8, Numbers.IP_PROTOCOL, NO_NEXT_HEADER)
     reserved: int = bits(8)
-    offset: int = bits(13)
+    offset: int = bits(13, leads_on=True)
     reserved_bits: int = bits(2)
-    more_fragments: int = bits(1)
+    more_fragments: int = bits(1, leads_on=True)
     identification: int = bits(32, 1)
 
     @property

@@ -88,13 +88,15 @@ class Wire:
     alone: int = 0
     """Number that stands for a next layer without one in the registry, and for none."""
     is_checksum: bool = False
+    leads_on: bool = False
+    """Parsers find their way by it: streams have its usual value, in all frames."""
     flag: str | None = None
     """Field of one bit that says whether this one is there; None = always. One that is not there is None."""
 
 
-def bits(width_bits: int, value: int = 0) -> Any:
+def bits(width_bits: int, value: int = 0, *, leads_on: bool = False) -> Any:
     """Declare a field whose value is chosen."""
-    return field(default=value, metadata={"wire": Wire(width_bits, Role.CHOSEN)})
+    return field(default=value, metadata={"wire": Wire(width_bits, Role.CHOSEN, leads_on=leads_on)})
 
 
 def computed(width_bits: int) -> Any:
@@ -355,7 +357,7 @@ def changing_fields(kind: type[Layer]) -> tuple[tuple[str, Wire], ...]:
     return tuple(
         (name, wire)
         for name, wire in (*layout.wires, *layout.optional)
-        if wire.role in (Role.CHOSEN, Role.ADDRESS) or wire.registry is Numbers.UDP_PORT
+        if (wire.role in (Role.CHOSEN, Role.ADDRESS) and not wire.leads_on) or wire.registry is Numbers.UDP_PORT
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from p4mesh.errors import ParameterError
 from p4mesh.layers.ethernet import Ethernet
 from p4mesh.layers.frame import Frame
-from p4mesh.layers.layer import BAD, BAD_CHECKSUM, Layer, Role
+from p4mesh.layers.layer import BAD, BAD_CHECKSUM, Layer, Numbers, Role, Wire
 
 _LAYER = re.compile(r"\s*(?P<kind>[a-z0-9_]+)\s*(\((?P<values>[^()]*)\))?\s*")
 _SOME_BYTES = "01020304"
@@ -70,7 +70,15 @@ def _layer(part: str) -> tuple[type[Layer], dict[str, Any]]:
 def _given(kind: type[Layer]) -> list[str]:
     """Name the fields that a user may give: lengths follow from the frame, and of checksums that they are bad."""
     wires = {item.name: item.metadata.get("wire") for item in fields(kind)}
-    return [name for name, wire in wires.items() if wire is None or wire.role is not Role.COMPUTED or wire.is_checksum]
+    return [name for name, wire in wires.items() if wire is None or _may_be_given(wire)]
+
+
+def _may_be_given(wire: Wire) -> bool:
+    # Numbers of other registries always name a layer, which follows.
+    names_a_payload = wire.registry in (Numbers.ETHERTYPE, Numbers.IP_PROTOCOL, Numbers.UDP_PORT)
+    return wire.is_checksum or (
+        wire.role is not Role.COMPUTED and not wire.leads_on and (wire.role is not Role.NEXT or names_a_payload)
+    )
 
 
 def _usual(kind: type[Layer], name: str) -> str:

@@ -20,7 +20,7 @@ from p4mesh.layers import (
     Udp,
 )
 from p4mesh.layers.extension import ExtensionHeader, extension_kinds
-from p4mesh.layers.layer import Layer, Role
+from p4mesh.layers.layer import Layer, Role, all_layers
 from p4mesh.layers.network import NetworkLayer
 from p4mesh.tester.seed_layout import WORD_BYTES, layout_of
 
@@ -51,6 +51,8 @@ _MOST_ETHERNETS = 2
 _FIRST_UNIT_BYTES, _SEGMENT_BYTES, _MOST_SEGMENTS = 8, 16, 5
 _LONGEST_LIST_BYTES = _FIRST_UNIT_BYTES + _MOST_SEGMENTS * _SEGMENT_BYTES
 _MOST_OPTION_BYTES = 12
+_ENDS = ("", "udp", "ipv4 udp", "ethernet ipv4 udp", "vxlan ethernet ipv4 udp", "udp vxlan ethernet ipv4 udp")
+"""Ends of stacks, one of which a stack that has begun well can have."""
 _OTHER_PROTOCOLS = {0x0806: "ARP", 0x8808: "MAC control", 0x88CC: "LLDP"}
 MAGIC = b"PM"
 """First bytes of a signature."""
@@ -71,9 +73,11 @@ def require_sendable(stream: str, frame: Frame) -> None:
             hint="udp(destination=4791)/bytes(content=...) with its 12 bytes has no CRC: routers do not look at it",
         )
     if not _STACKS.fullmatch(kinds) or not _is_followed(frame):
+        obstacle, valid = _obstacle(tuple(kinds.split()))
         raise ParameterError(
-            f"stream '{stream}': the tester does not send frames of {kinds.replace(' ', ', ')}{_misnamed(frame)}",
-            hint=f"use {_VALID}",
+            f"stream '{stream}': the tester does not send frames of {kinds.replace(' ', ', ')}"
+            f"{_misnamed(frame) or obstacle}",
+            hint=f"{valid}use {_VALID}",
         )
     if frame.wrong_fields:
         raise ParameterError(
@@ -133,6 +137,36 @@ def _is_followed(frame: Frame) -> bool:
     # A port is a tunnel's only in frames with tunnels: others may have any.
     is_udp = isinstance(headers[-1], Udp) and not layout_of(frame).in_tunnel
     return (not extra or is_udp) and (frame.network is not None or frame.layers[-1].kind in _NAMES_PAYLOAD)
+
+
+def _obstacle(kinds: tuple[str, ...]) -> tuple[str, str]:
+    """Name the first layer of a stack that no stack has there, and what may stand there; empty where each may."""
+    for place in range(1, len(kinds) + 1):
+        in_front, here = kinds[:place], kinds[place : place + 1]
+        if (here and _begins_a_stack((*in_front, *here))) or (not here and _is_a_stack(in_front)):
+            continue
+        valid = sorted(layer.kind for layer in all_layers() if _begins_a_stack((*in_front, layer.kind)))
+        if not valid:
+            return "", ""
+        nothing = " or nothing" if _is_a_stack(in_front) else ""
+        behind = " ".join(in_front[-1:])
+        return (
+            f": {f'{here[0]} does not stand behind {behind}' if here else f'{behind} is not the last layer'}",
+            f"behind {behind} put {', '.join(valid)}{nothing}; ",
+        )
+    return "", ""
+
+
+def _begins_a_stack(kinds: tuple[str, ...]) -> bool:
+    return any(_is_a_stack((*kinds, *end.split())) for end in _ENDS)
+
+
+@lru_cache(maxsize=1024)
+def _is_a_stack(kinds: tuple[str, ...]) -> bool:
+    """Whether layers of these kinds, with their usual values, follow each other in a stack that is sent."""
+    return bool(_STACKS.fullmatch(" ".join(kinds))) and _is_followed(
+        Frame(tuple(Layer.of_kind(kind)() for kind in kinds))
+    )
 
 
 def _misnamed(frame: Frame) -> str:

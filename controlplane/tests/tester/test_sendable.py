@@ -137,6 +137,22 @@ def test_a_field_that_the_frames_do_not_have_cannot_change(frame: Frame, field: 
         check_stream(stream_of(frame, FieldModifier(field, Progression(4))))
 
 
+@pytest.mark.parametrize(
+    ("stack", "message", "hint"),
+    [
+        ("vxlan/ethernet/ipv4/udp", "vxlan does not stand behind ethernet", "behind ethernet put bytes, ethernet, "),
+        ("ipv4/udp/icmp", "icmp does not stand behind udp", "behind udp put bytes, geneve, gtpu, mpls, vxlan, "),
+        ("mpls", "mpls is not the last layer", "behind mpls put control_word, ipv4, ipv6, mpls; "),
+        ("ipv6/esp/tcp", "tcp does not stand behind esp", "behind esp put udp; "),
+    ],
+)
+def test_a_refusal_names_the_layer_and_what_may_stand_there(stack: str, message: str, hint: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        require_sendable("s", frame_of_text(stack))
+    assert caught.value.message.endswith(f": {message}")
+    assert caught.value.hint and caught.value.hint.startswith(hint)
+
+
 def test_the_examples_of_a_refusal_can_be_sent() -> None:
     with pytest.raises(ParameterError) as caught:
         require_sendable("s", Frame((Ethernet(), Udp(), IPv4())))
@@ -154,7 +170,7 @@ FIELDS = fields_of(load_contract())
     [
         ("gre.protocol", "gre", Progression(2), "gre has no field 'protocol' that can change: "),
         ("gre.checksum_present", "gre", Progression(2), "gre has no field 'checksum_present' that can change: "),
-        ("ipv4.checksum", "tcp", Progression(2), "ipv4 has no field 'checksum' that can change: version, "),
+        ("ipv4.checksum", "tcp", Progression(2), "ipv4 has no field 'checksum' that can change: dscp, "),
         ("tcp.sum", "tcp", Progression(2), "tcp has no field 'sum' that can change"),
         ("tcpp.source", "tcp", Progression(2), "no layer 'tcpp': layers are "),
         ("ttl", "tcp", Progression(2), "no field 'ttl' can change"),
@@ -167,6 +183,8 @@ FIELDS = fields_of(load_contract())
         ("ipv4.dscp", "tcp", Progression(65), ""),
         ("ipv4.ecn", "tcp", Progression(5), "ipv4.ecn runs over from 0, by 0 to 4"),
         ("tcp.flags", "tcp", PseudoRandom(1, 0x1FF), "tcp.flags runs over from 16, by 0 to 511"),
+        ("ipv4.version", "tcp", Progression(2), "ipv4 has no field 'version' that can change"),
+        ("ipv4.fragment_offset", "tcp", Progression(2), "ipv4 has no field 'fragment_offset' that can change"),
     ],
 )
 def test_fields_that_cannot_change_are_refused_with_those_that_can(
