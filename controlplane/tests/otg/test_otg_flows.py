@@ -337,7 +337,9 @@ def test_flows_that_run_go_on_while_others_change(api: Any) -> None:
     assert flow_metrics(api)["added"].frames_rx > 0
     changed = polled(api, "changed")
     assert (changed.frames_tx, changed.frames_rx) == (600, 600)
-    assert changed.bytes_rx == pytest.approx(before.frames_tx * 128 + (600 - before.frames_tx) * 256, rel=0.02)
+    # Those of the size before go on to leave until the update comes, which is late on a busy machine.
+    short, rest = divmod(600 * 256 - changed.bytes_rx, 256 - 128)
+    assert rest == 0 and before.frames_tx <= short <= before.frames_tx + 100
     for name, frames in (("kept", 1001), ("tagged", 600), ("paused", 300)):
         metric = polled(api, name)
         assert (metric.frames_tx, metric.frames_rx, metric.loss) == (frames, frames, 0)
