@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # the types of the base class tell overloads apart
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[Any]]:
-        """Refuse unknown words where their command is known, ``--option=--``, and empty words.
+        """Refuse unknown options where their command is known, ``--option=--``, and empty words.
 
         Python makes an option with an empty list as value of ``--option=--``. An empty word is a variable of a shell
         that has no value; as a path it would be the current directory.
@@ -35,10 +35,9 @@ class Parser(argparse.ArgumentParser):
                 raise UsageError(f"argument {found[1]}: '{found[2] or ''}' is no value", hint=hint)
             before = f" {word}" if word.startswith("--") and "=" not in word else ""
         known, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
-            close = [get_close_matches(word, self._option_string_actions, n=1, cutoff=0.7) for word in options[:1]]
-            guess = f"did you mean {close[0][0]}? " if any(close) else ""
+        if options := [word.partition("=")[0] for word in unknown if word.startswith("-")]:
+            close = get_close_matches(options[0], self._option_string_actions, n=1, cutoff=0.7)
+            guess = f"did you mean {close[0]}? " if close else ""
             raise UsageError(_cut(f"unrecognized arguments: {' '.join(unknown)}"), hint=guess + hint)
         return known, unknown
 

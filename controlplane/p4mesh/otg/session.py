@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import snappi
@@ -25,6 +26,7 @@ from p4mesh.otg.traffic import Traffic, Transmit
 from p4mesh.target.base import Target
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.opening import open_tester
+from p4mesh.topology.loader import FASTEST_LOOP_BPS
 from p4mesh.version import __version__
 
 API_VERSION = str(snappi.api(version_check=True).get_local_version().api_spec_version)
@@ -58,7 +60,9 @@ class Session:
 
     def open(self) -> None:
         """Start the target."""
-        self._tester = self._opened.enter_context(open_tester(self._target, self._topology))
+        # Every flow may have seeds in the loop of a simulated tester, whatever the ports are.
+        loop = replace(self._topology.loop, rate_bps=FASTEST_LOOP_BPS)
+        self._tester = self._opened.enter_context(open_tester(self._target, replace(self._topology, loop=loop)))
         self._pace = pace_of(self._tester, self._mode)
         self._hosts = Hosts(self._tester, Devices())
         self._traffic = Traffic(self._tester, (), self._hosts.gateway_mac)

@@ -32,7 +32,7 @@ HIGHEST_PORT = 8_191
 HIGHEST_TESTER_PORT = 508
 """Port of a switch: its program uses higher numbers for its loop, the controller and drops."""
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
-_FASTEST_LOOP_BPS = 3_200_000_000_000
+FASTEST_LOOP_BPS = 3_200_000_000_000
 _LOOP_LINES = 4
 """A test may have both directions, or three streams one after the other (RFC 2544 26.2), each at line rate."""
 _HIGHEST_DEVICE_PORT = 511
@@ -140,7 +140,7 @@ def _others(source: YamlSource, path: Path, group: EngineMapping) -> dict[str, A
 def _default_loop(ports: Sequence[TesterPort]) -> Loop:
     """A loop with room for the streams of the fastest port."""
     wanted = _LOOP_LINES * max(port.rate_bps for port in ports)
-    return replace(DEFAULT_LOOP, rate_bps=min(_FASTEST_LOOP_BPS, max(DEFAULT_LOOP.rate_bps, wanted)))
+    return replace(DEFAULT_LOOP, rate_bps=min(FASTEST_LOOP_BPS, max(DEFAULT_LOOP.rate_bps, wanted)))
 
 
 def _device_ports(source: YamlSource, groups: list[TesterPorts]) -> dict[int, int]:

@@ -92,9 +92,13 @@ def test_a_run_of_format_6_has_no_column_that_one_of_today_does_not_have(todays:
 def test_each_number_of_a_run_of_format_6_is_compared_with_that_of_today(
     order: int, todays: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same but for the loss of a load that was not sent in time (today of the frames intended), and rounding."""
+    """The same but for the loss of a load that was not sent in time (today of the frames intended), and rounding.
+
+    Today the rates per port are those of the ports that the test used.
+    """
     found = _differences(capsys, *(OLDER, todays)[::order])
-    assert found.keys() == _differences(capsys, OLDER, OLDER).keys()
+    before = _differences(capsys, OLDER, OLDER).keys()
+    assert found.keys() == {key for key in before if key[0] != "port_rates" or "'port': 4}" not in key[1]}
     differing = {(table, column) for (table, _, column), difference in found.items() if abs(difference) > 0.001}
     assert differing == {("sweep_loss", "loss_pct_512B"), ("sweep_loss_interval", "loss_pct")}
 

@@ -98,11 +98,11 @@ def test_more_offsets_than_clocks_are_rounded_to_phases_of_a_departure() -> None
     plan = make_plan((stream,), replace(LIMITS, streams=64), RATES)
     assert len(plan.streams) == 64
     period = plan.streams[0].clock.period_ticks
-    for stream in plan.streams:
-        assert 0 < stream.start_offset_error_ticks <= period / 128 + 1
-        assert 2 <= len(stream.transmitters) <= 6
-        for transmitter in stream.transmitters:
-            begins = transmitter.skipped * period + stream.start_offset_ticks
+    for part in plan.streams:
+        assert 0 < part.start_offset_error_ticks <= period / 128 + 1
+        assert 2 <= len(part.transmitters) <= 6
+        for transmitter in part.transmitters:
+            begins = transmitter.skipped * period + part.start_offset_ticks
             assert abs(begins - offsets_ns[transmitter.port - 1]) <= period / 128 + 1
 
 
