@@ -13,6 +13,8 @@ LEASE_S = 10.0
 PROTOCOLS_LEASE_S = 3.0
 """The same where its protocols run alone: tests of one process leave them, each with a client of its own."""
 _MARGIN_S = 0.5
+_ENDING_S = 0.5
+"""Time in which the server has seen the end of a connection that its client has closed before the request came."""
 
 
 class Ownership:
@@ -55,13 +57,17 @@ class Ownership:
 
 
 class Patience:
-    """Waits for a session whose owner asks nothing any more, as long as protocols alone keep it."""
+    """Waits for a session whose owner may have closed its connection just now, or whose protocols alone keep it."""
 
     def __init__(self) -> None:
         self._ends_s = time.monotonic() + PROTOCOLS_LEASE_S + _MARGIN_S
+        self._may_be_ending = True
 
     def pause_s(self, error: OtgBusyError) -> float:
         """Time after which to ask again; raises the error where that is too long."""
-        if time.monotonic() + error.free_in_s > self._ends_s:
+        if time.monotonic() + error.free_in_s <= self._ends_s:
+            return error.free_in_s
+        if not self._may_be_ending:
             raise error
-        return error.free_in_s
+        self._may_be_ending = False
+        return _ENDING_S

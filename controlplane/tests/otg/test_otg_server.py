@@ -29,7 +29,7 @@ from support.otg import OtgServer, add_flow, errors_of, flow_metrics, serving_ot
 from p4mesh.errors import OtgBusyError
 from p4mesh.otg import grpc_server
 from p4mesh.otg.locations import Topologies
-from p4mesh.otg.ownership import LEASE_S, Ownership
+from p4mesh.otg.ownership import LEASE_S, Ownership, Patience
 from p4mesh.otg.pace import TimeMode
 from p4mesh.otg.session import Session
 from p4mesh.otg.worker import Worker
@@ -133,6 +133,15 @@ def test_the_session_of_an_owner_that_vanishes_is_free_after_its_lease() -> None
         ownership.take("b", lease_s=LEASE_S)
     now_s[0] = 2 * LEASE_S
     ownership.take("b", lease_s=LEASE_S)
+
+
+def test_a_client_that_is_refused_asks_once_more_as_the_owners_connection_may_be_ending() -> None:
+    busy = OtgBusyError("the session is that of a")
+    busy.free_in_s = LEASE_S
+    patience = Patience()
+    assert 0 < patience.pause_s(busy) < 1
+    with pytest.raises(OtgBusyError):
+        patience.pause_s(busy)
 
 
 @pytest.mark.parametrize(
