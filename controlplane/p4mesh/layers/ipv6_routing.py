@@ -15,7 +15,7 @@ _ADDRESS_BYTES = 16
 _SEGMENTS = 4
 """Routing type of segment routing."""
 _TYPE_PLACE = 2
-"""Of the routing type in the header."""
+"""Offset of the routing type in the header, bytes."""
 
 
 @dataclass(frozen=True)

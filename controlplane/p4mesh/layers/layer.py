@@ -19,7 +19,7 @@ from p4mesh.errors import ParameterError
 AnyLayer = TypeVar("AnyLayer", bound="Layer")
 _MAC_BYTES = 6
 _IPV6_BITS, _CHANGING_ADDRESS_BITS = 128, 32
-"""Of an IPv6 address the lowest bits can change."""
+"""Only the lowest bits of an IPv6 address can change."""
 
 
 class Numbers(Enum):

@@ -166,7 +166,7 @@ class NetnsNetwork:
         return next((far for far in far_ends if far.node != TESTER), None)
 
     def carriers(self) -> dict[int, tuple[bool, int]]:
-        """Return, per tester port, whether its link is up and how often it has gone down."""
+        """Whether the link of each tester port is up, and how often it has gone down; by port number."""
         shown = carriers(self.namespace)
         found = {}
         for port in self._topology.tester_ports:

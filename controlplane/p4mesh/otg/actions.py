@@ -14,7 +14,7 @@ from p4mesh.otg.hosts import Hosts
 from p4mesh.otg.interfaces import Address, Interface
 
 _MOST_ECHOES = 64
-"""Of one action."""
+"""Most echo requests of one action."""
 _KINDS: dict[str, tuple[int, Any]] = {
     "ipv4": (4, pb2.ActionResponseProtocolIpv4),
     "ipv6": (6, pb2.ActionResponseProtocolIpv6),

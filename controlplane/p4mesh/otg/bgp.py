@@ -11,9 +11,9 @@ from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.interfaces import Address, Interface
 
 MOST_PEERS = 64
-"""Of one configuration: each may hold routes in 128 MiB."""
+"""Most peers of one configuration: each may hold routes in 128 MiB."""
 _MOST_LOOPBACKS = 5
-"""That have peers, of one Ethernet interface: the stack has room for them."""
+"""Most loopbacks with peers behind one Ethernet interface: the stack has room for them."""
 _RESERVED_AS = (0, 23456, 65535, 2**32 - 1)
 _LONGEST_RESTART_S = 4095
 _USUAL_RESTART_S, _USUAL_STALE_S = 45, 10

@@ -13,9 +13,9 @@ Network = IPv4Network | IPv6Network
 Segment = tuple[bool, list[int]]
 """Part of a path: whether it is a set, and its AS numbers."""
 _MOST_ROUTES = 100_000
-"""Of one range."""
+"""Most routes of one range."""
 _MOST_COMMUNITIES = 32
-"""Of each kind: every message of routes repeats them."""
+"""Most communities of each kind: every message of routes repeats them."""
 _MOST_AS_NUMBERS = 255
 KNOWN_COMMUNITIES = {
     "no_export": 0xFFFFFF01,

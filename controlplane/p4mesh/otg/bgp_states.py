@@ -17,7 +17,7 @@ from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.metrics import chosen
 
 _MOST_PREFIXES = 20_000
-"""Of one answer: the text of a prefix has some hundred bytes."""
+"""Most prefixes in one answer: the text of each has some hundred bytes."""
 _NAMES = {value: name for name, value in KNOWN_COMMUNITIES.items()}
 
 

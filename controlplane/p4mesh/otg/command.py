@@ -33,7 +33,7 @@ from p4mesh.topology import Topology, load_topology
 _MOST_PEM_BYTES = 1 << 20
 _PATIENCE_S = 2
 _MOST_CONNECTIONS = 64
-"""Of HTTP; one more is told to come again."""
+"""Connections of HTTP at the same time; one more is told to come again."""
 _KEEP_ALIVE_S = 600
 """Time for which an idle connection of HTTP stays: it is the name of its client."""
 

@@ -12,7 +12,7 @@ from p4mesh.otg.ports import Port, port_of, read_mtu
 from p4mesh.otg.tags import Tag
 
 MOST_ADDRESSES = 2048
-"""Of all devices: they take a second or two at the start."""
+"""Most addresses of all devices together: they take a second or two at the start."""
 _UNSPECIFIED = bytes(6)
 
 

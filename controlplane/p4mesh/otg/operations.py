@@ -18,7 +18,7 @@ from p4mesh.otg.session import Session
 from p4mesh.otg.worker import Worker
 
 MOST_REQUEST_BYTES = 4 << 20
-"""Of one request: what snappi makes of a message takes 40 times its bytes."""
+"""Largest message of a request: what snappi makes of it takes 40 times its bytes."""
 PATIENCE_S = 10.0
 """Time in which a request, or what begins a connection, is to have come."""
 WITHOUT_TOKEN = "the token is missing or wrong: it is the one that p4mesh otg has printed, or P4MESH_OTG_TOKEN"

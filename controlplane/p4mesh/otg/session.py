@@ -49,7 +49,7 @@ class Session:
         self._message = pb2.Config()
         self._configuration = Configuration()
         self._meters: dict[tuple[str, str], RateMeter] = {}
-        """Of flows and of their parts."""
+        """Meters by the name of a flow and of its part."""
         self._started_ps: dict[str, int] = {}
         """Times when flows were started anew, by their names."""
         self._port_meters: dict[str, RateMeter] = {}
