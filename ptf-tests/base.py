@@ -79,7 +79,7 @@ class TesterTest(BaseTest):
         self.addCleanup(self.client.delete, list(reversed(entities)))
 
     def entry(self, table: str, match: dict, action: str, params: dict, priority: int = 0) -> Entity:
-        """Return a table entry by the names of P4Info."""
+        """A table entry by the names of P4Info."""
         return self.client.schema.table_entry(table, match=match, action=action, params=params, priority=priority)
 
     def _set_run(self, run: int) -> None:
@@ -92,7 +92,7 @@ class TesterTest(BaseTest):
         )
 
     def receiver(self, port: int, mac: str, mask: int = (1 << 48) - 1, offset: int = 0, tag: int = 0) -> Entity:
-        """Return the entry that makes ``port`` own ``mac`` in frames with the tag of a receiver."""
+        """The entry that makes ``port`` own ``mac`` in frames with the tag of a receiver."""
         value = int(mac.replace(":", ""), 16)
         return self.entry(
             "receiver",
@@ -109,7 +109,7 @@ class TesterTest(BaseTest):
         self.bench.settle()
 
     def records(self) -> np.ndarray:
-        """Return the records of the cells that tests use."""
+        """The records of the cells that tests use."""
         return self.tester.read(READ_CELLS, self.bench.wait_passes)
 
     def assert_reasons(self, **expected: int) -> None:
@@ -124,7 +124,7 @@ class TesterTest(BaseTest):
     def _settled(
         self, told: Callable[[dict[tuple[int, str], int]], Counts], complete: Callable[[Counts], bool]
     ) -> Counts:
-        """Return the reason counters: at once if complete, else after the switch had time for the frames."""
+        """The reason counters: at once if complete, else after the switch had time for the frames."""
         for _ in range(_LOOKS):
             counts = told(self._count_reasons())
             if complete(counts):
@@ -144,7 +144,7 @@ class TesterTest(BaseTest):
         testutils.verify_no_other_packets(self)
 
     def received(self, port: int, count: int, timeout_s: float = 2.0) -> list[bytes]:
-        """Return exactly ``count`` frames from a port, in order of arrival."""
+        """Exactly ``count`` frames from a port, in order of arrival."""
         frames: list[bytes] = []
         for _ in range(count):
             result = testutils.dp_poll(self, port_number=port, timeout=timeout_s)

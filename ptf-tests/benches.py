@@ -50,9 +50,9 @@ class Bench(ABC):
     """True where the clock is virtual, so that times can be asserted to the tick."""
     port_numbers = PORTS
     mac_addend_bits = 48
-    """Of what a modifier adds to a MAC address, and of the part of the address that changes."""
+    """Width of what a modifier adds to a MAC address, and of the part of the address that changes."""
     shortest_frame_bytes = 40
-    """Of streams."""
+    """Shortest frame of a stream."""
     long_extension_is_last = False
     """Whether only the last IPv6 extension header may have more than 8 bytes."""
     ports: Any
@@ -65,14 +65,14 @@ class Bench(ABC):
         self._runs = 0
 
     def next_run(self) -> int:
-        """Return a run number that no test has used: tags of the duplicate window are not cleared."""
+        """A run number that no test has used: tags of the duplicate window are not cleared."""
         self._runs += 1
         if self._runs > _LAST_RUN:
             raise RuntimeError("more tests than run numbers")
         return self._runs
 
     def port_of_program(self, port: int) -> int:
-        """Return the number of one of ports 1 to 4 in the program."""
+        """The number of one of ports 1 to 4 in the program."""
         return port
 
     @abstractmethod
@@ -120,7 +120,7 @@ class EnginePorts(ptf.dataplane.DataPlane):
         exp_pkt: Any = None,
         filters: Any = (),
     ) -> Any:
-        """Return the next frame (that matches ``exp_pkt``) without waiting for the wall clock."""
+        """The next frame (that matches ``exp_pkt``) without waiting for the wall clock."""
         self._advance(1_000_000)
         self._collect()
         for port, queue in self._queues.items():
@@ -139,7 +139,7 @@ class EnginePorts(ptf.dataplane.DataPlane):
             queue.clear()
 
     def take(self, port: int) -> list[bytes]:
-        """Return all frames received from a tester port."""
+        """All frames received from a tester port."""
         self._collect()
         frames = list(self._queues[port])
         self._queues[port].clear()
@@ -176,7 +176,7 @@ class EngineBench(Bench):
         self.network.advance(duration_ns * 1000, self.client.packet_outs_sent)
 
     def captured(self, port: int) -> list[bytes]:
-        """Return all frames that have left a port since the last look."""
+        """All frames that have left a port since the last look."""
         return self.ports.take(port)
 
     def wait_passes(self, passes: int) -> None:
@@ -224,7 +224,7 @@ class Bmv2Bench(Bench):
 
     @classmethod
     def available(cls) -> bool:
-        """Return whether simple_switch_grpc is installed."""
+        """Whether simple_switch_grpc is installed."""
         return shutil.which(cls.program) is not None
 
     def wait(self, duration_ns: int) -> None:
@@ -269,7 +269,7 @@ class TofinoBench(Bench):
             self.ports.port_add(interface, 0, port)
 
     def port_of_program(self, port: int) -> int:
-        """Return the device port."""
+        """The device port."""
         device = self._devices[port]
         assert device is not None, "target tofino requires device ports"
         return device
@@ -309,7 +309,7 @@ class SourcesBench(Bench):
         self.ports = EnginePorts(self._switch, self.wait)
 
     def port_of_program(self, port: int) -> int:
-        """Return the device port."""
+        """The device port."""
         return self._devices[port]
 
     def wait(self, duration_ns: int) -> None:

@@ -42,7 +42,7 @@ def test_frame(
     extensions: tuple[int, bytes] | None = None,
     **signature: int,
 ) -> Packet:
-    """Return a test frame of ``size`` bytes including the FCS, which is not part of it.
+    """A test frame of ``size`` bytes including the FCS, which is not part of it.
 
     ``extensions`` are the type of the first header behind IPv6 and the bytes in front of UDP.
     """

@@ -99,11 +99,11 @@ class StreamTest(TesterTest):
 
 
 def signature_of(frame: bytes) -> Signature:
-    """Return the signature of an untagged IPv4 test frame."""
+    """The signature of an untagged IPv4 test frame."""
     return Signature(frame[14 + 20 + 8 :][:18])
 
 
 def stream(pattern: patterns.Pattern, count: int, **changes: object) -> Stream:
-    """Return a stream on all ports with 64-byte IPv4 frames, changed as told."""
+    """A stream on all ports with 64-byte IPv4 frames, changed as told."""
     made = Stream("s", 64, RATE_FPS, count, pattern, PORTS, PORTS)
     return replace(made, **changes)  # type: ignore[arg-type]

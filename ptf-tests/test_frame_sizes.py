@@ -29,7 +29,7 @@ class SizesTest(StreamTest):
 
 
 def in_turn(sizes: Sequence[int], count: int, **changes: object) -> Stream:
-    """Return a stream from port 1 to port 2 with frames of these sizes."""
+    """A stream from port 1 to port 2 with frames of these sizes."""
     one = {"tx_ports": (1,), "rx_ports": (2,), "frame_size_bytes": max(sizes), "sizes_in_turn_bytes": tuple(sizes)}
     return stream(patterns.Pairs(), count, **(one | changes))
 
@@ -59,7 +59,7 @@ class SizesLeaveInTurnWithRightLengthsAndChecksums(SizesTest):
         self.expect_nothing()
 
     def _payload(self, headers: Frame, packet: bytes) -> bytes:
-        """Return what is behind UDP, or behind Ethernet; check lengths and checksums on the way."""
+        """The bytes behind UDP, or behind Ethernet; checks lengths and checksums on the way."""
         if headers.network is None:
             return packet
         if isinstance(headers.network, IPv4):

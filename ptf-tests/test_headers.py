@@ -136,7 +136,7 @@ class TheDestinationIsTheActiveSegment(HeadersTest):
 
 
 def added(values: Progression | ValueList, k: int) -> int:
-    """Return the number that is added to the field of frame ``k``."""
+    """The number that is added to the field of frame ``k``."""
     return k % values.count * values.step if isinstance(values, Progression) else values.values[k % len(values.values)]
 
 

@@ -204,19 +204,19 @@ class Variation:
 
 
 def sum_of(record: np.void, name: str) -> int:
-    """Return a 96-bit sum of a record, whose upper part is signed."""
+    """A 96-bit sum of a record, whose upper part is signed."""
     high = int(record[f"{name}_sum_high"])
     return ((high - (1 << 64) if high >> 63 else high) << 32) + int(record[f"{name}_sum_low"])
 
 
 def bin_of(ticks: int) -> int:
-    """Return the place in a histogram (docs/DATAPLANE.md)."""
+    """The place in a histogram (docs/DATAPLANE.md)."""
     octave = ticks.bit_length() - 1
     return ticks if ticks < 64 else (octave - 5) * 64 + (ticks >> (octave - 6)) % 64
 
 
 def ipdv_bins(test: TesterTest) -> dict[int, int]:
-    """Return the frames per bin of the IPDV histogram number 1."""
+    """The frames per bin of the IPDV histogram number 1."""
     size = 2 * test.contract["HISTOGRAM_BINS"]
     cells = list(range(size, 2 * size))
     return {cell: data.packets for cell, data in test.client.read_counters("ipdv_histogram", cells)}

@@ -11,7 +11,7 @@ STATION = "02:00:00:00:00:01"
 FIRST_FLOW, FRAMES, SOURCE = 8, 4, 3
 ALL_ONES = (1 << 64) - 1
 LONGEST_LATENCY = (1 << 32) - 1
-"""Of a flow, in ticks: longer ones are cut to it, while times of messages have all bits."""
+"""Longest latency of a flow, in ticks: longer ones are cut to it, while times of messages have all bits."""
 
 
 class MessageTest(TesterTest):
@@ -55,13 +55,13 @@ class MessageTest(TesterTest):
             )
 
     def now_ns(self) -> int:
-        """Return the time of the clock that stamps arrivals, from a frame of a flow that is in no message."""
+        """The time of the clock that stamps arrivals, from a frame of a flow that is in no message."""
         flow = FIRST_FLOW - 1
         self.send(1, test_frame(dst=STATION, run=self.run_id, flow=flow, sequence=0))
         return int(self.records()[flow]["last_arrival"])
 
     def messages(self) -> Any:
-        """Return the record of the source; sources without messages must have counted nothing."""
+        """The record of the source; sources without messages must have counted nothing."""
         records = self.tester.read_messages(SOURCE + 1, self.bench.wait_passes)
         self.assertEqual(records["complete"][:SOURCE].sum() + records["damaged"][:SOURCE].sum(), 0)
         return records[SOURCE]

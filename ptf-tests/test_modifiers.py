@@ -42,7 +42,7 @@ RULES: tuple[Progression | ValueList | PseudoRandom, ...] = (
 
 
 def added(values: Progression | ValueList | PseudoRandom, k: int) -> int:
-    """Return the number that a rule adds to the field of frame ``k``."""
+    """The number that a rule adds to the field of frame ``k``."""
     if isinstance(values, Progression):
         return (k % values.count * values.step + (1 << 31)) % (1 << 32) - (1 << 31)
     if isinstance(values, ValueList):
@@ -61,7 +61,7 @@ class ModifierTest(StreamTest):
         return self.received(1, count)
 
     def added_to_mac(self, mac: bytes, addend: int) -> int:
-        """Return an address with an addend, of which a program may take the low bits only."""
+        """An address with an addend, of which a program may take the low bits only."""
         address, size = int.from_bytes(mac, "big"), 1 << self.bench.mac_addend_bits
         return address - address % size + (address + addend) % size
 

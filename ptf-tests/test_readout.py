@@ -70,7 +70,7 @@ class ClearingEmptiesOnlyItsRange(TesterTest):
 
 
 def measured(records: np.ndarray) -> list[object]:
-    """Return all fields of records but the time of their reading."""
+    """All fields of records but the time of their reading."""
     return records[[name for name in records.dtype.names or () if name != READ_TICKS]].tolist()
 
 
@@ -195,7 +195,7 @@ class Channel:
 
 
 def cell_of(packet: PacketIn) -> int:
-    """Return the cell that a record is about."""
+    """The cell that a record is about."""
     return int.from_bytes(packet.payload[:4], "big")
 
 

@@ -14,7 +14,7 @@ SPI_AND_SEQUENCE = bytes.fromhex("c6120102 00000001")
 
 
 def authentication(successor: int, size_bytes: int) -> bytes:
-    """Return an authentication header (RFC 4302 2) with an integrity value that looks like other headers."""
+    """An authentication header (RFC 4302 2) with an integrity value that looks like other headers."""
     return bytes([successor, size_bytes // 4 - 2, 0, 0]).ljust(size_bytes, b"\x3c")
 
 

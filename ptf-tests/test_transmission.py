@@ -395,7 +395,7 @@ class AuthenticatedAndEncapsulatedFramesHaveAddressesAndChecksums(StreamTest):
 
 
 def _behind_ipv6(first: int, chain: bytes, behind: bytes) -> bytes:
-    """Return a seed of 128 bytes with ``chain`` in front of UDP and ``behind`` at its end."""
+    """A seed of 128 bytes with ``chain`` in front of UDP and ``behind`` at its end."""
     seed = bytearray(seed_payload(UDP_OVER_IPV6, 128))
     seed[18:20] = (int.from_bytes(seed[18:20], "big") + len(chain) + len(behind)).to_bytes(2, "big")
     seed[20] = first
@@ -403,6 +403,6 @@ def _behind_ipv6(first: int, chain: bytes, behind: bytes) -> bytes:
 
 
 def _without_checksum(packet: Packet, field: str) -> Packet:
-    """Return the packet with a checksum that Scapy computes again."""
+    """The packet with a checksum that Scapy computes again."""
     setattr(packet, field, None)
     return packet

@@ -70,12 +70,12 @@ def force(version: str) -> None:
 
 
 def joined(family: int) -> socket.socket:
-    """Return a socket inside the namespace."""
+    """A socket inside the namespace."""
     return socket.socket(family, socket.SOCK_DGRAM)
 
 
 def ipv4_actions(sock: socket.socket) -> list[tuple[str, Callable[[], None]]]:
-    """Return what a host does with IPv4 groups, by name."""
+    """Steps of a host with IPv4 groups, by name."""
     group, second, own, sender = (socket.inet_aton(text) for text in (GROUP, SECOND, ADDRESS, SENDER))
 
     def plain(option: int, which: bytes) -> Callable[[], None]:
@@ -97,7 +97,7 @@ def ipv4_actions(sock: socket.socket) -> list[tuple[str, Callable[[], None]]]:
 
 
 def ipv6_actions(sock: socket.socket) -> list[tuple[str, Callable[[], None]]]:
-    """Return what a host does with IPv6 groups, by name."""
+    """Steps of a host with IPv6 groups, by name."""
     index = socket.if_nametoindex(HOST)
 
     def storage(text: str) -> bytes:
@@ -123,7 +123,7 @@ def ipv6_actions(sock: socket.socket) -> list[tuple[str, Callable[[], None]]]:
 
 
 def messages(listener: socket.socket, seconds: float) -> list[str]:
-    """Return the frames of both protocols that come in a time, as hexadecimal digits."""
+    """The frames of both protocols that come in a time, as hexadecimal digits."""
     found: list[str] = []
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
@@ -156,7 +156,7 @@ def captured(listener: socket.socket) -> Iterator[tuple[str, dict[str, list[str]
 
 
 def _of_groups(frame: str) -> bool:
-    """Return whether a message is about the groups of this file, and not about those that the kernel joins itself."""
+    """Whether a message is about the groups of this file, and not about those that the kernel joins itself."""
     groups = (GROUP, SECOND)
     named = [socket.inet_aton(group).hex() for group in groups] + [socket.inet_pton(socket.AF_INET6, GROUP_V6).hex()]
     return any(group in frame for group in named)

@@ -36,7 +36,7 @@ Modelled = dict[str, dict[str, Any]]
 
 
 def document(modelled: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the whole document."""
+    """The whole document."""
     parts, report = [_HEAD], ""
     for comparison in COMPARISONS:
         if comparison.report != report:
@@ -47,7 +47,7 @@ def document(modelled: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def measure(comparison: Comparison, cells: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the columns of some cells of a table, by default of all, measured on ``sim``."""
+    """The columns of some cells of a table, by default of all, measured on ``sim``."""
     found = {}
     for cell in cells or comparison.cells:
         with tempfile.TemporaryDirectory() as folder:

@@ -47,7 +47,7 @@ class Chip:
         return next(iter(self.pipes))
 
     def defines(self, program: str) -> dict[str, int]:
-        """Return the definitions for the compiler (-D)."""
+        """The definitions for the compiler (-D)."""
         return {"__TARGET_TOFINO__": self.number, "PIPES": self.pipes[program], "IPDV": self.ipdv}
 
 
@@ -89,9 +89,9 @@ _INSTALL_HINT = (
 )
 _CLOCKS = "cycles_contribute_to_latency"
 _PADDING = "min_parse_depth_accept_loop"
-"""In the names of parser states that the compiler adds."""
+"""Part of the names of parser states that the compiler adds."""
 _LAST_BIT = {"B": 7, "H": 15, "W": 31}
-"""Of containers by their letter."""
+"""Number of the last bit of a container, by its letter."""
 _VERDICTS = {
     ("drop_ctl", "ingress"): r"^  drop_ctl: (.*)$",
     ("drop_ctl", "egress"): r"^  drop_ctl: (.*)$",
@@ -136,7 +136,7 @@ def assemble_for(chip: Chip, output: Path) -> tuple[int, dict[str, Any]]:
 
 
 def verdicts_of(assembly: str) -> dict[str, dict[str, Any]]:
-    """Return where verdicts on frames are kept, and which fields are in the same bits before.
+    """Containers in which verdicts on frames are kept, and which fields are in the same bits before.
 
     ``if`` names the bit that makes it valid. Without one (Tofino 1) the deparser obeys what the bits hold at the end,
     so no other field may use them: SystemExit where one does.
@@ -164,7 +164,7 @@ def verdicts_of(assembly: str) -> dict[str, dict[str, Any]]:
 
 
 def overfilled_in(assembly: str) -> dict[str, list[str]]:
-    """Return, for each gress, the fields of which the parser writes more bits than it extracts.
+    """For each gress, the fields of which the parser writes more bits than it extracts.
 
     It writes whole containers of Tofino 1. Bits beside those of the extracted field are those of the packet, also where
     the sources say 0. SystemExit for a field that :data:`OVERFILLED` does not have.
@@ -197,7 +197,7 @@ def overfilled_in(assembly: str) -> dict[str, list[str]]:
 
 
 def _section(assembly: str, title: str) -> str:
-    """Return the lines below a title; raises SystemExit without them."""
+    """The lines below a title; raises SystemExit without them."""
     found = re.search(rf"^{title}:\n((?:[ \t].*\n)+)", assembly, re.M)
     if found is None:
         raise SystemExit(f"no '{title}' in the assembly")
@@ -205,13 +205,13 @@ def _section(assembly: str, title: str) -> str:
 
 
 def _fields_of(assembly: str, gress: str) -> list[tuple[str, str]]:
-    """Return the fields of a gress, each with its containers and when it is in them."""
+    """The fields of a gress, each with its containers and when it is in them."""
     fields, _, _ = _section(assembly, f"phv {gress}").partition("  context_json:")
     return re.findall(r"^  ([^\s:]+): (.*)$", fields, re.M)
 
 
 def _bits_of(text: str) -> list[tuple[str, int, int]]:
-    """Return the containers in a line of assembly with their first and last bit."""
+    """The containers in a line of assembly with their first and last bit."""
     return [
         (name, int(first or 0), int(last or first or _LAST_BIT[size]))
         for name, size, first, last in re.findall(r"\b([MDT]?([BHW])\d+)(?:\((\d+)(?:\.\.(\d+))?\))?", text)
@@ -219,7 +219,7 @@ def _bits_of(text: str) -> list[tuple[str, int, int]]:
 
 
 def clocks_of(context: dict[str, Any]) -> dict[str, int]:
-    """Return the clocks that a frame takes through the stages of each gress."""
+    """The clocks that a frame takes through the stages of each gress."""
     found = {"ingress": 0, "egress": 0}
     for stage in context["mau_stage_characteristics"]:
         found[stage["gress"]] += stage[_CLOCKS]
@@ -227,7 +227,7 @@ def clocks_of(context: dict[str, Any]) -> dict[str, int]:
 
 
 def parser_paths_of(output: Path) -> dict[str, dict[str, int | None]]:
-    """Return the longest path of each gress through its parser, in states, and the shortest packet for it.
+    """The longest path of each gress through its parser, in states, and the shortest packet for it.
 
     That is at 100 Gbit/s, in bytes on the wire as the compiler reckons; None where it may be as short as any. Both are
     in the compiler's ``parser.characterize.log``; empty for a compiler that writes none. Among the states are those of
@@ -247,7 +247,7 @@ def parser_paths_of(output: Path) -> dict[str, dict[str, int | None]]:
 
 
 def drivers_view(context: dict[str, Any], bfrt: bytes) -> dict[str, Any]:
-    """Return what the drivers know of the tables of bfrt.json and of hashes, from context.json; names lack the pipe."""
+    """Knowledge of the drivers about tables of bfrt.json and hashes, from context.json; names lack the pipe."""
     wanted = {table["name"].partition(".")[2] for table in tables_of_program(bfrt) if table["table_type"] in _STATE}
     tables = []
     for table in context["tables"]:
@@ -287,7 +287,7 @@ def drivers_view(context: dict[str, Any], bfrt: bytes) -> dict[str, Any]:
 
 
 def resources_of(output: Path) -> list[dict[str, Any]]:
-    """Return for every stage its memories, ALUs, tables and registers."""
+    """For every stage its memories, ALUs, tables and registers."""
     info = load_p4info(output / "p4info.txtpb")
     tables = {table.preamble.name: table.size for table in info.tables}
     cells = {register.preamble.name: register.size for register in info.registers}
@@ -312,7 +312,7 @@ def resources_of(output: Path) -> list[dict[str, Any]]:
 
 
 def rendered(record: dict[str, Any]) -> str:
-    """Return the document of a record."""
+    """The document of a record."""
     lines = [
         "# Resources of the tester on a Tofino",
         "",
@@ -412,7 +412,7 @@ def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
 
 
 def table_per_line(bfrt: bytes) -> bytes:
-    """Return the program's part of a bfrt.json with a table on each line: shorter, and with readable differences.
+    """The program's part of a bfrt.json with a table on each line: shorter, and with readable differences.
 
     What compilers add for debugging is left out, as it differs from one run of the compiler to the next.
     """
@@ -420,7 +420,7 @@ def table_per_line(bfrt: bytes) -> bytes:
 
 
 def lines_of(document: dict[str, Any]) -> bytes:
-    """Return a document as JSON, with an item of its lists on each line."""
+    """A document as JSON, with an item of its lists on each line."""
     parts = []
     for key, value in document.items():
         items = ",\n".join(json.dumps(item, separators=(",", ":")) for item in value) if isinstance(value, list) else ""
@@ -429,7 +429,7 @@ def lines_of(document: dict[str, Any]) -> bytes:
 
 
 def _of_all(*options: str) -> list[dict[str, Compiled]]:
-    """Return every program of each chip, compiled side by side: one takes minutes."""
+    """Every program of each chip, compiled side by side: one takes minutes."""
     with ThreadPoolExecutor() as pool:
         running = [{name: pool.submit(compiled, chip, name, options) for name in chip.pipes} for chip in CHIPS]
         found = [{name: future.result() for name, future in of_chip.items()} for of_chip in running]

@@ -16,7 +16,7 @@ _ELSEWHERE = "switch"
 
 
 def described() -> str:
-    """Return a chapter per command: what it does, how it is called, its arguments."""
+    """A chapter per command: what it does, how it is called, its arguments."""
     os.environ["COLUMNS"] = _COLUMNS
     return "\n".join([*_chapters(parser(), "", 0), *_chapters(switch_parser(), "", 1)])
 
@@ -59,7 +59,7 @@ def _sentence(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text without what Markdown would take for markup."""
+    """Text without what Markdown would take for markup."""
     return "".join(f"\\{sign}" if sign in "*_`<[" else sign for sign in text)
 
 

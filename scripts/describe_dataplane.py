@@ -41,7 +41,7 @@ _UNITS = (
 
 
 def generated(contract: Contract) -> str:
-    """Return the tables as Markdown."""
+    """The tables as Markdown."""
     info = load_p4info(contract.p4info_path)
     actions = {action.preamble.id: action for action in info.actions}
 
@@ -91,7 +91,7 @@ def generated(contract: Contract) -> str:
 
 
 def unit_of(name: str) -> str:
-    """Return the unit of a register or of a record field; raise ValueError for a name without a unit here."""
+    """The unit of a register or of a record field; raises ValueError for a name without a unit here."""
     last = re.sub(r"^.*?([^.]+(?:\.(?:low|high)_cells)?)$", r"\1", name)
     for pattern, unit in _UNITS:
         if re.fullmatch(pattern, last):
@@ -100,7 +100,7 @@ def unit_of(name: str) -> str:
 
 
 def document_with(text: str, tables: str) -> str:
-    """Return the document with its generated part replaced."""
+    """The document with its generated part replaced."""
     pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
     return pattern.sub(lambda _: f"{BEGIN}\n\n{tables}\n\n{END}", text)
 

@@ -33,7 +33,7 @@ _MODELS = {
 
 
 def document() -> str:
-    """Return the whole document."""
+    """The whole document."""
     root = schema()
     node = root["properties"]["nodes"]["items"]
     common = [key for key in node["properties"] if all(key in keys_of(model) for model in _MODELS)]

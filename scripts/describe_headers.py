@@ -14,7 +14,7 @@ _BEGIN, _END = "<!-- table of layers: scripts/describe_headers.py -->\n", "<!-- 
 
 
 def document() -> str:
-    """Return the page with the table of all layers."""
+    """The page with the table of all layers."""
     text = DOCUMENT.read_text(encoding="utf-8")
     before, _, rest = text.partition(_BEGIN)
     return before + _BEGIN + _table() + _END + rest.partition(_END)[2]

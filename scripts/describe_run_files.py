@@ -15,7 +15,7 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "RUN_FILES.md"
 
 
 def document() -> str:
-    """Return the document with the table of all keys."""
+    """The document with the table of all keys."""
     return with_table(DOCUMENT.read_text(encoding="utf-8"), Path(__file__).name, schema(), "RunFile")
 
 

@@ -16,12 +16,12 @@ DOCUMENT = _ROOT / "docs" / "TRAFFIC.md"
 
 
 def schema_text() -> str:
-    """Return the schema as it is published."""
+    """The schema as it is published."""
     return json.dumps(schema(), indent=1) + "\n"
 
 
 def document() -> str:
-    """Return the document with the table of all keys."""
+    """The document with the table of all keys."""
     return with_table(DOCUMENT.read_text(encoding="utf-8"), Path(__file__).name, schema(), "TrafficFile")
 
 

@@ -12,7 +12,7 @@ _END = "<!-- end of the keys -->\n"
 
 
 def with_table(text: str, script: str, schema: dict[str, Any], root: str) -> str:
-    """Return a document with the table of the keys of ``root``, between the marks that name ``script``."""
+    """A document with the table of the keys of ``root``, between the marks that name ``script``."""
     begin = f"<!-- keys: made by scripts/{script} -->\n"
     before, _, rest = text.partition(begin)
     after = rest.partition(_END)[2]

@@ -47,7 +47,7 @@ REPORTS_SHARE = 0.3
 """Part of the kills that wait until results are there, so that they hit the files written after them."""
 REPORTS_S = 0.15
 _LATEST = 0.6
-"""Of the time of an undisturbed run, so that most runs are killed more than once."""
+"""Latest kill as a part of the time of an undisturbed run, so that most runs are killed more than once."""
 NETWORK = """
 name: switch
 seed: 3
@@ -94,7 +94,7 @@ class Process(Protocol):
     pid: int
 
     def poll(self) -> int | None:
-        """Return the exit code, minus the signal that ended the process, or None while it runs."""
+        """The exit code, minus the signal that ended the process, or None while it runs."""
         ...
 
     def wait(self) -> int:
@@ -114,7 +114,7 @@ class Forked:
             os.setpgid(self.pid, self.pid)
 
     def poll(self) -> int | None:
-        """Return the exit code, minus the signal that ended the process, or None while it runs."""
+        """The exit code, minus the signal that ended the process, or None while it runs."""
         if self._code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self._code = os.waitstatus_to_exitcode(status) if pid else None
@@ -220,7 +220,7 @@ class Campaign:
 
 
 def results_in(directory: Path) -> int:
-    """Return how many finished runs are in a directory."""
+    """How many finished runs are in a directory."""
     return sum(1 for _ in directory.rglob("results.json"))
 
 

@@ -36,11 +36,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "controlplane" / "p4mesh"
 EXCHANGED = {"Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_FloorDiv", "Lt_LtE", "LtE_Lt", "Gt_GtE",
              "GtE_Gt", "Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is"}  # fmt: skip
-"""Of the operators that exchange one sign for another: those that a slip of the pen makes."""
+"""Operators that exchange one sign for another as a slip of the pen does."""
 OTHERS = {"AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd",
           "NumberReplacer", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ZeroIterationForLoop"}  # fmt: skip
 TIMEOUT_S, PROCESSOR_S = 1800, 120
-"""Of the tests of one mutant; a loop without an end uses the processor, and a busy machine kills no mutant."""
+"""Limits of one mutant: a loop without an end uses the processor, and a busy machine kills no mutant."""
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["__main__", "pytest", "numpy", "grpc", "jsonschema", "yaml", "scapy.all"])
 """Its processes begin with the libraries loaded: most of the time of a test of one formula is that of its imports."""

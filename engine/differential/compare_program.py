@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def compare(source: Path, directory: Path, executable: str, options: argparse.Namespace) -> tuple[str, str]:
-    """Return the outcome of one program, and details of a failure."""
+    """The outcome of one program, and details of a failure."""
     program = CompiledProgram(source.stem, directory / f"{source.stem}.json", directory / f"{source.stem}.txtpb")
     done = subprocess.run(
         [COMPILER, "--p4v", options.p4v, "-o", program.json_path, "--p4runtime-files", program.p4info_path, source],

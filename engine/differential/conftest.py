@@ -36,7 +36,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.fixture(scope="session")
 def simple_switch(request: pytest.FixtureRequest) -> str:
-    """Return the executable of simple_switch_grpc."""
+    """The executable of simple_switch_grpc."""
     executable = find_simple_switch(request.config.getoption("--simple-switch"))
     if executable is None:
         pytest.exit(f"{PROGRAM} is not installed; without --live and --record the stored expectations are used", 3)
@@ -51,5 +51,5 @@ def ranges_checked(simple_switch: str) -> bool:
 
 @pytest.fixture(scope="session")
 def seed(request: pytest.FixtureRequest) -> int:
-    """Return the seed of this run."""
+    """The seed of this run."""
     return request.config.getoption("--seed")

@@ -38,7 +38,7 @@ class Comparison:
     name: str
     report: str
     about: str
-    """Of the whole report; that of its first table is printed."""
+    """Text about the whole report; that of its first table is printed."""
     title: str
     quantities: tuple[Quantity, ...]
     published: Mapping[str, Row]
@@ -55,13 +55,13 @@ class Comparison:
         return tuple(self.published)
 
     def measure(self, cell: str, folder: Path) -> dict[str, Value]:
-        """Return the columns of a cell, rounded to what the document shows."""
+        """The columns of a cell, rounded to what the document shows."""
         found = self.run_cell(cell, folder)
         keys = [(key, item.digits) for item in self.quantities for key in (item.key, item.error) if key]
         return {key: _rounded(found.get(key), digits) for key, digits in keys}
 
     def markdown(self, modelled: Mapping[str, Row]) -> str:
-        """Return the table with its title and note."""
+        """The table with its title and note."""
         heads = [f"{item.title} {side}" for item in self.quantities for side in ("published", "modelled", "diff.")]
         lines = [f"### {self.title}", "", *([self.note, ""] if self.note else [])]
         lines += [f"| cell | {' | '.join(heads)} |", "|" + "---|" * (1 + len(heads))]
@@ -100,13 +100,13 @@ def _rounded(value: Value, digits: int) -> Value:
 
 
 def published_tables(file: str) -> dict[str, dict[str, Any]]:
-    """Return the tables of a fixture by their names."""
+    """The tables of a fixture by their names."""
     tables: dict[str, dict[str, Any]] = json.loads((FIXTURES / file).read_text())
     return tables
 
 
 def averaged(rows: Sequence[Row], cell_of: Callable[[Row], str]) -> dict[str, Row]:
-    """Return the means of rows with the same cell; what is not a number is left out."""
+    """The means of rows with the same cell; what is not a number is left out."""
     members: dict[str, list[Row]] = {}
     for row in rows:
         members.setdefault(cell_of(row), []).append(row)
@@ -123,7 +123,7 @@ def averaged(rows: Sequence[Row], cell_of: Callable[[Row], str]) -> dict[str, Ro
 def measured(
     test: str, topology: str, sizes: str, settings: Mapping[str, object], folder: Path
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the tables of a test on a shipped topology, by their names."""
+    """The tables of a test on a shipped topology, by their names."""
     text = tuple(f"{key}={value}" for key, value in settings.items())
     network = load_topology(ROOT / "topologies" / f"{topology}.yaml")
     finished = run(RunOptions(test, network, sizes, text, folder / "run", jobs=1))
@@ -131,7 +131,7 @@ def measured(
 
 
 def binomial_error_pct(trial: Mapping[str, Any]) -> float:
-    """Return the standard error of the loss of a trial whose frames are lost independently of each other, in %."""
+    """The standard error of the loss of a trial whose frames are lost independently of each other, in %."""
     lost = trial["loss_pct"] / 100
     return float(100 * (lost * (1 - lost) / trial["tx_frames"]) ** 0.5)
 

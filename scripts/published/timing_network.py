@@ -36,7 +36,7 @@ _PUBLISHED = published_tables("published_timing_network.json")
 _LOSS_S = {2.0: 40, 4.0: 20, 32.0: 4}
 """Length of a run by the rate of each bunch-to-bucket port in Mbit/s: some 500,000 to 900,000 frames of all six."""
 _B2B_FPS = 2272
-"""Of each bunch-to-bucket port at 2 Mbit/s."""
+"""Rate of each bunch-to-bucket port at 2 Mbit/s."""
 _PHASES = {"learning_wait_ms": 1, "settle_ms": 10, "restabilise_ms": 0}
 
 
@@ -73,7 +73,7 @@ def _to_one(cell: str, folder: Path) -> Row:
 
 @cache
 def _latency_rows() -> dict[str, dict[str, Any]]:
-    """Return the layers that the whole table is of, all of them four hops away, of one run."""
+    """The layers that the whole table is of, all of them four hops away, of one run."""
     with TemporaryDirectory() as folder:
         settings = ("dm.rate=10 Mbit/s L1", "b2b.rate=2 Mbit/s L1", "duration_s=0.5", "departure_error_ns=20")
         rows = _mixed(settings, Path(folder), table="layers")
@@ -95,7 +95,7 @@ def _latencies(cell: str, folder: Path) -> Row:
 
 
 def _lost_ppm(b2b_mbps: float, b2b_bytes: int, dm_mbps: float, dm_bytes: int, folder: Path) -> dict[str, float | None]:
-    """Return the loss with its standard error, that of a count; none lost show no error."""
+    """The loss with its standard error, that of a count; none lost show no error."""
     settings = (
         f"dm.rate={dm_mbps:g} Mbit/s L1", f"dm.sizes={dm_bytes}", f"b2b.rate={b2b_mbps:g} Mbit/s L1",
         f"b2b.sizes={b2b_bytes}", f"duration_s={_LOSS_S[b2b_mbps]}", "departure_error_ns=1000000",
@@ -122,7 +122,7 @@ def _loss_by_size(cell: str, folder: Path) -> Row:
 def _mixed(
     settings: Sequence[str], folder: Path, *, service: bool = True, table: str = "classes"
 ) -> list[dict[str, Any]]:
-    """Return a table of one run; without its sweep, the file has one."""
+    """A table of one run; without its sweep, the file has one."""
     file = folder / "mixed.yaml"
     end = "sweep:" if service else "  service:"
     file.write_text((ROOT / "traffic" / "gsi-mixed.yaml").read_text().partition(end)[0])

@@ -15,7 +15,7 @@ _PORT_WIDTH = 9
 
 
 def any_scenario(program: CompiledProgram, seed: int, frames: int) -> Scenario:
-    """Return a scenario for a program without a recipe."""
+    """A scenario for a program without a recipe."""
     generator = Generator(program.name, "any", seed, program.info)
     pools = Pools(generator.rng)
     _fill_tables(generator, program.info, pools)

@@ -21,18 +21,18 @@ FAR_INDEX = (1 << 32) - 1
 
 
 def find_simple_switch(path: str | None) -> str | None:
-    """Return the executable, if there is one."""
+    """The executable, if there is one."""
     return shutil.which(path or PROGRAM)
 
 
 def version_of(executable: str) -> str:
-    """Return the version that simple_switch_grpc reports."""
+    """The version that simple_switch_grpc reports."""
     done = subprocess.run([executable, "--version"], capture_output=True, text=True, check=True)
     return done.stdout.strip() or done.stderr.strip()
 
 
 def checks_ranges(executable: str) -> bool:
-    """Return whether this build checks the indices of counters, meters and registers.
+    """Whether this build checks the indices of counters, meters and registers.
 
     One frame that asks for an index far beyond the arrays of ``index_range`` ends a build that does not.
     """

@@ -10,7 +10,7 @@ _SHOWN = 5
 
 
 def differences(scenario: Scenario, expected: Observation, got: Observation) -> list[str]:
-    """Return the differences; empty when the observations agree."""
+    """The differences; empty when the observations agree."""
     found = []
     for number, step in enumerate(scenario.steps):
         want, have = expected.outputs[number], got.outputs[number]
@@ -34,7 +34,7 @@ def differences(scenario: Scenario, expected: Observation, got: Observation) -> 
 
 
 def report(scenario: Scenario, found: list[str]) -> str:
-    """Return the differences as a text that says how to see them again."""
+    """The differences as a text that says how to see them again."""
     lines = [
         f"program {scenario.program}, scenario {scenario.name}, seed {scenario.seed}: "
         f"{len(found)} differences in {scenario.frame_count} frames",

@@ -16,7 +16,7 @@ class Expectations:
 
     program: str
     program_sha256: str
-    """Of the compiled program that it was recorded with."""
+    """Hash of the compiled program that it was recorded with."""
     switch: str
     """Version of simple_switch_grpc."""
     recorded: list[tuple[Scenario, Observation]]
@@ -32,12 +32,12 @@ class Expectations:
 
 
 def path_of(program: str) -> Any:
-    """Return the file of a program."""
+    """The file of a program."""
     return EXPECTATIONS / f"{program}.json"
 
 
 def load(program: str) -> Expectations:
-    """Return the recorded expectations of a program."""
+    """The recorded expectations of a program."""
     data = json.loads(path_of(program).read_text())
     recorded = [_scenario_of(program, item) for item in data["scenarios"]]
     return Expectations(program, data["program_sha256"], data["switch"], recorded)

@@ -30,7 +30,7 @@ class Generator:
     # Values
 
     def values(self, count: int, width: int) -> list[int]:
-        """Return a pool of different values."""
+        """A pool of different values."""
         found: set[int] = set()
         while len(found) < min(count, 1 << width):
             found.add(edge_value(self.rng, width))
@@ -110,7 +110,7 @@ class Generator:
             self.entries.append(arguments)
 
     def action(self, table: str, params: Mapping[str, Sequence[int]], actions: Sequence[str] = ()) -> dict[str, Any]:
-        """Return a random action of a table with random parameters."""
+        """A random action of a table with random parameters."""
         choices = [
             self._actions[reference.id]
             for reference in self._tables[table].action_refs

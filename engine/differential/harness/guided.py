@@ -23,7 +23,7 @@ class Pools:
         self._values: dict[tuple[str, int], list[int]] = {}
 
     def of(self, name: str, width: int) -> list[int]:
-        """Return the values of a name."""
+        """The values of a name."""
         key = (name, width)
         if key not in self._values:
             self._values[key] = [edge_value(self._rng, width) for _ in range(_POOL_SIZE)]
@@ -46,7 +46,7 @@ class GuidedFrames:
         self._start = parser["init_state"]
 
     def frame(self) -> bytes:
-        """Return a frame that leads somewhere in the parser, sometimes cut short."""
+        """A frame that leads somewhere in the parser, sometimes cut short."""
         bits: list[tuple[int, int]] = []
         """(width, value) in wire order."""
         place: dict[tuple[str, str], int] = {}

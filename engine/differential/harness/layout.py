@@ -22,7 +22,7 @@ Pools = Mapping[str, Sequence[int]]
 
 
 def edge_value(rng: random.Random, width: int) -> int:
-    """Return a value of ``width`` bits, often one at which implementations differ."""
+    """A value of ``width`` bits, often one at which implementations differ."""
     top = (1 << width) - 1
     choice = rng.randrange(8)
     if choice < 3:
@@ -35,7 +35,7 @@ def edge_value(rng: random.Random, width: int) -> int:
 
 
 def build_frame(rng: random.Random, layout: str, pools: Pools) -> bytes:
-    """Return a frame of the layout."""
+    """A frame of the layout."""
     value, width, payload = 0, 0, b""
     for token in layout.split():
         parts = _FIELD.match(token)

@@ -70,7 +70,7 @@ class PacketStreams:
         return _collect(self._call(iter([request]), timeout=WAIT_S))
 
     def open(self) -> OpenStream:
-        """Return a stream that receives from now on."""
+        """A stream that receives from now on."""
         while True:
             stream = OpenStream(self._call)
             # There may be only one: a second one that is refused proves that the first is in place.

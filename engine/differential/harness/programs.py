@@ -39,18 +39,18 @@ class CompiledProgram:
 
 
 def compiled(name: str) -> CompiledProgram:
-    """Return a program of the corpus, or the tester program."""
+    """A program of the corpus, or the tester program."""
     directory = P4SRC / "compiled" if name == TESTER else COMPILED
     return CompiledProgram(name, directory / f"{name}.json", directory / f"{name}.p4info.txtpb")
 
 
 def source_names() -> list[str]:
-    """Return the names of the programs of the corpus."""
+    """The names of the programs of the corpus."""
     return sorted(path.stem for path in SOURCES.glob("*.p4"))
 
 
 def stale_programs() -> list[str]:
-    """Return the faults of the compiled files; empty when they are those of the sources."""
+    """The faults of the compiled files; empty when they are those of the sources."""
     try:
         manifest = json.loads((COMPILED / "manifest.json").read_text())
     except FileNotFoundError:

@@ -11,7 +11,7 @@ from p4mesh.p4runtime.stubs import p4r
 
 
 def run_scenario(scenario: Scenario, program: CompiledProgram, switch: Switch) -> Observation:
-    """Return the observation of the switch in the scenario."""
+    """The observation of the switch in the scenario."""
     seen = Observation()
     switch.start(program)
     with switch:
@@ -70,7 +70,7 @@ def _read_counters(switch: Switch, program: CompiledProgram, scenario: Scenario,
 
 
 def _key(entry: p4r.TableEntry) -> str:
-    """Return match fields and priority as text that does not depend on the order of fields."""
+    """Match fields and priority as text that does not depend on the order of fields."""
     fields = sorted((match.field_id, match.SerializeToString(deterministic=True).hex()) for match in entry.match)
     return " ".join([f"{entry.priority}", *(text for _, text in fields)])
 

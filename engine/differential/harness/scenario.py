@@ -21,7 +21,7 @@ class Write:
     arguments: dict[str, Any]
 
     def to_json(self) -> list[Any]:
-        """Return the JSON form."""
+        """The JSON form."""
         return ["write", self.kind, self.method, _plain(self.arguments)]
 
 
@@ -33,7 +33,7 @@ class Frame:
     data: bytes
 
     def to_json(self) -> list[Any]:
-        """Return the JSON form."""
+        """The JSON form."""
         return ["frame", self.port, self.data.hex()]
 
 
@@ -45,7 +45,7 @@ class PacketOut:
     metadata: dict[str, int]
 
     def to_json(self) -> list[Any]:
-        """Return the JSON form."""
+        """The JSON form."""
         return ["out", self.data.hex(), self.metadata]
 
 
@@ -53,7 +53,7 @@ Step = Write | Frame | PacketOut
 
 
 def step_from_json(item: list[Any]) -> Step:
-    """Return the step of its JSON form."""
+    """The step of its JSON form."""
     if item[0] == "write":
         return Write(item[1], item[2], _tuples(item[3]))
     if item[0] == "frame":

@@ -45,10 +45,10 @@ class Switch(ABC):
 
     @abstractmethod
     def packet_ins(self) -> list[PacketIn]:
-        """Return all packet-ins so far."""
+        """All packet-ins so far."""
 
     def digests(self, samples: int) -> list[p4r.DigestList]:
-        """Return digest lists with so many samples, or fewer when no more come."""
+        """Digest lists with so many samples, or fewer when no more come."""
         lists: list[p4r.DigestList] = []
         while sum(len(item.data) for item in lists) < samples:
             try:
@@ -68,5 +68,5 @@ class Switch(ABC):
 
 
 def known_ports(outputs: Outputs) -> Outputs:
-    """Return the frames that left by ports that are compared."""
+    """The frames that left by ports that are compared."""
     return {port: outputs[port] for port in sorted(outputs) if port in PORTS}

@@ -132,7 +132,7 @@ def network_of(rate_bps: int, ports: int, hosts: tuple[int, ...]) -> dict[str, A
 
 
 def _all(counted: int, offered: int) -> int:
-    """Return the count; raise RuntimeError where some of the frames took another path."""
+    """The count; raises RuntimeError where some of the frames took another path."""
     if counted != offered:
         raise RuntimeError(f"{counted} of {offered} frames took the path that is measured")
     return counted

@@ -53,7 +53,7 @@ _FRAME = bytes.fromhex("02f4bc00000202f4bc000001080045000022000100004011b76bc012
 
 
 def available() -> bool:
-    """Return whether network namespaces can be made here."""
+    """Whether network namespaces can be made here."""
     return os.geteuid() == 0
 
 
@@ -65,7 +65,7 @@ def floor() -> dict[str, Any]:
 
 
 def fastest(target: str, first_fps: int, step_fps: int) -> dict[str, Any]:
-    """Return the highest rate of which a second loses nothing; steps that fail in a row end the search."""
+    """The highest rate of which a second loses nothing; steps that fail in a row end the search."""
     best: dict[str, Any] = {}
     failed, rate = 0, first_fps
     with open_measurer(parse_topology("pair", _WIRE), target) as measurer:
@@ -152,7 +152,7 @@ def iperf3() -> dict[str, Any]:
 
 
 def _peer(words: Sequence[str]) -> dict[str, Any]:
-    """Return how many frames per second a program brings from ``t1`` to ``t2``."""
+    """How many frames per second a program brings from ``t1`` to ``t2``."""
     if missing := _missing(words[0]):
         return missing
     with NetnsNetwork(parse_topology("pair", _WIRE)) as network:

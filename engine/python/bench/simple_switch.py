@@ -86,7 +86,7 @@ def forward(frames: int) -> dict[str, Any]:
 
 
 def _forwarding(frames: int, *, neighbours: bool) -> tuple[float, dict[int, float], int]:
-    """Return the processor time of a run, that of each thread that has not ended, and the frames that were sent."""
+    """The processor time of a run, that of each thread that has not ended, and the frames that were sent."""
     with _Switch({1: routed_frames(frames), 2: []}, cpu_port=510) as switch:
         program_router(switch.client, neighbours=neighbours)
         before = switch.thread_seconds()

@@ -55,7 +55,7 @@ class TesterWorkload:
         dataplane.start(range(1), 100)
 
     def received_frames(self, count: int) -> list[bytes]:
-        """Return ``count`` test frames that port 1 expects, from all other ports in turn."""
+        """``count`` test frames that port 1 expects, from all other ports in turn."""
         stream = self.plan.streams[0].stream
         headers = stream.frame.write(bytes(FRAME_BYTES - stream.frame.header_bytes - 4))[: stream.frame.header_bytes]
         flows = [flow for flow in self.plan.flows if flow.rx_port == 1]
@@ -79,7 +79,7 @@ class TesterWorkload:
 
 
 def tester_workload() -> TesterWorkload:
-    """Return the tester's workload with a plan that does not depend on the target."""
+    """The tester's workload with a plan that does not depend on the target."""
     contract = load_contract()
     ports = tuple(range(1, PORTS + 1))
     rate = max_rate_fps(FRAME_BYTES, RATE_BPS)
@@ -106,29 +106,29 @@ def program_router(client: Client, *, neighbours: bool = True) -> None:
 
 
 def route_prefix(number: int) -> int:
-    """Return the prefix of 24 bits of a route, such as 10.0.5.0 of route 5."""
+    """The prefix of 24 bits of a route, such as 10.0.5.0 of route 5."""
     return 10 << 24 | number << 8
 
 
 def neighbour_mac(hop: int) -> int:
-    """Return the address of a neighbour."""
+    """The address of a neighbour."""
     return 0x020000000100 + hop
 
 
 def own_mac(port: int) -> int:
-    """Return the address of the router on a port."""
+    """The address of the router on a port."""
     return 0x020000000200 + port
 
 
 def route(client: Client, prefix: int, bits: int, next_hop: int) -> Entity:
-    """Return an entry of the routing table."""
+    """An entry of the routing table."""
     return client.schema.table_entry(
         "ipv4_route", match={"destination": (prefix, bits)}, action="route", params={"next_hop": next_hop}
     )
 
 
 def routed_frames(count: int) -> list[bytes]:
-    """Return UDP frames of 64 bytes to destinations behind random routes."""
+    """UDP frames of 64 bytes to destinations behind random routes."""
     random_numbers = random.Random(_SEED_OF_RANDOM)
     frames = []
     for _ in range(count):

@@ -24,7 +24,7 @@ RECIPES: dict[str, Recipe] = {name: recipe for module in _MODULES for name, reci
 
 
 def scenarios(program: str, info: p4i.P4Info, seed: int) -> list[Scenario]:
-    """Return the scenarios of a program for a seed."""
+    """The scenarios of a program for a seed."""
     recipe = RECIPES[program]
     made = []
     for number in range(recipe.scenarios):

@@ -27,7 +27,7 @@ def _exact(generator: Generator) -> None:
 
 
 def _nested(generator: Generator, width: int, roots: int, leaves: int) -> list[int]:
-    """Return values that share prefixes of many lengths."""
+    """Values that share prefixes of many lengths."""
     found = generator.values(roots, width)
     while len(found) < leaves:
         value = generator.rng.choice(found)

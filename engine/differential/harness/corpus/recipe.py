@@ -22,5 +22,5 @@ class Recipe:
 
 
 def frames_only(layout: str, count: int = 110, cut: int = 12) -> Recipe:
-    """Return the recipe of a program without tables."""
+    """The recipe of a program without tables."""
     return Recipe(lambda generator: generator.frames(count, layout, cut=cut))
