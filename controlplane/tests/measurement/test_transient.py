@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from p4mesh.measurement.counts import PortCounts, Transient
-from p4mesh.measurement.transient import PortReading, transient
+from p4mesh.measurement.transient import PortReading, _Windows, transient
 
 DURATION_NS = 8_000_000
 SENT = 1000
@@ -117,3 +117,107 @@ def test_the_rate_of_a_device_on_a_processor_has_an_error_of_its_windows() -> No
     counts = PortCounts(1, tx_frames=8 * SENT, rx_frames=came[-1])
     answers = [transient(readings, [counts], {1: 0.0}, DURATION_NS, 0.5, varies=varies) for varies in (False, True)]
     assert answers == [None, (Transient(0, True, 0, hidden_frames=605), (counts,))]
+
+
+def windows(
+    *ports: Sequence[float],
+    parts: Sequence[float] | None = None,
+    unsure: Sequence[float] | None = None,
+    lost_share: float = 0.0,
+) -> _Windows:
+    """Windows of these frames per port, of equal length unless told."""
+    count = len(ports[0])
+    lengths = np.array([parts or [1 / count] * count] * len(ports))
+    return _Windows(np.array(ports, dtype=float), lengths, np.array(unsure or [0.0] * count), lost_share)
+
+
+EVEN = (100,) * 7
+"""Windows behind the first one, each a whole eighth of the trial."""
+
+
+@pytest.mark.parametrize(
+    ("excess", "above", "hidden"), [(0.0, False, 0), (1, False, 0), (1.01, True, 1), (2, True, 2), (-5, False, 0)]
+)
+def test_a_window_is_above_by_more_than_a_frame_of_each_port(excess: float, above: bool, hidden: int) -> None:
+    found = windows((100 + excess, *EVEN))
+    assert (found.above(0), found.hidden(0)) == (above, hidden)
+
+
+@pytest.mark.parametrize(("excess", "above"), [(2, False), (2.01, True)])
+def test_a_window_of_a_port_may_have_a_frame_more_at_each_end(excess: float, above: bool) -> None:
+    """Of eight ports, no sum of eight frames tells."""
+    assert windows((100 + excess, *EVEN), *[(100, *EVEN)] * 7).above(0) is above
+
+
+SMOOTH = (103, 102, 101, 99, 98, 97)
+
+
+@pytest.mark.parametrize(
+    ("behind", "parts", "chance"),
+    [
+        pytest.param((100,) * 4, (1, 1, 1, 1, 1), 4 * (100 * 0.25 * 5 / 4) ** 0.5, id="few windows: single losses"),
+        pytest.param((100,) * 4, (2, 1, 1, 1, 1), 4 * (200 * 0.25 * 6 / 4) ** 0.5, id="a window twice as long"),
+        pytest.param(SMOOTH, None, 4 * (28 / 5 * 7 / 6) ** 0.5, id="deviation of the windows behind"),
+        pytest.param((102, 101, 100, 99, 98), None, 4 * (10 / 4 * 6 / 5) ** 0.5, id="the fewest that show one"),
+        pytest.param((110, 90) * 3, None, 4 * 1.05 * 20 * (7 / 6) ** 0.5, id="steps between neighbours"),
+        pytest.param((100, 100, 130, 130, 70, 70), None, 4 * (900 * 4 / 5 * 7 / 6) ** 0.5, id="lower median of steps"),
+    ],
+)
+@pytest.mark.parametrize("ports", [1, 3])
+def test_the_frames_that_chance_makes_are_none_of_a_transient(
+    behind: Sequence[float], parts: Sequence[float] | None, chance: float, ports: int
+) -> None:
+    """The windows behind have 100 frames on average.
+
+    Few of them show nothing but the losses, a quarter: a port alone shows an excess, too. Losses that would make more
+    than the windows deviate by make it for a port alone.
+    """
+    few = len(behind) == 4
+    lost_share = 0.25 if few else 8.0
+    wanted = 100 * (parts[0] if parts else 1)
+
+    def above(excess: float) -> bool:
+        others = [[wanted, *[100] * len(behind)]] * (ports - 1)
+        return windows([wanted + excess, *behind], *others, parts=parts, lost_share=lost_share).above(0)
+
+    edge = min(chance * ports**0.5 + ports, chance + 2) if few else chance + ports
+    assert (above(edge - 0.01), above(edge + 0.01)) == (False, True)
+
+
+def test_what_the_length_of_a_window_is_unsure_by_is_none_of_a_transient() -> None:
+    """Of windows with 100 frames in a seventh of a trial, a hundredth of the trial is 7 frames; one more may come."""
+    for excess, above in ((7.99, False), (8.01, True)):
+        frames = (500, 100 + excess, *(100,) * 5)
+        assert windows(frames, unsure=(0.5, 0.01, *[0.5] * 5)).above(1) is above
+
+
+@pytest.mark.parametrize(("moved", "alike"), [(26, True), (26.01, False), (-26, True), (-26.01, False)])
+def test_windows_are_alike_within_five_deviations_and_a_frame_of_each_port(moved: float, alike: bool) -> None:
+    assert windows((900, 100 + moved, 100 - moved, 100), lost_share=0.25).alike(1) is alike
+
+
+@pytest.mark.parametrize(("moved", "varied"), [(0.25, 0), (0.5, 2), (50, 200)])
+def test_the_next_trial_may_differ_by_two_deviations_of_the_windows(moved: float, varied: int) -> None:
+    """Of two windows the deviation is 2 * moved in their sum; one frame of the port is none."""
+    assert windows((900, 100 + moved, 100 - moved)).varied(1) == varied
+
+
+def test_early_frames_are_those_beyond_the_rate_of_the_rest() -> None:
+    found = windows((400, 300, 100, 100), (50, 50, 20, 30), parts=(0.2, 0.2, 0.3, 0.3))
+    assert found.early(2).tolist() == pytest.approx([700 - 200 / 0.6 * 0.4, 100 - 50 / 0.6 * 0.4])
+
+
+@pytest.mark.parametrize("readings", [4, 5])
+def test_fewer_than_five_readings_show_no_transient(readings: int) -> None:
+    """Windows end with the readings, and the last one with the trial."""
+    looks = [
+        PortReading(DURATION_NS * number // (readings + 1), None, {1: 400 + 100 * number}) for number in (1, 2, 3, 4, 5)
+    ]
+    counts = PortCounts(1, tx_frames=8 * SENT, rx_frames=500 + 100 * readings)
+    answer = transient(looks[:readings], [counts], {1: 0.0}, DURATION_NS, 0.5)
+    assert (answer and answer[0]) == (Transient(DURATION_NS // 6, True, 400) if readings == 5 else None)
+
+
+def test_ports_that_received_nothing_tell_nothing() -> None:
+    readings = [PortReading(DURATION_NS * number // 8, None, {1: 0}) for number in range(1, 8)]
+    assert transient(readings, [PortCounts(1, tx_frames=8 * SENT)], {}, DURATION_NS, 1.0) is None

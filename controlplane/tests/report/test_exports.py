@@ -19,7 +19,7 @@ from p4mesh.cli.main import main
 from p4mesh.methods.results.fields import FRAME_SIZE_BYTES, Column
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.report.export.json_document import SCHEMA_ID, results_schema
-from p4mesh.report.export.junit import junit_xml
+from p4mesh.report.export.junit import VERDICT_CASE, junit_xml
 from p4mesh.report.export.parquet import write_parquet
 from p4mesh.report.publish import outcome_of
 from p4mesh.run import RunOptions, run, run_suite
@@ -129,15 +129,15 @@ def test_junit_tells_failures_from_trials_that_nobody_can_trust(finished: Path) 
 
 
 def test_junit_adds_up_the_seconds_of_a_part_and_has_the_numbers_that_a_terminal_shows(finished: Path) -> None:
-    """Trials of 1.25 s and 2.0004 s; text, truth values, keys and tables of details are no numbers."""
+    """Trials of 1.25 s and 2.0014 s; text, truth values, keys and tables of details are no numbers."""
     stored = read_run(finished)
-    times = [replace(stored.timings[0], unit="a", elapsed_s=seconds) for seconds in (1.25, 2.0004)]
+    times = [replace(stored.timings[0], unit="a", elapsed_s=seconds) for seconds in (1.25, 2.0014)]
     run = replace(stored, timings=tuple(times), results={**stored.results, "units": {"a": {"state": "PASS"}, "b": {}}})
     columns = (FRAME_SIZE_BYTES, Column("rate_pct", "R"), Column("ok", "OK"), Column("note", "N"))
     table = Table("t", "T", columns, ({"frame_size_bytes": 64, "rate_pct": 2.5, "ok": True, "note": "n"},))
-    own = Outcome(Verdict.PASS, "x", (table, replace(table, name="log", detail=True)), (), findings=("f", "g"))
+    own = Outcome(Verdict.FAIL, "x", (replace(table, name="log", detail=True), table), (), findings=("f", "g"))
     (found,) = JUnitXml.fromstring(junit_xml([(run, own)], {}).encode())
-    assert {case.name: case.time for case in found} == {"a": 3.25, "b": 0}
+    assert {case.name: case.time for case in found} == {"a": 3.251, "b": 0, VERDICT_CASE: 0}
     properties = {one.name: one.value for one in found.properties()}
     assert {name: value for name, value in properties.items() if "." in name and not name.startswith("note.")} == {
         "t.rate_pct[frame_size_bytes=64]": "2.5"

@@ -154,6 +154,7 @@ def test_a_line_of_a_log_has_begin_length_and_highest_latency_of_its_trial(finis
     assert text.splitlines()[-1].split(",")[1:4] == ["2.500", "3.000000", "2.000"]
     untimed = hdr_log(replace(stored, trials=(replace(trial, result=result),), timings=()))
     assert untimed.splitlines()[-1].split(",")[1] == "0.000"
+    assert "#[StartTime: 0.000 (seconds since epoch), ]" in untimed
     assert "#[StartTime: 1893456001.250 (seconds since epoch), 2030-01-01T00:00:01.250Z]" in text
     read = HdrHistogram.decode(text.splitlines()[-1].rpartition(",")[2])
     assert (read.get_count_at_value(1), read.get_count_at_value(2000), read.get_total_count()) == (3, 1, 4)

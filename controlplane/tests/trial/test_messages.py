@@ -252,21 +252,36 @@ def test_more_sources_than_the_program_has_are_refused() -> None:
     assert with_messages(plan, replace(bounds, message_sources=0)).messages == ()
 
 
-@pytest.mark.parametrize(
-    ("bits", "latency_ticks", "refused"), [(32, 2**31, True), (32, 2**31 - 1, False), (48, 2**32 - 1, False)]
-)
-def test_times_that_may_have_wrapped_are_not_shown(bits: int, latency_ticks: int, refused: bool) -> None:
-    """Goal: a target with times of 32 bits makes a trial invalid in which one position had half of their range."""
+def untrusted(counted: tuple[int, ...], bits: int = 48, latency_ticks: int = 0) -> str:
+    """Reason to doubt the counts of two messages of 4 frames: newest, arrived of it, complete, damaged."""
     plan = make_plan((messages(Message(Pairs(), 4), (2,), 2),), limits(), dict.fromkeys((1, 2), 10**9))
     plan = with_messages(plan, limits())
     (source,) = plan.messages
     records = np.zeros(source.last_flow + 1, dtype=[("latency_max", "u4")])
     records["latency_max"][source.last_flow] = latency_ticks
-    counted = np.array([(1, 4, 2, 0)], dtype=[(name, "u8") for name in ("newest", "arrived", "complete", "damaged")])
-    found = _of_messages(plan, Reading(records, {}, messages=counted, message_time_bits=bits))
-    assert found == (
+    table = np.array([counted], dtype=[(name, "u8") for name in ("newest", "arrived", "complete", "damaged")])
+    return _of_messages(plan, Reading(records, {}, messages=table, message_time_bits=bits))
+
+
+@pytest.mark.parametrize(
+    ("bits", "latency_ticks", "refused"), [(32, 2**31, True), (32, 2**31 - 1, False), (48, 2**32 - 1, False)]
+)
+def test_times_that_may_have_wrapped_are_not_shown(bits: int, latency_ticks: int, refused: bool) -> None:
+    """Goal: a target with times of 32 bits makes a trial invalid in which one position had half of their range."""
+    assert untrusted((1, 4, 2, 0), bits, latency_ticks) == (
         "messages from port 1 to port 2 have a frame with a latency of 2,147,483,648 ticks: the program has their "
         "times up to 2,147,483,647"
         if refused
         else ""
+    )
+
+
+@pytest.mark.parametrize("counted", [(2, 4, 2, 1), (2, 3, 1, 1), (2, 3, 2, 0)])
+def test_each_message_before_the_newest_one_is_complete_or_damaged(counted: tuple[int, ...]) -> None:
+    """The newest one counts as soon as its four frames have arrived."""
+    newest, arrived, complete, damaged = counted
+    assert untrusted(counted) == ""
+    assert untrusted((newest, arrived, complete, damaged + 1)) == (
+        f"messages from port 1 to port 2 do not add up: {complete} complete, {damaged + 1} damaged, 2 before the "
+        "newest one"
     )
