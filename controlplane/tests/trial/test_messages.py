@@ -253,12 +253,15 @@ def test_more_sources_than_the_program_has_are_refused() -> None:
 
 
 def untrusted(counted: tuple[int, ...], bits: int = 48, latency_ticks: int = 0) -> str:
-    """Reason to doubt the counts of two messages of 4 frames: newest, arrived of it, complete, damaged."""
+    """Reason to doubt the counts of two messages of 4 frames: newest, arrived of it, complete, damaged.
+
+    The last position has a latency; the flow behind it is none of theirs.
+    """
     plan = make_plan((messages(Message(Pairs(), 4), (2,), 2),), limits(), dict.fromkeys((1, 2), 10**9))
     plan = with_messages(plan, limits())
     (source,) = plan.messages
-    records = np.zeros(source.last_flow + 1, dtype=[("latency_max", "u4")])
-    records["latency_max"][source.last_flow] = latency_ticks
+    records = np.zeros(source.last_flow + 2, dtype=[("latency_max", "u4")])
+    records["latency_max"][source.last_flow :] = latency_ticks, 2**32 - 1
     table = np.array([counted], dtype=[(name, "u8") for name in ("newest", "arrived", "complete", "damaged")])
     return _of_messages(plan, Reading(records, {}, messages=table, message_time_bits=bits))
 
