@@ -9,6 +9,7 @@ from base import TesterTest
 from signature import test_frame
 
 from p4mesh.tester.records import READ_TICKS
+from p4mesh.tester.switch_client import Entity
 
 STATION = "02:00:00:00:00:01"
 ALL_ONES = 0xFFFFFFFF
@@ -99,17 +100,7 @@ class VariationTest(TesterTest):
 
     def vary(self, *arrivals: tuple[int, int]) -> None:
         """Send (sequence, delay) in turn; ``delay`` is added to a latency that grows with time."""
-        use = {"first_cell": self.contract["HISTOGRAM_BINS"]}
-        self.install(
-            self.receiver(1, STATION),
-            self.entry(
-                "histogram",
-                {"port": self.bench.port_of_program(1), "flow": (self.FLOW, 0xFFFF)},
-                "use_histogram",
-                use,
-                1,
-            ),
-        )
+        self.install(self.receiver(1, STATION), histogram(self, self.FLOW))
         before = ipdv_bins(self) if self.has_ipdv else {}
         expected = Variation(
             self.contract.constants.get("SMOOTHED_DIFFERENCE_MAX", 0), self.contract.constants.get("IPDV_MAX", 0)
@@ -209,10 +200,19 @@ def sum_of(record: np.void, name: str) -> int:
     return ((high - (1 << 64) if high >> 63 else high) << 32) + int(record[f"{name}_sum_low"])
 
 
-def bin_of(ticks: int) -> int:
+def bin_of(ticks: int, finer_bits: int = 0) -> int:
     """The place in a histogram (docs/DATAPLANE.md)."""
-    octave = ticks.bit_length() - 1
-    return ticks if ticks < 64 else (octave - 5) * 64 + (ticks >> (octave - 6)) % 64
+    octave, bits = ticks.bit_length() - 1, 6 + finer_bits
+    return ticks if ticks < 1 << bits else ((octave - bits + 1) << bits) + (ticks >> (octave - bits)) % (1 << bits)
+
+
+def histogram(test: TesterTest, flow: int, finer_bits: int = 0) -> Entity:
+    """Entry that counts a flow on port 1 in histogram number 1."""
+    params = {"first_cell": test.contract["HISTOGRAM_BINS"] << finer_bits}
+    if "FINER_BITS" in test.contract.constants:
+        params["finer_bits"] = finer_bits
+    match = {"port": test.bench.port_of_program(1), "flow": (flow, 0xFFFF)}
+    return test.entry("histogram", match, "use_histogram", params, 1)
 
 
 def ipdv_bins(test: TesterTest) -> dict[int, int]:
@@ -237,27 +237,29 @@ class HistogramBinHoldsTheLatency(TesterTest):
     """Goal: the bin of a frame is the one that docs/DATAPLANE.md gives for its latency."""
 
     def runTest(self) -> None:
-        self.install(
-            self.receiver(1, STATION),
-            self.entry(
-                "histogram",
-                {"port": self.bench.port_of_program(1), "flow": (4, 0xFFFF)},
-                "use_histogram",
-                {"first_cell": self.contract["HISTOGRAM_BINS"]},
-                1,
-            ),
-        )
-        before = self._bins()
+        self._count(0)
+
+    def _count(self, finer_bits: int) -> None:
+        first = self.contract["HISTOGRAM_BINS"] << finer_bits
+        self.install(self.receiver(1, STATION), histogram(self, 4, finer_bits))
+        before = self._bins(first)
         self.send(1, test_frame(dst=STATION, run=self.run_id, flow=4, transmit_time=1))
         latency = int(self.records()[4]["latency_last"])
-        expected = bin_of(latency)
-        changed = {cell: count - before[cell] for cell, count in self._bins().items() if count != before[cell]}
-        self.assertEqual(changed, {self.contract["HISTOGRAM_BINS"] + expected: 1})
+        changed = {cell: count - before[cell] for cell, count in self._bins(first).items() if count != before[cell]}
+        self.assertEqual(changed, {first + bin_of(latency, finer_bits): 1})
 
-    def _bins(self) -> dict[int, int]:
-        first = self.contract["HISTOGRAM_BINS"]
-        cells = list(range(first, first + self.contract["HISTOGRAM_BINS"]))
+    def _bins(self, first: int) -> dict[int, int]:
+        cells = list(range(first, 2 * first))
         return {cell: data.packets for cell, data in self.client.read_counters("latency_histogram", cells)}
+
+
+class HistogramBinsMayBeFiner(HistogramBinHoldsTheLatency):
+    """Goal: a histogram whose entry says so has more bins, each of which is narrower."""
+
+    def runTest(self) -> None:
+        if "FINER_BITS" not in self.contract.constants:
+            self.skipTest("histograms of this program have bins of one width")
+        self._count(self.contract["FINER_BITS"])
 
 
 class ArrivalSpacingIsTheSmallest(TesterTest):

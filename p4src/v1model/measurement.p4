@@ -10,64 +10,51 @@
 const bit<32> SMOOTHED_DIFFERENCE_MAX = 0x0FFFFFFF;
 const bit<32> IPDV_MAX = 0x7FFFFFFF;
 
-// Place of a number of ticks in a histogram with 64 bins for every power of two.
-control Bin(in bit<32> value, out bit<32> bin) {
-    bit<32> place = 0;
+// The place of a number of ticks in a histogram, added to its first cell: 64 bins for every power of two, times
+// 2^finer_bits. A Tofino cannot shift by a variable.
+control Bin(in bit<32> ticks, in bit<8> finer_bits, inout bit<32> cell) {
+    bit<8> low = 0;
 
-    // Place = 64 x (octave) + the six bits behind the leading one.
-    action below_64() { place = value; }
-#define OCTAVE(N, LOW) action octave_##N() { place = (bit<32>)((bit<11>)(N - 5) << 6) + (bit<32>)value[LOW + 5 : LOW]; }
-    OCTAVE(6, 0)   OCTAVE(7, 1)   OCTAVE(8, 2)   OCTAVE(9, 3)   OCTAVE(10, 4)  OCTAVE(11, 5)
-    OCTAVE(12, 6)  OCTAVE(13, 7)  OCTAVE(14, 8)  OCTAVE(15, 9)  OCTAVE(16, 10) OCTAVE(17, 11)
-    OCTAVE(18, 12) OCTAVE(19, 13) OCTAVE(20, 14) OCTAVE(21, 15) OCTAVE(22, 16) OCTAVE(23, 17)
-    OCTAVE(24, 18) OCTAVE(25, 19) OCTAVE(26, 20) OCTAVE(27, 21) OCTAVE(28, 22) OCTAVE(29, 23)
-    OCTAVE(30, 24) OCTAVE(31, 25)
-#undef OCTAVE
+    // Bits below the seven leading ones, of which the first is 1 from 64 on.
+    action bits_below(bit<8> bits) { low = bits |-| finer_bits; }
 
-    @brief("Leading bit of a number of ticks selects the octave; fixed by the program")
+    @brief("Leading bit of a number of ticks selects the width of its bin; fixed by the program")
     table octave {
-        key = { value : lpm; }
-        actions = {
-            below_64;
-            octave_6;  octave_7;  octave_8;  octave_9;  octave_10; octave_11; octave_12;
-            octave_13; octave_14; octave_15; octave_16; octave_17; octave_18; octave_19;
-            octave_20; octave_21; octave_22; octave_23; octave_24; octave_25; octave_26;
-            octave_27; octave_28; octave_29; octave_30; octave_31;
-        }
-        const default_action = below_64();
+        key = { ticks : lpm; }
+        actions = { bits_below; @defaultonly NoAction; }
+        const default_action = NoAction();
         const entries = {
-            0x80000000 &&& 0x80000000 : octave_31();
-            0x40000000 &&& 0xC0000000 : octave_30();
-            0x20000000 &&& 0xE0000000 : octave_29();
-            0x10000000 &&& 0xF0000000 : octave_28();
-            0x08000000 &&& 0xF8000000 : octave_27();
-            0x04000000 &&& 0xFC000000 : octave_26();
-            0x02000000 &&& 0xFE000000 : octave_25();
-            0x01000000 &&& 0xFF000000 : octave_24();
-            0x00800000 &&& 0xFF800000 : octave_23();
-            0x00400000 &&& 0xFFC00000 : octave_22();
-            0x00200000 &&& 0xFFE00000 : octave_21();
-            0x00100000 &&& 0xFFF00000 : octave_20();
-            0x00080000 &&& 0xFFF80000 : octave_19();
-            0x00040000 &&& 0xFFFC0000 : octave_18();
-            0x00020000 &&& 0xFFFE0000 : octave_17();
-            0x00010000 &&& 0xFFFF0000 : octave_16();
-            0x00008000 &&& 0xFFFF8000 : octave_15();
-            0x00004000 &&& 0xFFFFC000 : octave_14();
-            0x00002000 &&& 0xFFFFE000 : octave_13();
-            0x00001000 &&& 0xFFFFF000 : octave_12();
-            0x00000800 &&& 0xFFFFF800 : octave_11();
-            0x00000400 &&& 0xFFFFFC00 : octave_10();
-            0x00000200 &&& 0xFFFFFE00 : octave_9();
-            0x00000100 &&& 0xFFFFFF00 : octave_8();
-            0x00000080 &&& 0xFFFFFF80 : octave_7();
-            0x00000040 &&& 0xFFFFFFC0 : octave_6();
+            0x80000000 &&& 0x80000000 : bits_below(25);
+            0x40000000 &&& 0xC0000000 : bits_below(24);
+            0x20000000 &&& 0xE0000000 : bits_below(23);
+            0x10000000 &&& 0xF0000000 : bits_below(22);
+            0x08000000 &&& 0xF8000000 : bits_below(21);
+            0x04000000 &&& 0xFC000000 : bits_below(20);
+            0x02000000 &&& 0xFE000000 : bits_below(19);
+            0x01000000 &&& 0xFF000000 : bits_below(18);
+            0x00800000 &&& 0xFF800000 : bits_below(17);
+            0x00400000 &&& 0xFFC00000 : bits_below(16);
+            0x00200000 &&& 0xFFE00000 : bits_below(15);
+            0x00100000 &&& 0xFFF00000 : bits_below(14);
+            0x00080000 &&& 0xFFF80000 : bits_below(13);
+            0x00040000 &&& 0xFFFC0000 : bits_below(12);
+            0x00020000 &&& 0xFFFE0000 : bits_below(11);
+            0x00010000 &&& 0xFFFF0000 : bits_below(10);
+            0x00008000 &&& 0xFFFF8000 : bits_below(9);
+            0x00004000 &&& 0xFFFFC000 : bits_below(8);
+            0x00002000 &&& 0xFFFFE000 : bits_below(7);
+            0x00001000 &&& 0xFFFFF000 : bits_below(6);
+            0x00000800 &&& 0xFFFFF800 : bits_below(5);
+            0x00000400 &&& 0xFFFFFC00 : bits_below(4);
+            0x00000200 &&& 0xFFFFFE00 : bits_below(3);
+            0x00000100 &&& 0xFFFFFF00 : bits_below(2);
+            0x00000080 &&& 0xFFFFFF80 : bits_below(1);
         }
     }
 
     apply {
         octave.apply();
-        bin = place;
+        cell = cell + (ticks >> low) + ((((bit<32>)low) << 6) << finer_bits);
     }
 }
 
@@ -86,17 +73,22 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
     Bin() ipdv_bin;
     Bin() departure_bin;
     bit<32> base = 0;
+    bit<8>  finer = 0;
     bit<32> interarrival_base = 0;
     bit<1>  is_interarrival = 0;
 
     @id(ID_ACTION_USE_HISTOGRAM)
-    @brief("Counts the frame in a histogram, whose first cell is given")
-    action use_histogram(bit<32> first_cell) { base = first_cell; }
+    @brief("Counts the frame in a histogram, whose first cell is given; it has 2^finer_bits times as many bins as others")
+    action use_histogram(bit<32> first_cell, bit<8> finer_bits) {
+        base = first_cell;
+        finer = finer_bits;
+    }
 
     @id(ID_ACTION_USE_INTERARRIVAL)
     @brief("Counts the frame in a histogram, and the times since the frame before it, not its IPDV, in another one")
-    action use_interarrival(bit<32> first_cell, bit<32> first_interarrival_cell) {
+    action use_interarrival(bit<32> first_cell, bit<32> first_interarrival_cell, bit<8> finer_bits) {
         base = first_cell;
+        finer = finer_bits;
         interarrival_base = first_interarrival_cell;
         is_interarrival = 1;
     }
@@ -114,16 +106,17 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
     }
 
     apply {
-        bit<32> bin = 0;
         if (histogram.apply().hit) {
-            latency_bin.apply(local.latency, bin);
-            COUNT(latency_histogram, base + bin);
+            bit<32> cell = base;
+            bit<32> size = (bit<32>)HISTOGRAM_BINS << finer;
+            latency_bin.apply(local.latency, finer, cell);
+            COUNT(latency_histogram, cell);
             // IPDV, or the time between arrivals; the first frame of a flow has neither.
             bit<1>  is_counted = local.has_ipdv;
             bit<32> second = local.ipdv_size;
             bit<32> place = base << 1;
             if (local.decrease == 1) {
-                place = place + HISTOGRAM_BINS;
+                place = place + size;
             }
             bit<48> between = arrival.ingress_mac_tstamp - local.seen.last_arrival[47:0];
             if (is_interarrival == 1) {
@@ -135,8 +128,9 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
                 }
             }
             if (is_counted == 1) {
-                ipdv_bin.apply(second, bin);
-                COUNT(ipdv_histogram, place + bin);
+                cell = place;
+                ipdv_bin.apply(second, finer, cell);
+                COUNT(ipdv_histogram, cell);
             }
             // Latencies tell the time between departures from that between arrivals, where no frame between them is missing.
             if (is_interarrival == 1 && local.has_ipdv == 1) {
@@ -145,8 +139,9 @@ control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t ar
                 if (between[47:32] != 0) {
                     second = 0xFFFFFFFF;
                 }
-                departure_bin.apply(second, bin);
-                COUNT(ipdv_histogram, place + bin + HISTOGRAM_BINS);
+                cell = place + size;
+                departure_bin.apply(second, finer, cell);
+                COUNT(ipdv_histogram, cell);
             }
         }
     }

@@ -10,7 +10,9 @@
 // One bit of a register cell for each frame of a window.
 #define WINDOW_BITS 6
 
+// A histogram may have 2^FINER_BITS times as many bins, in the place of as many histograms: bins of at most 1/512.
 #define HISTOGRAMS 256
+#define FINER_BITS 3
 
 // Multicast groups that are counted on each of 256 ports beside the flows: 4,095 groups on 255 ports are
 // 16 times as many pairs as there are flows. They have a counter and no register.

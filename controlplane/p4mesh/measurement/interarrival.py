@@ -15,6 +15,7 @@ from p4mesh.tester.histogram import (
     Histogram,
     InterarrivalBins,
     bin_bounds_ticks,
+    finer_bits_of,
     percentile_error_ticks,
     percentile_ticks,
 )
@@ -105,7 +106,8 @@ def _times(
         return None
     independent = max(1, round(share * total))
     tick_ns = tick_ps / 1000
-    full = [(*bin_bounds_ticks(index), frames) for index, frames in enumerate(counts) if frames]
+    finer_bits = finer_bits_of(len(counts))
+    full = [(*bin_bounds_ticks(index, finer_bits), frames) for index, frames in enumerate(counts) if frames]
     middles = [((low + high) / 2, frames) for low, high, frames in full]
     middle = sum(value * frames for value, frames in middles) / total
     halves = [((high - low) / 2, frames) for low, high, frames in full]

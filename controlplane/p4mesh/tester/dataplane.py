@@ -357,25 +357,24 @@ class DataPlane:
         Only bins between the extremes of ``records`` are read, or of the one flow of a histogram: the others cannot
         have changed. Where times between frames are counted, IPDV is not.
         """
-        size = self._contract["HISTOGRAM_BINS"]
         found = {}
         for histogram in histograms:
-            number = histogram.number
+            number, finer_bits = histogram.number, histogram.finer_bits
+            size = self._contract["HISTOGRAM_BINS"] << finer_bits
             own = records if histogram.tx_port is None else records[list(histogram.cells)]
-            sizes = range(0) if counts_times else self._ipdv_bins(own)
-            increases, decreases = (self._new_counts(*self._ipdv_cells(number, half), size, sizes) for half in (0, 1))
-            found[number] = Bins(
-                self._new_counts("latency_histogram", number * size, size, latency_bins(own)), increases + decreases
-            )
+            sizes = range(0) if counts_times else self._ipdv_bins(own, finer_bits)
+            increases, decreases = (self._new_counts(*self._ipdv_cells(number, half, size), sizes) for half in (0, 1))
+            latencies = self._new_counts("latency_histogram", number * size, size, latency_bins(own, finer_bits))
+            found[number] = Bins(latencies, increases + decreases)
         return found
 
-    def _ipdv_bins(self, records: np.ndarray[Any, Any]) -> range:
+    def _ipdv_bins(self, records: np.ndarray[Any, Any], finer_bits: int) -> range:
         """Bins of IPDV that flows with these records may have filled."""
-        return ipdv_bins(records)
+        return ipdv_bins(records, finer_bits)
 
-    def _ipdv_cells(self, histogram: int, half: int) -> tuple[str, int]:
-        """Counter and first cell of increases, for half 0, or of decreases of a histogram."""
-        return "ipdv_histogram", (2 * histogram + half) * self._contract["HISTOGRAM_BINS"]
+    def _ipdv_cells(self, histogram: int, half: int, size: int) -> tuple[str, int, int]:
+        """Counter, first cell and number of increases, for half 0, or of decreases of a histogram of a size."""
+        return "ipdv_histogram", (2 * histogram + half) * size, size
 
     def interarrival_counts(
         self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]
@@ -384,10 +383,10 @@ class DataPlane:
 
         Only bins of times that ``records`` allow are read.
         """
-        size = self._contract["HISTOGRAM_BINS"]
         found = {}
         for histogram in histograms:
-            places = interarrival_bins(records[list(histogram.cells)])
+            size = self._contract["HISTOGRAM_BINS"] << histogram.finer_bits
+            places = interarrival_bins(records[list(histogram.cells)], histogram.finer_bits)
             found[histogram.number] = InterarrivalBins(
                 *(
                     self._new_counts("ipdv_histogram", (2 * histogram.number + half) * size, size, places)

@@ -60,8 +60,10 @@ class PlanEntries:
                     priority=1,
                 )
         for rule in plan.histogram_rules:
-            bins = self._contract["HISTOGRAM_BINS"]
+            bins = self._contract["HISTOGRAM_BINS"] << rule.finer_bits
             action, params = "use_histogram", {"first_cell": rule.histogram * bins}
+            if "FINER_BITS" in self._contract.constants:
+                params["finer_bits"] = rule.finer_bits
             if rule.interarrival is not None:
                 action = "use_interarrival"
                 params["first_interarrival_cell"] = 2 * rule.interarrival * bins

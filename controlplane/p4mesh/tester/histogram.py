@@ -1,7 +1,8 @@
 """Histograms of latency and IPDV: the flows of each histogram, and percentiles from the bins.
 
 The bins are those of the P4 program (docs/DATAPLANE.md): below 64 ticks one bin per tick, above it 64
-bins per power of two. A percentile is the middle of its bin, at most 0.79 % away from that of the frames counted.
+bins per power of two. A percentile is the middle of its bin, at most 0.79 % away from that of the frames counted. A
+histogram whose size is that of 2^n others has 2^n times as many bins in each of these places, each as much narrower.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from math import ceil, floor, sqrt
 
 _EXACT_TICKS = 64
 _BITS = 6
+HISTOGRAM_BINS = 2048
+"""Bins of a histogram that has no finer ones (HISTOGRAM_BINS of the program)."""
 RELATIVE_ERROR = Fraction(1, 128)
-"""Largest relative distance of a latency from the middle of its bin."""
+"""Largest relative distance of a latency from the middle of its bin, without finer ones."""
 
 PERCENTILES = (Fraction(50), Fraction(99), Fraction("99.9"), Fraction("99.99"))
 SIGNED_PERCENTILES = (*(100 - percent for percent in reversed(PERCENTILES[1:])), *PERCENTILES)
@@ -51,6 +54,8 @@ class Histogram:
     tx_port: int | None
     rx_port: int | None
     cells: tuple[int, ...]
+    finer_bits: int = 0
+    """It has 2^finer_bits times as many bins as it would have otherwise."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,8 @@ class HistogramRule:
     mask: int
     interarrival: int | None = None
     """Histogram of the times between these frames; None: their IPDV is counted."""
+    finer_bits: int = 0
+    """Those of the histograms."""
 
 
 @dataclass(frozen=True)
@@ -83,22 +90,26 @@ class InterarrivalBins:
     """Only frames whose predecessor by sequence number arrived."""
 
 
-def bin_bounds_ticks(index: int) -> tuple[int, int]:
+def bin_bounds_ticks(index: int, finer_bits: int = 0) -> tuple[int, int]:
     """Smallest and largest latency of a bin, in ticks."""
-    if index < _EXACT_TICKS:
+    exact = _EXACT_TICKS << finer_bits
+    if index < exact:
         return index, index
-    octave, place = divmod(index, _EXACT_TICKS)
+    octave, place = divmod(index, exact)
     width = 1 << (octave - 1)
-    low = (_EXACT_TICKS + place) * width
+    low = (exact + place) * width
     return low, low + width - 1
 
 
-def bin_of(ticks: int) -> int:
+def bin_of(ticks: int, finer_bits: int = 0) -> int:
     """Bin that counts a latency, or the size of an IPDV, in ticks."""
-    if ticks < _EXACT_TICKS:
-        return ticks
-    octave = ticks.bit_length() - 1
-    return _EXACT_TICKS * (octave - _BITS + 1) + (ticks >> (octave - _BITS)) % _EXACT_TICKS
+    below = max(0, ticks.bit_length() - 1 - _BITS - finer_bits)
+    return (ticks >> below) + (below << (_BITS + finer_bits))
+
+
+def finer_bits_of(bins: int) -> int:
+    """How much finer the bins are of a histogram that has so many."""
+    return max(1, bins // HISTOGRAM_BINS).bit_length() - 1
 
 
 def joined_bins(counts: Sequence[int], most: int) -> list[tuple[int, int, int]]:
@@ -107,14 +118,18 @@ def joined_bins(counts: Sequence[int], most: int) -> list[tuple[int, int, int]]:
     Where there are more than ``most``, neighbours are joined: two of them, four, and so on.
     """
     full = [index for index, count in enumerate(counts) if count]
-    width = 1
+    finer_bits, width = finer_bits_of(len(counts)), 1
     while len({index // width for index in full}) > most:
         width *= 2
     frames: dict[int, int] = {}
     for index in full:
         frames[index // width] = frames.get(index // width, 0) + counts[index]
     return [
-        (bin_bounds_ticks(place * width)[0], bin_bounds_ticks(min((place + 1) * width, len(counts)) - 1)[1], count)
+        (
+            bin_bounds_ticks(place * width, finer_bits)[0],
+            bin_bounds_ticks(min((place + 1) * width, len(counts)) - 1, finer_bits)[1],
+            count,
+        )
         for place, count in frames.items()
     ]
 
@@ -128,7 +143,7 @@ def percentile_ticks(
     known.
     """
     place = _place(counts, percentile)
-    return None if place is None else Fraction(sum(_within(place, least, most)), 2)
+    return None if place is None else Fraction(sum(_within(counts, place, least, most)), 2)
 
 
 def percentile_error_ticks(
@@ -147,7 +162,7 @@ def percentile_error_ticks(
     around, value = _around(counts, percentile, independent), percentile_ticks(counts, percentile, least, most)
     if around is None or value is None:
         return None
-    low, high = _within(around[0], least, most)[0], _within(around[1], least, most)[1]
+    low, high = _within(counts, around[0], least, most)[0], _within(counts, around[1], least, most)[1]
     return max(value - low, high - value)
 
 
@@ -196,9 +211,9 @@ def _around(counts: Sequence[int], percentile: Fraction, independent: int | None
     return bisect_left(seen, lowest * copies), bisect_left(seen, highest * copies)
 
 
-def _within(index: int, least: int, most: int | None) -> tuple[int, int]:
+def _within(counts: Sequence[int], index: int, least: int, most: int | None) -> tuple[int, int]:
     """Bounds of that part of a bin which lies between the smallest and the largest latency."""
-    low, high = bin_bounds_ticks(index)
+    low, high = bin_bounds_ticks(index, finer_bits_of(len(counts)))
     return max(low, min(least, high)), high if most is None else min(high, max(most, low))
 
 
@@ -208,7 +223,7 @@ def _signed(counts: Sequence[int]) -> list[int]:
 
 
 def _signed_bounds(place: int, half: int) -> tuple[int, int]:
-    low, high = bin_bounds_ticks(place - half if place >= half else half - 1 - place)
+    low, high = bin_bounds_ticks(place - half if place >= half else half - 1 - place, finer_bits_of(half))
     return (low, high) if place >= half else (-high, -low)
 
 

@@ -53,6 +53,20 @@ def with_interarrival(plan: Plan, per: HistogramPer | None, limits: Limits) -> P
     )
 
 
+def with_finer_bins(plan: Plan, limits: Limits) -> Plan:
+    """Gives the histograms of a plan as many bins as the program has room for."""
+    histograms = max(len(plan.histograms), len(plan.interarrival))
+    if not histograms:
+        return plan
+    bits = min(limits.finer_bits, (limits.histograms // histograms).bit_length() - 1)
+    return replace(
+        plan,
+        histograms=tuple(replace(histogram, finer_bits=bits) for histogram in plan.histograms),
+        interarrival=tuple(replace(histogram, finer_bits=bits) for histogram in plan.interarrival),
+        histogram_rules=tuple(replace(rule, finer_bits=bits) for rule in plan.histogram_rules),
+    )
+
+
 def _histograms(
     plan: Plan, per: HistogramPer, chosen: Sequence[FlowName], limits: Limits
 ) -> tuple[tuple[Histogram, ...], tuple[HistogramRule, ...]]:

@@ -248,6 +248,8 @@ class Limits:
     tick_ps: int
     loop: LoopModel
     target: str
+    finer_bits: int = 0
+    """A histogram may have 2^finer_bits times as many bins, in the place of as many histograms."""
     bad_fcs: bool = False
     """Whether ports can send frames with a wrong FCS."""
     other_loops: tuple[LoopModel, ...] = ()
@@ -326,6 +328,8 @@ def limits_of(contract: Contract, capabilities: Capabilities, switch_of: Mapping
         bad_fcs=capabilities.bad_fcs,
         other_loops=capabilities.other_loops,
     )
+    if capabilities.real_time:
+        limits = replace(limits, finer_bits=contract.constants.get("FINER_BITS", 0))
     # Messages are counted by blocks of flow numbers, which several switches have.
     return replace(limits, switch_of=switch_of, message_sources=0) if switch_of else limits
 

@@ -11,7 +11,7 @@ from p4mesh.target.capabilities import Architecture, Capabilities
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.halves import PASSES_PER_CELL
 from p4mesh.tester.histogram import FlowName, HistogramPer
-from p4mesh.tester.histogram_plan import with_histograms, with_interarrival
+from p4mesh.tester.histogram_plan import with_finer_bins, with_histograms, with_interarrival
 from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.pacing import (
     LOWER_LOADS,
@@ -81,6 +81,7 @@ class Planner:
         if departure_error_ns is not None:
             plan = self._finer(plan, departure_error_ns)
         plan = with_interarrival(with_histograms(plan, per, chosen, self._limits), interarrival, self._limits)
+        plan = with_finer_bins(plan, self._limits)
         return with_told_apart(with_messages(plan, self._limits), told_apart or {}, self._limits)
 
     def _with_causes(self, overload: LoopOverloadError, streams: Sequence[Stream]) -> LoopOverloadError:

@@ -24,25 +24,25 @@ def chip_fields(fields: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return [(name, 4 if name in STOPPING_COUNTS else width) for name, width in fields]
 
 
-def latency_bins(records: np.ndarray[Any, Any]) -> range:
+def latency_bins(records: np.ndarray[Any, Any], finer_bits: int) -> range:
     """Bins between the smallest and the largest latency of all records."""
     if not records["frames"].any():
         return range(0)
     shortest = ALL_ONES - int(records["latency_min_inverted"].max())
-    return range(bin_of(shortest), bin_of(int(records["latency_max"].max())) + 1)
+    return range(bin_of(shortest, finer_bits), bin_of(int(records["latency_max"].max()), finer_bits) + 1)
 
 
-def ipdv_bins(records: np.ndarray[Any, Any]) -> range:
+def ipdv_bins(records: np.ndarray[Any, Any], finer_bits: int) -> range:
     """Bins up to the largest size of an IPDV of all records."""
     varied = with_ipdv(records)
     if not len(varied):
         return range(0)
     lowest = ALL_ONES - int(varied["ipdv_min_inverted"].max()) - IPDV_ZERO
     highest = int(varied["ipdv_max"].max()) - IPDV_ZERO
-    return range(bin_of(max(abs(lowest), abs(highest))) + 1)
+    return range(bin_of(max(abs(lowest), abs(highest)), finer_bits) + 1)
 
 
-def interarrival_bins(records: np.ndarray[Any, Any]) -> range:
+def interarrival_bins(records: np.ndarray[Any, Any], finer_bits: int) -> range:
     """Bins up to the longest time that may lie between two frames of a flow, as they arrived or as they left."""
     longest = max(
         (
@@ -51,7 +51,7 @@ def interarrival_bins(records: np.ndarray[Any, Any]) -> range:
         ),
         default=-1,
     )
-    return range(bin_of(min(longest, ALL_ONES)) + 1) if longest >= 0 else range(0)
+    return range(bin_of(min(longest, ALL_ONES), finer_bits) + 1) if longest >= 0 else range(0)
 
 
 def with_ipdv(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -134,14 +134,14 @@ class RegisterDataPlane(TofinoDataPlane):
             found[OF_PORTS][number] = spacings[device // PORTS_PER_PIPE, place]
         return found
 
-    def _ipdv_bins(self, records: np.ndarray[Any, Any]) -> range:
+    def _ipdv_bins(self, records: np.ndarray[Any, Any], finer_bits: int) -> range:
         """Bins of the profile with IPDV; none where a difference may have wrapped."""
         wrapped = bool((records["latency_max"] > _IPDV_MAX).any())
-        return ipdv_bins(records) if self._bins_ipdv and not wrapped else range(0)
+        return ipdv_bins(records, finer_bits) if self._bins_ipdv and not wrapped else range(0)
 
-    def _ipdv_cells(self, histogram: int, half: int) -> tuple[str, int]:
+    def _ipdv_cells(self, histogram: int, half: int, size: int) -> tuple[str, int, int]:
         """A counter for each half, as one stage has no room for both."""
-        return ("ipdv_increases", "ipdv_decreases")[half], histogram * self._contract["HISTOGRAM_BINS"]
+        return ("ipdv_increases", "ipdv_decreases")[half], histogram * size, size
 
     message_time_bits = 32
 

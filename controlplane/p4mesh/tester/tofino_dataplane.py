@@ -101,7 +101,7 @@ class TofinoDataPlane(DataPlane, ABC):
         """Records of some cells, from whichever pipe they count in."""
         return joined_pipes(self._of_pipes(wanted, wait))
 
-    def _ipdv_bins(self, records: np.ndarray[Any, Any]) -> range:
+    def _ipdv_bins(self, records: np.ndarray[Any, Any], finer_bits: int) -> range:
         """None: the program has no histograms of IPDV."""
         return range(0)
 

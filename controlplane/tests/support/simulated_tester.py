@@ -78,5 +78,5 @@ class SimulatedTester:
                 self.client.insert([entry("message", match=match, action="part_of_message", params=params, priority=1)])
         use = self._vectors["histogram"]
         match = {"port": use["port"], "flow": (0, 0)}
-        params = {"first_cell": use["first_cell"]}
+        params = {"first_cell": use["first_cell"], "finer_bits": 0}
         self.client.insert([entry("histogram", match=match, action="use_histogram", params=params, priority=1)])

@@ -11,6 +11,7 @@ from p4mesh.tester.histogram import (
     RELATIVE_ERROR,
     bin_bounds_ticks,
     bin_of,
+    finer_bits_of,
     joined_bins,
     percentile_error_ticks,
     percentile_ticks,
@@ -20,32 +21,54 @@ from p4mesh.tester.histogram import (
     sizes,
 )
 
+FINER = (0, 1, 3)
 
-def program_bin(latency: int) -> int:
-    """Return the bin by the arithmetic of docs/DATAPLANE.md."""
-    if latency < 64:
+
+def program_bin(latency: int, finer_bits: int) -> int:
+    """The bin by the arithmetic of docs/DATAPLANE.md."""
+    bits = 6 + finer_bits
+    if latency < 1 << bits:
         return latency
     octave = latency.bit_length() - 1
-    return 64 * (octave - 5) + (latency >> (octave - 6)) % 64
+    return ((octave - bits + 1) << bits) + (latency >> (octave - bits)) % (1 << bits)
 
 
-def test_bins_follow_each_other_without_gaps() -> None:
+@pytest.mark.parametrize("finer_bits", FINER)
+def test_bins_follow_each_other_without_gaps(finer_bits: int) -> None:
     next_low = 0
-    for index in range(27 * 64):
-        low, high = bin_bounds_ticks(index)
+    for index in range((27 - finer_bits) << (6 + finer_bits)):
+        low, high = bin_bounds_ticks(index, finer_bits)
         assert low == next_low
-        assert program_bin(low) == program_bin(high) == index
-        assert bin_of(low) == bin_of(high) == index
+        assert program_bin(low, finer_bits) == program_bin(high, finer_bits) == index
+        assert bin_of(low, finer_bits) == bin_of(high, finer_bits) == index
         next_low = high + 1
     assert next_low == 1 << 32
+    assert finer_bits_of(2048 << finer_bits) == finer_bits
 
 
-def test_middle_of_a_bin_is_within_the_stated_error() -> None:
-    for index in range(27 * 64):
-        low, high = bin_bounds_ticks(index)
+@pytest.mark.parametrize("finer_bits", FINER)
+def test_middle_of_a_bin_is_within_the_stated_error(finer_bits: int) -> None:
+    for index in range((27 - finer_bits) << (6 + finer_bits)):
+        low, high = bin_bounds_ticks(index, finer_bits)
         middle = Fraction(low + high, 2)
         if low:
-            assert max(middle - low, high - middle) / low <= RELATIVE_ERROR
+            assert max(middle - low, high - middle) / low <= RELATIVE_ERROR / 2**finer_bits
+
+
+def test_percentiles_of_finer_bins_are_as_much_nearer() -> None:
+    """2 ms in ticks of a nanosecond: bins of 16.4 and of 2.0 us."""
+    for finer_bits, width in ((0, 16_384), (3, 2_048)):
+        counts, signed = [0] * (2048 << finer_bits), [0] * (4096 << finer_bits)
+        counts[bin_of(2_000_000, finer_bits)] = signed[bin_of(2_000_000, finer_bits)] = 100
+        for value, error in (
+            (percentile_ticks(counts, Fraction(50)), percentile_error_ticks(counts, Fraction(50))),
+            (signed_percentile_ticks(signed, Fraction(50)), signed_percentile_error_ticks(signed, Fraction(50))),
+        ):
+            assert value is not None and error is not None
+            assert 2 * error == width - 1
+            assert abs(value - 2_000_000) <= error
+        ((low, high, frames),) = joined_bins(counts, 4)
+        assert (high - low, frames) == (width - 1, 100)
 
 
 def test_percentiles_of_known_counts() -> None:
