@@ -78,14 +78,14 @@ def test_averages_of_both_directions_are_those_of_captures_within_their_errors(t
                 captured_us = average_us(
                     stamps_of(captures[tx_port], sent=False), stamps_of(captures[rx_port], sent=True)
                 )
-                cells = printed(result, tx_port)
-                assert cells.avg_us is not None and cells.avg_error_us is not None and cells.min_us is not None
-                assert cells.min_us < cells.avg_us
-                outside += abs(cells.avg_us - captured_us) > cells.avg_error_us
+                times = printed(result, tx_port).times
+                assert times.avg_us is not None and times.avg_error_us is not None and times.min_us is not None
+                assert times.min_us < times.avg_us
+                outside += abs(times.avg_us - captured_us) > times.avg_error_us
                 rows.append(
-                    f"{part}, run {run + 1}, from port {tx_port}: {cells.avg_us:.3f} +- {cells.avg_error_us:.3f} us, "
-                    f"captures {captured_us:.3f}; min {cells.min_us:.3f}, max {cells.max_us:.3f} us, "
-                    f"at most {cells.single_error_us:.3f} too high"
+                    f"{part}, run {run + 1}, from port {tx_port}: {times.avg_us:.3f} +- {times.avg_error_us:.3f} us, "
+                    f"captures {captured_us:.3f}; min {times.min_us:.3f}, max {times.max_us:.3f} us, "
+                    f"at most {times.single_error_us:.3f} too high"
                 )
     print("\n".join(rows))
     assert not outside, "\n".join(rows)

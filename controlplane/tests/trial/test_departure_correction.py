@@ -152,11 +152,13 @@ def test_the_errors_of_stamps_stand_beside_latencies() -> None:
     found = measured(stamps)
     cells = latency_cells(summarise(found.latency), "FIFO", Circumstances.of([found], Fraction(0)))
     # Both flows have all stamps of their ports: what is left are the cables, and what other work adds there.
-    assert (cells.avg_error_us, cells.single_error_us) == (0.36, 0.71)
+    assert (cells.times.avg_error_us, cells.times.single_error_us) == (0.36, 0.71)
     shown = LatencyCells.table("latency", "Latency", [cells])
     keys = [column.key for column in shown.columns]
     assert keys[keys.index("max_us") + 1] == "single_error_us"
-    without_stamps = LatencyCells.table("latency", "Latency", [replace(cells, single_error_us=None)])
+    without_stamps = LatencyCells.table(
+        "latency", "Latency", [replace(cells, times=replace(cells.times, single_error_us=None))]
+    )
     assert "single_error_us" not in [column.key for column in without_stamps.columns]
 
 

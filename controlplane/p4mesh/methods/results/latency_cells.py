@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Annotated, overload
+from typing import Annotated, TypeVar, overload
 
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.bed import Bed
@@ -14,19 +14,19 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, Percentiles, Spread
 from p4mesh.methods.results.metrics import late_frames
 from p4mesh.methods.results.queues import queue_text
-from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.imix import FrameSize
 from p4mesh.trial.result import TrialResult
 
 NS_PER_US = 1000
 RAW, CALIBRATED = "no", "yes"
+Times = TypeVar("Times", bound="LatencyTimes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LatencyCells(Record):
-    """Latency of some frames; all empty but the definition without samples."""
+class LatencyTimes(Record):
+    """Times of some frames; all empty without samples."""
 
-    definition: Annotated[str, fields.DEFINITION]
     min_us: Annotated[float | None, fields.MIN_US] = None
     avg_us: Annotated[float | None, fields.AVG_US] = None
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
@@ -39,11 +39,68 @@ class LatencyCells(Record):
     p99_error_us: Annotated[float | None, fields.P99_ERROR_US] = None
     p99_9_us: Annotated[float | None, fields.P99_9_US] = None
     p99_9_error_us: Annotated[float | None, fields.P99_9_ERROR_US] = None
-    samples: Annotated[int | None, fields.SAMPLES] = None
+
+    @classmethod
+    def of(
+        cls: type[Times],
+        summary: LatencySummary | None,
+        circumstances: Circumstances,
+        counted: LatencySummary | None,
+    ) -> Times:
+        """The times of a summary, and the percentiles of the one whose frames were counted in bins, if there is one."""
+        if summary is None:
+            return cls()
+        percentiles_ns = counted.percentiles_ns if counted else {}
+
+        def error_us(percent: float) -> float | None:
+            return us(circumstances.percentile_error_ns(counted, percent)) if counted else None
+
+        return cls(
+            min_us=us(summary.latency.min_ns),
+            avg_us=us(summary.latency.avg_ns),
+            avg_error_us=us(circumstances.error_ns(summary)),
+            max_us=us(summary.latency.max_ns),
+            single_error_us=circumstances.single_error_us,
+            p50_us=us(percentiles_ns.get(50.0)),
+            p50_error_us=error_us(50.0),
+            p99_us=us(percentiles_ns.get(99.0)),
+            p99_error_us=error_us(99.0),
+            p99_9_us=us(percentiles_ns.get(99.9)),
+            p99_9_error_us=error_us(99.9),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jitter(Record):
+    """RFC 4689 jitter; empty without two frames of a flow."""
+
     jitter_min_us: Annotated[float | None, fields.JITTER_MIN_US] = None
     jitter_avg_us: Annotated[float | None, retitled(fields.JITTER_AVG_US, "Jitter avg", digits=4)] = None
     jitter_avg_error_us: Annotated[float | None, fields.JITTER_AVG_ERROR_US] = None
     jitter_max_us: Annotated[float | None, fields.JITTER_MAX_US] = None
+
+    @classmethod
+    def of(cls, summary: LatencySummary | None, circumstances: Circumstances) -> Jitter:
+        """The jitter of the frames of a summary."""
+        found = summary.jitter if summary else None
+        if found is None:
+            return cls()
+        return cls(
+            jitter_min_us=us(found.min_ns),
+            jitter_avg_us=us(found.avg_ns),
+            jitter_avg_error_us=us(circumstances.difference_error_ns(found)),
+            jitter_max_us=us(found.max_ns),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyCells(Record):
+    """Latency of some frames; all empty but the definition without samples."""
+
+    definition: Annotated[str, fields.DEFINITION]
+    times: LatencyTimes = field(default=LatencyTimes(), metadata=INLINE)
+    samples: Annotated[int | None, fields.SAMPLES] = None
+    jitter: Jitter = field(default=Jitter(), metadata=INLINE)
     calibrated: Annotated[str, fields.CALIBRATED] = RAW
     queues: Annotated[str | None, fields.QUEUES] = None
     """Whether a queue filled meanwhile; None where queues were not watched."""
@@ -196,25 +253,11 @@ def latency_cells(
     """The cells of a summary, with the circumstances in which its frames were sent."""
     if summary is None:
         return LatencyCells(definition=definition, calibrated=calibrated)
-    percentiles, jitter = summary.percentiles_ns, summary.jitter
     return LatencyCells(
         definition=definition,
-        min_us=us(summary.latency.min_ns),
-        avg_us=us(summary.latency.avg_ns),
-        avg_error_us=us(circumstances.error_ns(summary)),
-        max_us=us(summary.latency.max_ns),
-        single_error_us=circumstances.single_error_us,
-        p50_us=us(percentiles.get(50.0)),
-        p50_error_us=us(circumstances.percentile_error_ns(summary, 50.0)),
-        p99_us=us(percentiles.get(99.0)),
-        p99_error_us=us(circumstances.percentile_error_ns(summary, 99.0)),
-        p99_9_us=us(percentiles.get(99.9)),
-        p99_9_error_us=us(circumstances.percentile_error_ns(summary, 99.9)),
+        times=LatencyTimes.of(summary, circumstances, summary),
         samples=summary.latency.count,
-        jitter_min_us=us(jitter.min_ns) if jitter else None,
-        jitter_avg_us=us(jitter.avg_ns) if jitter else None,
-        jitter_avg_error_us=us(circumstances.difference_error_ns(jitter)),
-        jitter_max_us=us(jitter.max_ns) if jitter else None,
+        jitter=Jitter.of(summary, circumstances),
         calibrated=calibrated,
         queues=circumstances.queues,
         departure_error_ns=circumstances.departure_error_ns,

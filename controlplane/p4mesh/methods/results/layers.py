@@ -39,10 +39,11 @@ class PortLatency:
     @classmethod
     def of_cells(cls, rx_port: int, cells: LatencyCells) -> Iterator[PortLatency]:
         """Yield the latency of stored cells; nothing without samples."""
-        found = (cells.min_us, cells.avg_us, cells.max_us)
+        times = cells.times
         if cells.samples:
+            found = (times.min_us, times.avg_us, times.max_us)
             low, mean, high = (Fraction(value) for value in found if value is not None)
-            error_us = None if cells.avg_error_us is None else Fraction(cells.avg_error_us)
+            error_us = None if times.avg_error_us is None else Fraction(times.avg_error_us)
             yield cls(rx_port, cells.samples, low, mean, high, error_us, cells.calibrated)
 
     @classmethod

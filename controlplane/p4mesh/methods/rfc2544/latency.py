@@ -238,8 +238,9 @@ def _wire_rows(bed: Bed, rows: Sequence[LinkLatency]) -> list[Row]:
     found: list[Row] = []
     for row in rows:
         for pair in row.pairs if row.latency.calibrated == RAW else ():
-            assert pair.latency.avg_us is not None
-            found.append((row, calibration_cells(bed, _size(row), pair.tx_port, pair.rx_port, pair.latency.avg_us)))
+            average_us = pair.latency.times.avg_us
+            assert average_us is not None
+            found.append((row, calibration_cells(bed, _size(row), pair.tx_port, pair.rx_port, average_us)))
     return found
 
 
@@ -382,8 +383,8 @@ def _figure(rows: Sequence[LatencyRow], definition: str) -> Figure:
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in shown:
         suffix = (f", {row.link}" if several_links else "") + (f", {row.place.network}" if several_networks else "")
-        cells = row.latency
-        for name, value in (("minimum", cells.min_us), ("average", cells.avg_us), ("maximum", cells.max_us)):
+        times = row.latency.times
+        for name, value in (("minimum", times.min_us), ("average", times.avg_us), ("maximum", times.max_us)):
             if value is not None:
                 lines.setdefault(name + suffix, []).append((place_of(row.place.frame_size_bytes), value))
     series = tuple(Series(name, tuple(sorted(points))) for name, points in lines.items())

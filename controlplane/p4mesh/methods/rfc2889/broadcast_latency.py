@@ -173,7 +173,7 @@ def _latency_summary(bed: Bed, rows: Sequence[PortLatency]) -> list[Row]:
             behind = [port for port in ports if devices[port.port] == layer]
             if not behind:
                 continue
-            error_us = largest(port.latency.avg_error_us for port in behind)
+            error_us = largest(port.latency.times.avg_error_us for port in behind)
             summary.append({**_low_high(layer, behind), **increments.after("layer", _mean_us(behind), error_us).data()})
     return summary
 
@@ -208,6 +208,6 @@ def _low_high(device: str, ports: Sequence[PortLatency]) -> dict[str, Cell]:
 
 def _mean_us(ports: Sequence[PortLatency]) -> float:
     """The mean over all frames of some ports."""
-    weighed = [(port.latency.avg_us, port.latency.samples) for port in ports]
+    weighed = [(port.latency.times.avg_us, port.latency.samples) for port in ports]
     total_us = sum(average_us * samples for average_us, samples in weighed if average_us is not None and samples)
     return total_us / sum(samples or 0 for _, samples in weighed)

@@ -232,7 +232,7 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
     received = result.rx_frames - result.duplicate_frames - burden
     frame_fps, ports = stream.rate_fps / stream.frame_count, len(setup.receivers)
     latency = copies_latency(setup, size, result)
-    low, high = (latency.min_us, latency.max_us) if status.trusted else (None, None)
+    low, high = (latency.times.min_us, latency.times.max_us) if status.trusted else (None, None)
     heard = sum(flow.stream == MULTICAST and flow.latency is not None for flow in result.flows)
     return LatencyTrial(
         part=part,

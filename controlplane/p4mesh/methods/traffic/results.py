@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated
@@ -13,7 +13,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
-from p4mesh.methods.results.latency_cells import NS_PER_US, Circumstances, us
+from p4mesh.methods.results.latency_cells import NS_PER_US, Circumstances, Jitter, LatencyTimes, us
 from p4mesh.methods.results.layers import Increment, Increments, largest, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import early_of_flows, late_of_flows
@@ -52,30 +52,10 @@ class Counts(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Latency(Record):
+class Latency(LatencyTimes):
     """Latency in the definition of the run; empty without frames, and without percentiles but for a class."""
 
     min_us: Annotated[float | None, retitled(fields.MIN_US, "Latency min")] = None
-    avg_us: Annotated[float | None, fields.AVG_US] = None
-    avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
-    max_us: Annotated[float | None, fields.MAX_US] = None
-    single_error_us: float | None = field(default=None, metadata=OMITTED)
-    p50_us: Annotated[float | None, fields.P50_US] = None
-    p50_error_us: Annotated[float | None, fields.P50_ERROR_US] = None
-    p99_us: Annotated[float | None, fields.P99_US] = None
-    p99_error_us: Annotated[float | None, fields.P99_ERROR_US] = None
-    p99_9_us: Annotated[float | None, fields.P99_9_US] = None
-    p99_9_error_us: Annotated[float | None, fields.P99_9_ERROR_US] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Jitter(Record):
-    """RFC 4689 jitter; empty without two frames of a flow."""
-
-    jitter_min_us: Annotated[float | None, fields.JITTER_MIN_US] = None
-    jitter_avg_us: Annotated[float | None, retitled(fields.JITTER_AVG_US, "Jitter avg", digits=4)] = None
-    jitter_avg_error_us: Annotated[float | None, fields.JITTER_AVG_ERROR_US] = None
-    jitter_max_us: Annotated[float | None, fields.JITTER_MAX_US] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +196,8 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
     for flow, (late, early) in zip(result.flows, shares, strict=True):
         stream = streams[flow.stream]
         flows[stream.traffic_class].append(Found(stream, flow, late, early, corrupted))
-    classes = tuple(_class_result(run, item, flows[item.name], result, bed, definition) for item in run.classes)
+    rows = _Rows(run.label, result, bed, definition)
+    classes = tuple(rows.of_class(item, flows[item.name]) for item in run.classes)
     return RunResult(
         run=run.label,
         state=Verdict.worst(item.state for item in classes),
@@ -227,21 +208,11 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
         foreign_frames=result.foreign_frames,
         classes=classes,
         flows=tuple(
-            _row(run.label, name, [one], result, bed, definition, one.flow.stream, one.flow.part)
-            for name, found in flows.items()
-            for one in found
+            rows.of_flows(name, [one], one.flow.stream, one.flow.part) for name, found in flows.items() for one in found
         ),
-        pairs=tuple(
-            _row(run.label, name, list(group), result, bed, definition)
-            for name, found in flows.items()
-            for group in _by_pair(found)
-        ),
-        sizes=tuple(
-            row for name, found in flows.items() for row in _sizes(run.label, name, found, result, bed, definition)
-        ),
-        layers=tuple(
-            row for name, found in flows.items() for row in _layers(run.label, name, found, result, bed, definition)
-        ),
+        pairs=tuple(rows.of_flows(name, group) for name, found in flows.items() for group in _by_pair(found)),
+        sizes=tuple(row for name, found in flows.items() for row in rows.of_sizes(name, found)),
+        layers=tuple(row for name, found in flows.items() for row in rows.of_layers(name, found)),
         interarrival=tuple(
             _interarrival(run.label, streams, found, at, times)
             for found in result.interarrival
@@ -277,32 +248,126 @@ def _by_pair(found: Sequence[Found]) -> Iterable[list[Found]]:
     return groups.values()
 
 
-def _row(
-    run: str,
-    name: str,
-    found: Sequence[Found],
-    result: TrialResult,
-    bed: Bed,
-    definition: Definition,
-    stream: str | None = None,
-    part: str | None = None,
-) -> FlowResult:
-    flow = found[0].flow
-    summary = merged(_summaries(found, bed, definition))
-    counted = bool(result.strays) and not any(one.stream.pattern.to_many for one in found)
-    return FlowResult(
-        run=run,
-        traffic_class=name,
-        stream=stream,
-        part=part,
-        tx_port=flow.tx_port,
-        rx_port=flow.rx_port,
-        counts=_counts(found),
-        flooded_frames=sum(one.flow.flooded_frames for one in found) if counted else None,
-        misdirected_frames=sum(one.flow.misdirected_frames for one in found) if counted else None,
-        latency=_latency(summary, None, Circumstances.of([result], bed.stamps.resolution_ns)),
-        jitter=_jitter(summary, Circumstances.of([result], bed.stamps.resolution_ns)),
-    )
+class _Rows:
+    """Rows of one trial: each sums up some of its flows."""
+
+    def __init__(self, run: str, result: TrialResult, bed: Bed, definition: Definition) -> None:
+        self._run = run
+        self._result = result
+        self._bed = bed
+        self._definition = definition
+        self._circumstances = Circumstances.of([result], bed.stamps.resolution_ns)
+
+    def of_class(self, item: LaidClass, found: Sequence[Found]) -> ClassResult:
+        """The row of a class, with its verdict."""
+        result, counts, summary = self._result, _counts(found), self._summary(found)
+        latency = Latency.of(summary, self._circumstances, self._counted(item, found))
+        jitter = Jitter.of(summary, self._circumstances)
+        ratio = Fraction(counts.missed_frames, counts.expected_frames) if counts.expected_frames else None
+        judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
+        return ClassResult(
+            run=self._run,
+            traffic_class=item.name,
+            rate=item.rate_text,
+            rate_fps=float(item.rate_fps),
+            mean_bytes=float(item.mean_bytes),
+            state=judgement.state,
+            counts=counts,
+            rx_bytes=sum(
+                (one.flow.rx_frames - one.flow.duplicate_frames) * one.stream.frame_size_bytes
+                if one.flow.rx_bytes is None
+                else one.flow.rx_bytes
+                for one in found
+            ),
+            loss_ratio=None if ratio is None else float(ratio),
+            loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
+            flooded_frames=_strays(item, result, "flooded_frames"),
+            misdirected_frames=_strays(item, result, "misdirected_frames"),
+            latency=latency,
+            jitter=jitter,
+            departure_error_ns=_departure_error_ns(item, result),
+            queues=_queues(found, result),
+            reason=judgement.reason,
+        )
+
+    def of_flows(
+        self, name: str, found: Sequence[Found], stream: str | None = None, part: str | None = None
+    ) -> FlowResult:
+        """The row of a flow, or of all flows of a class between two ports."""
+        flow, summary = found[0].flow, self._summary(found)
+        counted = bool(self._result.strays) and not any(one.stream.pattern.to_many for one in found)
+        return FlowResult(
+            run=self._run,
+            traffic_class=name,
+            stream=stream,
+            part=part,
+            tx_port=flow.tx_port,
+            rx_port=flow.rx_port,
+            counts=_counts(found),
+            flooded_frames=sum(one.flow.flooded_frames for one in found) if counted else None,
+            misdirected_frames=sum(one.flow.misdirected_frames for one in found) if counted else None,
+            latency=Latency.of(summary, self._circumstances, None),
+            jitter=Jitter.of(summary, self._circumstances),
+        )
+
+    def of_sizes(self, name: str, found: Sequence[Found]) -> Iterator[SizeResult]:
+        """Yield a row for each frame size of a class that has several."""
+        sizes = sorted({one.stream.frame_size_bytes for one in found})
+        for size in sizes if len(sizes) > 1 else ():
+            inside = [one for one in found if one.stream.frame_size_bytes == size]
+            summary = self._summary(inside)
+            yield SizeResult(
+                run=self._run,
+                traffic_class=name,
+                frame_size_bytes=size,
+                counts=_counts(inside),
+                latency=Latency.of(summary, self._circumstances, None),
+                jitter=Jitter.of(summary, self._circumstances),
+            )
+
+    def of_layers(self, name: str, found: Sequence[Found]) -> Iterator[LayerResult]:
+        """Yield a row for each layer and role whose ports receive frames of a class."""
+        increments = Increments()
+        for kind, of_kind, ports in ports_by_layer(self._bed):
+            by_port = {port: [one for one in found if one.flow.rx_port == port] for port in ports}
+            inside = [one for some in by_port.values() for one in some]
+            if not inside:
+                continue
+            summary = self._summary(inside)
+            of_ports = [of_port for some in by_port.values() if (of_port := self._summary(some)) is not None]
+            means = [us(of_port.latency.avg_ns) for of_port in of_ports]
+            latency = Latency.of(summary, self._circumstances, None)
+            yield LayerResult(
+                run=self._run,
+                traffic_class=name,
+                kind=kind,
+                name=of_kind,
+                receivers=sum(map(bool, by_port.values())),
+                counts=_counts(inside),
+                latency=latency,
+                low_us=min(means, default=None),
+                high_us=max(means, default=None),
+                port_error_us=largest(us(self._circumstances.error_ns(of_port)) for of_port in of_ports),
+                increment=Increment()
+                if summary is None
+                else increments.after(kind, us(summary.latency.avg_ns), latency.avg_error_us),
+                jitter=Jitter.of(summary, self._circumstances),
+            )
+
+    def _summary(self, found: Sequence[Found]) -> LatencySummary | None:
+        summaries = (summarise(one.flow.latency, self._shift_ns(one)) for one in found)
+        return merged([summary for summary in summaries if summary is not None])
+
+    def _counted(self, item: LaidClass, found: Sequence[Found]) -> LatencySummary | None:
+        # A class has one histogram, and so one time to add to FIFO.
+        shifts = {self._shift_ns(one) for one in found}
+        histograms = self._result.histograms
+        counted = next((one for one in histograms if one.stream == item.name and one.tx_port is None), None)
+        return summarise(counted.latency, shifts.pop()) if counted and len(shifts) == 1 else None
+
+    def _shift_ns(self, one: Found) -> Fraction:
+        size, flow = one.stream.frame_size_bytes, one.flow
+        return shift_ns(self._bed, self._definition, size, flow.tx_port, flow.rx_port, flow.latency)
 
 
 def _interarrival(
@@ -338,57 +403,6 @@ def _interarrival(
     )
 
 
-def _sizes(
-    run: str, name: str, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
-) -> Iterable[SizeResult]:
-    sizes = sorted({one.stream.frame_size_bytes for one in found})
-    for size in sizes if len(sizes) > 1 else ():
-        inside = [one for one in found if one.stream.frame_size_bytes == size]
-        whole = merged(_summaries(inside, bed, definition))
-        yield SizeResult(
-            run=run,
-            traffic_class=name,
-            frame_size_bytes=size,
-            counts=_counts(inside),
-            latency=_latency(whole, None, Circumstances.of([result], bed.stamps.resolution_ns)),
-            jitter=_jitter(whole, Circumstances.of([result], bed.stamps.resolution_ns)),
-        )
-
-
-def _layers(
-    run: str, name: str, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
-) -> Iterable[LayerResult]:
-    increments = Increments()
-    for kind, of_kind, ports in ports_by_layer(bed):
-        by_port = {port: [item for item in found if item.flow.rx_port == port] for port in ports}
-        inside = [item for items in by_port.values() for item in items]
-        if not inside:
-            continue
-        whole = merged(_summaries(inside, bed, definition))
-        circumstances = Circumstances.of([result], bed.stamps.resolution_ns)
-        of_ports = [
-            summary for items in by_port.values() if (summary := merged(_summaries(items, bed, definition))) is not None
-        ]
-        means = [us(summary.latency.avg_ns) for summary in of_ports]
-        latency = _latency(whole, None, circumstances)
-        yield LayerResult(
-            run=run,
-            traffic_class=name,
-            kind=kind,
-            name=of_kind,
-            receivers=sum(map(bool, by_port.values())),
-            counts=_counts(inside),
-            latency=latency,
-            low_us=min(means, default=None),
-            high_us=max(means, default=None),
-            port_error_us=largest(us(circumstances.error_ns(summary)) for summary in of_ports),
-            increment=Increment()
-            if whole is None
-            else increments.after(kind, us(whole.latency.avg_ns), latency.avg_error_us),
-            jitter=_jitter(whole, circumstances),
-        )
-
-
 def _counts(found: Sequence[Found]) -> Counts:
     # A frame to many is one frame sent, and a flow at each receiver.
     sent: dict[tuple[str, int, str, int], int] = {}
@@ -410,59 +424,9 @@ def _counts(found: Sequence[Found]) -> Counts:
     )
 
 
-def _summaries(found: Sequence[Found], bed: Bed, definition: Definition) -> list[LatencySummary]:
-    summaries = (summarise(one.flow.latency, _shift_ns(one, bed, definition)) for one in found)
-    return [summary for summary in summaries if summary is not None]
-
-
-def _shift_ns(one: Found, bed: Bed, definition: Definition) -> Fraction:
-    flow = one.flow
-    return shift_ns(bed, definition, one.stream.frame_size_bytes, flow.tx_port, flow.rx_port, flow.latency)
-
-
 def _strays(item: LaidClass, result: TrialResult, kind: str) -> int | None:
     names = {stream.name for stream in item.streams}
     return sum(getattr(found, kind) for found in result.strays if found.stream in names) if result.strays else None
-
-
-def _class_result(
-    run: LaidRun, item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
-) -> ClassResult:
-    counts = _counts(found)
-    summary = merged(_summaries(found, bed, definition))
-    latency = _latency(
-        summary,
-        _percentiles(item, found, result, bed, definition),
-        Circumstances.of([result], bed.stamps.resolution_ns),
-    )
-    jitter = _jitter(summary, Circumstances.of([result], bed.stamps.resolution_ns))
-    missed = counts.missed_frames
-    ratio = Fraction(missed, counts.expected_frames) if counts.expected_frames else None
-    judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
-    return ClassResult(
-        run=run.label,
-        traffic_class=item.name,
-        rate=item.rate_text,
-        rate_fps=float(item.rate_fps),
-        mean_bytes=float(item.mean_bytes),
-        state=judgement.state,
-        counts=counts,
-        rx_bytes=sum(
-            (one.flow.rx_frames - one.flow.duplicate_frames) * one.stream.frame_size_bytes
-            if one.flow.rx_bytes is None
-            else one.flow.rx_bytes
-            for one in found
-        ),
-        loss_ratio=None if ratio is None else float(ratio),
-        loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
-        flooded_frames=_strays(item, result, "flooded_frames"),
-        misdirected_frames=_strays(item, result, "misdirected_frames"),
-        latency=latency,
-        jitter=jitter,
-        departure_error_ns=_departure_error_ns(item, result),
-        queues=_queues(found, result),
-        reason=judgement.reason,
-    )
 
 
 def _queues(found: Sequence[Found], result: TrialResult) -> str | None:
@@ -482,54 +446,6 @@ def _queues(found: Sequence[Found], result: TrialResult) -> str | None:
 def _departure_error_ns(item: LaidClass, result: TrialResult) -> float | None:
     names = {stream.name for stream in item.streams}
     return max((paced.departure_error_ns for paced in result.pacing if paced.stream in names), default=None)
-
-
-def _percentiles(
-    item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
-) -> LatencySummary | None:
-    # A class has one histogram, and so one time to add to FIFO.
-    shifts = {_shift_ns(one, bed, definition) for one in found}
-    counted = next((one for one in result.histograms if one.stream == item.name and one.tx_port is None), None)
-    return summarise(counted.latency, shifts.pop()) if counted and len(shifts) == 1 else None
-
-
-def _latency(
-    summary: LatencySummary | None,
-    counted: LatencySummary | None,
-    circumstances: Circumstances,
-) -> Latency:
-    if summary is None:
-        return Latency()
-    percentiles = counted.percentiles_ns if counted else {}
-    errors_ns = {
-        percent: circumstances.percentile_error_ns(counted, percent) if counted else None
-        for percent in (50.0, 99.0, 99.9)
-    }
-    return Latency(
-        min_us=us(summary.latency.min_ns),
-        avg_us=us(summary.latency.avg_ns),
-        avg_error_us=us(circumstances.error_ns(summary)),
-        max_us=us(summary.latency.max_ns),
-        single_error_us=circumstances.single_error_us,
-        p50_us=us(percentiles.get(50.0)),
-        p50_error_us=us(errors_ns[50.0]),
-        p99_us=us(percentiles.get(99.0)),
-        p99_error_us=us(errors_ns[99.0]),
-        p99_9_us=us(percentiles.get(99.9)),
-        p99_9_error_us=us(errors_ns[99.9]),
-    )
-
-
-def _jitter(summary: LatencySummary | None, circumstances: Circumstances) -> Jitter:
-    found = summary.jitter if summary else None
-    if found is None:
-        return Jitter()
-    return Jitter(
-        jitter_min_us=us(found.min_ns),
-        jitter_avg_us=us(found.avg_ns),
-        jitter_avg_error_us=us(circumstances.difference_error_ns(found)),
-        jitter_max_us=us(found.max_ns),
-    )
 
 
 def _judgement(

@@ -193,7 +193,7 @@ def test_the_error_is_unknown_where_a_longer_trial_may_have_longer_latencies(
     summary = summarise(stats)
     circumstances = Circumstances.of([result], Fraction(1))
     cells, varied = latency_cells(summary, "LILO", circumstances), variation_cells(summary, circumstances)
-    errors = (cells.avg_error_us, cells.p99_error_us, varied.pdv_p99_error_us)
+    errors = (cells.times.avg_error_us, cells.times.p99_error_us, varied.pdv_p99_error_us)
     assert all((error is not None) == known for error in errors), errors
 
 

@@ -83,7 +83,7 @@ def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> N
     assert [(row.load_pct, row.rate_fps) for row in rows] == [(None, None)] * 17 + [(100, line_fps)] * 17
     (variation,) = (table for table in outcome.tables if table.name == "broadcast_latency_variation")
     assert [row["mode"] for row in variation.rows] == ["stream"] * 17
-    assert rows[0].latency.avg_us == pytest.approx(2.2)
+    assert rows[0].latency.times.avg_us == pytest.approx(2.2)
     assert [table.name for table in outcome.tables[1:5]] == [
         "broadcast_latency",
         "broadcast_latency_ports",
