@@ -6,7 +6,7 @@ A field of a record that is a column is annotated with its entry::
 
 It has the name of the key. Rows, tables, CSV files and docs/RESULTS.md follow (:mod:`p4mesh.methods.results.record`).
 A table that says more of a column names it anew: ``retitled(fields.LOSS_PCT, "Loss there")``. Units stand last in keys,
-and a column has the unit of its key unless it names another one.
+and a column has the unit of its key unless it names another one. ``avg_error_us`` is the error of ``avg_us``.
 An entry says which of its numbers are better, or that they are settings, where its group does not.
 """
 
@@ -154,6 +154,8 @@ _UNITS: dict[str, tuple[str, int | None]] = {
 """Unit and decimals of a column by the end of its key."""
 _STATISTIC = re.compile(r"_(min|max|avg|mean|stddev|low|high)$")
 """Ends of keys that stand behind the unit."""
+_ERROR = re.compile(r"_error(?=_|$)")
+"""Part of the key of an error; the rest is the key of its result: ``avg_error_us`` is the error of ``avg_us``."""
 
 
 def _unit_of(key: str) -> tuple[str, int | None]:
@@ -187,6 +189,9 @@ def _column(
         LOSSES.add(key)
     MEANINGS[key] = meaning
     QUANTITIES[key] = Quantity(sense or _SENSES[-1], error, resolution, like, share_of, is_rate, for_good, exact)
+    result = _ERROR.sub("", key)
+    if result != key and result in QUANTITIES and QUANTITIES[result].sense is not Sense.SETTING:
+        QUANTITIES[result] = replace(QUANTITIES[result], error=key)
     column = Column(key, title, unit, digits)
     BY_TOPIC[next(reversed(BY_TOPIC))].append(column)
     return column
@@ -276,7 +281,6 @@ FORWARDING_FPS = _column(
     "forwarding_fps",
     "Rx",
     "forwarding rate (RFC 2285 3.6.1) of the ports that the row is about; each copy of a frame to many counts",
-    error="forwarding_error_fps",
     is_rate=True,
 )
 FORWARDING_ERROR_FPS = _setting("forwarding_error_fps", "Error of Rx", "one frame of each port that the rate is about")
@@ -292,13 +296,7 @@ STAGGER_US = _setting("stagger_us", "Stagger", "start of each port behind the on
 DURATION_MS = _setting("duration_ms", "Duration", "transmission time of the trial")
 
 _group("Throughput and its search", Sense.HIGHER)
-THROUGHPUT_PCT = _column(
-    "throughput_pct",
-    "Throughput",
-    "highest load without loss (RFC 1242 3.17)",
-    error="throughput_error_pct",
-    exact=SEARCHED,
-)
+THROUGHPUT_PCT = _column("throughput_pct", "Throughput", "highest load without loss (RFC 1242 3.17)", exact=SEARCHED)
 THROUGHPUT_ERROR_PCT = _setting(
     "throughput_error_pct",
     "Error of throughput",
@@ -378,9 +376,7 @@ EXCEED_PCT = _setting("exceed_pct", "Exceed ratio", "share of the time that may 
 WIDTH_PCT = _setting("width_pct", "Width", "relative width of the goal (RFC 9971)", "% of upper", 4)
 
 _group("Forwarding rates under overload", Sense.HIGHER)
-MFR_FPS = _column(
-    "mfr_fps", "MFR", "maximum forwarding rate (RFC 2285 3.6.3)", error="mfr_error_fps", for_good="mfr_bucket_fps"
-)
+MFR_FPS = _column("mfr_fps", "MFR", "maximum forwarding rate (RFC 2285 3.6.3)", for_good="mfr_bucket_fps")
 MFR_ERROR_FPS = _setting(
     "mfr_error_fps", "Error of MFR", "one frame of each port that receives in the trial of the MFR"
 )
@@ -392,11 +388,7 @@ MFR_BUCKET_FPS = _column(
 )
 MFR_OFFERED_PCT = _setting("mfr_offered_pct", "Oload at MFR", "offered load at the MFR")
 FRMOL_FPS = _column(
-    "frmol_fps",
-    "FRMOL",
-    "forwarding rate at maximum offered load (RFC 2285 3.6.2)",
-    error="frmol_error_fps",
-    for_good="frmol_bucket_fps",
+    "frmol_fps", "FRMOL", "forwarding rate at maximum offered load (RFC 2285 3.6.2)", for_good="frmol_bucket_fps"
 )
 FRMOL_ERROR_FPS = _setting("frmol_error_fps", "Error of FRMOL", "one frame of each port that receives in its trial")
 FRMOL_BUCKET_FPS = _column(
@@ -480,9 +472,7 @@ TOTAL_TX_FRAMES = _setting("total_tx_frames", "Tx, all", "all frames sent, fault
 TOTAL_RX_FRAMES = _neutral("total_rx_frames", "Rx, all", "all frames received, faulty ones included", exact=COUNTED)
 VALID_TX_FRAMES = _setting("valid_tx_frames", "Valid Tx", "frames without a fault sent")
 VALID_RX_FRAMES = _neutral("valid_rx_frames", "Valid Rx", "frames without a fault received", exact=COUNTED)
-VALID_LOSS_PCT = _loss(
-    "valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4, error="valid_loss_error_pct"
-)
+VALID_LOSS_PCT = _loss("valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4)
 VALID_LOSS_ERROR_PCT = _error_of_loss("valid_loss_error_pct", "valid loss")
 OVERSIZE_TX_FRAMES = _setting("oversize_tx_frames", "Oversize Tx", "frames sent that are too long")
 OVERSIZE_RX_FRAMES = _neutral("oversize_rx_frames", "Oversize Rx", "frames received that are too long", exact=COUNTED)
@@ -504,9 +494,7 @@ ALIGNMENT_HANDLING = _column(
 
 _group("Queues", Sense.LOWER)
 QUEUES = _column("queues", "Queues", "whether a queue of the device filled")
-EXCESS_PPM = _column(
-    "excess_ppm", "Excess", "rate at which a queue fills, as a share of the load", "ppm", 1, error="excess_error_ppm"
-)
+EXCESS_PPM = _column("excess_ppm", "Excess", "rate at which a queue fills, as a share of the load", "ppm", 1)
 EXCESS_ERROR_PPM = _setting("excess_error_ppm", "Error", "error of that share", "+- ppm", 1)
 EXCESS_FPS = _column("excess_fps", "Excess", "rate at which a queue fills", digits=1, like="excess_ppm")
 OVERFLOW_S = _higher(
@@ -522,7 +510,7 @@ _group("Latency and its variation", Sense.LOWER)
 DEFINITION = _column("definition", "Definition", "definition of the latency (RFC 1242 3.8, RFC 8238 2)")
 SAMPLES = _setting("samples", "Samples", "frames that were measured", "frames")
 MIN_US = _column("min_us", "Min", "lowest latency", exact=SEEN)
-AVG_US = _column("avg_us", "Avg", "mean latency", error="avg_error_us")
+AVG_US = _column("avg_us", "Avg", "mean latency")
 AVG_ERROR_US = _error("avg_error_us", "avg", "largest error of the mean latency, from sampling and time stamps", 4)
 MAX_US = _column("max_us", "Max", "highest latency", exact=SEEN)
 SINGLE_ERROR_US = _setting(
@@ -532,11 +520,11 @@ SINGLE_ERROR_US = _setting(
     "us too high",
     3,
 )
-P50_US = _column("p50_us", "p50", "median of the latency", error="p50_error_us")
+P50_US = _column("p50_us", "p50", "median of the latency")
 P50_ERROR_US = _error("p50_error_us", "p50", "error of the median, from bins, sampling and time stamps")
-P99_US = _column("p99_us", "p99", "latency that 99 % of the frames keep", error="p99_error_us")
+P99_US = _column("p99_us", "p99", "latency that 99 % of the frames keep")
 P99_ERROR_US = _error("p99_error_us", "p99", "error of p99, from bins, sampling and time stamps")
-P99_9_US = _column("p99_9_us", "p99.9", "latency that 99.9 % of the frames keep", error="p99_9_error_us")
+P99_9_US = _column("p99_9_us", "p99.9", "latency that 99.9 % of the frames keep")
 P99_9_ERROR_US = _error("p99_9_error_us", "p99.9", "error of p99.9, from bins, sampling and time stamps")
 DEPARTURE_ERROR_NS = _setting(
     "departure_error_ns", "Departures", "how far a frame may have left from its time", "+- ns", 1
@@ -550,7 +538,7 @@ HIGH_US = _column("high_us", "High", "highest mean of a port", "us mean", 3, err
 PORT_ERROR_US = _error(
     "port_error_us", "low, high", "largest error of the mean of a port, from sampling and time stamps"
 )
-INCREMENT_US = _column("increment_us", "Increment", "mean less that of the layer before", error="increment_error_us")
+INCREMENT_US = _column("increment_us", "Increment", "mean less that of the layer before")
 INCREMENT_ERROR_US = _error("increment_error_us", "increment", "errors of the two means together")
 FIFO_US = _column("fifo_us", "FIFO", "mean latency, first bit in to first bit out (RFC 1242 3.8)", error="avg_error_us")
 LIFO_US = _column("lifo_us", "LIFO", "mean latency, last bit in to first bit out (RFC 1242 3.8)", error="avg_error_us")
@@ -566,18 +554,12 @@ LATENCY_CALIBRATED_US = _column(
 WIRE_US = _setting("wire_us", "Wire, median", "latency of the wire", digits=4)
 WIRE_ERROR_US = _setting("wire_error_us", "Error", "error of the latency of the wire", digits=4)
 JITTER_MIN_US = _column("jitter_min_us", "Jitter min", "lowest jitter (RFC 4689 3.2.3)", exact=SEEN)
-JITTER_AVG_US = _column("jitter_avg_us", "Jitter avg", "mean jitter (RFC 4689 3.2.3)", error="jitter_avg_error_us")
+JITTER_AVG_US = _column("jitter_avg_us", "Jitter avg", "mean jitter (RFC 4689 3.2.3)")
 JITTER_AVG_ERROR_US = _error(
     "jitter_avg_error_us", "jitter avg", "largest error of the mean jitter, from sampling and time stamps", 4
 )
 JITTER_MAX_US = _column("jitter_max_us", "Jitter max", "highest jitter (RFC 4689 3.2.3)", exact=SEEN)
-RFC3550_AVG_US = _column(
-    "rfc3550_avg_us",
-    "RFC 3550 avg",
-    "mean of the smoothed jitter (RFC 3550 6.4.1)",
-    digits=4,
-    error="rfc3550_avg_error_us",
-)
+RFC3550_AVG_US = _column("rfc3550_avg_us", "RFC 3550 avg", "mean of the smoothed jitter (RFC 3550 6.4.1)", digits=4)
 RFC3550_AVG_ERROR_US = _error(
     "rfc3550_avg_error_us",
     "RFC 3550 avg",
@@ -587,37 +569,23 @@ RFC3550_AVG_ERROR_US = _error(
 RFC3550_MAX_US = _column(
     "rfc3550_max_us", "RFC 3550 max", "highest smoothed jitter (RFC 3550 6.4.1)", digits=4, exact=SEEN
 )
-PDV_P99_US = _column(
-    "pdv_p99_us",
-    "PDV p99",
-    "packet delay variation that 99 % of the frames keep (RFC 5481 4.2)",
-    error="pdv_p99_error_us",
-)
+PDV_P99_US = _column("pdv_p99_us", "PDV p99", "packet delay variation that 99 % of the frames keep (RFC 5481 4.2)")
 PDV_P99_ERROR_US = _error("pdv_p99_error_us", "PDV p99", "error of PDV p99, from bins, sampling and time stamps")
 PDV_P99_9_US = _column(
-    "pdv_p99_9_us",
-    "PDV p99.9",
-    "packet delay variation that 99.9 % of the frames keep (RFC 5481 4.2)",
-    error="pdv_p99_9_error_us",
+    "pdv_p99_9_us", "PDV p99.9", "packet delay variation that 99.9 % of the frames keep (RFC 5481 4.2)"
 )
 PDV_P99_9_ERROR_US = _error(
     "pdv_p99_9_error_us", "PDV p99.9", "error of PDV p99.9, from bins, sampling and time stamps"
 )
 PDV_MAX_US = _column("pdv_max_us", "PDV max", "highest packet delay variation (RFC 5481 4.2)", exact=SEEN)
 IPDV_MIN_US = _neutral("ipdv_min_us", "IPDV min", "lowest inter-packet delay variation (RFC 5481 4.1)", exact=SEEN)
-IPDV_P1_US = _neutral(
-    "ipdv_p1_us", "IPDV p1", "inter-packet delay variation that 1 % of the pairs stay below", error="ipdv_p1_error_us"
-)
+IPDV_P1_US = _neutral("ipdv_p1_us", "IPDV p1", "inter-packet delay variation that 1 % of the pairs stay below")
 IPDV_P1_ERROR_US = _error("ipdv_p1_error_us", "IPDV p1", "error of IPDV p1, from bins, sampling and time stamps")
-IPDV_AVG_US = _neutral(
-    "ipdv_avg_us", "IPDV mean", "mean inter-packet delay variation", digits=4, error="ipdv_avg_error_us"
-)
+IPDV_AVG_US = _neutral("ipdv_avg_us", "IPDV mean", "mean inter-packet delay variation", digits=4)
 IPDV_AVG_ERROR_US = _error(
     "ipdv_avg_error_us", "IPDV mean", "largest error of the mean variation, from sampling and time stamps", 4
 )
-IPDV_P99_US = _column(
-    "ipdv_p99_us", "IPDV p99", "inter-packet delay variation that 99 % of the pairs keep", error="ipdv_p99_error_us"
-)
+IPDV_P99_US = _column("ipdv_p99_us", "IPDV p99", "inter-packet delay variation that 99 % of the pairs keep")
 IPDV_P99_ERROR_US = _error("ipdv_p99_error_us", "IPDV p99", "error of IPDV p99, from bins, sampling and time stamps")
 IPDV_MAX_US = _column("ipdv_max_us", "IPDV max", "highest inter-packet delay variation", exact=SEEN)
 IPDV_SAMPLES = _setting("ipdv_samples", "IPDV samples", "pairs of frames that were measured", "pairs")
@@ -661,7 +629,7 @@ DAMAGED_MESSAGES_MIN = _column(
 DAMAGED_MESSAGES_MAX = _column(
     "damaged_messages_max", "Damaged", "messages that may have lost a frame", "at most", exact=BOUND
 )
-DIF_PCT = _column("dif_pct", "Dif", "mean MIMO less mean FIFO, of that FIFO", "%", 2, error="dif_error_pct")
+DIF_PCT = _column("dif_pct", "Dif", "mean MIMO less mean FIFO, of that FIFO", "%", 2)
 DIF_ERROR_PCT = _setting("dif_error_pct", "Error of Dif", "error of Dif, from those of the two means", "+- %", 2)
 FIFO_US_MIN, FIFO_US_AVG, FIFO_US_MAX = _of_messages("fifo", "time of a message, first bit to first bit")
 LILO_US_MIN, LILO_US_AVG, LILO_US_MAX = _of_messages("lilo", "time of a message, last bit to last bit")
@@ -681,12 +649,7 @@ FRAME_LOSS_ERROR = _setting(
     6,
 )
 FRAME_JAIN = _higher(
-    "frame_jain",
-    "Jain index",
-    "Jain's index of fairness of frame loss among the inputs",
-    "frame loss",
-    4,
-    error="frame_jain_error",
+    "frame_jain", "Jain index", "Jain's index of fairness of frame loss among the inputs", "frame loss", 4
 )
 FRAME_JAIN_ERROR = _setting(
     "frame_jain_error",
@@ -695,14 +658,7 @@ FRAME_JAIN_ERROR = _setting(
     "+- frame loss",
     4,
 )
-FRAME_MAX_OVER_MIN = _column(
-    "frame_max_over_min",
-    "Max/min",
-    "worst by best input by frame loss",
-    "frame loss",
-    4,
-    error="frame_max_over_min_error",
-)
+FRAME_MAX_OVER_MIN = _column("frame_max_over_min", "Max/min", "worst by best input by frame loss", "frame loss", 4)
 FRAME_MAX_OVER_MIN_ERROR = _setting(
     "frame_max_over_min_error",
     "Error of max/min",
@@ -734,12 +690,7 @@ MESSAGE_LOSS_ERROR = _setting(
     6,
 )
 MESSAGE_JAIN = _higher(
-    "message_jain",
-    "Jain index",
-    "Jain's index of fairness of message loss among the inputs",
-    "message loss",
-    4,
-    error="message_jain_error",
+    "message_jain", "Jain index", "Jain's index of fairness of message loss among the inputs", "message loss", 4
 )
 MESSAGE_JAIN_ERROR = _setting(
     "message_jain_error",
@@ -749,12 +700,7 @@ MESSAGE_JAIN_ERROR = _setting(
     4,
 )
 MESSAGE_MAX_OVER_MIN = _column(
-    "message_max_over_min",
-    "Max/min",
-    "worst by best input by message loss",
-    "message loss",
-    4,
-    error="message_max_over_min_error",
+    "message_max_over_min", "Max/min", "worst by best input by message loss", "message loss", 4
 )
 MESSAGE_MAX_OVER_MIN_ERROR = _setting(
     "message_max_over_min_error",
@@ -896,13 +842,7 @@ CONGESTED_BUCKET_FPS = _higher(
     exact=BOUND,
 )
 CONGESTED_LOSS_PCT = _loss(
-    "congested_loss_pct",
-    "C loss",
-    "loss of the congested port",
-    "%",
-    4,
-    error="congested_loss_error_pct",
-    for_good="congested_bucket_pct",
+    "congested_loss_pct", "C loss", "loss of the congested port", "%", 4, for_good="congested_bucket_pct"
 )
 CONGESTED_LOSS_ERROR_PCT = _error_of_loss("congested_loss_error_pct", "C loss")
 CONGESTED_BUCKET_PCT = _setting(
@@ -926,13 +866,7 @@ BLOCK_ERROR_FPS = _setting(
     "one frame of each port that the rate is about: its output may have begun or ended within one",
 )
 UNCONGESTED_LOSS_PCT = _loss(
-    "uncongested_loss_pct",
-    "U loss",
-    "loss of the uncongested port",
-    "%",
-    4,
-    error="uncongested_loss_error_pct",
-    for_good="uncongested_bucket_pct",
+    "uncongested_loss_pct", "U loss", "loss of the uncongested port", "%", 4, for_good="uncongested_bucket_pct"
 )
 UNCONGESTED_LOSS_ERROR_PCT = _error_of_loss("uncongested_loss_error_pct", "U loss")
 UNCONGESTED_BUCKET_PCT = _setting(
@@ -943,12 +877,7 @@ UNCONGESTED_BUCKET_PCT = _setting(
     4,
 )
 ALONE_LOSS_PCT = _loss(
-    "alone_loss_pct",
-    "Loss of source 1 alone",
-    "loss of the first source when it sends alone",
-    "%",
-    4,
-    error="alone_loss_error_pct",
+    "alone_loss_pct", "Loss of source 1 alone", "loss of the first source when it sends alone", "%", 4
 )
 ALONE_LOSS_ERROR_PCT = _error_of_loss("alone_loss_error_pct", "loss of source 1 alone")
 HEAD_OF_LINE_BLOCKING = _column(
@@ -958,14 +887,7 @@ BACK_PRESSURE = _column("back_pressure", "Back pressure", "whether the device ho
 PAUSE_FRAMES = _column("pause_frames", "PAUSE", "PAUSE frames that the tester received", exact=COUNTED)
 CLOCK_PPM = _setting("clock_ppm", "Device clock", "rate of the device's clock beside the tester's", "ppm", 1)
 FINDING = _column("finding", "Finding", "what the forwarding rate tells")
-MIN_RX_GAP_NS = _column(
-    "min_rx_gap_ns",
-    "Min Rx gap",
-    "smallest gap between frames that the device sent",
-    "ns",
-    3,
-    error="min_rx_gap_error_ns",
-)
+MIN_RX_GAP_NS = _column("min_rx_gap_ns", "Min Rx gap", "smallest gap between frames that the device sent", "ns", 3)
 MIN_RX_GAP_ERROR_NS = _setting(
     "min_rx_gap_error_ns",
     "Error of gap",
@@ -1054,14 +976,7 @@ DELAY_US = _lower("delay_us", "Delay", "group join or leave delay (RFC 3918 6)",
 RESOLUTION_US = _setting(
     "resolution_us", "Resolution", "resolution of a time: the distance of two frames of a port or group"
 )
-MULTICAST_FPS = _higher(
-    "multicast_fps",
-    "Multicast throughput",
-    "throughput of multicast copies",
-    "copies/s",
-    0,
-    error="multicast_error_fps",
-)
+MULTICAST_FPS = _higher("multicast_fps", "Multicast throughput", "throughput of multicast copies", "copies/s", 0)
 MULTICAST_LOST_FRAMES = _loss(
     "multicast_lost_frames", "Multicast lost", "multicast copies that did not arrive", "copies", exact=COUNTED
 )
@@ -1070,7 +985,7 @@ MULTICAST_TX_FRAMES = _setting("multicast_tx_frames", "Multicast Tx", "multicast
 MULTICAST_ERROR_FPS = _setting(
     "multicast_error_fps", "Error of multicast", "one copy of each egress port", "+- copies/s", 0
 )
-UNICAST_FPS = _higher("unicast_fps", "Unicast throughput", "throughput of unicast frames", error="unicast_error_fps")
+UNICAST_FPS = _higher("unicast_fps", "Unicast throughput", "throughput of unicast frames")
 UNICAST_ERROR_FPS = _setting("unicast_error_fps", "Error of unicast", "one unicast frame of each egress port")
 UNICAST_LOST_FRAMES = _loss("unicast_lost_frames", "Unicast lost", "unicast frames that did not arrive", exact=COUNTED)
 UNICAST_TX_FRAMES = _setting("unicast_tx_frames", "Unicast Tx", "unicast frames sent")
@@ -1114,13 +1029,11 @@ INDEPENDENT_TIMES = _setting(
     "Independent times",
     "those of them that are no copies of others, as senders in step and repeated rounds of arrivals make them",
 )
-BETWEEN_AVG_US = _column("between_avg_us", "Mean", "mean time between frames", digits=4, error="between_avg_error_us")
+BETWEEN_AVG_US = _column("between_avg_us", "Mean", "mean time between frames", digits=4)
 BETWEEN_AVG_ERROR_US = _setting(
     "between_avg_error_us", "Error of the mean", "error of the mean, from bins and time stamps", digits=4
 )
-VARIATION = _column(
-    "variation", "Variation", "standard deviation of the times over their mean", digits=4, error="variation_error"
-)
+VARIATION = _column("variation", "Variation", "standard deviation of the times over their mean", digits=4)
 VARIATION_ERROR = _setting(
     "variation_error",
     "Error of the variation",
@@ -1128,15 +1041,13 @@ VARIATION_ERROR = _setting(
     "+-",
     4,
 )
-BETWEEN_P1_US = _column("between_p1_us", "Time p1", "time that 1 % of the times keep", error="between_p1_error_us")
+BETWEEN_P1_US = _column("between_p1_us", "Time p1", "time that 1 % of the times keep")
 BETWEEN_P1_ERROR_US = _error("between_p1_error_us", "time p1", "error of p1 of the times, from bins and sampling")
-BETWEEN_P50_US = _column("between_p50_us", "Time p50", "median of the times", error="between_p50_error_us")
+BETWEEN_P50_US = _column("between_p50_us", "Time p50", "median of the times")
 BETWEEN_P50_ERROR_US = _error("between_p50_error_us", "time p50", "error of the median time, from bins and sampling")
-BETWEEN_P99_US = _column("between_p99_us", "Time p99", "time that 99 % of the times keep", error="between_p99_error_us")
+BETWEEN_P99_US = _column("between_p99_us", "Time p99", "time that 99 % of the times keep")
 BETWEEN_P99_ERROR_US = _error("between_p99_error_us", "time p99", "error of p99 of the times, from bins and sampling")
-BETWEEN_P99_9_US = _column(
-    "between_p99_9_us", "Time p99.9", "time that 99.9 % of the times keep", error="between_p99_9_error_us"
-)
+BETWEEN_P99_9_US = _column("between_p99_9_us", "Time p99.9", "time that 99.9 % of the times keep")
 BETWEEN_P99_9_ERROR_US = _error(
     "between_p99_9_error_us", "time p99.9", "error of p99.9 of the times, from bins and sampling"
 )
