@@ -40,7 +40,9 @@ pub(crate) mod packet_slot {
     pub const PASSES: Slot = 12;
     /// `egress_spec` that means drop; set by the switch's configuration.
     pub const DROP_PORT: Slot = 13;
-    pub const COUNT: Slot = 14;
+    /// 1: the flag of all metadata.
+    pub const VALID: Slot = 14;
+    pub const COUNT: Slot = 15;
 
     pub const CLONE_VALID: u64 = 0x8000;
 }
@@ -243,6 +245,16 @@ impl Layout {
     }
 
     /// The slots of a header.
+    /// The slot that tells whether a header is valid.
+    pub fn flag(&self, header: u16) -> Slot {
+        let place = &self.headers[header as usize];
+        if place.metadata {
+            packet_slot::VALID
+        } else {
+            place.base
+        }
+    }
+
     pub fn block(&self, header: u16) -> Range<Slot> {
         let base = self.headers[header as usize].base;
         base..base + self.shape_of(header).slots

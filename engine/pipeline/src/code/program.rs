@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::code::calculation::{Calculation, HashAlgorithm, HashInput};
 use crate::code::ir::{ActionCode, NextNodes, Op, Pc, Select};
-use crate::code::layout::{FieldRef, Layout, Regs, Slot};
+use crate::code::layout::{packet_slot, FieldRef, Layout, Regs, Slot};
 use crate::code::marks::Mark;
 use crate::code::registers::RegisterPlace;
 use crate::code::touches::Touch;
@@ -296,6 +296,9 @@ pub(crate) struct Code {
 impl Code {
     /// Value of a slot that holds a constant.
     pub fn constant(&self, slot: Slot) -> Option<u64> {
+        if slot == packet_slot::VALID {
+            return Some(1);
+        }
         let index = slot.checked_sub(self.constant_base)?;
         self.constants.get(index as usize).copied()
     }

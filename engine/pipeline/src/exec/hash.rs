@@ -113,8 +113,7 @@ pub(crate) fn hash_input(
     for item in input {
         match item {
             HashInput::Field { slot, bits, variable, header, .. } => {
-                let place = &layout.headers[*header as usize];
-                if regs[place.base as usize] == 0 {
+                if regs[layout.flag(*header) as usize] == 0 {
                     continue;
                 }
                 let slot = *slot as usize;

@@ -536,7 +536,7 @@ impl Shadow {
         let layout = &program.layout;
         let fixed = input.iter().all(|item| match item {
             HashInput::Field { slot, bits, variable, header } => {
-                let base = layout.headers[*header as usize].base;
+                let base = layout.flag(*header);
                 let first = slot - u16::from(*variable);
                 self.all_fixed(base, 1) && self.all_fixed(first, words::limbs_for(*bits).max(1) + 1)
                     || self.regs[base as usize] == 0 && self.all_fixed(base, 1)

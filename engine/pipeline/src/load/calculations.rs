@@ -93,7 +93,7 @@ impl SumPlan {
             match item {
                 HashInput::Field { variable: true, .. } | HashInput::Header { .. } => return None,
                 HashInput::Field { slot, bits, header, .. } => {
-                    let valid = layout.headers[*header as usize].base;
+                    let valid = layout.flag(*header);
                     if plan.groups.last().map(|group| group.valid) != Some(valid) {
                         plan.groups.push(Group { valid, terms: Vec::new() });
                     }

@@ -329,6 +329,7 @@ fn image(layout: &Layout) -> Vec<u64> {
         image[place.base as usize] = 1;
     }
     image[packet_slot::DROP_PORT as usize] = 511;
+    image[packet_slot::VALID as usize] = 1;
     image
 }
 

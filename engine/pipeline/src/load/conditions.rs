@@ -14,8 +14,7 @@ impl Asm<'_> {
                 self.copied(a, dst)
             }
             Expr::Valid(HeaderExpr::Header(header)) => {
-                let place = &self.layout.headers[*header as usize];
-                let a = place.base;
+                let a = self.layout.flag(*header);
                 self.copied(a, dst)
             }
             Expr::Valid(header) => {

@@ -27,12 +27,11 @@ pub(crate) struct Effects {
 pub(super) fn add_inputs(effects: &mut Effects, layout: &Layout, inputs: &[HashInput]) {
     for input in inputs {
         match *input {
-            HashInput::Field { slot, bits, variable, header } => {
-                effects.reads.push((layout.headers[header as usize].base, 1));
-                effects
-                    .reads
-                    .push((slot - u16::from(variable), limbs_for(bits).max(1) + usize::from(variable)));
+            HashInput::Field { slot, bits, variable, header } if layout.headers[header as usize].metadata => {
+                let count = limbs_for(bits).max(1) + usize::from(variable);
+                effects.reads.push((slot - u16::from(variable), count));
             }
+            HashInput::Field { header, .. } => effects.contents.push(header),
             HashInput::Header { header } => effects.contents.push(header),
             HashInput::Constant { .. } | HashInput::Payload => {}
         }
@@ -225,10 +224,6 @@ pub(crate) fn effects(code: &Code, layout: &Layout, op: &Op) -> Option<Effects> 
             let mut effects = Effects::of(&[], &[(dst, 1)])?;
             let plan = &code.calculations[calculation as usize];
             add_inputs(&mut effects, layout, &plan.input);
-            for group in plan.sum.iter().flat_map(|sum| &sum.groups) {
-                effects.reads.push((group.valid, 1));
-                effects.reads.extend(group.terms.iter().map(|term| (term.slot, 1)));
-            }
             Some(effects)
         }
         Op::UnionValid { .. }

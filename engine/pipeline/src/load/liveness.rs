@@ -1,7 +1,7 @@
 //! Finds what a program may read of a packet before it writes it: at the start of a pass, and where egress begins.
 //! Only that much has to be cleared for a packet, or to be brought back after others; the rest is never looked at.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::code::ir::{NextNodes, Op, Pc};
 use crate::code::layout::{packet_slot, FieldRef, Layout, Slot};
@@ -49,6 +49,8 @@ pub(super) struct Analysis<'p> {
     pub filled: Vec<Option<Filled>>,
     /// By slot, the header whose field it holds.
     owners: Vec<Option<u16>>,
+    /// By the slot that tells whether it is valid, each header.
+    flags: HashMap<Slot, u16>,
     /// Actions that each table may run, and the nodes that follow.
     actions: Vec<Vec<usize>>,
     nodes: Vec<Vec<Pc>>,
@@ -101,7 +103,9 @@ impl<'p> Analysis<'p> {
             return None;
         }
         let mut owners = vec![None; layout.slots];
+        let mut flags = HashMap::new();
         for header in (0..layout.headers.len() as u16).filter(|&it| !layout.headers[it as usize].metadata) {
+            flags.insert(layout.headers[header as usize].base, header);
             layout.block(header).skip(1).for_each(|slot| owners[slot as usize] = Some(header));
         }
         let mut actions = Vec::new();
@@ -125,7 +129,7 @@ impl<'p> Analysis<'p> {
         let mut entries: Vec<_> =
             code.actions.iter().enumerate().map(|(action, it)| (it.entry, action)).collect();
         entries.sort_unstable();
-        Some(Analysis { code, layout, effects, filled, owners, actions, nodes, entries })
+        Some(Analysis { code, layout, effects, filled, owners, flags, actions, nodes, entries })
     }
 
     /// `None` where the program does what the analysis does not follow; then everything counts as read.
@@ -355,6 +359,16 @@ impl<'p> Analysis<'p> {
             (first..first + count).for_each(|slot| set.remove(slot));
             set.remove(slots + header as usize);
             join(&mut set, self.code.parser_end);
+        } else if let Some((header, if_valid, otherwise)) = self.asks_whether_valid(pc) {
+            // Fields that are read where it is valid count only then: a header that becomes valid later has new ones.
+            join(&mut set, if_valid);
+            for slot in self.layout.block(header).skip(1).map(usize::from) {
+                if set.has(slot) {
+                    set.remove(slot);
+                    set.add(slots + header as usize);
+                }
+            }
+            join(&mut set, otherwise);
         } else {
             next.iter().for_each(|&to| join(&mut set, to));
         }
@@ -382,6 +396,16 @@ impl<'p> Analysis<'p> {
         }
         effects.contents.iter().for_each(|&header| self.add_contents(&mut set, header));
         set
+    }
+
+    /// The header whose validity decides which instruction follows, the one that follows where it is valid, and the other.
+    fn asks_whether_valid(&self, pc: Pc) -> Option<(u16, Pc, Pc)> {
+        let (flag, if_valid, otherwise) = match self.code.ops[pc as usize] {
+            Op::BranchZero { a, to } => (a, pc + 1, to),
+            Op::BranchNotZero { a, to } => (a, to, pc + 1),
+            _ => return None,
+        };
+        self.flags.get(&flag).map(|&header| (header, if_valid, otherwise))
     }
 
     /// The field of a header that an instruction does nothing but write, with that header.

@@ -109,7 +109,7 @@ impl TableReader<'_> {
                 Some(mask) => Some(from_bytes(&mask.hex_bytes()?, limbs_for(bits))),
                 None => None,
             };
-            let valid = layout.headers[field.header as usize].base;
+            let valid = layout.flag(field.header);
             plans.push(KeyPlan { slot: field.slot, valid, bits, kind, mask, word, shift: used as u8 });
             used += if bits > 64 { 64 } else { bits };
             let name = match key.opt("name") {
