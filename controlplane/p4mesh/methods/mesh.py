@@ -17,11 +17,11 @@ from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, s
 from p4mesh.methods.results.forwarding import LastRate, MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
 from p4mesh.methods.results.metrics import RateMetrics, rate_metrics, steady_share, transmission_s
 from p4mesh.methods.results.queues import queue_cells
-from p4mesh.methods.results.searched import NS_PER_MS, Searched
+from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.sweeps import Judge, judge_of, measured
 from p4mesh.methods.throughput_search import search_with
 from p4mesh.traffic.imix import FrameSize
-from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.traffic.line_rate import NS_PER_MS, l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pattern
 from p4mesh.traffic.stream import Burst, FieldModifier, Stream
 from p4mesh.trial.result import TrialResult

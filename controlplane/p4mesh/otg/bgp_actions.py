@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from p4mesh.otg.bgp import BgpPeer
 from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.metrics import chosen
-from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S
 
-_NS_PER_MS = 1_000_000
 _USUAL = {
     "cease": "admin_shutdown_code6_subcode2",
     "message_header_error": "connection_not_synchronized_code1_subcode1",
@@ -44,7 +43,7 @@ def read_bgp_action(element: Element, peers: Mapping[str, BgpPeer]) -> tuple[Seq
         with element.element(kind).whole() as inner:
             if kind == "notification":
                 names = chosen(inner.texts("names"), peers, "BGP peer")
-                ending = Ending(_notification(inner), close_after_ns=inner.integer("fin_delay") * _NS_PER_MS)
+                ending = Ending(_notification(inner), close_after_ns=inner.integer("fin_delay") * NS_PER_MS)
             else:
                 names = chosen(inner.texts("peer_names"), peers, "BGP peer")
                 for name in names:

@@ -13,13 +13,13 @@ from p4mesh.otg.elements import Element, refusal
 from p4mesh.otg.ports import Port, port_of
 from p4mesh.tester.fault_capture import ALL_KINDS, CapturedPacket
 from p4mesh.tester.instrument import Tester
+from p4mesh.traffic.line_rate import NS_PER_S
 
 MOST_FRAMES = 10_000
 """Frames of each kind on all ports together: expected ones, those behind gaps, late ones, foreign ones and others."""
 _MAGIC_NANOSECONDS = 0xA1B23C4D
 _ETHERNET = 1
 _LONGEST_BYTES = 65_535
-_NS_PER_S = 10**9
 _PCAP = struct.Struct("<IHHiIII")
 _PACKET = struct.Struct("<IIII")
 
@@ -114,7 +114,7 @@ def _pcap(packets: Sequence[tuple[int, bytes]], most_bytes: int) -> bytes:
     parts = [_PCAP.pack(_MAGIC_NANOSECONDS, 2, 4, 0, 0, _LONGEST_BYTES, _ETHERNET)]
     for time_ns, frame in packets:
         kept = frame[:most_bytes]
-        parts += [_PACKET.pack(*divmod(time_ns, _NS_PER_S), len(kept), len(frame)), kept]
+        parts += [_PACKET.pack(*divmod(time_ns, NS_PER_S), len(kept), len(frame)), kept]
     return b"".join(parts)
 
 

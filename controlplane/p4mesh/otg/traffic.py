@@ -16,8 +16,8 @@ from p4mesh.quantities import number_text
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.told_apart import with_numbers
+from p4mesh.traffic.line_rate import PS_PER_S
 
-_PS_PER_S = 10**12
 _ARRIVAL_NS = 10_000_000
 """Time that frames get to arrive before flows are loaded anew."""
 GatewayMac = Callable[[Interface], bytes | None]
@@ -121,7 +121,7 @@ class Traffic:
         if self._plan is None:
             return []
         late_s = {
-            item.stream.name: float(item.start_offset_error_ticks * self._tester.tick_ps) / _PS_PER_S
+            item.stream.name: float(item.start_offset_error_ticks * self._tester.tick_ps) / PS_PER_S
             for item in self._plan.streams
         }
         warnings = []

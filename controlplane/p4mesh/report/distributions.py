@@ -15,8 +15,8 @@ from p4mesh.report.numbers import NOT_APPLICABLE, error_text
 from p4mesh.report.palette import legend_of
 from p4mesh.report.shown_latency import ShownLatency, moved
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.traffic.line_rate import NS_PER_US
 
-_NS_PER_US = 1000
 _MOST_CURVES = 12
 _HEIGHT = 300
 _NINES = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -143,11 +143,11 @@ def _curve(latency: Curve) -> list[tuple[float, float]]:
     """(one frame in so many is slower, latency in us), from the smallest to the largest latency."""
     bins = latency["bins"]
     total = sum(bins["frames"])
-    found = [(1.0, latency["min_ns"] / _NS_PER_US)]
+    found = [(1.0, latency["min_ns"] / NS_PER_US)]
     for seen, high_ns in zip(accumulate(bins["frames"]), bins["high_ns"], strict=True):
         slower = total - seen
         largest = min(high_ns, latency["max_ns"])
-        found.append((total / slower if slower else float(total), largest / _NS_PER_US))
+        found.append((total / slower if slower else float(total), largest / NS_PER_US))
     return found
 
 
@@ -160,7 +160,7 @@ def _histogram(name: str, title: str, axis: str, curves: dict[str, Curve], note:
         for low, high, frames in zip(bins["low_ns"], bins["high_ns"], bins["frames"], strict=True):
             share = 100 * frames / total
             told = {"series": name, "frames": frames, "share": share}
-            edges = {"x": low / _NS_PER_US, "x2": high / _NS_PER_US}
+            edges = {"x": low / NS_PER_US, "x2": high / NS_PER_US}
             values.append({**edges, "y": max(share, _SMALLEST_SHARE_PCT), **told})
     spec = {
         **chart_of_series("Share of the frames per bin of latency", values, _HEIGHT),
@@ -233,7 +233,7 @@ def _table(title: str, curves: dict[str, Curve]) -> Grid:
     for name, latency in curves.items():
         at, errors = dict(latency["percentiles_ns"]), dict(latency.get("percentile_errors_ns", ()))
         places = (_percentile_text(at.get(percent), errors.get(percent)) for percent in labels)
-        bounds = (number_text(latency[key] / _NS_PER_US) for key in ("min_ns", "max_ns"))
+        bounds = (number_text(latency[key] / NS_PER_US) for key in ("min_ns", "max_ns"))
         rows.append(GridRow((name, next(bounds), *places, next(bounds))))
     return Grid(title, heads, tuple(rows), folded=True)
 
@@ -241,6 +241,6 @@ def _table(title: str, curves: dict[str, Curve]) -> Grid:
 def _percentile_text(value_ns: float | None, error_ns: float | None) -> str:
     if value_ns is None:
         return NOT_APPLICABLE
-    return number_text(value_ns / _NS_PER_US) + error_text(
-        None if error_ns is None else number_text(error_ns / _NS_PER_US)
+    return number_text(value_ns / NS_PER_US) + error_text(
+        None if error_ns is None else number_text(error_ns / NS_PER_US)
     )

@@ -20,6 +20,7 @@ from p4mesh.report.grids import cells_of, errors_of, heads_of, is_average, rows_
 from p4mesh.report.numbers import bounds_text, cell_text, error_text, number
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
+from p4mesh.traffic.line_rate import NS_PER_MS
 
 DURATION = Column("trial_duration", "Trials of")
 _DURATION_KEY = "duration_ms"
@@ -38,7 +39,6 @@ _BURST = (
     f"Bucket: a longer trial may differ by so much, if the device forgives each port a burst of {BUCKET_FRAMES:,} "
     "frames, as policers do."
 )
-_NS_PER_MS = 1_000_000
 
 
 def headline_grids(outcome: Outcome, run: StoredRun) -> tuple[Grid, ...]:
@@ -203,7 +203,7 @@ class _Durations:
         """Duration of the trials behind a row: its own, else that of its frame size, else that of all."""
         own, size = row.get(_DURATION_KEY), row.get(_SIZE_KEY)
         if is_number(own):
-            return time_text(own * _NS_PER_MS)
+            return time_text(own * NS_PER_MS)
         found = self._of_size.get(size, self._all) if isinstance(size, int) else self._all
         return time_text(*found) if found else "-"
 

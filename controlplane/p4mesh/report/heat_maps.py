@@ -12,9 +12,9 @@ from p4mesh.report.document import Chart, Paragraph
 from p4mesh.report.line_charts import SCHEMA
 from p4mesh.report.panels import MOST_PANELS, evenly, note_on
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.traffic.line_rate import NS_PER_US
 
 _MOST_CELLS = 20_000
-_NS_PER_US = 1000
 _COLUMNS = 2
 _WIDTH = 300
 _LONG_NAME = 40
@@ -205,4 +205,4 @@ def _lost(flows: _Flows) -> float:
 def _mean_us(flows: _Flows) -> float | None:
     measured = [latency for flow in flows if (latency := flow.get("latency"))]
     count = sum(latency["count"] for latency in measured)
-    return sum(latency["sum_ns"] for latency in measured) / count / _NS_PER_US if count else None
+    return sum(latency["sum_ns"] for latency in measured) / count / NS_PER_US if count else None

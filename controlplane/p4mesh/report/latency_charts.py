@@ -12,8 +12,8 @@ from p4mesh.report.document import Chart
 from p4mesh.report.line_charts import line_chart
 from p4mesh.report.shown_latency import ShownLatency, moved
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.traffic.line_rate import NS_PER_US
 
-_NS_PER_US = 1000
 _LOAD = "intended load (% of line rate)"
 _OF_SIZE = re.compile(r"([^/ ]+)B/")
 _ALIKE = 1 / 3
@@ -56,11 +56,11 @@ def _fills(trial: StoredTrial) -> bool:
 
 
 def _mean_us(latency: dict[str, Any]) -> float:
-    return float(latency["sum_ns"] / latency["count"] / _NS_PER_US)
+    return float(latency["sum_ns"] / latency["count"] / NS_PER_US)
 
 
 def _max_us(latency: dict[str, Any]) -> float:
-    return float(latency["max_ns"] / _NS_PER_US)
+    return float(latency["max_ns"] / NS_PER_US)
 
 
 def _depend_on_the_load(measured: Sequence[StoredTrial]) -> bool:

@@ -12,6 +12,7 @@ from p4mesh.report.verdict import reason_of
 from p4mesh.store.csv_files import trial_row
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
+from p4mesh.traffic.line_rate import NS_PER_MS
 
 _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("load_pct", "Iload", "% of line"),
@@ -40,7 +41,6 @@ _OPTIONAL = {"late_frames", "early_frames", "corrupted_frames", "queues", "exces
 _FOLLOWING = ("frame_size_bytes", "loss_pct", "excess_fps", "overflow_s")
 """Columns of result tables that follow from it: sizes are in the names of parts, the others from counts and excess."""
 _HERE = {"trial", "verdict", "reason", *(key for key, _, _ in _COLUMNS), *_FOLLOWING}
-_NS_PER_MS = 1_000_000
 
 
 def untrusted_chapter(run: StoredRun, outcome: Outcome) -> Chapter:
@@ -109,7 +109,7 @@ def _cells(trial: StoredTrial) -> dict[str, Any]:
     result = trial.result
     queues = result.get("queues")
     return trial_row(trial) | {
-        "duration_ms": trial.spec["duration_ns"] / _NS_PER_MS,
+        "duration_ms": trial.spec["duration_ns"] / NS_PER_MS,
         "late_frames": sum(port.get("late_frames", 0) for port in result["ports"]),
         "early_frames": (result.get("transient") or {}).get("frames", 0),
         "corrupted_frames": result.get("corrupted_frames", 0),

@@ -13,11 +13,10 @@ from p4mesh.run.job import Job
 from p4mesh.store.codec import decode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.topology.device_keys import ROUTER
+from p4mesh.traffic.line_rate import NS_PER_US
 from p4mesh.traffic.patterns import Multicast
 from p4mesh.traffic.stamps import KERNEL
 from p4mesh.verdict import Verdict
-
-NS_PER_US = 1000
 
 
 def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[str]:

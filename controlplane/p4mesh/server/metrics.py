@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from p4mesh.methods.results import fields
 from p4mesh.report.export.prometheus import Metrics
 from p4mesh.server.run_view import RunView
-
-_NS_PER_US = 1_000
+from p4mesh.traffic.line_rate import NS_PER_US
 
 
 def metrics_text(runs: Iterable[RunView]) -> str:
@@ -26,6 +25,6 @@ def metrics_text(runs: Iterable[RunView]) -> str:
                 metrics.add(fields.TX_FRAMES.key, where, look["tx_frames"])
                 metrics.add(fields.RX_FRAMES.key, where, look["rx_frames"])
                 if frames := look["latency_frames"]:
-                    metrics.add(fields.AVG_US.key, where, look["latency_sum_ns"] / frames / _NS_PER_US)
-                    metrics.add(fields.MAX_US.key, where, look["latency_max_ns"] / _NS_PER_US)
+                    metrics.add(fields.AVG_US.key, where, look["latency_sum_ns"] / frames / NS_PER_US)
+                    metrics.add(fields.MAX_US.key, where, look["latency_max_ns"] / NS_PER_US)
     return metrics.text()

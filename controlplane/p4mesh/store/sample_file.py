@@ -13,6 +13,7 @@ from pathlib import Path
 
 from p4mesh.measurement.samples import Sample, SampledCounts
 from p4mesh.store.writing import storing, write_atomically
+from p4mesh.traffic.line_rate import NS_PER_S
 
 SAMPLE_COLUMNS = (
     "unit",
@@ -29,7 +30,6 @@ SAMPLE_COLUMNS = (
 )
 LINE_BYTES = 100
 """Length of one line, with a short name of its run."""
-_NS_PER_S = 1_000_000_000
 
 TrialName = tuple[str, int]
 """A trial: its unit, and its place there."""
@@ -94,7 +94,7 @@ def _cells(counts: SampledCounts) -> tuple[object, ...]:
 
 
 def _seconds(nanoseconds: int) -> str:
-    whole, rest = divmod(abs(nanoseconds), _NS_PER_S)
+    whole, rest = divmod(abs(nanoseconds), NS_PER_S)
     return f"{'-' if nanoseconds < 0 else ''}{whole}.{rest:09d}"
 
 

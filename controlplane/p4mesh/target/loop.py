@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from p4mesh.traffic.line_rate import PREAMBLE_BYTES, STANDARD_OVERHEAD_BYTES
-
-_PS_PER_S = 10**12
+from p4mesh.traffic.line_rate import PREAMBLE_BYTES, PS_PER_S, STANDARD_OVERHEAD_BYTES
 
 
 @dataclass(frozen=True)
@@ -23,14 +21,14 @@ class LoopModel:
 
     def pass_ps(self, frame_size_bytes: int) -> Fraction:
         """Time that one pass occupies the recirculation port."""
-        wire = Fraction(8 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES) * _PS_PER_S, self.rate_bps)
+        wire = Fraction(8 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES) * PS_PER_S, self.rate_bps)
         if self.passes_per_s is None:
             return wire
-        return max(wire, Fraction(_PS_PER_S, self.passes_per_s))
+        return max(wire, Fraction(PS_PER_S, self.passes_per_s))
 
     def round_ps(self, frame_size_bytes: int) -> Fraction:
         """Time of one round of a lone seed: the gap behind a frame passes while it is on its way."""
-        on_wire = Fraction(8 * (frame_size_bytes + PREAMBLE_BYTES) * _PS_PER_S, self.rate_bps)
+        on_wire = Fraction(8 * (frame_size_bytes + PREAMBLE_BYTES) * PS_PER_S, self.rate_bps)
         if self.passes_per_s is not None:
-            on_wire = max(on_wire, Fraction(_PS_PER_S, self.passes_per_s))
+            on_wire = max(on_wire, Fraction(PS_PER_S, self.passes_per_s))
         return self.latency_ps + on_wire

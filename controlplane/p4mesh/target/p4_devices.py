@@ -15,8 +15,7 @@ from p4mesh.p4runtime.writing import Update
 from p4mesh.topology import Device, Topology
 from p4mesh.topology.device_events import DeviceEvent, events_of
 from p4mesh.topology.device_keys import P4_DEVICE
-
-_NS_PER_S = 1_000_000_000
+from p4mesh.traffic.line_rate import NS_PER_S
 
 
 class P4Devices:
@@ -80,7 +79,7 @@ class P4Devices:
                     self._carry_out(device, event)
         self._failures_begun = max(count, self._failures_begun)
         self.require_running()
-        return int(longest_s * _NS_PER_S)
+        return int(longest_s * NS_PER_S)
 
     def _events(self) -> list[tuple[str, DeviceEvent]]:
         return [(name, event) for name in self._clients for event in events_of(self._device(name))]

@@ -15,7 +15,7 @@ from p4mesh.target.own_server import own_address
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.engine_config import SpecialPorts
 from p4mesh.topology.engine_network import build_network
-from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES
+from p4mesh.traffic.line_rate import LARGEST_FRAME_BYTES, PS_PER_S
 from p4mesh.traffic.refused_routes import RefusedRoutes
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _DEVICE_ID = 1
 _DROP_PORT = 511
-_PS_PER_S = 10**12
 _PACKET_IN_TIMEOUT_S = 10
 """Time for the controller's thread to take a packet-in that the server has sent."""
 
@@ -93,7 +92,7 @@ class SimTarget(Target):
     @property
     def alignment_ns(self) -> Fraction:
         """Time to the next whole second of virtual time."""
-        return Fraction(-self._network.now_ps % _PS_PER_S, 1000)
+        return Fraction(-self._network.now_ps % PS_PER_S, 1000)
 
     def reseed(self, packet_outs: int, number: int) -> None:
         """Process all events that are due now, and start the random numbers of this trial."""

@@ -10,11 +10,11 @@ from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.responders import Outgoing, PuntRule, Responder
 from p4mesh.tester.responders.port_hosts import group_hosts, querier
 from p4mesh.tester.stations import station
+from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.memberships import MembershipChange, Memberships
 
 LONGEST_REPORT_BYTES = 1514
 """Length of a report with as many records as fit, without FCS."""
-_NS_PER_S = 1_000_000_000
 _STEP_NS = 100_000_000
 
 
@@ -98,7 +98,7 @@ class GroupService:
     def _finish_changes(self, memberships: Memberships) -> None:
         """Wait until every change has been reported as often as it is to be."""
         while pending := self._hosts.pending_changes:
-            self._wait(-(-pending * _NS_PER_S // memberships.joins_per_s))
+            self._wait(-(-pending * NS_PER_S // memberships.joins_per_s))
         while self._hosts.repeats:
             self._wait(_STEP_NS)
 

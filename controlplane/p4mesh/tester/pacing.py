@@ -15,11 +15,11 @@ from p4mesh.errors import LoopOverloadError
 from p4mesh.quantities import number_text
 from p4mesh.target.loop import LoopModel
 from p4mesh.traffic.arrivals import MOST_DEPARTURES, Arrivals, Recorded, spaced
+from p4mesh.traffic.line_rate import PS_PER_S
 
 _FRACTION_BITS = 32
 LONGEST_SLOT_TICKS = 1 << 30
 """A slot must stay below 2^31 ticks, the reach of the 32-bit comparison in the program."""
-_PS_PER_S = 10**12
 _MARGIN = Fraction(5, 4)
 """Passes per slot: with a quarter more, a departure is never a whole frame late at line rate."""
 _FINEST_SHARE = 64
@@ -85,7 +85,7 @@ def departure_clock(
     A burst is sent in slots no longer than the wire time of a frame (``wire_slot_ps``), so that the
     port's own minimum gap separates its frames (RFC 2889 appendix A).
     """
-    period_ticks = Fraction(burst_frames * _PS_PER_S, 1) / rate_fps / tick_ps
+    period_ticks = Fraction(burst_frames * PS_PER_S, 1) / rate_fps / tick_ps
     if burst_frames > 1:
         if wire_slot_ps is None:
             raise ValueError("bursts need the wire time of a frame")
@@ -115,15 +115,15 @@ def scheduled_clock(
     departures = arrivals.departures_in_round(rate_fps, frame_count)
     if departures > MOST_DEPARTURES:
         raise ValueError(f"{departures} departures before they come again: at most {MOST_DEPARTURES}")
-    round_ticks = departures * _PS_PER_S / rate_fps / tick_ps
+    round_ticks = departures * PS_PER_S / rate_fps / tick_ps
     if departures < frame_count and not isinstance(arrivals, Recorded):
         departures -= departures % len(wire_slots_ps) if departures >= len(wire_slots_ps) else 0
-        round_ticks = departures * _PS_PER_S / rate_fps / tick_ps
+        round_ticks = departures * PS_PER_S / rate_fps / tick_ps
     in_turn = departures >= frame_count or departures % len(wire_slots_ps) == 0
     slots = [_ceil(slot / tick_ps) for slot in (wire_slots_ps if in_turn else [max(wire_slots_ps)])]
     least_ticks = [slots[number % len(slots)] for number in range(departures)]
     if sum(least_ticks) > int(round_ticks):
-        highest_fps = departures * _PS_PER_S / (sum(least_ticks) * tick_ps)
+        highest_fps = departures * PS_PER_S / (sum(least_ticks) * tick_ps)
         raise ValueError(f"rates up to {number_text(highest_fps)} frames/s have room for them")
     first, distances = spaced(arrivals.times(departures), round_ticks, least_ticks)
     if max(first, *distances) >= LONGEST_SLOT_TICKS:
@@ -136,12 +136,12 @@ def scheduled_clock(
 
 def slot_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:
     """Slots that begin in a second, silent ones included."""
-    return Fraction(_PS_PER_S, 1) / (clock.slot_ticks * tick_ps)
+    return Fraction(PS_PER_S, 1) / (clock.slot_ticks * tick_ps)
 
 
 def mean_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:
     """Frames in a second, silent slots included."""
-    return Fraction(_PS_PER_S, 1) / (clock.frame_interval_ticks * tick_ps)
+    return Fraction(PS_PER_S, 1) / (clock.frame_interval_ticks * tick_ps)
 
 
 def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: str) -> list[int]:
@@ -152,7 +152,7 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
     """
     if not slots:
         return []
-    busy = sum((rate * loop.pass_ps(size) / _PS_PER_S for rate, size in slots), Fraction(0))
+    busy = sum((rate * loop.pass_ps(size) / PS_PER_S for rate, size in slots), Fraction(0))
     if busy > 1 + _RATE_ROUNDING:
         raise LoopOverloadError(
             f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
@@ -168,11 +168,11 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
     lone_round_ps = max(loop.round_ps(size) for _, size in slots)
     margin = _MARGIN
     while True:
-        counts = [max(1, _ceil(margin * rate * lone_round_ps / _PS_PER_S)) for rate, _ in slots]
+        counts = [max(1, _ceil(margin * rate * lone_round_ps / PS_PER_S)) for rate, _ in slots]
         queued = sum((count * loop.pass_ps(size) for count, (_, size) in zip(counts, slots, strict=True)), Fraction(0))
         round_ps = max(lone_round_ps, queued)
         if all(
-            count * _PS_PER_S * (1 + _RATE_ROUNDING) >= rate * round_ps
+            count * PS_PER_S * (1 + _RATE_ROUNDING) >= rate * round_ps
             for count, (rate, _) in zip(counts, slots, strict=True)
         ):
             return counts
@@ -243,7 +243,7 @@ def shared_loops(
     """
 
     def busy(slot: tuple[Fraction, int], loop: LoopModel) -> Fraction:
-        return slot[0] * loop.pass_ps(slot[1]) / _PS_PER_S
+        return slot[0] * loop.pass_ps(slot[1]) / PS_PER_S
 
     shares = [Fraction(0)] * len(loops)
     loop_of: dict[int, int] = {}

@@ -15,8 +15,7 @@ from p4mesh.errors import InternalError
 from p4mesh.target.base import Target
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.responders import Outgoing, Responder
-
-_PS_PER_NS = 1000
+from p4mesh.traffic.line_rate import PS_PER_NS
 
 
 class PacketService:
@@ -33,7 +32,7 @@ class PacketService:
     @property
     def now_ns(self) -> int:
         """The target's time, as responders see it."""
-        return self._target.now_ps // _PS_PER_NS
+        return self._target.now_ps // PS_PER_NS
 
     def attach(self, *responders: Responder) -> None:
         """Let responders speak from now on; the program hands over the frames that they want now."""
@@ -57,7 +56,7 @@ class PacketService:
 
     def send_later(self, after_ns: int, outgoing: Outgoing) -> None:
         """Send a frame once this much time has passed."""
-        heappush(self._scheduled, (self._target.now_ps + after_ns * _PS_PER_NS, next(self._order), outgoing))
+        heappush(self._scheduled, (self._target.now_ps + after_ns * PS_PER_NS, next(self._order), outgoing))
 
     def cancel(self) -> None:
         """Forget the frames that are to be sent later."""
@@ -68,7 +67,7 @@ class PacketService:
         if not self._responders and not self._scheduled:
             self._target.wait(duration_ns, self._dataplane.packet_outs_sent)
             return
-        end_ps = self._target.now_ps + int(duration_ns * _PS_PER_NS)
+        end_ps = self._target.now_ps + int(duration_ns * PS_PER_NS)
         self._dispatch(self._dataplane.take_handed())
         while True:
             self._be_on_time()
@@ -104,7 +103,7 @@ class PacketService:
 
     def _next_ps(self) -> int | None:
         """Time at which something is to be sent next; None when nothing is."""
-        times = [due_ns * _PS_PER_NS for one in self._responders if (due_ns := one.next_event()) is not None]
+        times = [due_ns * PS_PER_NS for one in self._responders if (due_ns := one.next_event()) is not None]
         return min([*times, *(at_ps for at_ps, _, _ in self._scheduled[:1])], default=None)
 
     def _punt(self) -> None:

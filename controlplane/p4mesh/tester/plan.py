@@ -44,12 +44,11 @@ from p4mesh.tester.stations import (
 )
 from p4mesh.tester.stream_checks import check_stream
 from p4mesh.traffic.derived import with_addresses
-from p4mesh.traffic.line_rate import frame_time_ns
+from p4mesh.traffic.line_rate import PS_PER_S, frame_time_ns
 from p4mesh.traffic.patterns import Destination, Places
 from p4mesh.traffic.stream import Stream, ValueList
 
 FLOW_BITS = 16
-_PS_PER_S = 10**12
 FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
 
@@ -567,7 +566,7 @@ def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> Depar
     wire_slot = min(1000 * frame_time_ns(stream.frame_size_bytes, rate_bps_of[port]) for port in stream.tx_ports)
     burst = stream.burst_frames
     if stream.burst and stream.burst.rate_fps:
-        wire_slot = max(wire_slot, _PS_PER_S / stream.burst.rate_fps)
+        wire_slot = max(wire_slot, PS_PER_S / stream.burst.rate_fps)
     if stream.pattern.frames_together > 1:
         # Departures are twice as fast as the line: whatever seed one waits for, the port has a frame to send, so that
         # a message is back to back to the last bit.

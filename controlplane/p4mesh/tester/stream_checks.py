@@ -11,12 +11,11 @@ from p4mesh.quantities import number_text, typed_text
 from p4mesh.tester.seed_layout import can_be_cut
 from p4mesh.tester.sendable import require_sendable
 from p4mesh.topology.model import TesterPort
-from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps
+from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, PS_PER_S, max_rate_fps
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, MAX_MODIFIERS, Stream
 
 _ROUNDING = Fraction(1, 10**9)
 _STAMP_BITS = 48
-_PS_PER_S = 10**12
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def require_stamps(streams: Iterable[Stream], tick_ps: int) -> None:
 
     ``tick_ps`` is the unit of the target's stamps.
     """
-    holds_s = Fraction(tick_ps << _STAMP_BITS, _PS_PER_S)
+    holds_s = Fraction(tick_ps << _STAMP_BITS, PS_PER_S)
     for stream in streams:
         starts_s = Fraction(max(stream.start_offset_ns, default=0)) / NS_PER_S
         sends_s = starts_s + stream.frame_count / Fraction(stream.rate_fps)

@@ -7,12 +7,11 @@ from fractions import Fraction
 from p4mesh.config_files.yaml_source import Path, YamlSource
 from p4mesh.errors import TopologyError
 from p4mesh.topology.keys import Cable
+from p4mesh.traffic.line_rate import NS_PER_S, PS_PER_NS
 
 NONE = "none"
 DATA_BITS = {"base_r": 32 * 64, "rs_528_514": 80 * 64, "rs_544_514": 80 * 64}
 """Bits of the MAC in one code word (IEEE 802.3 clauses 74.7.4.4 and 91.5.2): 64 of each 66-bit block."""
-_NS_PER_S = 10**9
-_PS_PER_NS = 1000
 
 
 def line_code_ns(source: YamlSource, path: Path, cable: Cable, rate_bps: int) -> float:
@@ -29,5 +28,5 @@ def line_code_ns(source: YamlSource, path: Path, cable: Cable, rate_bps: int) ->
                 hint=f"give line_code as well: {', '.join(DATA_BITS)}",
             )
         return 0.0
-    exact_ns = Fraction(DATA_BITS[code] * _NS_PER_S, rate_bps) if given is None else Fraction(str(given))
-    return round(exact_ns * _PS_PER_NS) / _PS_PER_NS
+    exact_ns = Fraction(DATA_BITS[code] * NS_PER_S, rate_bps) if given is None else Fraction(str(given))
+    return round(exact_ns * PS_PER_NS) / PS_PER_NS

@@ -19,8 +19,8 @@ STANDARD_IFG_BYTES = 12
 STANDARD_OVERHEAD_BYTES = PREAMBLE_BYTES + STANDARD_IFG_BYTES
 SMALLEST_FRAME_BYTES, LARGEST_FRAME_BYTES = 64, 16_000
 """Sizes of test frames. A target may carry less: ``Capabilities.largest_frame_bytes``."""
-NS_PER_S = 1_000_000_000
-PS_PER_S = 1_000_000_000_000
+NS_PER_S, NS_PER_MS, NS_PER_US = 1_000_000_000, 1_000_000, 1_000
+PS_PER_S, PS_PER_NS = 1_000_000_000_000, 1_000
 
 Rational = int | Fraction
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from p4mesh.traffic.arrivals import MOST_DEPARTURES
-from p4mesh.traffic.line_rate import SMALLEST_FRAME_BYTES
+from p4mesh.traffic.line_rate import NS_PER_S, SMALLEST_FRAME_BYTES
 from p4mesh.traffic.rates import FCS_BYTES
 
 _PCAP = {
@@ -23,7 +23,6 @@ _PCAP = {
 """Byte order and nanoseconds in a unit of time, by the first bytes (draft-ietf-opsawg-pcap 4)."""
 _PCAPNG = b"\x0a\x0d\x0d\x0a"
 _HEADER_BYTES, _RECORD_BYTES = 24, 16
-_NS_PER_S = 10**9
 _MICROSECONDS = b"\x06"
 _BINARY = 0x80
 
@@ -93,7 +92,7 @@ def _pcap(file: BinaryIO) -> Iterator[_Frame]:
         seconds, fraction, captured, length = record.unpack(data)
         if len(file.read(captured)) < captured:
             raise _cut_short()
-        yield seconds * _NS_PER_S + fraction * unit_ns, length
+        yield seconds * NS_PER_S + fraction * unit_ns, length
 
 
 def _pcapng(file: BinaryIO) -> Iterator[_Frame]:
@@ -115,8 +114,8 @@ def _in_ns(ticks: int, options: Mapping[str, bytes]) -> int:
     """Time of the clock of an interface, whose option says its unit: a power of 10, or of 2."""
     (exponent,) = options.get("if_tsresol", _MICROSECONDS)
     if exponent & _BINARY:
-        return ticks * _NS_PER_S >> (exponent ^ _BINARY)
-    return ticks * _NS_PER_S // int(10**exponent)
+        return ticks * NS_PER_S >> (exponent ^ _BINARY)
+    return ticks * NS_PER_S // int(10**exponent)
 
 
 def _cut_short() -> CaptureError:

@@ -12,9 +12,9 @@ from typing import IO
 from p4mesh.causes import program_hint
 from p4mesh.errors import HookError
 from p4mesh.quantities import number_text
+from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.spec import Hook
 
-NS_PER_S = 10**9
 _KEPT_BYTES = 4096
 _LAST_WORDS_S = 1.0
 """How long the output of a command that has ended may still be on its way; what it has started may hold it open."""

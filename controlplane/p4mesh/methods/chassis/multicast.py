@@ -30,7 +30,7 @@ from p4mesh.methods.results.latency_tables import latency_note
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
-from p4mesh.methods.results.searched import NS_PER_MS, Searched
+from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
 from p4mesh.methods.rfc3918.n_to_n import n_to_n_trial
 from p4mesh.methods.rfc3918.rows import MulticastTrial, copies_latency, trial_row, untrusted
@@ -44,7 +44,7 @@ from p4mesh.methods.rfc3918.setup import (
     verify_parameter,
 )
 from p4mesh.quantities import number_text
-from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 

@@ -25,7 +25,7 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.quantities import number_text, typed_text
-from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
 from p4mesh.traffic.stream import Stream
@@ -34,7 +34,6 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 CONVERGENCE = "convergence"
-_NS_PER_MS = 1_000_000
 _MOST_NETWORKS = 64
 _LIMIT, _AUTO = "time_limit_ms", "auto"
 _LIMIT_MS = "2000"
@@ -315,7 +314,7 @@ class Announcement(RouteChange):
     def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
         if not flow.rx_frames:
             return None
-        return (flow.tx_frames - flow.rx_frames) * 1000 / rate_fps - Fraction(event.after_ns, _NS_PER_MS)
+        return (flow.tx_frames - flow.rx_frames) * 1000 / rate_fps - Fraction(event.after_ns, NS_PER_MS)
 
 
 class _Ending(RouteChange):
@@ -325,7 +324,7 @@ class _Ending(RouteChange):
         if not flow.tail_lost_frames:
             return None
         until_last = flow.tx_frames - flow.tail_lost_frames
-        return until_last * 1000 / rate_fps - Fraction(event.after_ns, _NS_PER_MS)
+        return until_last * 1000 / rate_fps - Fraction(event.after_ns, NS_PER_MS)
 
 
 class Withdrawal(_Ending):
@@ -385,7 +384,7 @@ class Silence(_Ending):
                 f"{self.name}: without BFD and with hold_time_s 0, nobody notices that a station is silent",
                 hint=f"give tester.bgp of the topology bfd or a hold time, or give {_LIMIT}",
             )
-        return max(int(_LIMIT_MS) * _NS_PER_MS, int((bed.silence_noticed_s + 1) * NS_PER_S))
+        return max(int(_LIMIT_MS) * NS_PER_MS, int((bed.silence_noticed_s + 1) * NS_PER_S))
 
 
 class Flap(RouteChange):
@@ -404,4 +403,4 @@ class Flap(RouteChange):
     def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
         if flow.rx_frames == flow.tx_frames or flow.tail_lost_frames:
             return None
-        return (flow.tx_frames - flow.rx_frames) * 1000 / rate_fps - Fraction(event.hold_ns, _NS_PER_MS)
+        return (flow.tx_frames - flow.rx_frames) * 1000 / rate_fps - Fraction(event.hold_ns, NS_PER_MS)

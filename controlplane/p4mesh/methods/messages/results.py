@@ -25,9 +25,9 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Spread, merged, summarise
-from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, Circumstances, us
+from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.traffic.line_rate import NS_PER_S, serialization_ns
+from p4mesh.traffic.line_rate import NS_PER_S, NS_PER_US, serialization_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 

@@ -43,12 +43,11 @@ from p4mesh.quantities import time_text, typed_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.imix import FrameSize
-from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, NS_PER_US, frame_time_ns
 from p4mesh.traffic.stream import MAX_BURST_FRAMES, MIN_BURST_FRAMES, Stream
 from p4mesh.trial.spec import EXCESS_LIMIT_PPM, Learning, TrialSpec
 
 RFC_2889_DURATION_S = 30
-NS_PER_MS = 1_000_000
 DEPARTURE_ERROR_NS = 20
 """Bound in trials that are made for the sake of their latency, where the loop has room for as many seeds."""
 SCALED = "scaled"
@@ -98,7 +97,6 @@ DEPARTURE_ERROR = Parameter(
 )
 _PHASES = "RFC 2544 23"
 _PPM_PER_PCT = 10_000
-_NS_PER_US = 1000
 _PAUSE_MS = ("0", "600000")
 _STAGGER = "start_stagger_us"
 
@@ -353,7 +351,7 @@ def trial_of(
     return TrialSpec(
         label,
         # Tests whose subject is the stagger have none here, and some watch no queues.
-        staggered(streams, _NS_PER_US * parameters.integer(_STAGGER) if _STAGGER in parameters.values else 0),
+        staggered(streams, NS_PER_US * parameters.integer(_STAGGER) if _STAGGER in parameters.values else 0),
         duration_ns,
         learning or learning_of(parameters),
         nanoseconds(parameters, "settle_ms"),

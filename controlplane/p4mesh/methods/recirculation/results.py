@@ -11,12 +11,11 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.rfc6201.reset_trial import reset_time
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_US
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
-_NS_PER_US = 1000
-_NS_PER_MS = 1_000_000
 _PS_DIGITS = 6
 """Decimals of a microsecond that are picoseconds."""
 
@@ -75,8 +74,8 @@ def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
     recovered = True
     if spec.interruption is not None and result.outages:
         time = reset_time(spec, result)
-        loss_ms = float(time.loss_ns / _NS_PER_MS)
-        stamps_ms = None if time.stamps_ns is None else float(time.stamps_ns / _NS_PER_MS)
+        loss_ms = float(time.loss_ns / NS_PER_MS)
+        stamps_ms = None if time.stamps_ns is None else float(time.stamps_ns / NS_PER_MS)
         recovered = time.recovered
     return Repetition(
         state=result.status,
@@ -99,8 +98,8 @@ def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
 def _times_us(latency: LatencyStats | None) -> tuple[float | None, float | None, float | None, float | None]:
     if latency is None or not latency.count:
         return None, None, None, None
-    jitter = latency.jitter_sum_ns / latency.jitter_count / _NS_PER_US if latency.jitter_count else None
+    jitter = latency.jitter_sum_ns / latency.jitter_count / NS_PER_US if latency.jitter_count else None
     # Sums are whole picoseconds.
     mean_ns = Fraction(round(latency.sum_ns * 1000), 1000 * latency.count)
-    least, most = (round(bound_ns / _NS_PER_US, _PS_DIGITS) for bound_ns in (latency.min_ns, latency.max_ns))
-    return least, round(float(mean_ns / _NS_PER_US), 2 * _PS_DIGITS), most, jitter
+    least, most = (round(bound_ns / NS_PER_US, _PS_DIGITS) for bound_ns in (latency.min_ns, latency.max_ns))
+    return least, round(float(mean_ns / NS_PER_US), 2 * _PS_DIGITS), most, jitter

@@ -15,10 +15,10 @@ from p4mesh.methods.recirculation.significance import Delta, delta_of
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import stamps_text
-from p4mesh.methods.results.latency_cells import NS_PER_US
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.traffic.line_rate import NS_PER_US
 
 YES, NO, UNKNOWN = "yes", "not significant", "unknown"
 _WHERE = CaseUnit.columns()

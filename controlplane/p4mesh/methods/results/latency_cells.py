@@ -16,9 +16,9 @@ from p4mesh.methods.results.metrics import late_frames
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.imix import FrameSize
+from p4mesh.traffic.line_rate import NS_PER_US
 from p4mesh.trial.result import TrialResult
 
-NS_PER_US = 1000
 RAW, CALIBRATED = "no", "yes"
 Times = TypeVar("Times", bound="LatencyTimes")
 

@@ -12,10 +12,11 @@ from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.latency import Definition, Group, summary_of
-from p4mesh.methods.results.latency_cells import CALIBRATED, NS_PER_US, RAW, Circumstances, LatencyCells
+from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, LatencyCells
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.methods.results.record import INLINE, Record, Row, table_of
 from p4mesh.traffic.imix import FrameSize
+from p4mesh.traffic.line_rate import NS_PER_US
 
 _NOTE = (
     "Frames that the ports of a layer, or of a role, received; layers and roles in the order of their ports. Low and "

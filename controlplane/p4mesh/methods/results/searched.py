@@ -22,7 +22,6 @@ from p4mesh.traffic.imix import FrameSize
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
-NS_PER_MS = 1_000_000
 FOR_GOOD_NOTE = (
     "'For good': what the device carries for any time, less what the trial of the result does not exclude; of a device "
     "that forgives no burst, and of one that forgives each port a burst of up to "

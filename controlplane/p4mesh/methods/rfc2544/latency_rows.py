@@ -21,7 +21,6 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import (
     CALIBRATED,
-    NS_PER_US,
     RAW,
     Circumstances,
     DefinitionCells,
@@ -37,6 +36,7 @@ from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.quantities import number_text
 from p4mesh.traffic.imix import FrameSize
+from p4mesh.traffic.line_rate import NS_PER_US
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 

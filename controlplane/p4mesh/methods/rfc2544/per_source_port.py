@@ -29,7 +29,7 @@ from p4mesh.methods.search.bisection import bisect_each
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING, settled, until_clear
 from p4mesh.methods.search.limit import stretch
-from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
+from p4mesh.traffic.line_rate import NS_PER_MS, l1_rate_bps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -290,7 +290,7 @@ def _trial_row(size: int, number: int, length_ns: int, port: int, load: Fraction
     return PortTrial(
         frame_size_bytes=size,
         trial=number,
-        duration_ms=length_ns / shared.NS_PER_MS,
+        duration_ms=length_ns / NS_PER_MS,
         port=port,
         load_pct=float(load),
         tx_frames=sent,
@@ -353,5 +353,5 @@ def _for_good(throughput_pct: float | None, last: PortTrial | None, *, sustained
 
 
 def _counted(row: PortTrial) -> CountedTrial:
-    length_ns = round(row.duration_ms * shared.NS_PER_MS)
+    length_ns = round(row.duration_ms * NS_PER_MS)
     return CountedTrial(Fraction(row.load_pct), length_ns, row.tx_frames, row.lost_frames)

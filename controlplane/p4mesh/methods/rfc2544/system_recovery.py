@@ -23,7 +23,7 @@ from p4mesh.methods.results.searched import ForGood
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.shapes import SearchTest
 from p4mesh.quantities import time_text
-from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
+from p4mesh.traffic.line_rate import NS_PER_S, NS_PER_US, frame_time_ns, rate_at_pct
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -36,7 +36,6 @@ RECOVERY = "recovery"
 OVERLOAD, REDUCED = "overload", "reduced"
 ONE_PORT, TWO_PORTS = "one_port", "two_ports"
 NOT_APPLICABLE = Judgement(Verdict.MEASURED, "not applicable")
-_NS_PER_US = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +250,7 @@ def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) ->
         row,
         overload_fps=float(ports * overload.rate_fps),
         reduced_fps=float(ports * reduced.rate_fps),
-        resolution_us=float(NS_PER_S / reduced.rate_fps / _NS_PER_US),
+        resolution_us=float(NS_PER_S / reduced.rate_fps / NS_PER_US),
         overload_lost_frames=sum(_lost(result, OVERLOAD) for result in results),
         reduced_lost_frames=sum(_lost(result, REDUCED) for result in results),
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,
@@ -261,14 +260,14 @@ def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) ->
         return row
     times_ns = [recovery_ns(result, reduced) for result in results]
     known = [value for value in times_ns if value is not None]
-    row = replace(row, each_us=tuple(None if value is None else float(value / _NS_PER_US) for value in times_ns))
+    row = replace(row, each_us=tuple(None if value is None else float(value / NS_PER_US) for value in times_ns))
     if len(known) < len(times_ns):
         return replace(row, state=Verdict.FAIL, reason="frames were lost until the end of the trial")
     spread = spread_of(known)
     return replace(
         row,
-        recovery_us_avg=float(spread.mean / _NS_PER_US),
-        recovery_us_min=float(spread.minimum / _NS_PER_US),
-        recovery_us_max=float(spread.maximum / _NS_PER_US),
-        recovery_us_stddev=spread.stddev / _NS_PER_US,
+        recovery_us_avg=float(spread.mean / NS_PER_US),
+        recovery_us_min=float(spread.minimum / NS_PER_US),
+        recovery_us_max=float(spread.maximum / NS_PER_US),
+        recovery_us_stddev=spread.stddev / NS_PER_US,
     )

@@ -24,19 +24,13 @@ from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note, untrusted_trials
-from p4mesh.methods.results.searched import (
-    FOR_GOOD,
-    FOR_GOOD_NOTE,
-    NS_PER_MS,
-    Searched,
-    SearchRow,
-)
+from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE, Searched, SearchRow
 from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
 from p4mesh.methods.throughput_search import search_with
 from p4mesh.quantities import number_text, ports_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
-from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.traffic.line_rate import NS_PER_MS, l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec

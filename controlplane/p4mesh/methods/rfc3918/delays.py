@@ -22,14 +22,13 @@ from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc3918.latency import BASELINE, BURDENED
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup, burden_parameters, setup_parameters, trial_parameters
 from p4mesh.quantities import typed_text
-from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, serialization_ns
+from p4mesh.traffic.line_rate import NS_PER_S, NS_PER_US, max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import MembershipChange, report_bytes
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 METHOD_A, METHOD_B = "A", "B"
-_NS_PER_US = 1000
 _OWN = ("duration_ms", "scaled_frames", "groups", "robustness")
 
 
@@ -206,8 +205,8 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
                 part=part,
                 method=self._method(setup.parameters),
                 port=port,
-                delay_us=None if delay_ns is None else float(delay_ns / _NS_PER_US),
-                resolution_us=float(NS_PER_S / rate / _NS_PER_US),
+                delay_us=None if delay_ns is None else float(delay_ns / NS_PER_US),
+                resolution_us=float(NS_PER_S / rate / NS_PER_US),
                 rate_fps=float(rate),
                 burden_pct=float(setup.parameters.number("burden_load_pct")) if part == BURDENED else None,
                 state=status,

@@ -24,7 +24,6 @@ from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, 
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
-from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.rows import (
     LOST_COPIES,
     RX_ALL_PORTS,
@@ -45,7 +44,7 @@ from p4mesh.methods.rfc3918.setup import (
 )
 from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.derived import staggered
-from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_US, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -53,7 +52,6 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 _SEARCH = "search"
-_NS_PER_US = 1000
 _CLAUSE = "RFC 3918 4.3"
 _MOST_COPIES = 100_000_000
 """Copies of a trial that is lengthened for its stagger: more would simulate for longer than some minutes."""
@@ -245,7 +243,7 @@ def n_to_n_trial(
     count = max(1, tx_frames(duration_ns, rate))
     pattern = Multicast(ranges, own_groups=True)
     stream = Stream(MULTICAST, size, rate, count, pattern, ports, ports, setup.frame)
-    (stream,) = staggered((stream,), round(stagger_us * _NS_PER_US))
+    (stream,) = staggered((stream,), round(stagger_us * NS_PER_US))
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     label = f"{len(ports)} to {len(ports)} {size} B stagger {typed_text(stagger_us)} us"
     return setup.trial(
@@ -267,7 +265,7 @@ def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fracti
     """
     parameters, others = setup.parameters, len(setup.bed.ports) - 1
     given_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
-    last_start_ns = others * round(stagger_us * _NS_PER_US)
+    last_start_ns = others * round(stagger_us * NS_PER_US)
     needed_ns = 2 * last_start_ns
     if needed_ns <= given_ns:
         return given_ns

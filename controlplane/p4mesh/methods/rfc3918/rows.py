@@ -21,9 +21,9 @@ from p4mesh.methods.results.metrics import rate_metrics
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import untrusted_trials
-from p4mesh.methods.results.searched import NS_PER_MS, SearchRow
+from p4mesh.methods.results.searched import SearchRow
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup
-from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.line_rate import NS_PER_MS, max_rate_fps
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict

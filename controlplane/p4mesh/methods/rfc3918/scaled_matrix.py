@@ -15,12 +15,12 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.results.record import Record
-from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.aggregated import group_trial
 from p4mesh.methods.rfc3918.group_capacity import GroupsTrial, capacity_trials, groups_row
 from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, MAX_GROUPS, Setup, setup_parameters, trial_parameters
 from p4mesh.methods.sweeps import measured
+from p4mesh.traffic.line_rate import NS_PER_MS
 from p4mesh.verdict import Verdict
 
 _CAPACITY_LOAD_PCT = Fraction(1)

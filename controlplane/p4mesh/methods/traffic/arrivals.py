@@ -12,12 +12,11 @@ from msgspec.structs import fields
 from p4mesh.methods.traffic.frames import Place
 from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.arrivals import MOST_DEPARTURES, OnOff, Poisson, Profile, Recorded
-from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, NS_PER_US
 from p4mesh.traffic_file.model import Arrivals, TrafficClass
 from p4mesh.traffic_file.reader import FileRun
 
 _SINE_PIECES, _SINE_DIGITS = 64, 6
-_NS_PER_MS, _NS_PER_US = 10**6, 1000
 _FEWEST_IN_PERIOD = 10
 """Frames of a period, which is a whole number of them: it is off by 5 % at most."""
 _KEYS_OF_RATES = ("period_ms", "low_pct")
@@ -74,7 +73,7 @@ def arrivals_of(
     _require_line(run, where, rate_fps * max(rate for _, rate in points) / mean, line_fps)
     period_ms = duration_s * 1000 if asked.period_ms is UNSET else Fraction(str(asked.period_ms))
     _require_periods(run, where, period_ms / 1000, duration_s, rate_fps)
-    return Profile(points, round(period_ms * _NS_PER_MS))
+    return Profile(points, round(period_ms * NS_PER_MS))
 
 
 def recorded_rate_fps(run: FileRun, place: Place, given: TrafficClass) -> Fraction:
@@ -94,7 +93,7 @@ def _recorded_gaps_ns(run: FileRun, place: Place, asked: Arrivals) -> tuple[int,
         if asked.gaps_us:
             raise run.error((*where, "gaps_us"), "a capture has times, too", "keep one of gaps_us and pcap")
         return recording.gaps_ns
-    gaps_ns = tuple(round(Fraction(str(gap)) * _NS_PER_US) for gap in asked.gaps_us)
+    gaps_ns = tuple(round(Fraction(str(gap)) * NS_PER_US) for gap in asked.gaps_us)
     if not sum(gaps_ns):
         raise run.error(where, "replay without times", "give pcap: FILE, or gaps_us: [10, 250, 10]")
     return gaps_ns

@@ -25,7 +25,7 @@ from p4mesh.traffic.derived import (
     with_start_skew,
 )
 from p4mesh.traffic.imix import MixPart, sizes_by_weight
-from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps, tx_frames
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, NS_PER_US, PREAMBLE_BYTES, max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import (
     Broadcast,
     FullMesh,
@@ -53,7 +53,6 @@ _UNICAST: dict[str, type[Pattern]] = {
     "many_to_one": Rotate,
 }
 _MESHES = ("mesh", "mesh_streams")
-_NS_PER_MS, _NS_PER_US = 1_000_000, 1000
 
 
 @dataclass(frozen=True)
@@ -246,8 +245,8 @@ def _started(
     run: FileRun, place: Place, given: TrafficClass, stream: Stream, duration_s: Fraction, first: int
 ) -> tuple[Stream, ...]:
     """A class with the starts of its senders, of which the first one has this number."""
-    first_ns = round(Fraction(str(given.start_ms)) * _NS_PER_MS)
-    step_ns = round(Fraction(str(given.stagger_us)) * _NS_PER_US)
+    first_ns = round(Fraction(str(given.start_ms)) * NS_PER_MS)
+    step_ns = round(Fraction(str(given.stagger_us)) * NS_PER_US)
     skews = {port: first_ns + place * step_ns for place, port in enumerate(stream.tx_ports)}
     stream = with_start_skew(stream, skews)
     if given.own_groups and (given.phases == "drifting" or (stream.arrivals and given.phases == "independent")):

@@ -13,7 +13,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
-from p4mesh.methods.results.latency_cells import NS_PER_US, Circumstances, Jitter, LatencyTimes, us
+from p4mesh.methods.results.latency_cells import Circumstances, Jitter, LatencyTimes, us
 from p4mesh.methods.results.layers import Increment, Increments, largest, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import early_of_flows, late_of_flows
@@ -21,6 +21,7 @@ from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.quantities import number_text
+from p4mesh.traffic.line_rate import NS_PER_US
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Judgement, Verdict

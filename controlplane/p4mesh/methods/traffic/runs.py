@@ -11,13 +11,12 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.traffic.classes import LaidClass, indistinguishable, lay
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S
 from p4mesh.traffic.rates import line_share
 from p4mesh.traffic_file.reader import FileRun
 from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
 
-_NS_PER_MS = 1_000_000
 _UNEVEN = 100
 """Queues are watched where no class begins or ends later than the others by more than this part of the run."""
 
@@ -101,4 +100,4 @@ def _load_pct(classes: tuple[LaidClass, ...], bed: Bed) -> Fraction:
 
 
 def _nanoseconds(milliseconds: float) -> int:
-    return int(Fraction(str(milliseconds)) * _NS_PER_MS)
+    return int(Fraction(str(milliseconds)) * NS_PER_MS)

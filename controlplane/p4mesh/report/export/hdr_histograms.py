@@ -12,11 +12,11 @@ from typing import Any
 
 from p4mesh.errors import EnvironmentFault, UsageError
 from p4mesh.store.stored_run import StoredRun
+from p4mesh.traffic.line_rate import NS_PER_S, NS_PER_US
 
 LOG = "latency.hlog"
 _HIGHEST_NS = 3_600 * 10**9
 _DIGITS = 3
-_NS_PER_S, _NS_PER_US = 10**9, 1_000
 _NOT_IN_TAGS = re.compile(r"[^\w./:+-]+")
 
 
@@ -47,8 +47,8 @@ def hdr_log(run: StoredRun) -> str:
                 continue
             pair = "" if one["tx_port"] is None else f":{one['tx_port']}-{one['rx_port']}"
             tag = _NOT_IN_TAGS.sub("_", f"{trial.unit}:{trial.index}:{one['stream']}{pair}")
-            began_s, lasted_s = times.get((trial.unit, trial.index), 0.0), trial.result["duration_ns"] / _NS_PER_S
-            highest_us = histogram.get_max_value() / _NS_PER_US
+            began_s, lasted_s = times.get((trial.unit, trial.index), 0.0), trial.result["duration_ns"] / NS_PER_S
+            highest_us = histogram.get_max_value() / NS_PER_US
             payload = histogram.encode().decode("ascii")
             lines.append(f"Tag={tag},{began_s:.3f},{lasted_s:.6f},{highest_us:.3f},{payload}")
     if len(lines) == first:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from p4mesh.quantities import number_text
-from p4mesh.trial.hook import NS_PER_S, run_hook
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.trial.hook import run_hook
 from p4mesh.trial.link_watch import LinkLostError
 from p4mesh.trial.parts.base import Part, Trial
 from p4mesh.trial.spec import Reset, ResetAction
