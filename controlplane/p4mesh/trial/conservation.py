@@ -185,6 +185,6 @@ def _late_loss(plan: Plan, pauses: Pauses, counts: Counts) -> str:
     if lost * frames > late * expected:
         return ""
     return (
-        f"late departures: the tester stood still for up to {pauses.longest_ns / 1e6:.1f} ms; about {late} frames left "
-        f"late and too close together, which may be why {lost} were lost"
+        f"late departures: the tester stood still for up to {pauses.longest_ns / 1e6:,.1f} ms; about {late:,} frames "
+        f"left late and too close together, which may be why {lost:,} were lost"
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from p4mesh.measurement.counts import PortCounts, Transient
-from p4mesh.measurement.transient import PortReading, _Windows, transient
+from p4mesh.measurement.transient import PortReading, _late_frames, _Windows, _windows, transient
 
 DURATION_NS = 8_000_000
 SENT = 1000
@@ -46,13 +46,25 @@ def found(*ports: Sequence[int], latency_ns: float = 0) -> Transient | None:
         ((1000, 700, 100, 100, 100, 100, 100, 100), Transient(2_000_000, True, 1500)),
         ((1000, 1000, 1000, 700, 100, 100, 100, 100), Transient(4_000_000, True, 3300)),
         ((1000, 1000, 1000, 1000, 700, 100, 100, 100), Transient(5_000_000, False, 0)),
+        ((1000, 1000, 1000, 1000, 1000, 1000, 300, 300), Transient(6_000_000, False, 0)),
         ((1000, 1000, 1000, 1000, 1000, 1000, 1000, 300), Transient(7_000_000, False, 0)),
         ((103, 101, 99, 100, 101, 99, 100, 100), Transient(0, True, 0, hidden_frames=3)),
         ((100, 100, 100, 100, 100, 100, 100, 101), None),
         ((0, 100, 100, 100, 100, 100, 100, 100), None),
         ((1000, 1000, 200, 1000, 1000, 1000, 1000, 1000), None),
     ],
-    ids=["first window", "second", "fourth", "behind the middle", "last", "unsure", "even", "later", "an outage"],
+    ids=[
+        "first window",
+        "second",
+        "fourth",
+        "behind the middle",
+        "last but one",
+        "last",
+        "unsure",
+        "even",
+        "later",
+        "an outage",
+    ],
 )
 def test_windows(windows: Sequence[int], expected: Transient | None) -> None:
     assert found(windows) == expected
@@ -61,6 +73,8 @@ def test_windows(windows: Sequence[int], expected: Transient | None) -> None:
 def test_a_port_alone_shows_its_own() -> None:
     even = (500,) * 8
     assert found(*[even] * 30, (580, *even[1:])) == Transient(1_000_000, True, 80)
+    fewer = (400, *even[1:])
+    assert found((580, *even[1:]), fewer) == Transient(1_000_000, True, 0), "all ports together have none more"
 
 
 def test_the_latency_of_a_device_hides_no_transient() -> None:
@@ -82,21 +96,24 @@ def test_chance_is_seldom_taken_for_a_transient(passed: float, ports: int) -> No
     assert wrong <= 0.02 * trials
 
 
-def test_a_bucket_and_a_queue_of_one_port_are_told_apart() -> None:
+@pytest.mark.parametrize("queued", [280, 0])
+def test_a_bucket_and_a_queue_of_one_port_are_told_apart(queued: int) -> None:
     """Of 8 windows of 100 frames, 400 more come first, and 200 come in two windows behind the transmission.
 
-    Late frames are at first counted as if all came evenly: 1,400 in 10 windows.
+    Late frames are at first counted as if all came evenly: 1,400 in 10 windows. A port that only sends has neither.
     """
     came = [500 + 100 * window for window in range(8)]
     readings = [PortReading(DURATION_NS * number // 8, None, {1: frames}) for number, frames in enumerate(came[:7], 1)]
-    counts = PortCounts(1, tx_frames=8 * SENT, rx_frames=came[-1] + 200, late_frames=280, queued_frames=280)
-    answer = transient(readings, [counts], {1: 0.0}, DURATION_NS, 1 - 1400 / 8000)
+    counts = PortCounts(1, tx_frames=8 * SENT, rx_frames=came[-1] + 200, late_frames=280, queued_frames=queued)
+    sender = PortCounts(2, tx_frames=8 * SENT)
+    answer = transient(readings, [counts, sender], {1: 0.0}, DURATION_NS, 1 - 1400 / 8000)
     assert answer is not None
     assert answer[0] == Transient(1_000_000, True, 400)
-    assert answer[1] == (replace(counts, early_frames=400, late_frames=200, queued_frames=200),)
+    left = replace(counts, early_frames=400, late_frames=200, queued_frames=200 if queued else 0)
+    assert answer[1] == (left, sender)
 
 
-@pytest.mark.parametrize(("takes", "early"), [(0, 60), (40, 60), (400, 0)])
+@pytest.mark.parametrize(("takes", "early"), [(0, 60), (40, 60), (232, 60), (240, 0), (400, 0)])
 def test_frames_that_a_reading_may_have_missed_are_none_of_a_transient(takes: int, early: int) -> None:
     """Of windows with 500 of 1,000 frames, the first one has 60 more; its end is not known to ``takes`` frames sent."""
     came = [560 + 500 * window for window in range(8)]
@@ -221,3 +238,29 @@ def test_fewer_than_five_readings_show_no_transient(readings: int) -> None:
 def test_ports_that_received_nothing_tell_nothing() -> None:
     readings = [PortReading(DURATION_NS * number // 8, None, {1: 0}) for number in range(1, 8)]
     assert transient(readings, [PortCounts(1, tx_frames=8 * SENT)], {}, DURATION_NS, 1.0) is None
+
+
+def test_frames_that_were_flooded_back_are_none_of_the_last_window() -> None:
+    """A reading counts them at their source, the result does not: the last window is empty, and none has less."""
+    readings = [PortReading(DURATION_NS * number // 8, None, {1: 100 * number}) for number in range(1, 8)]
+    counts = PortCounts(1, tx_frames=8 * SENT, rx_frames=650)
+    found, _ = _windows(readings, [counts], {1: 0.0}, DURATION_NS, 0.5)
+    assert found.frames.tolist() == [[100] * 7 + [0]]
+
+
+@pytest.mark.parametrize(("takes", "expected"), [(116, (2_000_000, 560, 0)), (120, (1_000_000, 491, 60))])
+def test_a_window_is_unsure_at_both_of_its_ends(takes: int, expected: tuple[int, int, int]) -> None:
+    """Of windows with 500 of 1,000 frames, the first has 1,000 and the second 560; each reading takes a while."""
+    came = [1000, *(1560 + 500 * window for window in range(7))]
+    readings = [
+        PortReading(DURATION_NS * number // 8, (SENT * number - takes // 2, SENT * number + takes // 2), {1: frames})
+        for number, frames in enumerate(came[:7], 1)
+    ]
+    answer = transient(readings, [PortCounts(1, tx_frames=8 * SENT, rx_frames=came[-1])], {1: 0.0}, DURATION_NS, 0.5)
+    assert answer is not None
+    assert (answer[0].ends_ns, answer[0].frames, answer[0].hidden_frames) == expected
+
+
+def test_where_all_frames_were_late_so_are_those_behind_the_last_reading() -> None:
+    """50 frames that take 50 times as long as the trial: 50 of 50.5 parts are late."""
+    assert _late_frames(PortCounts(1, rx_frames=50, late_frames=50), 50, 0.5) == round(50 * 50 / 50.5)

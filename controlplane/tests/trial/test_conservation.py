@@ -199,12 +199,12 @@ def test_a_deviating_load_is_named_with_its_tolerance() -> None:
 )
 def test_losses_may_be_those_of_frames_that_left_late(late_ns: int, lost: int, expected: int, late: int | None) -> None:
     """Two ports with 1,000 frames/s have 6 due in 3 ms, and one at its edge; each lost frame to two ports is half."""
-    pauses = Pauses(longest_ns=1_500_000, late_ns=late_ns)
+    pauses = Pauses(longest_ns=200_000_500_000, late_ns=late_ns)
     found = doubted(reading(), pauses=pauses, lost_frames=lost, expected_rx_frames=expected)
     assert found == (
         Doubt(
-            f"late departures: the tester stood still for up to 1.5 ms; about {late} frames left late and too close "
-            f"together, which may be why {lost} were lost",
+            f"late departures: the tester stood still for up to 200,000.5 ms; about {late} frames left late and too "
+            f"close together, which may be why {lost} were lost",
             undelivered=True,
         )
         if late
