@@ -205,6 +205,22 @@ def test_two_measurements_of_a_wire_agree_within_their_errors_and_the_resolution
             before.joined(now, "wires.json")
 
 
+def test_a_wire_between_ports_of_two_speeds_is_for_a_run_in_its_direction() -> None:
+    """Port 1 has 1 Gbit/s and port 2 10 Gbit/s; the other direction has not been measured."""
+    run = CalibrationRun("cables", "0" * 64, "sim", 1.0, "2030-01-01", "1")
+    wire = Wire(1, 2, 10**9, 10**10, 64, 100.0, 1.0, 100.0, 100.0, 1, 0)
+    known = Calibration((run,), (wire, replace(wire, frame_size_bytes=128)))
+    known.require("wires.json", "sim", [(1, 2)], {1: 10**9, 2: 10**10}, (64, 128))
+    with pytest.raises(CalibrationError) as raised:
+        known.require("wires.json", "sim", [(1, 2)], {1: 10**10, 2: 25 * 10**9}, (64,))
+    assert raised.value.message == (
+        "wires.json: ports 1 -> 2, 64 B was measured at 1000000000 -> 10000000000 bit/s, the run is at 10000000000 -> "
+        "25000000000 bit/s"
+    )
+    with pytest.raises(CalibrationError, match="no wire from port 2 to port 1 was measured"):
+        known.require("wires.json", "sim", [(2, 1)], {1: 10**9, 2: 10**10}, (64,))
+
+
 def test_wires_of_another_target_are_not_joined(workplace: Path) -> None:
     measure()
     with pytest.raises(P4MeshError) as raised:
