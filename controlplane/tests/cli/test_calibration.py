@@ -78,9 +78,11 @@ def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: An
     return single_command.run_test(options)
 
 
+@pytest.mark.parametrize("at_once", [256, 2])
 def test_every_direction_of_every_wire_is_measured_with_every_size(
-    workplace: Path, capsys: pytest.CaptureFixture[str]
+    at_once: int, workplace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("p4mesh.run.calibration._AT_ONCE", at_once)
     assert measure() == 0
     stored = read_calibration(workplace / "wires.json", "")
     assert [wire.place for wire in stored.wires] == [

@@ -17,6 +17,7 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.loss_interval import excluded_ratio, loss_interval
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -202,6 +203,7 @@ def test_without_loss_the_interval_ends_at_three_in_n() -> None:
     assert pytest.approx(0.05, rel=0.01) == (1 - 0.001) ** 3000, "what 95 % confidence means"
     assert loss_interval(0, 0) == (0, 1)
     assert loss_interval(7, 7)[1] == 1
+    assert loss_interval(1, 1)[0] == pytest.approx(1 / (1 + 1.959964**2)), "Wilson 1927 of one frame"
 
 
 def test_the_interval_holds_the_true_ratio_nineteen_times_of_twenty() -> None:
@@ -211,3 +213,88 @@ def test_the_interval_holds_the_true_ratio_nineteen_times_of_twenty() -> None:
         low, high = loss_interval(binomial(random, 20_000, 1e-3), 20_000)
         held += low <= 1e-3 <= high
     assert 0.92 <= held / 400 <= 0.98
+
+
+Row = tuple[int, int, int, int]
+"""Load in percent, duration, frames, lost frames."""
+FORWARDED: Row = (100, 1, 10_000, 0)
+
+
+def found_in(*rows: Row, accepted: Fraction = Fraction(0)) -> RareLoss | None:
+    return rare_loss([CountedTrial(Fraction(load), *rest) for load, *rest in rows], accepted)
+
+
+def rare(frames: int, lost: int, low: int, high: int, *, independent: bool) -> RareLoss:
+    return RareLoss(
+        independent=independent,
+        frames=frames,
+        lost_frames=lost,
+        lowest_pct=low,
+        highest_pct=high,
+        forwarded_pct=100,
+    )
+
+
+@pytest.mark.parametrize(
+    ("lossy", "forwarded", "named"),
+    [
+        pytest.param((90, 1, 10_000, 1), FORWARDED, True, id="at 90 % of the capacity"),
+        pytest.param((91, 1, 10_000, 1), FORWARDED, False, id="nearer to it"),
+        pytest.param((90, 1, 20_000, 1), FORWARDED, True, id="as long as the trial that was forwarded"),
+        pytest.param((50, 1, 20_000, 1), (100, 2, 10_000, 0), True, id="shorter than that"),
+        pytest.param((50, 2, 10_000, 1), (100, 1, 9_949, 0), True, id="50 frames more in twice its time"),
+        pytest.param((50, 2, 10_000, 1), (100, 1, 9_899, 0), False, id="100 frames more, as behind a buffer"),
+        pytest.param((50, 1, 1, 1), FORWARDED, True, id="a trial of one frame"),
+    ],
+)
+def test_a_loss_has_another_reason_well_below_what_was_forwarded_for_as_long(
+    lossy: Row, forwarded: Row, named: bool
+) -> None:
+    """Of trials that were forwarded in less time, a buffer may be the reason."""
+    load, _, frames, lost = lossy
+    expected = rare(frames, lost, load, load, independent=False) if named else None
+    assert found_in(lossy, forwarded) == expected
+    assert found_in(lossy, (70, 1, 0, 0), forwarded) == expected, "nothing was sent"
+
+
+def test_a_ratio_that_is_accepted_is_no_rare_loss() -> None:
+    lossy = (50, 1, 4, 1)
+    assert found_in(lossy, FORWARDED, accepted=Fraction(1, 4)) is None
+    assert found_in(lossy, FORWARDED, accepted=Fraction(1, 5)) == rare(4, 1, 50, 50, independent=False)
+
+
+@pytest.mark.parametrize(
+    ("lossy", "top", "expected"),
+    [
+        pytest.param(
+            ((20, 5), (40, 5)), (10_000, 0), rare(20_000, 10, 20, 40, independent=True), id="G of 8.11 is above 8"
+        ),
+        pytest.param(
+            ((20, 5), (40, 5)), (9_500, 0), rare(29_500, 10, 20, 40, independent=True), id="G of 7.77 is below 8"
+        ),
+        pytest.param(
+            ((20, 5), (45, 5), (90, 5)), (10_000, 0), rare(40_000, 15, 20, 90, independent=True), id="at 90 % as well"
+        ),
+        pytest.param(((20, 4), (40, 4)), (10_000, 0), rare(20_000, 8, 20, 40, independent=False), id="too few"),
+        pytest.param(((21, 5), (40, 5)), (10_000, 0), rare(20_000, 10, 21, 40, independent=False), id="too near"),
+    ],
+)
+def test_a_ratio_is_independent_of_loads_that_are_far_apart(
+    lossy: tuple[tuple[int, int], ...], top: tuple[int, int], expected: RareLoss
+) -> None:
+    """Trials of 10,000 frames, and one at the capacity, which belongs to them where the G test allows it.
+
+    Three ratios have two degrees of freedom: three deviations above them are 2 + 3 * sqrt(2 * 2).
+    """
+    assert found_in(*((load, 1, 10_000, lost) for load, lost in lossy), (100, 1, *top)) == expected
+
+
+def test_ratios_are_the_same_up_to_three_deviations_of_the_g_test() -> None:
+    """50, 50 and 29 of 100,000 frames: 4 * 50 * ln(50 / 43) + 2 * 29 * ln(29 / 43) = 7.3, below 8.
+
+    The loss at the top makes the capacity a little less than its load.
+    """
+    whole = found_in((20, 1, 100_000, 50), (40, 1, 100_000, 50), (100, 1, 100_000, 29))
+    assert whole is not None and whole.independent
+    assert (whole.frames, whole.lost_frames, whole.highest_pct) == (300_000, 129, 100)
+    assert whole.forwarded_pct == pytest.approx(99.971)
