@@ -15,7 +15,7 @@ from support.runs import run_on_sim
 
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshThroughput
-from p4mesh.methods.results.loss_interval import excluded_ratio, loss_interval
+from p4mesh.methods.results.loss_interval import excluded_ratio, interval_cells, loss_error_pct, loss_interval
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
@@ -201,9 +201,28 @@ def test_without_loss_the_interval_ends_at_three_in_n() -> None:
     assert loss_interval(0, 3000) == (0, 0.001)
     assert excluded_ratio(0, 3000) == 0.001
     assert pytest.approx(0.05, rel=0.01) == (1 - 0.001) ** 3000, "what 95 % confidence means"
-    assert loss_interval(0, 0) == (0, 1)
+    assert loss_interval(0, 0) == loss_interval(0, 1) == (0, 1)
     assert loss_interval(7, 7)[1] == 1
     assert loss_interval(1, 1)[0] == pytest.approx(1 / (1 + 1.959964**2)), "Wilson 1927 of one frame"
+
+
+@pytest.mark.parametrize(
+    ("lost", "frames", "error_pct"), [(0, 3000, 0.1), (1, 10, 30.4150), (99, 100, 4.4487), (1, 1, 79.3452)]
+)
+def test_the_error_of_a_loss_is_the_larger_side_of_its_interval(lost: int, frames: int, error_pct: float) -> None:
+    assert loss_error_pct(lost, frames) == pytest.approx(error_pct, rel=2e-4)
+    assert loss_error_pct(0, 0) is None
+
+
+def test_the_cells_of_a_loss_tell_frames_that_came_late_and_bursts_that_are_forgiven() -> None:
+    """Of 100,000 frames 50 were lost, 40 of which may have come late; each of two senders is forgiven 1,000."""
+    cells = interval_cells(50, 100_000, 40, senders=2)
+    assert cells == {
+        "loss_low_pct": 100 * loss_interval(10, 100_000)[0],
+        "loss_high_pct": 100 * loss_interval(50, 100_000)[1],
+        "bucket_loss_pct": pytest.approx(2.05),
+    }
+    assert interval_cells(0, 10)["bucket_loss_pct"] == interval_cells(0, 0)["bucket_loss_pct"] == 100
 
 
 def test_the_interval_holds_the_true_ratio_nineteen_times_of_twenty() -> None:
