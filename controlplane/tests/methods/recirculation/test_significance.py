@@ -33,3 +33,19 @@ def test_unequal_spreads_have_the_degrees_of_welch_and_satterthwaite() -> None:
     assert delta.value == 1.0
     assert delta.low == pytest.approx(1 - 2.776 * 0.5**0.5, abs=1e-3)
     assert delta.differs is False
+
+
+def test_the_error_of_time_stamps_widens_an_interval_at_both_ends() -> None:
+    """Each of the two means is wrong by up to 0.5."""
+    same = delta_of([3.25, 3.25], [1.0, 1.0], error=0.5)
+    assert (same.low, same.high) == (1.25, 3.25)
+    varied = delta_of([10.0, 11.0, 12.0, 13.0, 14.0], [1.0, 2.0, 3.0, 4.0, 5.0], error=0.5)
+    assert varied.low == pytest.approx(9 - 2.306 - 1, abs=1e-3)
+    assert varied.high == pytest.approx(9 + 2.306 + 1, abs=1e-3)
+
+
+@pytest.mark.parametrize(("error", "differs"), [(1.124, True), (1.125, False)])
+def test_an_interval_that_touches_zero_is_no_difference(error: float, differs: bool) -> None:
+    """Of 2.25, the error of both means takes off 2.248 or 2.25."""
+    assert delta_of([3.25, 3.25], [1.0, 1.0], error).differs is differs
+    assert delta_of([1.0, 1.0], [3.25, 3.25], error).differs is differs
