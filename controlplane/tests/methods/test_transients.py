@@ -18,8 +18,10 @@ from support.runs import run_on_sim
 from p4mesh.methods.base import Method
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
+from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
 
@@ -109,6 +111,27 @@ def test_frames_that_are_lost_by_chance_are_no_transient(loss_pct: int) -> None:
         covered += row["loss_low_pct"] <= loss_pct <= row["loss_high_pct"]
     assert early <= 1
     assert covered >= 10
+
+
+@pytest.mark.parametrize(
+    ("test", "settings"),
+    [
+        (MaximumForwardingRate(), ("step_pct=100",)),
+        (Throughput(), ("search_min_pct=100", "search_initial_pct=100")),
+        (FullyMeshed(), ("parts=throughput", "search_min_pct=100", "search_initial_pct=100")),
+    ],
+)
+def test_losses_that_stand_alone_are_within_their_error(test: Method, settings: tuple[str, ...]) -> None:
+    """One frame in 50 is lost by chance, at each load: no throughput, and the loss of the load that was tried."""
+    covered, runs, errors = 0, 12, []
+    for seed in range(runs):
+        topology = parsed(switch(f"loss_ppb: {2 * 10**7}", ports=2, rates_bps=10**9, seed=seed))
+        row = measured(test, topology, "scaled_frames=2000", "learning_verify=false", *settings).tables[0].rows[0]
+        errors.append(row["loss_error_pct"])
+        covered += abs(row["loss_pct"] - 2) <= row["loss_error_pct"]
+    assert covered >= runs - 2
+    # 1.96 deviations of 2,000 frames or more, and the skew of the interval.
+    assert max(errors) <= 1.3 * 1.96 * 100 * (0.02 * 0.98 / 2000) ** 0.5
 
 
 def test_a_congested_port_of_a_device_that_collapses() -> None:

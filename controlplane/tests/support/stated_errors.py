@@ -10,8 +10,6 @@ from p4mesh.methods.results.fields import Sense, quantity_of
 from p4mesh.methods.results.outcome import Table
 
 ELSEWHERE = {
-    ("mesh_throughput", "loss_pct"): "the table of searches says which loss the trial excludes",
-    ("broadcast", "loss_pct"): "the table of searches says which loss the trial excludes",
     ("sweep_loss", "loss_pct"): "the table sweep_loss_interval has its interval",
     ("latency_spread", "low_us"): "the smallest latency that was seen, no mean",
     ("latency_spread", "high_us"): "the largest latency that was seen, no mean",

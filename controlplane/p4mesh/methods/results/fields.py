@@ -455,6 +455,7 @@ LOSS_PCT = _loss(
     share_of="tx_frames",
     for_good="bucket_loss_pct",
 )
+LOSS_ERROR_PCT = _error_of_loss("loss_error_pct", "loss")
 LOSS_RATIO = _loss("loss_ratio", "Loss ratio", "lost of expected copies", "of expected", share_of="expected_frames")
 LOSS_RATIO_BELOW = _setting(
     "loss_ratio_below", "Below, 95 %", "bound of the loss ratio with 95 % confidence", "of expected"

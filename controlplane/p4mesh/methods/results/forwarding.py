@@ -11,7 +11,7 @@ from p4mesh.methods.results.corrupted import Corrupted
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
-from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, interval_cells
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, interval_cells, loss_interval
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched, SearchRow
@@ -105,9 +105,24 @@ class MeshTrial(SearchRow):
         Copies that came have taken the place of frames that wait; in a longer trial a full queue may lose copies.
         """
         senders = sum(port.tx_frames > 0 for port in self.ports)
-        doubtful = (self.doubtful_frames or 0) + min(self.late_frames, self.duplicate_frames)
-        missed = self.lost_frames + self.late_frames + self.early_frames
+        missed, doubtful = self._missed_frames
         return interval_cells(missed, self.tx_frames, doubtful, senders)
+
+    @property
+    def loss_error(self) -> dict[str, Cell]:
+        """The cell of the larger distance of the loss from these limits; none of a trial that cannot be trusted."""
+        if not self.trusted:
+            return {}
+        missed, doubtful = self._missed_frames
+        low, _ = loss_interval(missed - doubtful, self.tx_frames)
+        _, high = loss_interval(missed, self.tx_frames)
+        return {"loss_error_pct": max(self.loss_pct - 100 * low, 100 * high - self.loss_pct)}
+
+    @property
+    def _missed_frames(self) -> tuple[int, int]:
+        """Frames that a longer trial loses as well, and how many of them it may not."""
+        doubtful = (self.doubtful_frames or 0) + min(self.late_frames, self.duplicate_frames)
+        return self.lost_frames + self.late_frames + self.early_frames, doubtful
 
 
 @dataclass(frozen=True, kw_only=True)

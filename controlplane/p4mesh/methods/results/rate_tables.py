@@ -54,6 +54,7 @@ THROUGHPUT_COLUMNS = (
     fields.FORWARDING_L1_MBPS,
     fields.FORWARDING_FPS,
     fields.LOSS_PCT,
+    fields.LOSS_ERROR_PCT,
     fields.LOST_FRAMES,
     *FOR_GOOD,
     fields.UPPER_PCT,
@@ -78,7 +79,16 @@ def mesh_throughput_table(results: Sequence[MeshThroughput]) -> Table:
         MESH_THROUGHPUT,
         "Throughput: highest load without loss",
         (*THROUGHPUT_COLUMNS, *([fields.THEORETICAL_PCT] if limited else [])),
-        [(result.search.trusted_cells, result, result.search.judgement, result.search.for_good) for result in results],
+        [
+            (
+                result.search.trusted_cells,
+                result.search.shown.loss_error,
+                result,
+                result.search.judgement,
+                result.search.for_good,
+            )
+            for result in results
+        ],
         " ".join(filter(None, (_NOTE, _FAILED if failed else "", excluded_note(results)))),
         headline=(fields.STATE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT),
     )

@@ -29,6 +29,7 @@ _COLUMNS = (
     fields.UPPER_PCT,
     fields.TRIED_PCT,
     retitled(fields.LOSS_PCT, "Loss there"),
+    fields.LOSS_ERROR_PCT,
 )
 
 _NOTE = (
@@ -49,7 +50,7 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
             "throughput_l1_mbps": shown.offered_l1_mbps,
             "throughput_l2_mbps": l2_mbps,
         }
-        lossy = {"loss_pct": shown.loss_pct, "corrupted_frames": shown.corrupted_frames}
+        lossy = {"loss_pct": shown.loss_pct, "corrupted_frames": shown.corrupted_frames, **shown.loss_error}
         tried = {"tried_pct": shown.load_pct, **lossy} if shown.trusted else {}
         row = rates if found else tried
         rows.append(

@@ -19,10 +19,11 @@ from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     check_definition,
 )
-from p4mesh.methods.results.metrics import rate_metrics
+from p4mesh.methods.results.loss_interval import loss_error_pct
+from p4mesh.methods.results.metrics import missed_frames, rate_metrics
 from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.results.queues import queue_cells
-from p4mesh.methods.results.record import INLINE, Record, table_of
+from p4mesh.methods.results.record import INLINE, OMITTED, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note, untrusted_trials
 from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE, Searched, SearchRow
 from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
@@ -47,6 +48,7 @@ _COLUMNS = (
     fields.OFFERED_L1_MBPS,
     retitled(fields.FORWARDING_FPS, "Rx, all ports"),
     fields.LOSS_PCT,
+    fields.LOSS_ERROR_PCT,
     retitled(fields.LOST_FRAMES, "Lost", "copies"),
     fields.STATE,
     *FOR_GOOD,
@@ -61,6 +63,7 @@ class BroadcastTrial(SearchRow):
 
     offered_l1_mbps: float
     late_frames: int
+    loss_error_pct: float | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,6 +276,7 @@ def _row(rate_bps: int, spec: TrialSpec, result: TrialResult, load: Fraction, ve
         lost_frames=result.lost_frames,
         corrupted_frames=result.corrupted_frames or None,
         loss_pct=float(rates.loss_pct),
+        loss_error_pct=loss_error_pct(missed_frames(result), result.expected_rx_frames),
         flooded_frames=_returned(spec, result),
         status=result.status,
         reason=result.reason,

@@ -31,6 +31,7 @@ _AT_MFR = (
     fields.TX_FRAMES,
     fields.RX_FRAMES,
     fields.LOSS_PCT,
+    fields.LOSS_ERROR_PCT,
 )
 
 
@@ -103,7 +104,11 @@ class MaximumForwardingRate(SearchTest[MaximumRate]):
         table = MaximumRate.table(
             "maximum_forwarding_rate",
             self.title,
-            [(unit.best or {}, unit, unit.throughput.search.for_good) for unit in units],
+            [
+                (best or {}, best.loss_error if best else {}, unit, unit.throughput.search.for_good)
+                for unit in units
+                for best in (unit.best,)
+            ],
             "MFR is the highest forwarding rate of all trials: those of the search, and the steps from the throughput "
             "to the maximum offered load, where FRMOL is read. Rates are exact to one frame. Loss at the MFR is that "
             "of a trial of any length: frames that a queue held back until the transmission was over count as lost. "
