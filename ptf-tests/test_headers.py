@@ -13,7 +13,7 @@ from support.stacks import STACKS
 from p4mesh.layers import Ethernet, Frame, IPv4, IPv6, Modifiable
 from p4mesh.layers.layer import BAD_CHECKSUM
 from p4mesh.layers.notation import frame_of_text
-from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
+from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES, bytes_before_signature
 from p4mesh.tester.seed_layout import layout_of
 from p4mesh.tester.stations import station
 from p4mesh.traffic import patterns
@@ -58,10 +58,11 @@ class HeadersTest(StreamTest):
 
     def assert_whole(self, got: bytes, frame: Frame) -> None:
         """Assert that a frame has these headers, with all lengths and checksums, and the payload."""
-        signature = got[frame.header_bytes :][:SIGNATURE_BYTES]
+        balance, behind = got[frame.header_bytes : bytes_before_signature(frame)], got[bytes_before_signature(frame) :]
+        signature = behind[:SIGNATURE_BYTES]
         self.assertEqual(signature[:2], b"PM")
-        rest = bytes(k & 0xFF for k in range(len(got) - frame.header_bytes - SIGNATURE_BYTES))
-        self.assertEqual(got.hex(), self.addressed(frame).write(signature + rest).hex())
+        rest = bytes(k & 0xFF for k in range(len(behind) - SIGNATURE_BYTES - frame.trailer_bytes))
+        self.assertEqual(got.hex(), self.addressed(frame).write(balance + signature + rest).hex())
 
     def assert_checksums(self, got: bytes) -> None:
         """Assert that Scapy writes the same lengths and checksums; a checksum of UDP of 0 is none."""

@@ -70,21 +70,21 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
         // The sum of what `check` covers is zero, and the seed has no addresses: its own checksums stay.
         update_checksum(meta.transport == TRANSPORT_TCP && hdr.ipv4.isValid(),
             { meta.constant_sum, hdr.ipv4.src, hdr.ipv4.dst, hdr.tcp.src, hdr.tcp.dst,
-              hdr.tcp.sequence, hdr.tcp.flags },
+              hdr.tcp.sequence, hdr.tcp.acknowledgment, hdr.tcp.flags, hdr.tcp.window, hdr.tcp.urgent },
             hdr.tcp.checksum, HashAlgorithm.csum16);
         update_checksum(meta.transport == TRANSPORT_TCP && hdr.ipv6.isValid(),
             { meta.constant_sum, hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
-              hdr.tcp.src, hdr.tcp.dst, hdr.tcp.sequence, hdr.tcp.flags },
+              hdr.tcp.src, hdr.tcp.dst, hdr.tcp.sequence, hdr.tcp.acknowledgment, hdr.tcp.flags, hdr.tcp.window, hdr.tcp.urgent },
             hdr.tcp.checksum, HashAlgorithm.csum16);
         UPDATE_BESIDE_SIGNATURE(meta.transport == TRANSPORT_UDP_TO_SPOIL && hdr.ipv4.isValid(),
             { hdr.ipv4.src, hdr.ipv4.dst, 8w0, PROTOCOL_UDP, hdr.udp.length_bytes,
               hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes, meta.own_sum },
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(meta.transport == TRANSPORT_ICMP && hdr.ipv4.isValid(),
-            { meta.constant_sum, hdr.icmp.rest }, hdr.icmp.checksum, HashAlgorithm.csum16);
+            { meta.constant_sum, hdr.icmp.type_code, hdr.icmp.rest }, hdr.icmp.checksum, HashAlgorithm.csum16);
         update_checksum(meta.transport == TRANSPORT_ICMP && hdr.ipv6.isValid(),
             { meta.constant_sum, hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
-              hdr.icmp.rest },
+              hdr.icmp.type_code, hdr.icmp.rest },
             hdr.icmp.checksum, HashAlgorithm.csum16);
     }
 }

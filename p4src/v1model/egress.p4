@@ -10,6 +10,7 @@
 #include "frame_sizes.p4"
 #include "../shared/transmission.p4"
 #include "more_modifiers.p4"
+#include "invariant_crc.p4"
 
 // The Ethernet header inside a tunnel has the addresses of stations where its seed has none. Then the header outside may
 // have addresses of the ends of the tunnel: `tunnel_end` is the destination that the seed has.
@@ -52,6 +53,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     ToController() to_controller;
     InnerAddresses() inner_addresses;
     FinalDestination() final_destination;
+    InvariantCrc() invariant_crc;
 
     apply {
         bit<REASON_BITS> reason = REASON_NONE;
@@ -89,6 +91,9 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
         }
         if (modifier_op != OP_NONE) {
             more_modifiers.apply(hdr, modifier_op, index);
+            if (hdr.loop.count & BALANCED != 0 && modifier_op == OP_UPDATE) {
+                invariant_crc.apply(hdr);
+            }
         }
         if (hdr.inner_ethernet.isValid() && reason == REASON_TRANSMITTED) {
             inner_addresses.apply(hdr, meta.tunnel_end);

@@ -32,6 +32,16 @@ const bit<8> FIELD_INNER_VLAN_PRIORITY = 33;
 const bit<8> FIELD_TCP_SEQUENCE = 34;
 const bit<8> FIELD_TCP_FLAGS = 35;
 const bit<8> FIELD_ICMP_REST = 36;
+const bit<8> FIELD_TCP_ACKNOWLEDGMENT = 37;
+const bit<8> FIELD_TCP_WINDOW = 38;
+const bit<8> FIELD_TCP_URGENT = 39;
+const bit<8> FIELD_ICMP_TYPE_CODE = 40;
+const bit<8> FIELD_IPV4_FLAGS_OFFSET = 41;
+const bit<8> FIELD_FIRST_IPV4_FLAGS_OFFSET = 42;
+const bit<8> FIELD_OUTER_VLAN_DROP_ELIGIBLE = 43;
+const bit<8> FIELD_INNER_VLAN_DROP_ELIGIBLE = 44;
+const bit<8> FIELD_EXTENSION = 45;
+const bit<8> FIELD_FIRST_EXTENSION = 46;
 
 // The first word of each stack, and how many of its words can change.
 const bit<8> FIELD_OUTER_WORD = 64;
@@ -39,7 +49,7 @@ const bit<8> FIELD_INNER_WORD = 96;
 const bit<8> FIELD_OWN_WORD   = 112;
 #define CHANGING_OUTER_WORDS 10
 #define CHANGING_INNER_WORDS 4
-#define CHANGING_OWN_WORDS 2
+#define CHANGING_OWN_WORDS 3
 
 #define ADDS_TO_WORD(NAME, WORD) @hidden action NAME() { WORD.value = WORD.value + value[31:0]; }
 
@@ -81,6 +91,16 @@ control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t valu
     @hidden action tcp_sequence() { hdr.tcp.sequence = hdr.tcp.sequence + value[31:0]; }
     @hidden action tcp_flags() { hdr.tcp.flags = hdr.tcp.flags + value[15:0]; }
     @hidden action icmp_rest() { hdr.icmp.rest = hdr.icmp.rest + value[31:0]; }
+    @hidden action tcp_acknowledgment() { hdr.tcp.acknowledgment = hdr.tcp.acknowledgment + value[31:0]; }
+    @hidden action tcp_window() { hdr.tcp.window = hdr.tcp.window + value[15:0]; }
+    @hidden action tcp_urgent() { hdr.tcp.urgent = hdr.tcp.urgent + value[15:0]; }
+    @hidden action icmp_type_code() { hdr.icmp.type_code = hdr.icmp.type_code + value[15:0]; }
+    @hidden action ipv4_flags_offset() { hdr.ipv4.flags_offset = hdr.ipv4.flags_offset + value[15:0]; }
+    @hidden action first_ipv4_flags_offset() { hdr.first_ipv4.flags_offset = hdr.first_ipv4.flags_offset + value[15:0]; }
+    @hidden action outer_vlan_drop_eligible() { hdr.outer_vlan.drop_eligible = hdr.outer_vlan.drop_eligible + value[0:0]; }
+    @hidden action inner_vlan_drop_eligible() { hdr.inner_vlan.drop_eligible = hdr.inner_vlan.drop_eligible + value[0:0]; }
+    @hidden action extension() { hdr.extension[0].rest = hdr.extension[0].rest + value[47:0]; }
+    @hidden action first_extension() { hdr.first_extension.rest = hdr.first_extension.rest + value[47:0]; }
     ADDS_TO_WORD(outer_word_0, hdr.outer[0])
     ADDS_TO_WORD(outer_word_1, hdr.outer[1])
     ADDS_TO_WORD(outer_word_2, hdr.outer[2])
@@ -97,6 +117,7 @@ control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t valu
     ADDS_TO_WORD(inner_word_3, hdr.inner[3])
     ADDS_TO_WORD(own_word_0, hdr.own[0])
     ADDS_TO_WORD(own_word_1, hdr.own[1])
+    ADDS_TO_WORD(own_word_2, hdr.own[2])
 
     @hidden table adder {
         key = { field : exact; }
@@ -107,11 +128,13 @@ control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t valu
             ipv6_hop_limit; first_ipv4_dst; first_ipv4_src; first_ipv4_dscp_ecn; first_ipv4_ttl;
             first_ipv4_identification; first_ipv6_dst; first_ipv6_src; first_ipv6_traffic_class;
             first_ipv6_flow_label; first_ipv6_hop_limit; first_udp_src; inner_ethernet_dst; inner_ethernet_src;
-            outer_vlan_priority; inner_vlan_priority; tcp_sequence; tcp_flags; icmp_rest; outer_word_0; outer_word_1;
+            outer_vlan_priority; inner_vlan_priority; tcp_sequence; tcp_flags; icmp_rest;
+            tcp_acknowledgment; tcp_window; tcp_urgent; icmp_type_code; ipv4_flags_offset; first_ipv4_flags_offset;
+            outer_vlan_drop_eligible; inner_vlan_drop_eligible; extension; first_extension; outer_word_0; outer_word_1;
             outer_word_2; outer_word_3; outer_word_4; outer_word_5; outer_word_6; outer_word_7; outer_word_8;
             outer_word_9;
             inner_word_0; inner_word_1; inner_word_2; inner_word_3;
-            own_word_0; own_word_1;
+            own_word_0; own_word_1; own_word_2;
         }
         const default_action = NoAction();
         const entries = {
@@ -151,6 +174,16 @@ control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t valu
             FIELD_TCP_SEQUENCE : tcp_sequence();
             FIELD_TCP_FLAGS : tcp_flags();
             FIELD_ICMP_REST : icmp_rest();
+            FIELD_TCP_ACKNOWLEDGMENT : tcp_acknowledgment();
+            FIELD_TCP_WINDOW : tcp_window();
+            FIELD_TCP_URGENT : tcp_urgent();
+            FIELD_ICMP_TYPE_CODE : icmp_type_code();
+            FIELD_IPV4_FLAGS_OFFSET : ipv4_flags_offset();
+            FIELD_FIRST_IPV4_FLAGS_OFFSET : first_ipv4_flags_offset();
+            FIELD_OUTER_VLAN_DROP_ELIGIBLE : outer_vlan_drop_eligible();
+            FIELD_INNER_VLAN_DROP_ELIGIBLE : inner_vlan_drop_eligible();
+            FIELD_EXTENSION : extension();
+            FIELD_FIRST_EXTENSION : first_extension();
             FIELD_OUTER_WORD + 0 : outer_word_0();
             FIELD_OUTER_WORD + 1 : outer_word_1();
             FIELD_OUTER_WORD + 2 : outer_word_2();
@@ -167,6 +200,7 @@ control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t valu
             FIELD_INNER_WORD + 3 : inner_word_3();
             FIELD_OWN_WORD + 0 : own_word_0();
             FIELD_OWN_WORD + 1 : own_word_1();
+            FIELD_OWN_WORD + 2 : own_word_2();
         }
     }
 

@@ -120,7 +120,15 @@ const bit<8> WRONG_IPV4       = 0x10;
 const bit<8> WRONG_FIRST_IPV4 = 0x18;
 const bit<8> MOST_OWN_WORDS = 31;
 
-// Flag of KIND_SEED: its transmitters have more than two field modifiers.
+// Bit of the count of KIND_SEED: the last two words of one's own balance an invariant CRC. Then the sum of the payload,
+// where `check` covers it, is so many bits higher. Tofino has no such frames.
+const bit<32> BALANCED = 0x20;
+const bit<8> PAYLOAD_SUM_SHIFT = 16;
+// Words of one's own in front of these two, with the three of the base transport header.
+const bit<8> MOST_OWN_WORDS_OF_CRC = 10;
+
+// Flag of KIND_SEED: its transmitters have more than two field modifiers, or its frames end with an invariant CRC, which
+// covers all fields that change: frames without either skip both by one test.
 const bit<8> MORE_MODIFIERS = 0x80;
 
 #endif

@@ -5,6 +5,20 @@
 #include "types.p4"
 #include "tunnels.p4"
 
+// The destination port of UDP behind an extension header, and no signature behind it: what names a tunnel belongs to the
+// packet outside. So many bits are from the header to where a signature begins.
+#define LOOKS_BEHIND(NAME, BITS) state NAME { \
+        transition select(packet.lookahead<bit<BITS>>()[63:48], packet.lookahead<bit<BITS>>()[15:0]) { \
+            (_, SIGNATURE_MAGIC) : parse_extension; \
+            (PORT_GTPU, _) : parse_segments; \
+            (PORT_VXLAN, _) : parse_segments; \
+            (PORT_VXLAN_GPE, _) : parse_segments; \
+            (PORT_GENEVE, _) : parse_segments; \
+            (PORT_MPLS, _) : parse_segments; \
+            default : parse_extension; \
+        } \
+    }
+
 parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
                     inout standard_metadata_t standard) {
     Tunnels() tunnels;
@@ -210,9 +224,27 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             (_, _, PROTOCOL_MPLS) : parse_segments;
             (_, _, PROTOCOL_ETHERNET) : parse_segments;
             (1, 1, PROTOCOL_UDP) : parse_segments;
+            (0, _, PROTOCOL_UDP) : look_behind_extension;
             default : parse_extension;
         }
     }
+    state look_behind_extension {
+        transition select(packet.lookahead<bit<16>>()[7:0]) {
+            0 : look_behind_no_segment;
+            2 : look_behind_1_segment;
+            4 : look_behind_2_segments;
+            6 : look_behind_3_segments;
+            8 : look_behind_4_segments;
+            10 : look_behind_5_segments;
+            default : parse_extension;
+        }
+    }
+    LOOKS_BEHIND(look_behind_no_segment, 144)
+    LOOKS_BEHIND(look_behind_1_segment, 272)
+    LOOKS_BEHIND(look_behind_2_segments, 400)
+    LOOKS_BEHIND(look_behind_3_segments, 528)
+    LOOKS_BEHIND(look_behind_4_segments, 656)
+    LOOKS_BEHIND(look_behind_5_segments, 784)
     // Options, or the segments of a path: 8 bytes, and 16 for each segment.
     state parse_segments {
         packet.extract(hdr.first_extension);
@@ -319,7 +351,8 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         meta.transport = TRANSPORT_TCP;
         meta.constant_sum = (bit<32>)~hdr.tcp.checksum + (bit<32>)~hdr.tcp.src + (bit<32>)~hdr.tcp.dst
                             + (bit<32>)~hdr.tcp.sequence[31:16] + (bit<32>)~hdr.tcp.sequence[15:0]
-                            + (bit<32>)~hdr.tcp.flags;
+                            + (bit<32>)~hdr.tcp.acknowledgment[31:16] + (bit<32>)~hdr.tcp.acknowledgment[15:0]
+                            + (bit<32>)~hdr.tcp.flags + (bit<32>)~hdr.tcp.window + (bit<32>)~hdr.tcp.urgent;
         transition parse_test;
     }
     state parse_icmp {
@@ -331,8 +364,8 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
     state sum_icmp {
         meta.transport = TRANSPORT_ICMP;
-        meta.constant_sum = (bit<32>)~hdr.icmp.checksum + (bit<32>)~hdr.icmp.rest[31:16]
-                            + (bit<32>)~hdr.icmp.rest[15:0];
+        meta.constant_sum = (bit<32>)~hdr.icmp.checksum + (bit<32>)~hdr.icmp.type_code
+                            + (bit<32>)~hdr.icmp.rest[31:16] + (bit<32>)~hdr.icmp.rest[15:0];
         transition parse_test;
     }
     state parse_test {

@@ -26,6 +26,7 @@ const bit<16> PORT_VXLAN     = 4789;
 const bit<16> PORT_VXLAN_GPE = 4790;
 const bit<16> PORT_GENEVE    = 6081;
 const bit<16> PORT_MPLS      = 6635;
+const bit<16> PORT_ROCE      = 4791;
 
 // Next protocol of VXLAN-GPE.
 const bit<8> GPE_IPV4     = 1;

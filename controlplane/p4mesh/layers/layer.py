@@ -110,6 +110,18 @@ def checksum_field() -> Any:
     return field(default=None, metadata={"wire": wire})
 
 
+def trailing_checksum() -> Any:
+    """Declare a checksum in the layer's trailer: no bits of the header; BAD_CHECKSUM asks for a wrong one."""
+
+    def of_text(text: str) -> int:
+        if text != BAD:
+            raise ValueError(text)
+        return BAD_CHECKSUM
+
+    wire = Wire(0, Role.COMPUTED, lambda _: None, of_text, is_checksum=True)
+    return field(default=None, metadata={"wire": wire})
+
+
 def names_next(width_bits: int, registry: Numbers, alone: int) -> Any:
     """Declare a field that names the next layer; it is ``alone`` in front of a layer without a number, and of none."""
     return field(default=None, metadata={"wire": Wire(width_bits, Role.NEXT, registry=registry, alone=alone)})

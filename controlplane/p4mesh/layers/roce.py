@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from p4mesh.layers.ipv4 import IPv4
 from p4mesh.layers.ipv6 import IPv6
-from p4mesh.layers.layer import Layer, Numbers, bits
+from p4mesh.layers.layer import BAD_CHECKSUM, Layer, Numbers, bits, trailing_checksum
 from p4mesh.layers.udp import Udp
 
 _SEND_ONLY = 0x64
@@ -38,13 +38,15 @@ class Bth(Layer):
     acknowledge: int = bits(1)
     reserved_bits: int = bits(7)
     sequence: int = bits(24)
+    icrc: int | None = trailing_checksum()
 
     def trailer(self, outside: tuple[Layer, ...], inside: bytes) -> bytes:
         """Write the invariant CRC: over IP, UDP and what follows, with ones for what routers change (A17.3.3)."""
         masked = [_masked(layer) for layer in outside if isinstance(layer, IPv4 | IPv6 | Udp)][-2:]
         mine = replace(self, forward_congestion=1, backward_congestion=1, reserved=0x3F)
         covered = b"".join([_LOCAL_ROUTE, *(layer.pack() for layer in masked), mine.pack(), inside])
-        return zlib.crc32(covered).to_bytes(self.trailer_bytes, "little")
+        wrong = int(self.icrc == BAD_CHECKSUM)
+        return (zlib.crc32(covered) ^ wrong).to_bytes(self.trailer_bytes, "little")
 
 
 _LOCAL_ROUTE = b"\xff" * 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from p4mesh.target.base import BadFcsRule
 from p4mesh.tester.contract import Contract
+from p4mesh.tester.frames import bytes_before_signature
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.stations import receiver_tag
 
@@ -22,7 +23,7 @@ def bad_fcs_rules(plan: Plan, run: int, contract: Contract) -> dict[int, list[Ba
         stream = damaged.get(flow.stream)
         if stream is None:
             continue
-        offset_bytes = stream.frame.header_bytes
+        offset_bytes = bytes_before_signature(stream.frame)
         tag = 0 if stream.pattern.to_many else receiver_tag(flow.rx_port)
         start = contract["SIGNATURE_MAGIC"] << _MAGIC_SHIFT | run << _RUN_SHIFT
         start |= tag << _RECEIVER_SHIFT | flow.sequence_cell % contract["FLOWS"]

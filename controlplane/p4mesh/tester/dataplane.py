@@ -19,13 +19,14 @@ from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, m
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.entries import EntryKey, PlanEntries
 from p4mesh.tester.fault_capture import FaultCapture
-from p4mesh.tester.frames import FCS_BYTES
+from p4mesh.tester.frames import FCS_BYTES, payload_sums
 from p4mesh.tester.histogram import Bins, Histogram, InterarrivalBins
+from p4mesh.tester.invariant_crc import BALANCE_BYTES
 from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.records import interarrival_bins, ipdv_bins, latency_bins
 from p4mesh.tester.responders import Match, PuntRule
-from p4mesh.tester.seed_layout import layout_of
+from p4mesh.tester.seed_layout import WORD_BYTES, layout_of
 from p4mesh.tester.switch_client import Entity, SwitchClient
 from p4mesh.traffic.stream import FEWEST_MODIFIERS, Stream
 
@@ -204,9 +205,16 @@ class DataPlane:
             flags |= self._contract["IN_TUNNEL"]
         if layout.spoiled:
             flags |= self._contract[f"WRONG_{layout.spoiled}"]
-        if len(stream.modifiers) > FEWEST_MODIFIERS:
+        if len(stream.modifiers) > FEWEST_MODIFIERS or stream.frame.trailer_bytes:
             flags |= self._contract["MORE_MODIFIERS"]
-        return {"flags": flags, "count": layout.words["own"]}
+        count = layout.words["own"]
+        if stream.frame.trailer_bytes:
+            count += BALANCE_BYTES // WORD_BYTES
+            count |= self._contract["BALANCED"]
+            if self._contract.check_covers_payload:
+                payload_sum = payload_sums(stream.frame, (stream.frame_size_bytes,), stream.payload)[0]
+                count |= payload_sum << self._contract["PAYLOAD_SUM_SHIFT"]
+        return {"flags": flags, "count": count}
 
     def hold(self, streams: range, wait: WaitForPasses) -> None:
         """Set the clocks of streams far ahead, so that seeds do not depart by those of an interrupted run."""

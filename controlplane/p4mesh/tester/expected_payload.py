@@ -13,7 +13,7 @@ from p4mesh.layers.vlan import Vlan
 from p4mesh.layers.vxlan import Vxlan
 from p4mesh.target.base import CountedPayload
 from p4mesh.tester.contract import Contract
-from p4mesh.tester.frames import SIGNATURE_BYTES
+from p4mesh.tester.frames import SIGNATURE_BYTES, bytes_before_signature
 from p4mesh.tester.plan import Plan
 from p4mesh.traffic.stream import COUNTING
 
@@ -41,7 +41,7 @@ def expected_payload(plan: Plan, run: int, contract: Contract) -> CountedPayload
     come first. Of the others the one in front does, so that a number in a signature is not taken for a mark.
     """
     counts = all(stream.stream.payload == COUNTING for stream in plan.streams)
-    headers = dict.fromkeys(stream.stream.frame.header_bytes for stream in plan.streams if counts)
+    headers = dict.fromkeys(bytes_before_signature(stream.stream.frame) for stream in plan.streams if counts)
     others = sorted({length + change for change in _CHANGES_BYTES for length in headers} - headers.keys())
     mark = contract["SIGNATURE_MAGIC"].to_bytes(2, "big") + bytes([run])
     offsets = (*headers, *(offset for offset in others if offset >= Ethernet().header_bytes))

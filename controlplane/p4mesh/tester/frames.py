@@ -10,6 +10,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.layers import PLAIN, Ethernet, Frame, IPv6, Vlan
 from p4mesh.layers.checksum import ones_complement_sum
 from p4mesh.layers.frame import TUNNEL_BYTES
+from p4mesh.tester.invariant_crc import BALANCE_BYTES, balance_of_seed
 from p4mesh.traffic.addresses import BROADCAST_MAC
 from p4mesh.traffic.stream import COUNTING
 
@@ -34,9 +35,17 @@ def seed_payload(
     rest = frame_size_bytes - minimum_frame_bytes(frame)
     if rest < 0:
         raise _too_short(frame, frame_size_bytes)
-    payload, behind = _payload(rest, pattern), frame.header_bytes + SIGNATURE_BYTES
-    whole = _to_last_segment(frame).write(bytes(SIGNATURE_BYTES) + (bytes(rest) if check_covers_payload else payload))
-    return whole[: frame.header_bytes] + payload + whole[behind + rest :]
+    payload, balance = _payload(rest + frame.trailer_bytes, pattern), b""
+    summed = bytes(rest) if check_covers_payload else payload[:rest]
+    in_front = bytes_before_signature(frame) - frame.header_bytes
+    whole = _to_last_segment(frame).write(bytes(in_front + SIGNATURE_BYTES) + summed)
+    headers = whole[: frame.header_bytes]
+    for place, layer in enumerate(frame.layers):
+        if layer.trailer_bytes:
+            behind = sum(other.header_bytes for other in frame.layers[place + 1 :])
+            constant = headers[frame.header_bytes - behind :]
+            balance = balance_of_seed(constant, payload, SIGNATURE_BYTES, wrong=place in frame.bad_checksums)
+    return headers + balance + payload
 
 
 def _to_last_segment(frame: Frame) -> Frame:
@@ -50,8 +59,8 @@ def _to_last_segment(frame: Frame) -> Frame:
 
 def payload_sums(frame: Frame, frame_sizes_bytes: Sequence[int], pattern: bytes = COUNTING) -> list[int]:
     """Sum the payload behind the signature of a frame of each size, in ones' complement."""
-    minimum = minimum_frame_bytes(frame)
-    return [ones_complement_sum(_payload(size - minimum, pattern)) for size in frame_sizes_bytes]
+    in_front = bytes_before_signature(frame) + SIGNATURE_BYTES + FCS_BYTES
+    return [ones_complement_sum(_payload(size - in_front, pattern)) for size in frame_sizes_bytes]
 
 
 def _payload(length_bytes: int, pattern: bytes) -> bytes:
@@ -66,7 +75,12 @@ def learning_frame(source_mac: bytes, vids: tuple[int, ...] = ()) -> bytes:
 
 def minimum_frame_bytes(frame: Frame) -> int:
     """Length of the shortest frame with these headers that still carries a signature, FCS included."""
-    return frame.header_bytes + SIGNATURE_BYTES + FCS_BYTES
+    return bytes_before_signature(frame) + SIGNATURE_BYTES + frame.trailer_bytes + FCS_BYTES
+
+
+def bytes_before_signature(frame: Frame) -> int:
+    """Length of the headers, and of the balance that makes the CRC of a trailer right."""
+    return frame.header_bytes + (BALANCE_BYTES if frame.trailer_bytes else 0)
 
 
 def _too_short(frame: Frame, frame_size_bytes: int) -> ParameterError:

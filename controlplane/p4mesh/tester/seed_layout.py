@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import (
@@ -22,7 +23,8 @@ from p4mesh.layers import (
     Udp,
     Vlan,
 )
-from p4mesh.layers.layer import Layer, Modifiable, changing_fields
+from p4mesh.layers.ipv4 import MORE_FRAGMENTS
+from p4mesh.layers.layer import Layer, Modifiable, Numbers, changing_fields
 from p4mesh.layers.network import NetworkLayer
 from p4mesh.tester.contract import Contract
 from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, ValueList
@@ -94,6 +96,7 @@ def layout_of(frame: Frame) -> SeedLayout:
         else:
             places.append(put(stack, layer))
             first = False
+    units = 0
     for layer in layers[innermost:]:
         match layer:
             case NetworkLayer() | Udp():
@@ -101,7 +104,8 @@ def layout_of(frame: Frame) -> SeedLayout:
             case Icmp() | Icmpv6():
                 places.append(Place("icmp"))
             case ExtensionHeader():
-                places.append(Place("extension"))
+                places.append(Place("extension", units))
+                units += layer.header_bytes // _UNIT_BYTES
             case Tcp():
                 places.append(Place("tcp"))
                 words[_OWN] += len(layer.options) // WORD_BYTES
@@ -152,9 +156,14 @@ class FieldPlace:
 Fields = Mapping[str, int]
 """Constants of a program that say which fields it changes; see :func:`fields_of`."""
 _NAMES = {"destination": "DST", "source": "SRC"}
-_IN_ICMP = {"identifier": 16, "sequence": 0}
+_IN_ICMP = {"identifier": ("REST", 16), "sequence": ("REST", 0), "type": ("TYPE_CODE", 8), "code": ("TYPE_CODE", 0)}
+_IN_TCP_FLAGS = {"flags": 0, "reserved": 9}
 _CLASS_SHIFTS = {"dscp": 2, "ecn": 0}
 _CLASS_BITS, _FLAGS_BITS = 8, 16
+_UNIT_BYTES, _UNIT_BITS, _REST_BITS = 8, 64, 48
+"""Of an extension header; the rest of its first unit is what stands behind two bytes that say what follows."""
+_LEADS_ON = ("routing_type", "segments_left")
+"""Fields of extension headers by which parsers and checksums find their way."""
 
 
 def field_place(frame: Frame, field: Modifiable, fields: Fields) -> FieldPlace | None:
@@ -167,15 +176,16 @@ def field_place(frame: Frame, field: Modifiable, fields: Fields) -> FieldPlace |
         return None
     place, layer = layout_of(frame).places[in_frame], frame.layers[in_frame]
     of_station = place.header == "inner_ethernet" and getattr(layer, field.field) is None
-    if of_station or _names_tunnel(frame, in_frame, field):
+    if of_station or _names_next(frame, in_frame, field):
         return None
     found = _in_words(layer, field, place, fields) if place.is_word else _in_header(layer, field, place)
     return found if found and f"FIELD_{found.constant}" in fields else None
 
 
-def _names_tunnel(frame: Frame, place: int, field: Modifiable) -> bool:
-    """Whether a field of UDP says that a tunnel follows."""
-    return field.field == "destination" and isinstance(frame.layers[place], Udp) and place < _innermost(frame)
+def _names_next(frame: Frame, place: int, field: Modifiable) -> bool:
+    """Whether a field of UDP says which layer follows."""
+    following = frame.layers[place + 1].numbers if place + 1 < len(frame.layers) else {}
+    return field.field == "destination" and isinstance(frame.layers[place], Udp) and Numbers.UDP_PORT in following
 
 
 def _in_header(layer: Layer, field: Modifiable, place: Place) -> FieldPlace | None:
@@ -189,12 +199,30 @@ def _in_header(layer: Layer, field: Modifiable, place: Place) -> FieldPlace | No
             return FieldPlace(f"{header}_HOP_LIMIT", 0, width, 0, width)
         case Vlan(), "vid":
             return FieldPlace(header, 0, width, 0, width)
-        case Icmp() | Icmpv6(), "identifier" | "sequence":
-            return FieldPlace("ICMP_REST", 0, _WORD_BITS, _IN_ICMP[field.field], width)
-        case Tcp(), "flags":
-            return FieldPlace("TCP_FLAGS", 0, _FLAGS_BITS, 0, width)
+        case IPv4(), "flags":
+            return FieldPlace(f"{header}_FLAGS_OFFSET", 0, _FLAGS_BITS, _FLAGS_BITS - width, width)
+        case Icmp() | Icmpv6(), _:
+            word, shift = _IN_ICMP[field.field]
+            return FieldPlace(f"ICMP_{word}", 0, 2 * _FLAGS_BITS if word == "REST" else _FLAGS_BITS, shift, width)
+        case Tcp(), "flags" | "reserved":
+            return FieldPlace("TCP_FLAGS", 0, _FLAGS_BITS, _IN_TCP_FLAGS[field.field], width)
+        case ExtensionHeader(), _:
+            return _in_extension(layer, field, place)
     name = _NAMES.get(field.field, field.field.upper())
     return FieldPlace(f"{header}_{name}", 0, width, 0, width)
+
+
+def _in_extension(layer: ExtensionHeader, field: Modifiable, place: Place) -> FieldPlace | None:
+    """Find a field in the first unit of the first extension header, behind what a parser needs of it."""
+    begin = 0
+    for name, wire in layer.wires:
+        if name == field.field:
+            break
+        begin += wire.width_bits
+    end = begin + field.width_bits
+    if place.word or begin < _UNIT_BITS - _REST_BITS or end > _UNIT_BITS or field.field in _LEADS_ON:
+        return None
+    return FieldPlace(place.header.upper(), 0, _REST_BITS, _UNIT_BITS - end, field.width_bits)
 
 
 def _in_words(layer: Layer, field: Modifiable, place: Place, fields: Fields) -> FieldPlace | None:
@@ -242,6 +270,7 @@ def require_field(stream: str, frame: Frame, modifier: FieldModifier, fields: Fi
             f"stream '{stream}': {modifier.field.name} cannot change from frame to frame",
             hint=f"use one of {', '.join(fields_that_change(frame, fields))}",
         )
+    _require_whole_packets(stream, modifier)
     if place.shift + place.width_bits == place.container_bits:
         return
     base = getattr(frame.layers[in_frame], modifier.field.field) or 0
@@ -258,6 +287,24 @@ def require_field(stream: str, frame: Frame, modifier: FieldModifier, fields: Fi
         raise ParameterError(
             f"stream '{stream}': {modifier.field.name} runs over from {base}, by {min(ends)} to {max(ends)}",
             hint=f"stay in 0..{(1 << place.width_bits) - 1}: the bits above are another field",
+        )
+
+
+def _require_whole_packets(stream: str, modifier: FieldModifier) -> None:
+    """Raise ParameterError for values that would make an IPv4 packet a fragment, which is refused in a stack, too."""
+    if modifier.field.layer is not IPv4 or modifier.field.field != "flags":
+        return
+    match modifier.values:
+        case Progression(step=step):
+            bits = step
+        case ValueList(values=values):
+            bits = reduce(or_, values)
+        case PseudoRandom(mask=mask):
+            bits = mask
+    if bits & MORE_FRAGMENTS:
+        raise ParameterError(
+            f"stream '{stream}': {modifier.field.name} would make fragments, in which receivers find no signature",
+            hint="add even numbers: 2 is do not fragment, 4 is reserved",
         )
 
 

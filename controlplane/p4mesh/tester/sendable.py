@@ -32,7 +32,8 @@ _TUNNEL = (
     rf"( ipv4| ipv6( ({_CARRYING_EXTENSION}))?| gre| udp (vxlan|vxlan_gpe|geneve|{_GTPU})| udp(?= mpls)| mpls"
     rf"| control_word(?= ethernet)| pppoe| ethernet|{_TAG})"
 )
-_STACKS = re.compile(rf"ethernet{_TAG}*{_TUNNEL}*( (ipv4|ipv6( ({_EXTENSION}))*)( (udp|tcp|icmp|icmpv6))?)?( bytes)*")
+_TRANSPORT = "( (udp( bth)?|tcp|icmp|icmpv6))?"
+_STACKS = re.compile(rf"ethernet{_TAG}*{_TUNNEL}*( (ipv4|ipv6( ({_EXTENSION}))*){_TRANSPORT})?( bytes)*")
 """Names of the layers, the outermost first; each must name the next one, too."""
 _VALID = "a stack of docs/HEADERS.md, such as vlan/ipv4/udp or mpls/ipv6/tcp"
 _STACKS_OF_TOFINO = re.compile(rf"ethernet({_TAG}( vlan)?)?(( mpls)* (ipv4|ipv6( (?!segment)({_EXTENSION}))*) udp)?")
@@ -51,6 +52,8 @@ _MOST_ETHERNETS = 2
 _FIRST_UNIT_BYTES, _SEGMENT_BYTES, _MOST_SEGMENTS = 8, 16, 5
 _LONGEST_LIST_BYTES = _FIRST_UNIT_BYTES + _MOST_SEGMENTS * _SEGMENT_BYTES
 _MOST_OPTION_BYTES = 12
+_MOST_WORDS_OF_CRC = 10
+"""Of base transport header and bytes behind it."""
 _ENDS = ("", "udp", "ipv4 udp", "ethernet ipv4 udp", "vxlan ethernet ipv4 udp", "udp vxlan ethernet ipv4 udp")
 """Ends of stacks, one of which a stack that has begun well can have."""
 _OTHER_PROTOCOLS = {0x0806: "ARP", 0x8808: "MAC control", 0x88CC: "LLDP"}
@@ -66,11 +69,6 @@ def require_sendable(stream: str, frame: Frame) -> None:
         raise ParameterError(
             f"stream '{stream}': bytes in front of another header, which no header says the length of",
             hint="put them behind the last header, or into options of ipv4, hop_by_hop, destination or geneve",
-        )
-    if Bth.kind in kinds.split():
-        raise ParameterError(
-            f"stream '{stream}': bth ends with a CRC of the payload, which the tester changes in every frame",
-            hint="udp(destination=4791)/bytes(content=...) with its 12 bytes has no CRC: routers do not look at it",
         )
     if not _STACKS.fullmatch(kinds) or not _is_followed(frame):
         obstacle, valid = _obstacle(tuple(kinds.split()))
@@ -202,6 +200,13 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
     match layer:
         case Ethernet():
             return _ethernet_problem(frame, place, layer)
+        case Bth() if place - 1 in frame.bad_checksums:
+            return "has a bad checksum in front", "use bth(icrc=bad): UDP in front of it has no checksum"
+        case Bth() if frame.layers[place - 2] is not frame.network or getattr(frame.network, "options", None):
+            return "has options or extension headers in front", "put it behind ipv4/udp or ipv6/udp: RoCEv2 has neither"
+        case Bth() if layout_of(frame).words["own"] > _MOST_WORDS_OF_CRC:
+            most = WORD_BYTES * _MOST_WORDS_OF_CRC - layer.header_bytes
+            return "has more bytes behind it than its CRC takes in", f"use {most} bytes or less"
         case IPv4() | Fragment() if layer.is_fragment:
             return "is a fragment", "use whole packets"
         case IPv4() if layer.options and layer is not frame.network:
@@ -221,8 +226,9 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
             return f"has segments_left={layer.segments_left} of {count} segments", f"use 0 to {count}"
         case OwnBytes() if len(layer.content) % WORD_BYTES:
             return f"has {len(layer.content)} bytes", f"use a multiple of {WORD_BYTES}"
-        case OwnBytes():
-            words = (layer.content[begin : begin + len(MAGIC)] for begin in range(0, len(layer.content), WORD_BYTES))
+        case OwnBytes() | Bth():
+            packed = layer.pack()
+            words = (packed[begin : begin + len(MAGIC)] for begin in range(0, len(packed), WORD_BYTES))
             if MAGIC in words:
                 return f"has a word that begins with {MAGIC.hex()}", "change it: it looks like a signature"
         case ExtensionHeader() if place > _innermost(frame):

@@ -42,7 +42,6 @@ DISSECTED = {name: layers for name, layers in STACKS.items() if name != "the por
     "encapsulation": (Ethernet(), IPv6(), Encapsulation(), Udp()),
     "mobility": (Ethernet(), IPv6(), Mobility(), Udp()),
     "pseudowire": (*STACKS["pseudowire"][:4], Ethernet(OF_A_MAKER, OF_A_MAKER), *BRIDGED[1:]),
-    "rdma": (Ethernet(), OUTER4, Udp(), Bth()),
     "rdma over ipv6": (Ethernet(), OUTER6, Udp(), Bth()),
 }
 NAMES = {

@@ -62,9 +62,9 @@ def _five_changes(flow: Any) -> None:
         field.increment.count = count
 
 
-def _windows(flow: Any) -> None:
-    flow.packet.clear()
-    flow.packet.ethernet().ipv4().tcp()[-1].window.increment.count = 257
+def _tunnels(flow: Any) -> None:
+    flow.packet.vxlan().ethernet().ipv4().udp()
+    flow.packet[2].dst_port.increment.set(start=4789, count=257)
 
 
 def _many_tags(flow: Any) -> None:
@@ -94,7 +94,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "a_flow_from_no_port": with_flow(lambda flow: set_to(flow.tx_rx.port, tx_name="p9")),
     "a_header_that_there_is_not": with_flow(lambda flow: flow.packet.rsvp()),
     "headers_that_the_tester_does_not_send": with_flow(lambda flow: flow.packet.vlan()),
-    "a_field_that_cannot_change": with_flow(_windows),
+    "a_field_that_cannot_change": with_flow(_tunnels),
     "a_tag_outside_its_field": with_flow(
         lambda flow: flow.packet[2].src_port.metric_tags.add(name="t", offset=8, length=9)
     ),

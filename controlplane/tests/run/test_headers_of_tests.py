@@ -94,7 +94,7 @@ def test_a_test_sends_its_frames_with_these_headers(tmp_path: Path, test: str, h
             "--set headers: bytes in front of another header",
             "behind the last header",
         ),
-        (["headers=ipv4/udp/bth"], "128", "--set headers: bth ends with a CRC of the payload", "with its 12 bytes"),
+        (["headers=ipv4(options=01010101)/udp/bth"], "128", "--set headers: bth has options", "RoCEv2 has neither"),
         (
             ["headers=ipv6(source=2001:db8::1, destination=2001:db8::9)/segment_routing(segments_left=2)/ipv4/udp"],
             "256",

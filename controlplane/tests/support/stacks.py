@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from p4mesh.layers import (
+    Bth,
     ControlWord,
     DestinationOptions,
     Ethernet,
@@ -91,6 +92,8 @@ STACKS: dict[str, tuple[Layer, ...]] = {
         for ends in (UDP4, UDP6, (IPv6(), Tcp()), (IPv6(), Icmpv6()))
     },
     "124 bytes of one's own": (Ethernet(), *UDP6, OwnBytes(bytes(range(124)))),
+    "rdma": (Ethernet(), IPv4(), Udp(49152), Bth()),
+    "rdma in a tunnel": (*(Ethernet(), OUTER4, Udp(), Vxlan(), Ethernet(), IPv6(), Udp(), Bth()), OwnBytes(bytes(8))),
     "the port of a tunnel": (Ethernet(), IPv6(), Udp(destination=4789)),
 }
 
@@ -132,8 +135,8 @@ _LAYERS: dict[str, tuple[Layer, ...]] = {
     "gtpu": (Udp(), Gtpu()),
 }
 _INNERMOST: dict[int, tuple[tuple[Layer, ...], ...]] = {
-    4: ((Udp(),), (Tcp(),), (Icmp(),)),
-    6: ((Udp(),), (Tcp(),), (Icmpv6(),), (ROUTING, Udp()), (ROUTING, Tcp())),
+    4: ((Udp(),), (Tcp(),), (Icmp(),), (Udp(), Bth())),
+    6: ((Udp(),), (Tcp(),), (Icmpv6(),), (ROUTING, Udp()), (ROUTING, Tcp()), (Udp(), Bth())),
 }
 
 

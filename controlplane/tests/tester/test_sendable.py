@@ -140,9 +140,14 @@ def test_a_field_that_the_frames_do_not_have_cannot_change(frame: Frame, field: 
 @pytest.mark.parametrize(
     ("stack", "message", "hint"),
     [
-        ("vxlan/ethernet/ipv4/udp", "vxlan does not stand behind ethernet", "behind ethernet put bytes, ethernet, "),
-        ("ipv4/udp/icmp", "icmp does not stand behind udp", "behind udp put bytes, geneve, gtpu, mpls, vxlan, "),
+        (
+            "vxlan/ethernet/ipv4/udp",
+            "vxlan does not stand behind ethernet",
+            "behind ethernet put bytes, ethernet, ipv4, ",
+        ),
+        ("ipv4/udp/icmp", "icmp does not stand behind udp", "behind udp put bth, bytes, geneve, gtpu, mpls, vxlan, "),
         ("mpls", "mpls is not the last layer", "behind mpls put control_word, ipv4, ipv6, mpls; "),
+        ("ipv4/udp/bth/ipv4/udp", "ipv4 does not stand behind bth", "behind bth put bytes or nothing; "),
         ("ipv6/esp/tcp", "tcp does not stand behind esp", "behind esp put udp; "),
     ],
 )
@@ -183,8 +188,19 @@ FIELDS = fields_of(load_contract())
         ("ipv4.dscp", "tcp", Progression(65), ""),
         ("ipv4.ecn", "tcp", Progression(5), "ipv4.ecn runs over from 0, by 0 to 4"),
         ("tcp.flags", "tcp", PseudoRandom(1, 0x1FF), "tcp.flags runs over from 16, by 0 to 511"),
+        ("ipv4.flags", "tcp", Progression(2), "ipv4.flags would make fragments"),
+        ("ipv4.flags", "tcp", Progression(2, 2), ""),
+        ("ipv4.flags", "tcp", PseudoRandom(1, 6), ""),
         ("ipv4.version", "tcp", Progression(2), "ipv4 has no field 'version' that can change"),
         ("ipv4.fragment_offset", "tcp", Progression(2), "ipv4 has no field 'fragment_offset' that can change"),
+        ("udp.destination", "rdma", Progression(2), "udp.destination cannot change from frame to frame"),
+        (
+            "segment_routing.segments_left",
+            "segments",
+            Progression(2),
+            "segments_left cannot change from frame to frame",
+        ),
+        ("segment_routing.tag", "segments", Progression(2), ""),
     ],
 )
 def test_fields_that_cannot_change_are_refused_with_those_that_can(
@@ -234,6 +250,7 @@ def test_a_bad_checksum_and_frame_sizes_in_turn_exclude_each_other() -> None:
 def test_the_room_for_words_is_that_of_the_program() -> None:
     contract = load_contract()
     assert (contract["TUNNEL_WORDS"], contract["MOST_OWN_WORDS"], contract["SEGMENTS"]) == (10, 31, 5)
+    assert contract["MOST_OWN_WORDS_OF_CRC"] == 10
     assert contract["OWN_WORDS"] > contract["MOST_OWN_WORDS"]
 
 

@@ -65,7 +65,7 @@ def assert_counted(frames: list[Frame], topology: Topology) -> None:
             assert strays == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize(("depth", "ways", "fit"), [(1, 6, 6), (2, 37, 35), (3, 211, 142), (4, 1194, 472)])
+@pytest.mark.parametrize(("depth", "ways", "fit"), [(1, 6, 6), (2, 37, 35), (3, 211, 141), (4, 1194, 470)])
 def test_every_way_of_layers_that_the_program_has_room_for_is_counted_exactly(depth: int, ways: int, fit: int) -> None:
     frames = list(stacks_of_depth(depth))
     sent = [frame for frame in frames if has_room(frame)]
@@ -84,7 +84,7 @@ def chosen(frames: list[Frame], depth: int) -> list[Frame]:
     return random.Random(depth).sample(frames, SAMPLE)
 
 
-@pytest.mark.parametrize(("depth", "fit"), [(1, 6), (2, 34), (3, 128), (4, 386)])
+@pytest.mark.parametrize(("depth", "fit"), [(1, 6), (2, 34), (3, 127), (4, 382)])
 def test_ways_of_layers_are_counted_exactly_behind_a_device_that_rewrites_them(depth: int, fit: int) -> None:
     """Goal: MAC address, a tag more, time to live, class and checksum of every frame change; the signature is found."""
     frames = [frame for frame in stacks_of_depth(depth) if has_room(frame) and has_room(frame.tagged(99))]

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 from support.networks import parsed, switch, wire
+from support.summing import SummingSim
 
 from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, Frame
 from p4mesh.layers.notation import frame_of_text
-from p4mesh.target.capabilities import Capabilities
-from p4mesh.target.sim import SimTarget
 from p4mesh.tester.contract import SUMMING_TESTER, TESTER, load_contract
 from p4mesh.tester.opening import open_tester
 from p4mesh.topology import Topology
@@ -37,14 +36,6 @@ HEADERS = {
     "icmpv6": frame_of_text("ipv6/icmpv6"),
     "vxlan": frame_of_text("ipv4(source=10.0.0.1,destination=10.0.0.2)/udp/vxlan/ethernet/ipv4/udp"),
 }
-
-
-class SummingSim(SimTarget):
-    """The simulated network with the program that sums payloads."""
-
-    @classmethod
-    def declare(cls, topology: Topology) -> Capabilities:
-        return replace(super().declare(topology), checks_payload=False, sums_payload=True)
 
 
 def spec_of(frame: Frame, **changes: Any) -> TrialSpec:
