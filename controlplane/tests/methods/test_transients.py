@@ -126,7 +126,8 @@ def test_losses_that_stand_alone_are_within_their_error(test: Method, settings: 
     covered, runs, errors = 0, 12, []
     for seed in range(runs):
         topology = parsed(switch(f"loss_ppb: {2 * 10**7}", ports=2, rates_bps=10**9, seed=seed))
-        row = measured(test, topology, "scaled_frames=2000", "learning_verify=false", *settings).tables[0].rows[0]
+        outcome = measured(test, topology, "scaled_frames=2000", "learning_verify=false", *settings)
+        row: dict[str, Any] = dict(outcome.tables[0].rows[0])
         errors.append(row["loss_error_pct"])
         covered += abs(row["loss_pct"] - 2) <= row["loss_error_pct"]
     assert covered >= runs - 2
