@@ -193,6 +193,9 @@ class Channel:
     def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
         return columns_of(self.take_packet_ins(count, timeout_s))
 
+    def lost_packet_ins(self) -> dict[str, int]:
+        return self._client.lost_packet_ins()
+
 
 def cell_of(packet: PacketIn) -> int:
     """The cell that a record is about."""

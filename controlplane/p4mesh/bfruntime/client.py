@@ -393,6 +393,10 @@ class BfClient:
         """The next packet-ins in columns, in their order, as :meth:`take_packet_ins` takes them."""
         return columns_of(self.take_packet_ins(count, timeout_s))
 
+    def lost_packet_ins(self) -> dict[str, int]:
+        """Packet-ins that the CPU interface has lost since the start, by the counters that have moved."""
+        return self._cpu.lost()
+
 
 _Update = tuple[str, str, Any]
 """(action, name of the table, Update message)."""

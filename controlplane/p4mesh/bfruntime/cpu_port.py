@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from queue import Empty, Queue
 from types import TracebackType
 from typing import Protocol
@@ -21,7 +22,8 @@ _SHORTEST_FRAME_BYTES = 60
 _RECEIVE_BYTES = 64 << 20
 _LOOK_S = 0.2
 # <linux/if_packet.h>, <asm-generic/socket.h>
-_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, _PACKET_AUXDATA = 263, 1, 8
+_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, _PACKET_STATISTICS, _PACKET_AUXDATA = 263, 1, 6, 8
+_TAKEN_AND_DROPPED = struct.Struct("=II")
 _MEMBERSHIP_PROMISCUOUS = 1
 _ETH_P_ALL = 3
 _OUTGOING = 4
@@ -29,6 +31,9 @@ _SO_RCVBUFFORCE = 33
 _AUXDATA = struct.Struct("=IIIHHHH")
 _TAG_VALID, _TPID_VALID = 0x10, 0x40
 _VLAN = 0x8100
+_INTERFACES = Path("/sys/class/net")
+_COUNTERS = ("rx_dropped", "rx_errors")
+"""Counters of an interface; the driver of the CPU port adds up its receive rings in them (``bf_kpkt_get_stats``)."""
 
 
 class FrameSocket(Protocol):
@@ -40,6 +45,9 @@ class FrameSocket(Protocol):
     def receive(self, timeout_s: float) -> bytes | None:
         """The next frame; None when none comes in time."""
 
+    def lost(self) -> dict[str, int]:
+        """Received frames that did not get here since the start, by the counters that have moved."""
+
     def close(self) -> None:
         """Give the interface back."""
 
@@ -48,6 +56,8 @@ class PacketSocket:
     """Frames of a network interface by an AF_PACKET socket; raises BfConnectError for one that cannot be opened."""
 
     def __init__(self, interface: str) -> None:
+        self._interface = interface
+        self._dropped_here = 0
         try:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         except PermissionError:
@@ -69,6 +79,7 @@ class PacketSocket:
                 f"CPU interface {interface}: {error.strerror or error}",
                 hint="name the interface of the switch's CPU port (tester.tofino.cpu_interface), and set it up",
             ) from None
+        self._before = self._counted()
 
     def _make_room(self) -> None:
         try:
@@ -99,6 +110,22 @@ class PacketSocket:
                     ethertype = type_of_tag if status & _TPID_VALID else _VLAN
                     frame = frame[:12] + struct.pack("!HH", ethertype, tag) + frame[12:]
         return frame
+
+    def lost(self) -> dict[str, int]:
+        """Received frames that did not get here since the start, by the counters that have moved."""
+        # Each look at the statistics of a socket resets them.
+        looked = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, _TAKEN_AND_DROPPED.size)
+        self._dropped_here += _TAKEN_AND_DROPPED.unpack(looked)[1]
+        moved = {
+            f"{name} of {self._interface}": count - self._before[name]
+            for name, count in self._counted().items()
+            if count > self._before[name]
+        }
+        return moved | ({f"the socket on {self._interface}": self._dropped_here} if self._dropped_here else {})
+
+    def _counted(self) -> dict[str, int]:
+        statistics = _INTERFACES / self._interface / "statistics"
+        return {name: int((statistics / name).read_text()) for name in _COUNTERS if (statistics / name).exists()}
 
     def close(self) -> None:
         """Give the interface back."""
@@ -174,6 +201,10 @@ class CpuPort:
         except Empty:
             return None
         return PacketIn(frame[self._in.size_bytes :], self._in.decode(frame))
+
+    def lost(self) -> dict[str, int]:
+        """Frames from the program that the CPU interface has lost since the start, by the counters that have moved."""
+        return self._frames.lost()
 
     def _read(self) -> None:
         while not self._ends.is_set():

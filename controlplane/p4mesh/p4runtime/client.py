@@ -386,6 +386,10 @@ class Client:
         """
         return self._known_codec.packet_columns(self._take(count, timeout_s))
 
+    def lost_packet_ins(self) -> dict[str, int]:
+        """None: P4Runtime does not tell what was lost on the way here."""
+        return {}
+
     def _take(self, count: int, timeout_s: float | None) -> list[PacketRun | p4r.PacketIn]:
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         taken: list[PacketRun | p4r.PacketIn] = []

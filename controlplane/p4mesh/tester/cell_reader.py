@@ -33,6 +33,8 @@ _SHORTEST_WAIT_S = 0.5
 """The records of a window come within milliseconds on a chip; none for this long are lost there."""
 _PATIENCE = 10
 """Records of a window may take so many times as long as the slowest reading so far; each attempt doubles it."""
+_RECEIVE_RINGS = 8
+"""Of the CPU port of a Tofino; the low bits of the first byte, the kind of a frame, choose one (docs/TOFINO.md)."""
 PASSES_BESIDE = 2
 """Rounds of a reading frame beside those for its cells: on its way in, and on its way out."""
 FRAMES_PER_PASS = 16
@@ -204,9 +206,11 @@ class CellReader:
                 f"{text}; {come} of them came up to {self._clock_s() - began_s:.1f} s later: the switch is slow",
                 hint="lower the load, or set a longer tester.tofino.request_timeout_s: records are waited for up to it",
             )
+        lost = "".join(f"; {frames:,} frames by {name}" for name, frames in self._client.lost_packet_ins().items())
+        ring = self._contract["KIND_READ"] % _RECEIVE_RINGS
         return TargetError(
-            f"{text}, and none came in {number_text(limit_s)} s more: the frames are lost",
-            hint="look at the counters of the CPU port and of its receive rings, and at the loop (docs/TOFINO.md)",
+            f"{text}, and none came in {number_text(limit_s)} s more: the frames are lost{lost}",
+            hint=f"look at receive ring {ring} of the CPU port, to which records go, and at the loop (docs/TOFINO.md)",
         )
 
     def _windows(self, runs: Sequence[range]) -> Iterator[Sequence[range]]:

@@ -91,3 +91,6 @@ class SwitchClient(Protocol):
 
     def take_packet_columns(self, count: int, timeout_s: float | None = None) -> list[PacketColumns]:
         """Takes the next packet-ins in columns, in their order: as many as :meth:`take_packet_ins`."""
+
+    def lost_packet_ins(self) -> dict[str, int]:
+        """Packet-ins that were lost on their way since the start, by the counters that have moved."""

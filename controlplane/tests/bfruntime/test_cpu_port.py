@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import time
+from pathlib import Path
 from queue import Empty, Queue
 
 import pytest
 
-from p4mesh.bfruntime import BfConnectError, BfSchemaError, CpuPort, PacketSocket
+from p4mesh.bfruntime import BfConnectError, BfSchemaError, CpuPort, PacketSocket, cpu_port
 from p4mesh.p4runtime import load_p4info
 from p4mesh.p4runtime.info import Info
 from p4mesh.tester.contract import P4SRC
@@ -33,6 +34,9 @@ class Wire:
             return self.coming.get(timeout=timeout_s)
         except Empty:
             return None
+
+    def lost(self) -> dict[str, int]:
+        return {"rx_errors of wire": 7}
 
     def close(self) -> None:
         pass
@@ -88,6 +92,45 @@ def test_frames_pass_an_interface_as_they_are_whatever_stands_where_linux_looks_
     finally:
         receiver.close()
         sender.close()
+
+
+def test_frames_that_nobody_fetches_in_time_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: what the socket has no room for is known afterwards, however often it is asked."""
+    _need_raw_sockets()
+    monkeypatch.setattr(cpu_port, "_RECEIVE_BYTES", 1)
+    receiver, sender = PacketSocket(LOOPBACK), PacketSocket(LOOPBACK)
+    try:
+        assert receiver.lost() == {}
+        for _ in range(200):
+            sender.send(b"\x03" * 1000)
+        first = receiver.lost()
+        assert first.keys() == {"the socket on lo"} and first["the socket on lo"] > 100
+        assert receiver.lost()["the socket on lo"] >= first["the socket on lo"]
+    finally:
+        receiver.close()
+        sender.close()
+
+
+def test_frames_that_the_interface_loses_are_counted_from_the_start_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _need_raw_sockets()
+    statistics = tmp_path / LOOPBACK / "statistics"
+    statistics.mkdir(parents=True)
+    (statistics / "rx_dropped").write_text("5\n")
+    (statistics / "rx_errors").write_text("6\n")
+    monkeypatch.setattr(cpu_port, "_INTERFACES", tmp_path)
+    port = PacketSocket(LOOPBACK)
+    try:
+        assert port.lost() == {}
+        (statistics / "rx_dropped").write_text("9\n")
+        assert port.lost() == {"rx_dropped of lo": 4}
+    finally:
+        port.close()
+
+
+def test_the_client_passes_on_what_the_interface_has_lost() -> None:
+    assert CpuPort(Wire()).lost() == {"rx_errors of wire": 7}
 
 
 def _need_raw_sockets() -> None:

@@ -144,6 +144,17 @@ def test_a_copy_of_an_unknown_transmitter_is_dropped_and_counted() -> None:
     assert sender.pipe.counter("TesterEgress.transmit_reason") == {2 << 5 | unknown: 5}
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+def test_copies_alone_are_replicated_and_the_seed_goes_round_beside_them(chip: str) -> None:
+    """Goal: each departure makes one copy for each port of its group, and there is one seed before and behind it."""
+    vector = VECTORS["vectors"][0]
+    sender = Sender(program_of(chip), vector)
+    sender.pipe.groups[GROUP] = [(port, vector["transmitters"][0]["id"]) for port in (2, 3, 4)]
+    sender.send(5)
+    assert sorted(sent.port for sent in sender.pipe.sent) == [2] * 5 + [3] * 5 + [4] * 5
+    assert sender.pipe.seeds() == 1
+
+
 def test_a_seed_returns_whatever_becomes_of_its_copies() -> None:
     """Goal: all copies are lost on their way; the seed goes on."""
     sender = Sender(program_of("tofino1"), VECTORS["vectors"][0])
@@ -165,6 +176,7 @@ MISTAKES: Sequence[tuple[str, str, str, str]] = (
         "if (position > last) {",
         "a_list_is_gone_through_in_turns",
     ),
+    ("tna/arch.p4", "#define SEED_BESIDE_COPIES again();", "#define SEED_BESIDE_COPIES", "one_destination"),
     ("tna/transmit_registers.p4", "low = low + 1;", "low = low + 2;", "one_destination"),
     ("tna/transmit_registers.p4", "HashAlgorithm_t.CRC32", "HashAlgorithm_t.IDENTITY", "random_values"),
     (

@@ -558,6 +558,9 @@ class CpuInterface:
     def receive(self, timeout_s: float) -> bytes | None:
         return self._switch.take_frame(timeout_s)
 
+    def lost(self) -> dict[str, int]:
+        return {}
+
     def close(self) -> None:
         pass
 

@@ -38,6 +38,7 @@ class Loop:
         self.timeout_s = 30.0
         self.waits: list[float | None] = []
         """Time limit of each look for records that found nothing."""
+        self.lost: dict[str, int] = {}
 
     def packet_out(self, payload: bytes, **fields: int) -> None:
         cells = range(fields["value"], fields["value"] + fields["count"])
@@ -49,6 +50,9 @@ class Loop:
         if not taken:
             self.waits.append(timeout_s)
         return columns_of(taken)
+
+    def lost_packet_ins(self) -> dict[str, int]:
+        return self.lost
 
 
 def reader(
@@ -171,11 +175,17 @@ def test_a_record_that_comes_after_the_last_attempt_is_late_and_not_lost() -> No
 
 
 def test_records_that_never_come_are_lost() -> None:
+    """Goal: the error says where, as far as counters tell it, and which receive ring they should have come by."""
+    loop = Loop(lambda cells: [])
+    text = "1 of 1 records were not received in 3 attempts, and none came in 30 s more: the frames are lost"
     with pytest.raises(TargetError) as caught:
-        read(reader(Loop(lambda cells: []), window=4), range(1))
-    assert str(caught.value) == (
-        "1 of 1 records were not received in 3 attempts, and none came in 30 s more: the frames are lost"
-    )
+        read(reader(loop, window=4), range(1))
+    assert str(caught.value) == text
+    assert "receive ring 3 of the CPU port" in caught.value.hint
+    loop.lost = {"rx_dropped of bf_pci0": 1200, "the socket on bf_pci0": 2}
+    with pytest.raises(TargetError) as caught:
+        read(reader(loop, window=4), range(1))
+    assert str(caught.value) == f"{text}; 1,200 frames by rx_dropped of bf_pci0; 2 frames by the socket on bf_pci0"
 
 
 def test_clearing_is_confirmed_by_the_last_cell() -> None:

@@ -1,0 +1,88 @@
+"""docs/TOFINO.md, "From a switch to a first result": its files and its commands, in their order, on a fake bf_switchd.
+
+Method: everything is read from the page. The address is that of the fake, and trials take 0.1 ms, because
+the fake counts each frame in Python; loads, sizes and all other settings are those of the page.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+from support.fake_bfruntime import FakeBfSwitchd
+from support.tofino_beds import switch, switch_of_chip
+from support.tofino_chip import Device
+
+from p4mesh.cli.main import main
+from p4mesh.doctor import tofino
+
+PAGE = (Path(__file__).parents[3] / "docs" / "TOFINO.md").read_text()
+STEPS = PAGE[PAGE.index("## From a switch to a first result") : PAGE.index("Expect these results:")]
+SHORT = ("duration_ms=0.1", "settle_ms=1", "restabilise_ms=0", "learning_wait_ms=0")
+PORTS = {1: 128, 2: 136, 3: 144, 4: 152}
+
+
+class Chip(FakeBfSwitchd):
+    """A switch whose clock runs with the one on the wall."""
+
+    def to_controller(self, kind: int, port: int, at: int, payload: bytes) -> None:
+        super().to_controller(kind, port, int(time.monotonic() * 10**9) % (1 << 48), payload)
+
+
+def topology_of_the_page(address: str) -> str:
+    (text,) = re.findall(r"   ```yaml\n(.*?)   ```", STEPS, re.S)
+    assert "127.0.0.1:50052" in text
+    return re.sub(r"^   ", "", text, flags=re.M).replace("127.0.0.1:50052", address)
+
+
+def wired(text: str) -> str:
+    """Return the topology with the wires that the page gives in place of the links to the device."""
+    wires = re.findall(r"`(\{from: \"tester:\d\", to: \"tester:\d\"\})`", STEPS)
+    assert len(wires) == 2
+    kept = [line for line in text.splitlines() if not line.startswith(("nodes:", "links:"))]
+    return "\n".join([*kept, f"links: [{', '.join(wires)}]", ""])
+
+
+def commands() -> list[list[str]]:
+    """Return the commands of the steps, in their order."""
+    inline = r"`p4mesh ((?:topology|doctor) [^`]*)`"
+    block = r"^ +p4mesh ((?:calibrate|run) (?:.*\\\n)*.*)$"
+    found = sorted((match.start(), match[1]) for kind in (inline, block) for match in re.finditer(kind, STEPS, re.M))
+    return [shlex.split(command.replace("\\\n", " ")) for _, command in found]
+
+
+def test_an_owner_gets_from_the_topology_of_the_page_to_a_result(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"_CLOCK_S": 0.1, "_CLOCK_TOLERANCE": 0.5, "_IPV6": tmp_path}.items():
+        monkeypatch.setattr(tofino, name, value)
+    across = {128: 136, 136: 128, 144: 152, 152: 144}
+    cabled: list[Device] = [lambda port, mac, number: [(across[port], 5)]]
+
+    def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        return [] if mac[0] & 1 else cabled[0](port, mac, number)
+
+    def shown(words: list[str]) -> str:
+        assert main(words) == 0
+        return capsys.readouterr().out
+
+    check, doctor, calibrate, first, second = commands()
+    short = [word for setting in SHORT for word in ("--set", setting)]
+    with switch_of_chip(monkeypatch, device, kind=Chip) as chip:
+        text = topology_of_the_page(chip.address)
+        Path("wedge.yaml").write_text(text)
+        Path("wires.yaml").write_text(wired(text))
+        assert "tester:4" in shown(check)
+        found = shown(doctor)
+        assert "not set up: device port 128, 136, 144, 152" in found and "target tofino: ready" in found
+        assert "8 wires, 8 of them new" in shown(calibrate)
+        cabled[0] = switch(devices=PORTS)
+        assert re.findall(r"^ +(\d+) +MEASURED +([\d.]+) ", shown(first + short), re.M) == [("1518", "40.0000")]
+        found = shown(second + short)
+        assert chip.faults == []
+    best = re.findall(r"^ +(\d+) +MEASURED +([\d.]+) ", found, re.M)
+    assert best == [(size, "99.0000") for size in ("128", "512", "1518")]
