@@ -11,7 +11,7 @@
 // Tofino 1 has no bit that says whether drop_ctl is valid: whatever its container holds at the end is obeyed. Without this
 // the compiler lets a random number share the container, and the frames are lost that it says.
 @pa_no_overlay("egress", "eg_intr_md_for_dprsr.drop_ctl")
-#if IPDV == 1
+#if __TARGET_TOFINO__ == 2
 // In smaller ones the compiler finds no format for the action that sets it.
 @pa_container_size("egress", "hdr.ipv6.src_prefix", 16)
 #endif

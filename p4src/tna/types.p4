@@ -42,8 +42,8 @@ struct ingress_t {
     bit<8>  receiver_difference;
     bit<1>  punted;
     // Operations on the cells of the flow and of the port.
-    bit<8>  flow_op;
-    bit<8>  port_op;
+    op_t    flow_op;
+    op_t    port_op;
     bit<REASON_BITS> reason;
     bit<32> latency;
     bit<32> latency_inverted;

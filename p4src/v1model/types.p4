@@ -106,8 +106,8 @@ struct local_t {
     bit<8>  receiver_difference;
     bit<1>  punted;
     // Operations on the cells of the flow and of the port.
-    bit<2>  flow_op;
-    bit<2>  port_op;
+    op_t    flow_op;
+    op_t    port_op;
     bit<REASON_BITS> reason;
     bit<2>  order;
     // Bytes of the received frame, FCS included.

@@ -13,6 +13,7 @@ from support.p4_signatures import (
     declared_types,
     macro_declarations,
     package_arguments,
+    struct_members,
 )
 
 from p4mesh.tester.contract import P4SRC, sources_of
@@ -26,7 +27,7 @@ NOT_ON_TOFINO = {
 }
 """Files of v1model without a counterpart, each with a row of docs/LIMITATIONS.md that says why."""
 CALLED_BY_NO_SHARED_CONTROL = {"Bin"}
-"""Parts of Histograms whose parameters differ: v1model computes a bin, Tofino adds it to a cell as well."""
+"""Part of Histograms whose parameters differ: bins of v1model have several widths; no Tofino shifts by a variable."""
 
 
 def sources(folder: str) -> list[Path]:
@@ -76,6 +77,27 @@ def test_types_of_these_signatures_are_declared_by_both_programs() -> None:
 
     assert {"verdict_t", "op_t", "ingress_headers_t"} <= used
     assert {folder: sorted(used - types) for folder, types in known.items()} == {"v1model": [], "tna": []}
+
+
+def test_fields_that_shared_controls_use_have_the_same_types_in_both_programs() -> None:
+    """Goal: no shared control computes in one width on v1model and in another one on Tofino, unless a type says so.
+
+    Fields that one program alone looks at may differ.
+    """
+    shared = "".join(path.read_text() for path in sources("shared"))
+    used = {name: set(re.findall(rf"\b{name}\.(\w+)", shared)) for name in ("hdr", "local")}
+    types: dict[str, dict[str, dict[str, str]]] = {folder: {"hdr": {}, "local": {}} for folder in MAIN}
+    for folder, found in types.items():
+        structs = struct_members(P4SRC / folder / "types.p4")
+        found["local"] = structs["ingress_t"]
+        found["hdr"] = structs["ingress_headers_t"] | structs["egress_headers_t"]
+
+    assert {"flow_op", "reason", "slot"} <= used["local"] and {"signature", "loop", "ipv4"} <= used["hdr"]
+    for name, fields in used.items():
+        assert fields <= types["v1model"][name].keys() & types["tna"][name].keys()
+        assert [(field, types["v1model"][name][field]) for field in sorted(fields)] == [
+            (field, types["tna"][name][field]) for field in sorted(fields)
+        ]
 
 
 def test_shared_controls_are_written_once_and_are_part_of_both_programs() -> None:
@@ -138,6 +160,7 @@ def test_a_different_signature_is_noticed(tmp_path: Path) -> None:
     assert macro_declarations(source) == ["#define X"]
     assert declared_types(source) == {"h_t", "op_t"}
     assert package_arguments(source, "V1Switch") == {"P", "C"}
+    assert struct_members(source) == {"h_t": {"a": "bit<8>"}}
     source.write_text("control C(in bit<9> port, VERDICT) {")
     with pytest.raises(AssertionError, match="'VERDICT' is no plain parameter"):
         declarations(source)

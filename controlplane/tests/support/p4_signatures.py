@@ -1,8 +1,8 @@
 """The declarations of controls and parsers in P4 sources, read without a compiler.
 
-Only what a signature test needs: names, parameters and constructor parameters. Preprocessor lines are left out,
-so a declaration inside of a macro, or a macro among parameters, is not understood; :func:`declarations` refuses
-the second, :func:`macro_declarations` finds the first.
+Only what a signature test needs: names, parameters, constructor parameters, and members of types. Preprocessor
+lines are left out, so a declaration inside of a macro, or a macro among parameters, is not understood;
+:func:`declarations` refuses the second, :func:`macro_declarations` finds the first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.M)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _DECLARATION = re.compile(r"\b(control|parser)\s+(\w+)\s*\(([^()]*)\)\s*(?:\(([^()]*)\)\s*)?\{")
 _PARAMETER = re.compile(r"(?:(in|out|inout)\s+)?(\w+(?:<\w+>)?(?:\[\w+\])?)\s+(\w+)")
+_STRUCT = re.compile(r"\bstruct\s+(\w+)\s*\{([^}]*)\}")
+_MEMBER = re.compile(r"(\w+(?:<\w+>)?(?:\[\w+\])?)\s+(\w+);")
+_ALIAS = re.compile(r"\btypedef\s+(\w+)\s+(\w+)\s*;")
 _TYPE = re.compile(r"\b(?:struct|header)\s+(\w+)\s*\{|\btypedef\s+[^;]*?(\w+)\s*;")
 
 
@@ -54,6 +57,13 @@ def macro_declarations(path: Path) -> list[str]:
 def declared_types(path: Path) -> set[str]:
     """Return the names of the headers, structs and typedefs of a file."""
     return {struct or alias for struct, alias in _TYPE.findall(_plain(path))}
+
+
+def struct_members(path: Path) -> dict[str, dict[str, str]]:
+    """Return the members of the structs of a file with their types as they are spelt; other names of a struct, too."""
+    text = _plain(path)
+    found = {name: {member: kind for kind, member in _MEMBER.findall(body)} for name, body in _STRUCT.findall(text)}
+    return found | {alias: found[name] for name, alias in _ALIAS.findall(text) if name in found}
 
 
 def package_arguments(path: Path, package: str) -> set[str]:
