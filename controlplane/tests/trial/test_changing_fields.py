@@ -19,7 +19,6 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.parts import headers
 from p4mesh.trial.spec import Learning, TrialSpec
 
 FRAMES = 3
@@ -61,19 +60,6 @@ def captured(measurer: TrialEngine, frame: Frame, field: Modifiable, into: list[
     result = measurer.measure(spec)
     assert (result.rx_frames, len(into)) == (FRAMES, FRAMES), field.name
     return list(into)
-
-
-@pytest.fixture
-def came(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Frames that the program gave to the controller to compare their headers."""
-    found: list[bytes] = []
-
-    def kept(data: bytes, _: str) -> bool:
-        found.append(bytes(data))
-        return True
-
-    monkeypatch.setattr(headers, "has_headers", kept)
-    return found
 
 
 def test_every_field_changes_by_its_modifier_and_checksums_are_those_of_scapy(came: list[bytes]) -> None:

@@ -24,7 +24,6 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.parts import headers
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
@@ -48,19 +47,6 @@ def spec_of(frame: Frame, frames: int = FRAMES, size: int = 259, **changes: obje
     stream = Stream("s", size, Fraction(10_000), frames, Pairs(), (1,), (2,), frame, **changes)  # type: ignore[arg-type]
     duration_ns = int(frames * 10**9 / stream.rate_fps)
     return TrialSpec("s", (stream,), duration_ns, Learning(enabled=False), 10**6, 0, received_headers="ipv4")
-
-
-@pytest.fixture
-def came(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Frames that the program gave to the controller to compare their headers."""
-    found: list[bytes] = []
-
-    def kept(data: bytes, _: str) -> bool:
-        found.append(bytes(data))
-        return True
-
-    monkeypatch.setattr(headers, "has_headers", kept)
-    return found
 
 
 def counted(spec: TrialSpec) -> TrialSpec:
