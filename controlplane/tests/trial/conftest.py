@@ -1,4 +1,4 @@
-"""What tests of trials share: the frames that came."""
+"""Fixtures of the tests of trials: the frames that came."""
 
 from __future__ import annotations
 
