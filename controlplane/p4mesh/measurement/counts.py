@@ -255,7 +255,7 @@ class TimesBetween:
     """Those that do not depend on others: not the copies of senders in step and of rounds that come again."""
     mean_ns: float
     mean_error_ns: float
-    """Largest error, of bins and time stamps; 0 to the rounding of a stamp where all times of the flows are counted."""
+    """Error of bins, or latencies and time stamps at both ends of all times; and what a longer trial may add, 95 %."""
     deviation_ns: float
     """Standard deviation."""
     deviation_error_ns: float

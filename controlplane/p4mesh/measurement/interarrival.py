@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -50,54 +50,54 @@ def _stats(
     count = int(own["frames"].sum()) - len(own)
     if not count:
         return None
-    share = _independent(plan, stream_of[cells], own["frames"] - 1) / count
-    # Times from the first to the last frame, which the times between them add up to.
+    # A span from the first to the last frame is the sum of its times; both ends are off by latencies and time stamps.
     spans = sum(int(last) - int(first) for first, last in zip(own["first_arrival"], own["last_arrival"], strict=True))
-    # Departures differ from that by the latencies of the first and the last frame.
     extremes = zip(own["latency_max"], own["latency_min_inverted"], strict=True)
     latencies = sum(int(largest) - (0xFFFFFFFF - int(inverted)) for largest, inverted in extremes)
-    arrived, departed = sum(bins.arrivals), sum(bins.departures)
-    mean = _mean(spans, count, len(own)) if arrived == count else None
-    arrivals = _times(bins.arrivals, tick_ps, most, share, mean)
-    mean = _mean(spans, count, latencies + len(own)) if departed == count else None
-    departures = _times(bins.departures, tick_ps, most, share, mean)
+    known = spans / count, (latencies + len(own)) / count
+    independent, rounds = _independent(plan, stream_of[cells], own["frames"] - 1)
+    if sum(bins.departures) < count:
+        rounds = Fraction(0)  # Frames are missing, at random for all that is known.
+    arrivals, departures = (
+        _times(counts, tick_ps, most, independent / count, rounds, known if sum(counts) == count else None)
+        for counts in (bins.arrivals, bins.departures)
+    )
     if arrivals is None:
         return None
     return InterarrivalStats(histogram.stream, histogram.tx_port, histogram.rx_port, arrivals, departures)
 
 
-def _independent(plan: Plan, streams: Array, times: Array) -> Fraction:
-    """How many times of some flows do not depend on each other, given the stream of each and its times.
+def _independent(plan: Plan, streams: Array, times: Array) -> tuple[Fraction, Fraction]:
+    """How many times of some flows do not depend on each other, and how many rounds of a schedule were sent at least.
 
-    Senders in step send the same schedule, and a round of it comes again: such copies tell nothing new. A flow that
-    gets each k-th frame of a schedule has the k-th part of its times; those of the others are sums of the same ones.
+    Given are the stream of each flow and its times. Senders in step send the same schedule, and a round of it comes
+    again: such copies tell nothing new. A flow that gets each k-th frame of a schedule has the k-th part of its times;
+    those of the others are sums of the same ones. A burst is a round, and so is each time of an even schedule.
     """
     alone = Fraction(0)
+    rounds = []
     of_schedules: dict[tuple[Arrivals, Fraction], Fraction] = {}
     for item in {item.origin: item for item in plan.streams}.values():
         own = times[streams == item.origin]
         if not len(own):
             continue
         total = int(own.sum())
-        if item.stream.arrivals is None:
+        stream = item.stream
+        once = len(item.clock.longer_by_ticks) if stream.arrivals else stream.burst.frames if stream.burst else 1
+        rounds.append(Fraction(stream.frame_count - 1, once))
+        if stream.arrivals is None:
             alone += total
             continue
-        sample = item.stream.arrivals.sample, item.stream.rate_fps
-        rounds = Fraction(item.clock.departures, len(item.clock.longer_by_ticks))
-        found = Fraction(total, len(own)) / max(Fraction(1), rounds)
+        sample = stream.arrivals.sample, stream.rate_fps
+        found = Fraction(total, len(own)) / max(Fraction(1), rounds[-1])
         of_schedules[sample] = max(found, of_schedules.get(sample, Fraction(0)))
-    return alone + sum(of_schedules.values(), Fraction(0))
-
-
-def _mean(total: int, count: int, error: int) -> tuple[float, float]:
-    """Mean of times whose sum is known within an error, and its own error."""
-    return total / count, error / count
+    return alone + sum(of_schedules.values(), Fraction(0)), min(rounds)
 
 
 def _times(
-    counts: Sequence[int], tick_ps: int, most: int, share: Fraction, known: tuple[float, float] | None
+    counts: Sequence[int], tick_ps: int, most: int, share: Fraction, rounds: Fraction, known: tuple[float, float] | None
 ) -> TimesBetween | None:
-    """Distribution of times, of which a ``share`` is independent of each other.
+    """Distribution of times, of which a ``share`` is independent of each other, in so many ``rounds`` of a schedule.
 
     ``known`` is their mean and its error in ticks, where sums tell it, else bins do.
     """
@@ -117,6 +117,9 @@ def _times(
     # A deviation is a distance: it is off by that of the errors at most.
     inside = sqrt(sum(half**2 * frames for half, frames in halves) / total) + _STAMPS / 2
     sampling = sqrt(max(0.0, moments[1] - moments[0] ** 2) / independent) / (2 * deviation) if deviation else 0.0
+    # A schedule keeps its mean rate: it is ahead of it or behind it by less than a round, at any moment.
+    ends = mean / (rounds - 1) if rounds > 1 else inf
+    mean_error += min(_DEVIATIONS_95 * deviation / sqrt(independent), ends)
     errors = ((percent, percentile_error_ticks(counts, percent, independent=independent)) for percent in _PERCENTILES)
     return TimesBetween(
         total,

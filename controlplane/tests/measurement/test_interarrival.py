@@ -18,9 +18,9 @@ from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer, bin_bounds_ticks, bin_of
 from p4mesh.tester.histogram_plan import with_interarrival
 from p4mesh.tester.plan import Limits, make_plan
-from p4mesh.traffic.arrivals import OnOff, Poisson, Recorded
+from p4mesh.traffic.arrivals import OnOff, Poisson, Profile, Recorded
 from p4mesh.traffic.patterns import Pairs, Pattern, Rotate
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -136,6 +136,29 @@ def test_copies_of_times_are_no_further_sample(
         total += chi_square(both(found)[0], parts)
         degrees += parts - 1
     assert abs(total - degrees) < 4 * (2 * degrees) ** 0.5
+
+
+@pytest.mark.parametrize("stray", [0, 7, 150, 299])
+@pytest.mark.parametrize(
+    ("arrivals", "round_of"),
+    [
+        (Poisson(3, 300), 300),
+        (OnOff(Fraction(1, 4), 6, 0, 300), 300),
+        (Recorded((1000,) * 20 + (400_000,)), 21),
+        (Profile(((Fraction(0), Fraction(1)), (Fraction(1, 4), Fraction(20)), (Fraction(1), Fraction(1))), 10**7), 100),
+        (Burst(50), 50),
+    ],
+)
+def test_error_of_a_mean_is_less_than_a_round(
+    arrivals: Poisson | OnOff | Recorded | Profile | Burst, round_of: int, stray: int
+) -> None:
+    """A part of a round is behind the even pace or ahead of it: the mean of its times is not that of a longer trial."""
+    frames = 1200 + stray
+    uneven = {"burst": arrivals} if isinstance(arrivals, Burst) else {"arrivals": arrivals}
+    stream = replace(stream_of(None), frame_count=frames, **uneven)
+    for found in both(measured(stream, HistogramPer.FLOW).interarrival[0]):
+        assert found.mean_ns == pytest.approx(MEAN_NS, abs=found.mean_error_ns)
+        assert found.mean_error_ns < 1.4 * MEAN_NS * round_of / frames
 
 
 def test_a_source_that_is_on_for_a_quarter_of_the_time_has_even_frames_then() -> None:

@@ -1032,7 +1032,7 @@ INDEPENDENT_TIMES = _setting(
 )
 BETWEEN_AVG_US = _column("between_avg_us", "Mean", "mean time between frames", digits=4)
 BETWEEN_AVG_ERROR_US = _setting(
-    "between_avg_error_us", "Error of the mean", "error of the mean, from bins and time stamps", digits=4
+    "between_avg_error_us", "Error of the mean", "how far the mean of a longer trial may be, 95 % confidence", digits=4
 )
 VARIATION = _column("variation", "Variation", "standard deviation of the times over their mean", digits=4)
 VARIATION_ERROR = _setting(
