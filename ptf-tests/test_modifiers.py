@@ -137,6 +137,20 @@ class ProgressionWraps(ModifierTest):
         self.assertEqual([frame[UDP].sport - 20001 for frame in frames], [0, -1, -2, 0, -1, -2, 0, -1, -2])
 
 
+class RulesOfOneFieldAddUp(ModifierTest):
+    """Goal: a progression and a list in one field: each frame has the sum of what both add."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        rules = (
+            FieldModifier(udp.DESTINATION, Progression(2, 3)),
+            FieldModifier(udp.DESTINATION, ValueList((0, 0, 100))),
+        )
+        frames = [Ether(frame) for frame in self.run_modified(6, *rules)]
+        self.assertEqual([frame[UDP].dport - 20001 for frame in frames], [0, 3, 100, 3, 0, 103])
+
+
 class ListGivesItsValuesInTurn(ModifierTest):
     """Goal: source MAC addresses from a list, as RFC 4814 needs them."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.layers import ExtensionHeader, Frame, IPv6
+from p4mesh.layers import ExtensionHeader, Frame, IPv6, Udp, Vlan
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.conditions import advertised_networks
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
@@ -97,11 +97,15 @@ def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
 
 
 def protocol_text(frame: Frame, mix: str = NO_MIX) -> str:
-    """The protocols of the test frames in words, such as ``IPv6/UDP with routing header``."""
-    if frame.network is None:
-        return "Ethernet"
+    """The protocols of the test frames, such as ``IPv6/UDP with routing header``, or their stack: ``mpls/ipv4/tcp``."""
     if mix != NO_MIX:
         return f"IPv4/UDP : IPv6/UDP {mix}"
+    behind = frame.layers[1:]
+    kinds = [layer.kind for layer in behind if not isinstance(layer, Vlan | ExtensionHeader)]
+    if not kinds:
+        return "Ethernet"
+    if frame.network is None or kinds != [frame.network.kind, Udp.kind]:
+        return "/".join(layer.kind for layer in behind)
     headers = f" with {_headers_text(frame)} header" if frame.extensions else ""
     return f"IPv{frame.network.version}/UDP{headers}"
 

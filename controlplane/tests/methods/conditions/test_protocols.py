@@ -17,8 +17,10 @@ from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import Routing
+from p4mesh.layers.notation import frame_of_text
 from p4mesh.methods.base import Method
 from p4mesh.methods.composition import Composed
+from p4mesh.methods.conditions.protocols import protocol_text
 from p4mesh.methods.conditions.under_conditions import Conditions, UnderConditions
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import frame_of
@@ -194,3 +196,18 @@ def test_a_reset_with_a_mix_takes_what_the_router_takes() -> None:
     assert row["state"] == "PASS"
     assert 300 <= row["reset_ms_avg"] <= 301
     assert row["stamps_ms_avg"] == pytest.approx(row["reset_ms_avg"], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("headers", "text"),
+    [
+        ("vlan(vid=3)/ipv4/udp", "IPv4/UDP"),
+        ("ipv6/routing/udp", "IPv6/UDP with routing header"),
+        ("ethernet(ether_type=0x88b5)", "Ethernet"),
+        ("ipv4/udp/bth", "ipv4/udp/bth"),
+        ("mpls/ipv6/tcp", "mpls/ipv6/tcp"),
+    ],
+)
+def test_a_single_value_names_the_protocols_of_the_frames(headers: str, text: str) -> None:
+    """RFC 2544 26.1: the one number that is advertised has the protocol beside it."""
+    assert protocol_text(frame_of_text(headers)) == text
