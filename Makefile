@@ -103,13 +103,14 @@ mutants: $(TESTING) ## change files place by place and print what no test notice
 	@$(PIP) cosmic-ray pytest-cov
 	$(BIN)/python scripts/mutants.py $(ARGS)
 
-fuzz: $(TESTING) ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100) and of twice as many meshes, all headers behind a device, and kill runs (KILLS=100)
+fuzz: $(TESTING) ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100) and of twice as many meshes, all stacks of headers, and kill runs (KILLS=100)
 	cd engine && cargo run --release --locked -p p4mesh-pipeline --example fuzz -- $(SECONDS) $(SEED) pipeline/tests/programs/*.json
 	cd engine && P4MESH_FUZZ_SECONDS=$(SECONDS) P4MESH_FUZZ_SEED=$(SEED) cargo test --release --locked \
 		-p p4mesh-pipeline -p p4mesh-p4runtime -p p4mesh-sim --test frames --test fuzz --test documents -- --nocapture
 	P4MESH_QUEUE_DEVICES=$(DEVICES) $(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -k seeded_devices \
 		controlplane/tests/trial/test_queue_trend.py controlplane/tests/methods/test_sustained.py
-	P4MESH_ALL_HEADERS=1 $(BIN)/python -m pytest -q controlplane/tests/trial/test_any_headers.py
+	P4MESH_ALL_HEADERS=1 $(BIN)/python -m pytest -q controlplane/tests/trial/test_any_headers.py \
+		controlplane/tests/target/test_tofino_program_runs.py
 	P4MESH_RANDOM_RUNS=$(RUNS) $(BIN)/python -m pytest -q --numprocesses auto controlplane/tests/methods/test_random_runs.py
 	P4MESH_QUEUE_MESHES=$$((2 * $(DEVICES))) $(BIN)/python -m pytest -q --capture=no -k truth \
 		controlplane/tests/measurement/test_queues_of_meshes.py

@@ -6,17 +6,20 @@ the device is a formula, so every count and every latency is known. Nothing of a
 
 from __future__ import annotations
 
+import os
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
 from support.fake_bfruntime import TOFINO_2
-from support.frames import behind_service_tag, labelled
+from support.frames import labelled
 from support.interpreted_switchd import InterpretedSwitchd
 from support.tofino_beds import (
     CHIPS,
@@ -34,16 +37,33 @@ from support.tofino_beds import (
 )
 from support.tofino_chip import Device
 
-from p4mesh.errors import UnsupportedError
-from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOptions, Frame, Mpls, Routing, ipv4, udp
-from p4mesh.layers.extension import extension_of
+from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.layers import (
+    UDP_OVER_IPV4,
+    UDP_OVER_IPV6,
+    Ethernet,
+    Frame,
+    IPv4,
+    IPv6,
+    Layer,
+    Mpls,
+    ServiceTag,
+    Udp,
+    Vlan,
+    ipv4,
+    udp,
+)
+from p4mesh.layers.extension import extension_kinds, extension_of
+from p4mesh.layers.notation import text_of_frame
 from p4mesh.measurement.counting import count_flows
 from p4mesh.measurement.counts import MessageTime
 from p4mesh.measurement.faults import Faults
 from p4mesh.target.table import TARGETS
-from p4mesh.tester.contract import P4SRC
+from p4mesh.tester.contract import P4SRC, load_contract
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.opening import open_tester
+from p4mesh.tester.sendable import require_plain_headers, require_sendable
+from p4mesh.tester.tofino_dataplane import fits_the_parser
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.memberships import Memberships, Version
@@ -146,23 +166,41 @@ def test_a_tofino_2_with_the_profile_for_it_measures_ipdv(running: Running) -> N
         assert (latency.jitter_count, latency.rfc3550_jitter_flows) == (48 - 12, 0)
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        UDP_OVER_IPV4,
-        UDP_OVER_IPV4.tagged(7, 8),
-        behind_service_tag(UDP_OVER_IPV6.tagged(7)),
-        UDP_OVER_IPV6,
-        UDP_OVER_IPV6.extended((DestinationOptions(), Routing())),
-        labelled(UDP_OVER_IPV4, Mpls(100)),
-        labelled(UDP_OVER_IPV6.tagged(7), Mpls(100), Mpls(200, ttl=1)),
-    ],
-    ids=["ipv4", "two_tags", "service_tag", "ipv6", "extensions", "label", "tag_and_labels"],
-)
-def test_frames_of_all_formats_are_measured(headers: Frame, running: Running) -> None:
-    with running() as chip:
-        (result,) = measured(chip, pairs(5, frame=headers, frame_size_bytes=200))
-    assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Verdict.MEASURED, 10, 8, 2)
+def stacks_of_tofino(units: int) -> Iterator[Frame]:
+    """Yield every way of tags, labels and an IP header with up to two extension headers that the parser takes."""
+    extensions = [extension_of(kind) for kind in extension_kinds()]
+    chains = [(), *((header,) for header in extensions), *product(extensions, repeat=2)]
+    networks = [(IPv4(),), *((IPv6(), *chain) for chain in chains if fits_the_parser(chain, units))]
+    tags: list[tuple[Layer, ...]] = [(), (Vlan(vid=7),), (ServiceTag(vid=8),)]
+    for outer in (*tags, *((*tag, Vlan(vid=9)) for tag in tags[1:])):
+        yield Frame((Ethernet(), *outer))
+        for labels, network in product(range(3), networks):
+            layers = (Ethernet(), *outer, *(Mpls(100 + label, ttl=9) for label in range(labels)), *network, Udp())
+            frame = Frame(layers)
+            with suppress(ParameterError, UnsupportedError):
+                require_sendable("any", frame)
+                require_plain_headers("any", frame, "tofino")
+                yield frame
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_every_stack_that_the_parser_takes_is_counted_exactly(name: str, running: Running) -> None:
+    """Goal: each stream of a trial has another stack and its own count; the device loses every fifth frame."""
+    frames = list(stacks_of_tofino(load_contract()["EXTENSION_UNITS"]))
+    assert len(frames) == 590
+    some = frames if os.environ.get("P4MESH_ALL_HEADERS") else random.Random(1).sample(frames, 32)
+    for number in range(0, len(some), 16):
+        streams = tuple(
+            Stream(f"s{place}", 256, Fraction(100_000), 5, Pairs(), (1,), (2,), frame)
+            for place, frame in enumerate(some[number : number + 16])
+        )
+        with running(name) as chip:
+            (result,) = measured(chip, replace(mesh(5), streams=streams, duration_ns=50_000, per_flow=True), name=name)
+        assert (result.status, result.reason) == (Verdict.MEASURED, "")
+        kinds = {stream.name: text_of_frame(stream.frame) for stream in streams}
+        counts = {flow.stream: (flow.tx_frames, flow.rx_frames) for flow in result.flows}
+        assert {kinds[name]: found for name, found in counts.items() if found != (5, 4)} == {}
+        assert len(counts) == len(streams)
 
 
 @pytest.mark.parametrize(
