@@ -34,7 +34,6 @@ _COARSE_LIMIT = 1000e-6
 """The same for pairs of ports that were not read while traffic ran."""
 _SIGMAS = 5
 """Errors of a slope are this many standard deviations: thousands of trials, each with many pairs, have no false one."""
-_LATE_SIGMAS = 4
 _LEAST_WINDOWS = 4
 _GROWN_FRAMES = 1.5
 """Backlog that has grown while the queue was watched. Frames that are sent in step do not make less by their phases."""
@@ -103,13 +102,12 @@ class _Series:
 
 @dataclass(frozen=True)
 class _Slope:
-    """Growth of latency by time, with its standard error: over all windows, and over the earlier and later ones."""
+    """Growth of latency by time, with its standard error, and that over the earlier and the later windows."""
 
     value: float
     error: float
     early: float
     late: float
-    late_error: float
     span_ticks: float
 
     @property
@@ -123,8 +121,7 @@ class _Slope:
         return max(self.value, 0.0) + self.margin
 
     def is_steady(self, limit: float) -> bool:
-        certain = self.upper < limit and self.late - _LATE_SIGMAS * self.late_error < limit
-        return certain and not self.rises
+        return self.upper < limit and not self.rises
 
     def is_filling(self, least_growth_ticks: float) -> bool:
         """Whether latency has grown all the time, by more than phases and noise can make it."""
@@ -387,21 +384,14 @@ def _slope(series: _Series, wandering: float) -> _Slope:
     count = len(series.times)
     value, left = _line(series.times, series.means)
     half = count // 2
-    deviations = [_deviations(part) for part in (series.times, series.times[-half:])]
     variance = float(series.variances.mean()) + float((left**2).sum()) / (count - 2)
     early, _ = _line(series.times[:half], series.means[:half])
     late, _ = _line(series.times[-half:], series.means[-half:])
     window_ticks = float(series.times[-1] - series.times[0]) / (count - 1)
     # Of a line through the sums of n independent steps.
-    walks = [_OF_A_WALK * wandering / (steps * window_ticks**2) for steps in (count - 1, max(1, half - 1))]
-    return _Slope(
-        value,
-        sqrt(variance / deviations[0] + walks[0]),
-        early,
-        late,
-        sqrt(variance / deviations[1] + walks[1]),
-        window_ticks * count,
-    )
+    walk = _OF_A_WALK * wandering / ((count - 1) * window_ticks**2)
+    deviations = float(((series.times - series.times.mean()) ** 2).sum())
+    return _Slope(value, sqrt(variance / deviations + walk), early, late, window_ticks * count)
 
 
 def _line(times: Array, values: Array) -> tuple[float, Array]:
@@ -409,10 +399,6 @@ def _line(times: Array, values: Array) -> tuple[float, Array]:
     centred = times - times.mean()
     slope = float((centred * values).sum() / (centred**2).sum())
     return slope, values - values.mean() - slope * centred
-
-
-def _deviations(times: Array) -> float:
-    return float(((times - times.mean()) ** 2).sum())
 
 
 def _clocks(plan: Plan) -> dict[int, dict[object, int]]:
